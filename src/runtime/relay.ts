@@ -6,6 +6,7 @@ import type { PaymentDesk } from '../payments/index.ts'
 import type { RelayServer } from '../relay/server/index.ts'
 import type { WireHost } from '../wires/host.ts'
 import { buildAgents } from './build-agent.ts'
+import type { ClusterNode } from './cluster/cluster-node.ts'
 import type { Runtime } from './runtime.ts'
 import type { UpgradeRoute } from './upgrades.ts'
 
@@ -14,6 +15,7 @@ export type OpenRelay = {
   sockets: UpgradeRoute[]
   /** From here on it serves. `desk`: takes payments for its agents. */
   join(desk: PaymentDesk | undefined): RelayServer
+  close(): void
 }
 
 /** Undefined: none is configured. */
@@ -36,6 +38,7 @@ export async function openRelay(
   const [agent] = buildAgents({ agents: [own], ...(policy && { policy }) }, log)
   if (agent) runtime.addUnlisted({ ...agent, model: ({ model = '' }) => server.model(model) })
   runtime.priceSource ??= server.prices
+  const leaveNodes = runtime.node && (await joinNodes(server, runtime.node))
   return {
     server,
     sockets: ['/', '/relay'].map(path => socketAt(path, server)),
@@ -43,7 +46,18 @@ export async function openRelay(
       if (desk) server.earnings = agentId => earningsOf(desk, agentId)
       return server
     },
+    close() {
+      leaveNodes?.()
+      server.close()
+    },
   }
+}
+
+/** Machines that are attached to other nodes are reached too. */
+async function joinNodes(server: RelayServer, node: ClusterNode): Promise<() => void> {
+  const { RelayNodes } = await import('./cluster/relay-nodes.ts')
+  const nodes = new RelayNodes(server, node)
+  return () => nodes.close()
 }
 
 /** Machines name no path, so they are at the root; /relay is for servers behind a proxy that has its own root. */

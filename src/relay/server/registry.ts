@@ -1,6 +1,7 @@
 // The agents that are or were attached, each with its machines, its price and how it did. Which of them gets a request is
 // chosen here, by data alone.
 import type { Hex } from '../viem.ts'
+import type { Elsewhere, FarMachine } from './elsewhere.ts'
 import type { Machine } from './machine.ts'
 
 /** Per token, as the protocol writes them. */
@@ -21,6 +22,8 @@ export type RelayAgent = {
   description?: string | undefined
   prices: Prices
   readonly machines: Set<Machine>
+  /** Its machines at other nodes, by the id of the node. */
+  readonly elsewhere: Map<string, Elsewhere>
   /** Since this server started. */
   readonly counts: Counts
   /** Milliseconds until the first frame of an answer, the newest answers weighing most. Absent: it has not answered yet. */
@@ -34,8 +37,11 @@ export type RelayAgent = {
   seenAt: number
 }
 
-/** Whom a request is for. */
-export type Route = 'cheapest' | 'fastest' | { agentId: string }
+/** Whom a request is for. `machine`: another node asks for this one. */
+export type Route = 'cheapest' | 'fastest' | { agentId: string; machine?: string }
+
+/** A machine of this node or another. */
+export type AnyMachine = Machine | FarMachine
 
 export const noPrices: Prices = { inputTokenPrice: '0', outputTokenPrice: '0' }
 
@@ -71,34 +77,45 @@ export class Registry {
   }
 
   add(agentId: string, wallet: Hex, machine: Machine): RelayAgent {
+    const agent = this.met(agentId, wallet)
+    agent.machines.add(machine)
+    return agent
+  }
+
+  /** The agent has a machine, here or elsewhere. */
+  met(agentId: string, wallet: Hex): RelayAgent {
     const agent = this.#agents.get(agentId) ?? this.#newAgent(agentId, wallet)
     this.#agents.delete(agentId)
     this.#agents.set(agentId, agent)
-    agent.machines.add(machine)
     agent.seenAt = this.#now()
     return agent
   }
 
   remove(agent: RelayAgent, machine: Machine): void {
     agent.machines.delete(machine)
+    this.left(agent)
+  }
+
+  /** The agent has a machine less. */
+  left(agent: RelayAgent): void {
     agent.seenAt = this.#now()
     if (this.#agents.size <= mostRemembered) return
-    for (const [agentId, { machines }] of this.#agents)
-      if (machines.size === 0) {
+    for (const [agentId, each] of this.#agents)
+      if (!isAttached(each)) {
         this.#agents.delete(agentId)
         return
       }
   }
 
   /** A machine for the request that can take one now. `tried`: machines that are not asked again. */
-  choose(route: Route, tried: ReadonlySet<Machine>): { agent: RelayAgent; machine: Machine } | undefined {
+  choose(route: Route, tried: ReadonlySet<AnyMachine>): Choice | undefined {
     const named = typeof route === 'object' ? this.#agents.get(route.agentId) : undefined
     const candidates = typeof route === 'object' ? (named ? [named] : []) : this.all()
     const now = this.#now()
-    let best: { agent: RelayAgent; machine: Machine } | undefined
+    let best: Choice | undefined
     for (const agent of candidates) {
       if (agent.restsUntil > now) continue
-      const machine = leastLoaded(agent, tried)
+      const machine = leastLoaded(machinesOf(agent, route), tried)
       if (machine && (!best || isBefore(route, { agent, machine }, best))) best = { agent, machine }
     }
     if (best) best.agent.turn = ++this.#turns
@@ -108,7 +125,7 @@ export class Registry {
   /** The agents that the request can be for, the one that it would be given to first. One that is named may be away. */
   ranked(route: Route): RelayAgent[] {
     if (typeof route === 'object') return [this.#agents.get(route.agentId) ?? []].flat()
-    const attached = this.all().filter(({ machines }) => machines.size > 0)
+    const attached = this.all().filter(isAttached)
     const able = attached.filter(agent => this.isAvailable(agent))
     // All of them rest: one may be back before the request has waited too long.
     const found = able.length > 0 ? able : attached
@@ -116,7 +133,13 @@ export class Registry {
   }
 
   /** Whether the agent is attached and not at rest. */
-  isAvailable({ machines, restsUntil }: RelayAgent): boolean {
+  isAvailable(agent: RelayAgent): boolean {
+    const isElsewhere = [...agent.elsewhere.values()].some(({ listed }) => listed.available)
+    return this.isAvailableHere(agent) || (isElsewhere && agent.restsUntil <= this.#now())
+  }
+
+  /** The same of its machines at this node alone. */
+  isAvailableHere({ machines, restsUntil }: RelayAgent): boolean {
     return machines.size > 0 && restsUntil <= this.#now()
   }
 
@@ -139,18 +162,32 @@ export class Registry {
   #newAgent(agentId: string, wallet: Hex): RelayAgent {
     const counts = { served: 0, failed: 0, left: 0, inputTokens: 0, outputTokens: 0 }
     const since = { failures: 0, restsUntil: 0, turn: 0, seenAt: this.#now() }
-    return { agentId, wallet, prices: noPrices, machines: new Set(), counts, ...since }
+    return { agentId, wallet, prices: noPrices, machines: new Set(), elsewhere: new Map(), counts, ...since }
   }
 }
 
-function leastLoaded({ machines }: RelayAgent, tried: ReadonlySet<Machine>): Machine | undefined {
-  let best: Machine | undefined
+function isAttached({ machines, elsewhere }: RelayAgent): boolean {
+  return machines.size > 0 || elsewhere.size > 0
+}
+
+/** Those that the request may be given to, the nearest first. */
+function machinesOf({ machines, elsewhere }: RelayAgent, route: Route): AnyMachine[] {
+  const wanted = typeof route === 'object' ? route.machine : undefined
+  if (wanted !== undefined) return [...machines].filter(({ id }) => id === wanted)
+  return [...machines, ...[...elsewhere.values()].flatMap(each => [...each.machines.values()])]
+}
+
+function leastLoaded(
+  machines: readonly AnyMachine[],
+  tried: ReadonlySet<AnyMachine>,
+): AnyMachine | undefined {
+  let best: AnyMachine | undefined
   for (const machine of machines)
     if (machine.free && !tried.has(machine) && (!best || machine.taken < best.taken)) best = machine
   return best
 }
 
-type Choice = { agent: RelayAgent; machine: Machine }
+export type Choice = { agent: RelayAgent; machine: AnyMachine }
 
 /** By price or by speed; among equals those with less work, then in turn. An agent that has not answered yet counts as fast. */
 function isBefore(route: Route, one: Choice, other: Choice): boolean {

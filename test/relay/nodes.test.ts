@@ -1,0 +1,220 @@
+// Several nodes on one PostgreSQL: a machine is attached to one of them, and requests at any of them reach it.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import test, { type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { JsonObject } from '../../src/lib/json.ts'
+import type { RelayConfig } from '../../src/relay/config.ts'
+import { clusterSecret } from '../../src/runtime/cluster/node-link.ts'
+import { meet } from '../../src/runtime/cluster/peers.ts'
+import type { TurnwireConfig } from '../../src/runtime/config.ts'
+import { runtimeOf } from '../../src/runtime/turnwire.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { cites } from '../requirements/manifest.ts'
+import { databaseUrl, newSchema, own, withClient } from '../stores/postgres/server.ts'
+import { ask, eventsIn, machine, RawMachine, type RelayRig, relay, saying, textIn, until } from './rig.ts'
+
+const options = { skip: own.skip, timeout: 120_000 }
+const secret = 'a secret of the cluster, for tests only'
+
+type Database = { url: string; schema: string }
+
+async function database(t: TestContext): Promise<Database> {
+  const url = await databaseUrl()
+  const schema = newSchema()
+  t.after(() => withClient(url, sql => sql.unsafe(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`)))
+  return { url, schema }
+}
+
+function node(
+  t: TestContext,
+  { url, schema }: Database,
+  settings: Partial<RelayConfig> = {},
+  config: Partial<TurnwireConfig> = {},
+): Promise<RelayRig> {
+  const data = postgresStore({ url, schema, connections: 4 })
+  const server = { cluster: { secret, leaseMs: 3_000 }, ...config.server }
+  return relay(t, settings, { ...config, data, server })
+}
+
+/** A node that can be killed. */
+async function nodeProcess(t: TestContext, given: Database) {
+  const file = fileURLToPath(new URL('node-process.ts', import.meta.url))
+  const child = spawn(process.execPath, [file, JSON.stringify({ ...given, secret })], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'exit')
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await ended
+  }
+  t.after(kill)
+  const [url] = (await Promise.race([once(createInterface(child.stdout), 'line'), ended])) as [unknown]
+  if (typeof url !== 'string') throw new Error('The node ended before it was served.')
+  return { url, kill }
+}
+
+type Provider = { agentId: string; available: boolean; pricing: JsonObject; stats: JsonObject }
+
+async function providers(url: string): Promise<Provider[]> {
+  const answer = await fetch(`${url}/v1/providers`)
+  return ((await answer.json()) as { providers: Provider[] }).providers
+}
+
+function delta(text: string): JsonObject {
+  return {
+    type: 'response.output_text.delta',
+    item_id: 'msg_1',
+    output_index: 0,
+    content_index: 0,
+    delta: text,
+  }
+}
+
+test(
+  cites(
+    'SIX-WS-16',
+    'a machine at one node answers requests at another, whole and streamed, and is on its list',
+  ),
+  options,
+  async t => {
+    const data = await database(t)
+    const [a, b] = [await node(t, data), await node(t, data)]
+    const { agentId } = await machine(t, a.url, [{ text: 'hello from afar' }], {
+      prices: ['1', '4'],
+      name: 'Ada',
+    })
+    const named = await ask(b.url, { model: 'any', agent_id: agentId, input: 'Hi' })
+    assert.equal(named.status, 200, named.text)
+    assert.equal(textIn(named), 'hello from afar')
+    const routed = await ask(b.url, { model: 'any', routing: 'cheapest', input: 'Hi' })
+    assert.equal(textIn(routed), 'hello from afar')
+    const streamed = await ask(b.url, { model: 'any', agent_id: agentId, input: 'Hi', stream: true })
+    const events = eventsIn(streamed)
+    const said = events.flatMap(({ type, delta: text }) =>
+      type === 'response.output_text.delta' ? [text] : [],
+    )
+    assert.equal(said.join(''), 'hello from afar')
+    assert.equal(events.at(-1)?.['type'], 'response.completed')
+    await until(async () => (await providers(b.url))[0]?.stats['served'] === 3, 'three answers are counted')
+    for (const { url } of [a, b]) {
+      const [listed, ...more] = await providers(url)
+      assert.equal(more.length, 0)
+      assert.equal(listed?.agentId, agentId)
+      assert.equal(listed.available, true)
+      assert.deepEqual(listed.pricing, { inputTokenPrice: '1', outputTokenPrice: '4' })
+      assert.equal(listed.stats['machines'], 1)
+      assert.equal(listed.stats['served'], 3)
+    }
+    const unknown = await ask(b.url, { model: 'any', agent_id: 'nobody', input: 'Hi' })
+    assert.equal(unknown.status, 404)
+  },
+)
+
+test('a stream is passed on as it comes, and a client that leaves frees the place', options, async t => {
+  const data = await database(t)
+  const [a, b] = [await node(t, data), await node(t, data)]
+  const raw = await RawMachine.attached(t, a.url)
+  const leaving = new AbortController()
+  const body = JSON.stringify({ model: 'any', routing: 'cheapest', input: 'Hi', stream: true })
+  const headers = { 'content-type': 'application/json' }
+  const asked = fetch(`${b.url}/v1/responses`, { method: 'POST', headers, body, signal: leaving.signal })
+  const { id } = await raw.frame('request')
+  raw.send({ type: 'stream_event', id, event: delta('first words') })
+  const reader = (await asked).body!.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  while (!text.includes('first words')) text += (await reader.read()).value ?? ''
+  assert.equal((await providers(a.url))[0]?.stats['inFlight'], 1)
+  leaving.abort()
+  await until(async () => (await providers(a.url))[0]?.stats['inFlight'] === 0, 'the place is free')
+})
+
+test('a machine that fails before it said anything is replaced by one at any node', options, async t => {
+  const data = await database(t)
+  const [a, b] = [await node(t, data), await node(t, data)]
+  const raw = await RawMachine.attached(t, a.url)
+  await machine(t, a.url, [{ text: 'second' }], { prices: ['1', '1'] })
+  await machine(t, b.url, [{ text: 'third' }], { prices: ['2', '2'] })
+  await until(async () => (await providers(b.url)).length === 3, 'all are known')
+  const asked = ask(b.url, { model: 'any', routing: 'cheapest', input: 'Hi' })
+  const { id } = await raw.frame('request')
+  raw.send({ type: 'error', id, code: 'x', message: 'I cannot.' })
+  assert.equal(textIn(await asked), 'second')
+})
+
+test('a node serves its own machines only: a request makes one hop', options, async t => {
+  const data = await database(t)
+  const [a, b] = [await node(t, data), await node(t, data)]
+  const { agentId } = await machine(t, a.url)
+  await until(async () => (await providers(b.url)).length === 1, 'it is known')
+  const { engine, close } = await meet(runtimeOf(b.turnwire).node?.address ?? '', clusterSecret(secret))
+  t.after(close)
+  for await (const [listed] of engine.open<unknown[]>('relayAgents', [])) assert.deepEqual(listed, [])
+  const { engine: atA, close: leaveA } = await meet(
+    runtimeOf(a.turnwire).node?.address ?? '',
+    clusterSecret(secret),
+  )
+  t.after(leaveA)
+  let id = ''
+  for await (const [listed] of atA.open<{ machines: { id: string }[] }[]>('relayAgents', []))
+    id = listed?.[0]?.machines[0]?.id ?? ''
+  assert.match(id, /^pl_/)
+  const request = { session: 's', history: [], tools: [], choice: 'auto', parallel: true, options: {} }
+  const asked = { route: { agentId }, model: 'any', stream: false }
+  const items: unknown[] = []
+  for await (const batch of engine.open('relayAnswer', [{ agentId, machine: id, asked, request }]))
+    items.push(...batch)
+  assert.deepEqual(items, [{ result: { ending: { end: 'gone' }, shown: false } }])
+})
+
+test(cites('SIX-WS-16', 'a node is killed: others take over, or there is no machine'), options, async t => {
+  const data = await database(t)
+  const a = await nodeProcess(t, data)
+  const b = await node(t, data, { queueMs: 1_500 })
+  const raw = await RawMachine.attached(t, a.url)
+  const local = await machine(t, b.url, [{ text: 'here' }], { prices: ['5', '5'] })
+  await until(async () => (await providers(b.url)).length === 2, 'both are known')
+  const asked = ask(b.url, { model: 'any', routing: 'cheapest', input: 'Hi' })
+  await raw.frame('request')
+  await a.kill()
+  // Nothing was said yet: another machine is asked.
+  assert.equal(textIn(await asked), 'here')
+  const isGone = async () =>
+    (await providers(b.url)).every(each => each.available === (each.agentId === local.agentId))
+  await until(isGone, 'the machine of the dead node is not available')
+  local.attachment.stop()
+  await local.over
+  const none = await ask(b.url, { model: 'any', routing: 'cheapest', input: 'Hi' })
+  assert.equal(none.status, 503, none.text)
+  assert.match(none.text, /agent_unavailable|No attached agent/)
+})
+
+test('a node is killed in the middle of an answer: the answer fails', options, async t => {
+  const data = await database(t)
+  const a = await nodeProcess(t, data)
+  const b = await node(t, data)
+  const raw = await RawMachine.attached(t, a.url)
+  await machine(t, b.url, [{ text: 'here' }], { prices: ['5', '5'] })
+  await until(async () => (await providers(b.url)).length === 2, 'both are known')
+  const asked = ask(b.url, { model: 'any', routing: 'cheapest', input: 'Hi', stream: true })
+  const { id } = await raw.frame('request')
+  raw.send({ type: 'stream_event', id, event: delta('half') })
+  await new Promise(resolve => setTimeout(resolve, 300))
+  await a.kill()
+  const answer = await asked
+  assert.match(answer.text, /half/)
+  assert.doesNotMatch(answer.text, /here/)
+  assert.equal(eventsIn(answer).at(-1)?.['type'], 'response.failed')
+})
+
+test('a machine that comes to another node is found by a request that waits', options, async t => {
+  const data = await database(t)
+  const [a, b] = [await node(t, data), await node(t, data)]
+  const waiting = ask(b.url, { model: 'any', routing: 'fastest', input: 'Hi' })
+  const raw = await RawMachine.attached(t, a.url)
+  const { id } = await raw.frame('request')
+  raw.send({ type: 'response', id, body: saying('at last') })
+  assert.equal(textIn(await waiting), 'at last')
+})
