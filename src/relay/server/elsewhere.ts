@@ -132,7 +132,7 @@ export class OtherNodes {
     // An agent that is attached here too is as its machines here say; otherwise as the first node says.
     const [first] = agent.elsewhere.keys()
     if (agent.machines.size === 0 && first === node.id) {
-      agent.prices = prices
+      this.#registry.reprice(agent, prices)
       agent.name = name
       agent.description = description
       if (firstFrameMs === undefined) delete agent.firstFrameMs

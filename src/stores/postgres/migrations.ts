@@ -47,9 +47,7 @@ export const migrations: readonly ((schema: string) => string[])[] = [
     `CREATE TABLE IF NOT EXISTS ${schema}.events (
       session text NOT NULL,
       first_seq bigint NOT NULL,
-      last_seq bigint NOT NULL,
       epoch bigint NOT NULL,
-      size bigint NOT NULL,
       body text NOT NULL,
       PRIMARY KEY (session, first_seq)
     )`,

@@ -126,7 +126,8 @@ export class Writer {
       if (unknown) for (const [id, , , ours] of await this.#reread(left)) if (ours) done.add(id)
       const open = left.filter(run => !done.has(sessionOf(run)))
       if (open.length === 0) return
-      const moved = await this.#db.run<[id: string]>(this.#sql.appendEvents, appendParameters(open))
+      const { form, parameters } = appendParameters(open)
+      const moved = await this.#db.run<[id: string]>(this.#sql.appendEvents(form), parameters)
       for (const [id] of moved) done.add(id)
     })
     const refused = runs.filter(run => !done.has(sessionOf(run)))
