@@ -40,7 +40,9 @@ export async function openRelay(
   const [agent] = buildAgents({ agents: [own], ...(policy && { policy }) }, log)
   if (agent) runtime.addUnlisted({ ...agent, model: ({ model = '' }) => server.model(model) })
   runtime.priceSource ??= server.prices
-  const leaveNodes = runtime.node && (await joinNodes(server, runtime.node))
+  const { node } = runtime
+  // A node without an address works alone.
+  const leaveNodes = node?.address === undefined ? undefined : await joinNodes(server, node)
   return {
     server,
     sockets: ['/', '/relay'].map(path => socketAt(path, server)),

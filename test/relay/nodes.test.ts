@@ -5,6 +5,8 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import test, { type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { UptoEvmScheme } from '@x402/evm'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import type { JsonObject } from '../../src/lib/json.ts'
 import type { RelayConfig } from '../../src/relay/config.ts'
 import { clusterSecret } from '../../src/runtime/cluster/node-link.ts'
@@ -12,6 +14,8 @@ import { meet } from '../../src/runtime/cluster/peers.ts'
 import type { TurnwireConfig } from '../../src/runtime/config.ts'
 import { runtimeOf } from '../../src/runtime/turnwire.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { type Hex, network, skipped, startChain } from '../payments/chain.ts'
+import { operator, shop } from '../payments/rig.ts'
 import { cites } from '../requirements/manifest.ts'
 import { databaseUrl, newSchema, own, withClient } from '../stores/postgres/server.ts'
 import { ask, eventsIn, machine, RawMachine, type RelayRig, relay, saying, textIn, until } from './rig.ts'
@@ -236,4 +240,33 @@ test('a machine that comes to another node is found by a request that waits', op
   const { id } = await raw.frame('request')
   raw.send({ type: 'response', id, body: saying('at last') })
   assert.equal(textIn(await waiting), 'at last')
+})
+
+test('a payment is taken by one node for a machine at another', {
+  ...options,
+  skip: own.skip || skipped,
+}, async t => {
+  const chain = await startChain()
+  const { key } = await chain.facilitator()
+  const payments = {
+    network,
+    asset: chain.asset,
+    payTo: shop,
+    facilitator: { key, rpcUrl: chain.rpcUrl },
+    settleMs: 20_000,
+    reconcileMs: 200,
+  }
+  const config = { payments, server: { keys: [operator.entry] } }
+  const data = await database(t)
+  const [a, b] = [await node(t, data, {}, config), await node(t, data, {}, config)]
+  const script = [{ text: 'It is 4.', usage: { input: 100, output: 50 } }]
+  const { agentId } = await machine(t, a.url, script, { prices: ['1', '4'] })
+  const client = new x402Client().setSpendControls(false)
+  const pay = wrapFetchWithPayment(fetch, client.register(network, new UptoEvmScheme(await chain.payer())))
+  const body = JSON.stringify({ model: 'm', routing: 'cheapest', input: '2+2?' })
+  const headers = { 'content-type': 'application/json' }
+  const paid = await pay(`${b.url}/v1/responses`, { method: 'POST', headers, body })
+  assert.equal(paid.status, 200, await paid.clone().text())
+  assert.match(await paid.text(), /It is 4\./)
+  await until(async () => (await chain.balance(agentId as Hex)) === 300n, 'the agent is paid')
 })
