@@ -36,6 +36,8 @@ export type RelayAgent = {
   restsUntil: number
   /** When it was last given a request, in numbers of requests. */
   turn: number
+  /** Its place among all agents: the one whose machine came last has the highest. */
+  order: number
   seenAt: number
 }
 
@@ -60,6 +62,8 @@ export class Registry {
   readonly #now: () => number
   readonly #holdMs: number
   #turns = 0
+  #joins = 0
+  #machines = 0
 
   /** `holdMs`: how long a price that was shown holds for those who were shown it. */
   constructor(now: () => number, holdMs = 0) {
@@ -76,22 +80,38 @@ export class Registry {
   }
 
   get machines(): number {
-    let count = 0
-    for (const { machines } of this.#agents.values()) count += machines.size
-    return count
+    return this.#machines
+  }
+
+  /** Up to `limit` agents after this place, and the place to go on from if there may be more. */
+  page(after: number, limit: number, onlyAvailable: boolean): { agents: RelayAgent[]; next?: number } {
+    const agents: RelayAgent[] = []
+    for (const agent of this.#agents.values()) {
+      if (agent.order <= after || (onlyAvailable && !this.isAvailable(agent))) continue
+      if (agents.length === limit) return { agents, next: agents.at(-1)?.order ?? after }
+      agents.push(agent)
+    }
+    return { agents }
   }
 
   add(agentId: string, wallet: Hex, machine: Machine): RelayAgent {
-    const agent = this.met(agentId, wallet)
+    const agent = this.#join(agentId, wallet)
     agent.machines.add(machine)
+    this.#machines += 1
     return agent
   }
 
-  /** The agent has a machine, here or elsewhere. */
+  /** An agent that has machines at another node. One that is attached keeps its place in lists. */
   met(agentId: string, wallet: Hex): RelayAgent {
+    const known = this.#agents.get(agentId)
+    return known && isAttached(known) ? known : this.#join(agentId, wallet)
+  }
+
+  #join(agentId: string, wallet: Hex): RelayAgent {
     const agent = this.#agents.get(agentId) ?? this.#newAgent(agentId, wallet)
     this.#agents.delete(agentId)
     this.#agents.set(agentId, agent)
+    agent.order = ++this.#joins
     agent.seenAt = this.#now()
     return agent
   }
@@ -115,7 +135,7 @@ export class Registry {
   }
 
   remove(agent: RelayAgent, machine: Machine): void {
-    agent.machines.delete(machine)
+    if (agent.machines.delete(machine)) this.#machines -= 1
     this.left(agent)
   }
 
@@ -184,7 +204,7 @@ export class Registry {
 
   #newAgent(agentId: string, wallet: Hex): RelayAgent {
     const counts = { served: 0, failed: 0, left: 0, inputTokens: 0, outputTokens: 0 }
-    const since = { failures: 0, restsUntil: 0, turn: 0, seenAt: this.#now() }
+    const since = { failures: 0, restsUntil: 0, turn: 0, order: 0, seenAt: this.#now() }
     return { agentId, wallet, prices: noPrices, machines: new Set(), elsewhere: new Map(), counts, ...since }
   }
 }
