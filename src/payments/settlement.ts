@@ -29,6 +29,8 @@ export type PaymentCrashPoint = (typeof paymentCrashPoints)[number]
 
 /** How often a payment that another node drives is looked at before it counts as pending. */
 const mostLooks = 400
+/** How long a refund is left to the process that began it. One that is not heard of for so long has died. */
+const refundPatienceMs = 120_000
 
 export type SettlementPorts = {
   engine: Engine
@@ -51,6 +53,8 @@ export class Settlement {
   readonly #ports: SettlementPorts
   readonly #drives = new Map<string, Drive>()
   readonly #working = new Set<string>()
+  /** Payments that this process pays back now. */
+  readonly #refunds = new Set<string>()
   #stopped = false
 
   constructor(ports: SettlementPorts) {
@@ -290,6 +294,17 @@ export class Settlement {
 
   /** Pays back up to what was settled. */
   async refund(given: Kept, amount: string, by: string): Promise<Kept> {
+    const { id } = given.record
+    if (this.#refunds.has(id)) throw new TurnwireError('busy', 'This payment is being paid back.')
+    this.#refunds.add(id)
+    try {
+      return await this.#refund(given, amount, by)
+    } finally {
+      this.#refunds.delete(id)
+    }
+  }
+
+  async #refund(given: Kept, amount: string, by: string): Promise<Kept> {
     const { facilitator, ledger, now } = this.#ports
     const { record } = given
     if (record.state !== 'settled' || BigInt(record.amount ?? '0') < BigInt(amount) || BigInt(amount) <= 0n)
@@ -312,8 +327,10 @@ export class Settlement {
   }
 
   async #resumeRefund(kept: Kept): Promise<Kept> {
-    const { refund } = kept.record
-    const { facilitator } = this.#ports
+    const { id, refund } = kept.record
+    const { facilitator, now } = this.#ports
+    // Between writing the transaction down and sending it, the chain does not know it: that is not "never sent".
+    if (this.#refunds.has(id) || now() - (refund?.at ?? 0) < refundPatienceMs) return kept
     const found =
       refund?.transaction === undefined ? undefined : await facilitator.lookRefund?.(refund.transaction)
     // It was never sent: whoever wanted it may ask for it again.

@@ -122,7 +122,7 @@ test(
     const streamed = await ask(b.url, { model: 'any', agent_id: agentId, input: 'Hi', stream: true })
     const events = eventsIn(streamed)
     const said = events.flatMap(({ type, delta: text }) =>
-      type === 'response.output_text.delta' ? [text] : [],
+      type === 'response.output_text.delta' && typeof text === 'string' ? [text] : [],
     )
     assert.equal(said.join(''), 'hello from afar')
     assert.equal(events.at(-1)?.['type'], 'response.completed')
@@ -168,19 +168,20 @@ test('a machine that fails before it said anything is replaced by one at any nod
   assert.equal(textIn(await asked), 'second')
 })
 
+/** A connection to the node, as others make it. */
+async function engineOf(t: TestContext, { turnwire }: RelayRig) {
+  const peer = await meet(runtimeOf(turnwire).node?.address ?? '', clusterSecret(secret))
+  t.after(() => peer.close())
+  return peer.engine
+}
+
 test('a node serves its own machines only: a request makes one hop', options, async t => {
   const data = await database(t)
   const [a, b] = [await node(t, data), await node(t, data)]
   const { agentId } = await machine(t, a.url)
   await until(async () => (await providers(b.url)).length === 1, 'it is known')
-  const { engine, close } = await meet(runtimeOf(b.turnwire).node?.address ?? '', clusterSecret(secret))
-  t.after(close)
-  for await (const [listed] of engine.open<unknown[]>('relayAgents', [])) assert.deepEqual(listed, [])
-  const { engine: atA, close: leaveA } = await meet(
-    runtimeOf(a.turnwire).node?.address ?? '',
-    clusterSecret(secret),
-  )
-  t.after(leaveA)
+  const [atA, atB] = [await engineOf(t, a), await engineOf(t, b)]
+  for await (const [listed] of atB.open<unknown[]>('relayAgents', [])) assert.deepEqual(listed, [])
   let id = ''
   for await (const [listed] of atA.open<{ machines: { id: string }[] }[]>('relayAgents', []))
     id = listed?.[0]?.machines[0]?.id ?? ''
@@ -188,7 +189,7 @@ test('a node serves its own machines only: a request makes one hop', options, as
   const request = { session: 's', history: [], tools: [], choice: 'auto', parallel: true, options: {} }
   const asked = { route: { agentId }, model: 'any', stream: false }
   const items: unknown[] = []
-  for await (const batch of engine.open('relayAnswer', [{ agentId, machine: id, asked, request }]))
+  for await (const batch of atB.open('relayAnswer', [{ agentId, machine: id, asked, request }]))
     items.push(...batch)
   assert.deepEqual(items, [{ result: { ending: { end: 'gone' }, shown: false } }])
 })

@@ -146,16 +146,12 @@ class RelayedRequest {
 
   async answerAt({ agentId, machine: id }: Forwarded): Promise<Result> {
     const { dispatch } = this.#options
-    const { agent, machine, release } = await dispatch.slot(
-      { agentId, machine: id },
-      this.#tried,
-      this.#signal,
-    )
+    const slot = await dispatch.slot({ agentId, machine: id }, this.#tried, this.#signal)
     try {
       // Only a machine of this node can be named.
-      return await this.#askAt(agent, machine as Machine)
+      return await this.#askAt(slot.agent, slot.machine as Machine)
     } finally {
-      release()
+      slot.release()
     }
   }
 

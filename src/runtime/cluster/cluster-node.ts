@@ -120,6 +120,11 @@ export class ClusterNode {
     return this.#address
   }
 
+  /** All nodes as they were last seen. Nothing is asked of the store, so it is known while the store is away. */
+  known(): { nodes: readonly SeenNode[]; ageMs: number } {
+    return { nodes: this.#nodes, ageMs: performance.now() - this.#seenAt }
+  }
+
   /** Why this node should be given no requests now. */
   failure(): TurnwireError | undefined {
     if (this.#stopping) return new TurnwireError('stopping', 'This node is stopping.')
@@ -252,7 +257,7 @@ export class ClusterNode {
   // ---- other nodes -------------------------------------------------------------------------------------------
 
   /** The other nodes that live. `reach` rejects with `Unreachable`, which may take some seconds. */
-  async others(seenMs = seenForMs): Promise<{ id: string; reach(): Promise<Peer> }[]> {
+  async others(seenMs = seenForMs): Promise<{ id: string; reach: () => Promise<Peer> }[]> {
     const living = await this.#living(seenMs)
     return living.map(node => ({ id: node.id, reach: () => this.#peers.to(node) }))
   }
