@@ -7,6 +7,7 @@ import { defaultValidSeconds } from '../payments/offers.ts'
 import type { RelayServer } from '../relay/server/index.ts'
 import type { WireHost } from '../wires/host.ts'
 import { buildAgents } from './build-agent.ts'
+import type { ClusterNode } from './cluster/cluster-node.ts'
 import type { Runtime } from './runtime.ts'
 import type { UpgradeRoute } from './upgrades.ts'
 
@@ -15,6 +16,7 @@ export type OpenRelay = {
   sockets: UpgradeRoute[]
   /** From here on it serves. `desk`: takes payments for its agents. */
   join(desk: PaymentDesk | undefined): RelayServer
+  close(): void
 }
 
 /** Undefined: none is configured. */
@@ -38,6 +40,9 @@ export async function openRelay(
   const [agent] = buildAgents({ agents: [own], ...(policy && { policy }) }, log)
   if (agent) runtime.addUnlisted({ ...agent, model: ({ model = '' }) => server.model(model) })
   runtime.priceSource ??= server.prices
+  const { node } = runtime
+  // A node without an address works alone.
+  const leaveNodes = node?.address === undefined ? undefined : await joinNodes(server, node)
   return {
     server,
     sockets: ['/', '/relay'].map(path => socketAt(path, server)),
@@ -45,7 +50,18 @@ export async function openRelay(
       if (desk) server.earnings = agentId => earningsOf(desk, agentId)
       return server
     },
+    close() {
+      leaveNodes?.()
+      server.close()
+    },
   }
+}
+
+/** Machines that are attached to other nodes are reached too. */
+async function joinNodes(server: RelayServer, node: ClusterNode): Promise<() => void> {
+  const { RelayNodes } = await import('./cluster/relay-nodes.ts')
+  const nodes = new RelayNodes(server, node)
+  return () => nodes.close()
 }
 
 /** Machines name no path, so they are at the root; /relay is for servers behind a proxy that has its own root. */

@@ -137,7 +137,7 @@ export class Runtime {
       : undefined
     const runtime = new Runtime(config, log, await Telemetry.open(config.telemetry), cluster)
     try {
-      await runtime.#node?.join()
+      await runtime.node?.join()
     } catch (error) {
       await runtime.close()
       throw error
@@ -154,8 +154,8 @@ export class Runtime {
     if (!local || local === this.#recovered) return
     this.#recovered = local
     await this.#mcpStarted
-    if (this.#node) await this.#node.recover()
-    const count = this.#node ? 0 : await local.recover()
+    if (this.node) await this.node.recover()
+    const count = this.node ? 0 : await local.recover()
     if (count > 0) this.log('info', 'Unfinished sessions were resumed.', { sessions: count })
   }
 
@@ -221,7 +221,8 @@ export class Runtime {
     return 'local' in this.#inner ? this.#inner.local : this.#inner
   }
 
-  get #node(): ClusterNode | undefined {
+  /** Undefined: no other process can work on the same sessions. */
+  get node(): ClusterNode | undefined {
     return 'engine' in this.#inner ? this.#inner : undefined
   }
 
@@ -245,13 +246,13 @@ export class Runtime {
 
   /** Why this node of a cluster should be given no requests now. */
   nodeFailure(): PlainError | undefined {
-    const failure = this.#node?.failure()
+    const failure = this.node?.failure()
     return failure && { code: failure.code, message: failure.message }
   }
 
   /** The nodes that share the store, as last seen, and which of them this is. Undefined: the store is not shared. */
   nodes(): (ReturnType<ClusterNode['known']> & { self: string }) | undefined {
-    return this.#node && { ...this.#node.known(), self: this.#node.id }
+    return this.node && { ...this.node.known(), self: this.node.id }
   }
 
   /** How the models did since the start: those with a name, and the agents' own. */

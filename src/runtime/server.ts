@@ -94,7 +94,7 @@ export async function serveRuntime(
       stopRetention?.()
       payments?.stop()
       // Attached machines are told to come back before all sockets are closed.
-      relay?.server.close()
+      relay?.close()
       sockets.close()
     }
     return running(server, hostname, keys, () => stop(server, runtime, close, acp))

@@ -46,7 +46,11 @@ export type RelayedTarget = {
 /** Agents on their owners' machines. */
 export type Relay = {
   /** Undefined: the request is for an agent of this server. `routed`: the agent that the path names. */
-  target(body: JsonObject, routed: string | undefined, principal: Principal): RelayedTarget | undefined
+  target(
+    body: JsonObject,
+    routed: string | undefined,
+    principal: Principal,
+  ): Promise<RelayedTarget | undefined>
 }
 
 export type WireHost = {

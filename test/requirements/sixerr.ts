@@ -43,6 +43,7 @@ SIX-WS-12 | 2 | rules | A machine ignores frames that it cannot read or does not
 SIX-WS-13 | ours | cancel | When a client leaves, its request is forgotten and its place is free.
 SIX-WS-14 | ours | failures | A request whose machine fails before it said anything is asked of another; later it fails.
 SIX-WS-15 | ours | limits | Frames, answers and silence are bounded; a machine that exceeds them is closed.
+SIX-WS-16 | ours | nodes | A request at any node of a cluster reaches a machine that is attached to another, in one hop.
 `
 
 const payment = `

@@ -1,13 +1,12 @@
 // Gives requests to machines. A request that no machine can take waits, in order, until one can or its time is over.
 import { TurnwireError } from '../../language/errors.ts'
 import { deadline } from '../../lib/abort.ts'
-import type { Machine } from './machine.ts'
-import type { Registry, RelayAgent, Route } from './registry.ts'
+import type { AnyMachine, Choice, Registry, Route } from './registry.ts'
 
 /** A place at a machine. `release` it once, when the request is over. */
-export type Slot = { agent: RelayAgent; machine: Machine; release(): void }
+export type Slot = Choice & { release(): void }
 
-type Waiting = { route: Route; tried: ReadonlySet<Machine>; give(slot: Slot): void }
+type Waiting = { route: Route; tried: ReadonlySet<AnyMachine>; give(slot: Slot): void }
 
 export type QueueLimits = { queueMs: number; mostWaiting: number }
 
@@ -30,7 +29,7 @@ export class Dispatch {
   }
 
   /** Rejects with `agent_unavailable`, or as the signal says. `tried`: machines that are not to get the request. */
-  async slot(route: Route, tried: ReadonlySet<Machine>, signal: AbortSignal): Promise<Slot> {
+  async slot(route: Route, tried: ReadonlySet<AnyMachine>, signal: AbortSignal): Promise<Slot> {
     signal.throwIfAborted()
     // Those that wait come first.
     const free = this.#waiting.size === 0 ? this.#take(route, tried) : undefined
@@ -70,7 +69,7 @@ export class Dispatch {
     } else this.#timer ??= setInterval(() => this.look(), lookAgainMs).unref()
   }
 
-  #take(route: Route, tried: ReadonlySet<Machine>): Slot | undefined {
+  #take(route: Route, tried: ReadonlySet<AnyMachine>): Slot | undefined {
     const chosen = this.#registry.choose(route, tried)
     if (!chosen) return undefined
     const { machine } = chosen

@@ -1,7 +1,7 @@
 // The relay of a server: agents on their owners' machines, behind the server's own wires. It is loaded only when the
 // configuration has the setting `relay`.
 import type { Hono } from 'hono'
-import type { Model } from '../../engine/ports.ts'
+import type { Model, ModelDelta } from '../../engine/ports.ts'
 import type { JsonObject } from '../../lib/json.ts'
 import type { PriceSource } from '../../payments/price.ts'
 import type { Principal, Relay, WireEnv, WireHost } from '../../wires/host.ts'
@@ -11,14 +11,23 @@ import { type Hex, readAddress } from '../viem.ts'
 import { type AcceptOptions, Attached } from './accept.ts'
 import { Challenges } from './challenge.ts'
 import { Dispatch } from './dispatch.ts'
+import {
+  attachedHere,
+  type Forwarded,
+  type ListedAgent,
+  OtherNodes,
+  type RelayNode,
+  type Result,
+} from './elsewhere.ts'
 import { relayTokens, type Tokens } from './jwt.ts'
-import { relayModel, type Served } from './model.ts'
+import { answerHere, type RelayModelOptions, relayModel, type Served } from './model.ts'
 import { relayPrices } from './prices.ts'
 import { Registry } from './registry.ts'
 import { relayRoutes } from './routes.ts'
 import { relayedTarget } from './target.ts'
 import { type Connection, Unsigned } from './unsigned.ts'
 
+export type { Forwarded, ListedAgent, RelayNode, Result } from './elsewhere.ts'
 export { attachedAgent } from './target.ts'
 
 export type RelayOptions = {
@@ -53,6 +62,8 @@ export class RelayServer implements Relay {
   readonly prices: PriceSource
   /** What an agent was paid, from whoever takes payments. Undefined: nobody does. */
   earnings: ((agentId: string) => Promise<JsonObject>) | undefined
+  /** Asks the other nodes what is attached there, and tells `hear`. Undefined: there are none. */
+  look: (() => Promise<void>) | undefined
   readonly #options: RelayOptions
   readonly #settings: typeof relayDefaults
   readonly #now: () => number
@@ -61,6 +72,7 @@ export class RelayServer implements Relay {
   readonly #registry: Registry
   readonly #dispatch: Dispatch
   readonly #accept: AcceptOptions
+  readonly #others: OtherNodes
   readonly #sockets = new Set<Attached>()
   readonly #unsigned = new Unsigned()
 
@@ -75,6 +87,7 @@ export class RelayServer implements Relay {
     this.#tokens = relayTokens(secret, tokenHours * 3_600_000)
     this.#registry = new Registry(this.#now, (options.validSeconds ?? 0) * 1_000)
     this.#dispatch = new Dispatch(this.#registry, { queueMs, mostWaiting: waiting })
+    this.#others = new OtherNodes(this.#registry)
     const { bodyBytes } = host.limits
     const own = {
       frameBytes: bodyBytes,
@@ -93,7 +106,13 @@ export class RelayServer implements Relay {
       log: host.log,
     }
     const maxCost = config.maxCost ?? defaultMaxCost
-    this.prices = relayPrices({ registry: this.#registry, maxCost, feeBps: options.feeBps })
+    const prices = relayPrices({ registry: this.#registry, maxCost, feeBps: options.feeBps })
+    this.prices = {
+      prices: async asked => {
+        if (this.#registry.all().length === 0) await this.look?.()
+        return prices.prices(asked)
+      },
+    }
     this.routes = relayRoutes({
       host,
       challenges: new Challenges(text => host.sign(text), options.name, this.#now),
@@ -101,6 +120,7 @@ export class RelayServer implements Relay {
       registry: this.#registry,
       admits: wallet => this.#admits(wallet),
       now: this.#now,
+      look: async () => this.look?.(),
       earnings: agentId => this.earnings?.(agentId) ?? Promise.resolve(undefined),
     })
   }
@@ -141,14 +161,42 @@ export class RelayServer implements Relay {
 
   /** The model of the agent `attachedAgent`, for the text that `target` gave in the place of its name. */
   model(asked: string): Model {
+    return relayModel(this.#modelOptions, asked)
+  }
+
+  // ---- other nodes -----------------------------------------------------------------------------------------------
+
+  /** What is attached to this node, for the others. */
+  attachedHere(): ListedAgent[] {
+    return attachedHere(this.#registry)
+  }
+
+  /** What is attached to another node. */
+  hear(node: RelayNode, listed: readonly ListedAgent[]): void {
+    this.#others.hear(node, listed)
+    this.#dispatch.look()
+  }
+
+  /** Another node cannot be reached any more. */
+  lose(node: string): void {
+    this.#others.lose(node)
+  }
+
+  /** Asks a machine of this node for another one. */
+  answerHere(forwarded: Forwarded, watch: (delta: ModelDelta) => void, signal: AbortSignal): Promise<Result> {
+    return answerHere(this.#modelOptions, forwarded, watch, signal)
+  }
+
+  get #modelOptions(): RelayModelOptions {
     const { attempts } = this.#settings
     const { onServed } = this.#options
     const options = { registry: this.#registry, dispatch: this.#dispatch, attempts, now: this.#now }
-    return relayModel({ ...options, ...(onServed && { onServed }) }, asked)
+    return { ...options, ...(onServed && { onServed }) }
   }
 
   /** After a start machines need a moment to come back: until then every wallet may have one. */
-  #isKnown(agentId: string): boolean {
+  async #isKnown(agentId: string): Promise<boolean> {
+    if (!this.#registry.get(agentId)) await this.look?.()
     if (this.#registry.get(agentId)) return true
     const isYoung = this.#now() - this.#startedAt < this.#settings.queueMs
     return isYoung && readAddress(agentId) !== undefined

@@ -63,8 +63,13 @@ export class Machine {
   }
 
   get free(): boolean {
+    return this.slots > 0
+  }
+
+  /** Requests that it can still take. */
+  get slots(): number {
     const { atOnce, unsentBytes } = this.#limits
-    return this.#open && this.taken < atOnce && this.#socket.bufferedAmount <= unsentBytes
+    return this.#open && this.#socket.bufferedAmount <= unsentBytes ? Math.max(0, atOnce - this.taken) : 0
   }
 
   send(frame: ServerFrame): void {

@@ -10,9 +10,10 @@ import { noReasoning, openaiResponses } from '../../models/protocols/openai-resp
 import { usageIn } from '../frames.ts'
 import { toMachineForm } from '../request.ts'
 import { AnswerCheck, countedTokens } from './check-answer.ts'
-import type { Dispatch, Slot } from './dispatch.ts'
+import type { Dispatch } from './dispatch.ts'
+import { FarMachine, type Forwarded, machineHere, type Result } from './elsewhere.ts'
 import type { Ending, Machine } from './machine.ts'
-import type { Registry, RelayAgent, Route } from './registry.ts'
+import type { AnyMachine, Registry, RelayAgent, Route } from './registry.ts'
 
 /** One request to attached agents. As text it crosses the engine's boundary, in the place of a model's name. */
 export type RelayRequest = {
@@ -76,6 +77,20 @@ export function relayModel(options: RelayModelOptions, asked: string): Model {
   }
 }
 
+/**
+ * Asks a machine of this node for another one. There is one attempt: others are up to the node that has the client, which
+ * also has its hooks, limits and payments.
+ */
+export async function answerHere(
+  options: RelayModelOptions,
+  forwarded: Forwarded,
+  watch: (delta: ModelDelta) => void,
+  signal: AbortSignal,
+): Promise<Result> {
+  if (!machineHere(options.registry, forwarded)) return { ending: { end: 'gone' }, shown: false }
+  return new RelayedRequest(options, forwarded.asked, forwarded.request, watch, signal).answerAt(forwarded)
+}
+
 class RelayedRequest {
   readonly #options: RelayModelOptions
   readonly #asked: RelayRequest
@@ -84,7 +99,7 @@ class RelayedRequest {
   readonly #signal: AbortSignal
   readonly #prepared: Prepared<Parameters<typeof openaiResponses.initial>[0]>
   readonly #body: JsonObject
-  readonly #tried = new Set<Machine>()
+  readonly #tried = new Set<AnyMachine>()
 
   constructor(
     options: RelayModelOptions,
@@ -115,7 +130,10 @@ class RelayedRequest {
     for (let attempt = 1; ; attempt++) {
       const slot = await dispatch.slot(this.#asked.route, this.#tried, this.#signal)
       try {
-        const result = await this.#askAt(slot)
+        const { agent, machine } = slot
+        const result = await (machine instanceof FarMachine
+          ? this.#askElsewhere(agent, machine)
+          : this.#askAt(agent, machine))
         if ('answer' in result) return result.answer
         this.#tried.add(slot.machine)
         if (result.shown || attempt >= attempts || !this.#mayAskAgain(result.ending))
@@ -126,12 +144,35 @@ class RelayedRequest {
     }
   }
 
+  async answerAt({ agentId, machine: id }: Forwarded): Promise<Result> {
+    const { dispatch } = this.#options
+    const slot = await dispatch.slot({ agentId, machine: id }, this.#tried, this.#signal)
+    try {
+      // Only a machine of this node can be named.
+      return await this.#askAt(slot.agent, slot.machine as Machine)
+    } finally {
+      slot.release()
+    }
+  }
+
   /** An agent that was named and said that it failed would say so again. One that is gone may come back. */
   #mayAskAgain({ end }: Ending): boolean {
     return typeof this.#asked.route !== 'object' || end === 'gone'
   }
 
-  async #askAt({ agent, machine }: Slot): Promise<Result> {
+  async #askElsewhere({ agentId, elsewhere }: RelayAgent, machine: FarMachine): Promise<Result> {
+    const { memory: _, ...request } = this.#request
+    const forwarded = { agentId, machine: machine.id, asked: this.#asked, request }
+    const result = await machine.node.answer(forwarded, this.#watch, this.#signal)
+    this.#signal.throwIfAborted()
+    // Its node lets the agent rest, and says so in a moment.
+    if ('ending' in result && result.ending.end !== 'gone')
+      for (const each of elsewhere.get(machine.node.id)?.machines.values() ?? []) each.rest()
+    else if ('ending' in result) machine.rest()
+    return result
+  }
+
+  async #askAt(agent: RelayAgent, machine: Machine): Promise<Result> {
     const { registry, now } = this.#options
     const begun = now()
     const reader = new AnswerReader(this.#prepared.reading, this.#watch)
@@ -192,9 +233,6 @@ class RelayedRequest {
     this.#options.onServed?.({ agent, input, output })
   }
 }
-
-/** `shown`: something was said before it failed. */
-type Result = { answer: ModelAnswer } | { ending: Ending; shown: boolean }
 
 class AnswerReader {
   readonly state: ReturnType<typeof openaiResponses.initial>

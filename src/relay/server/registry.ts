@@ -1,6 +1,7 @@
 // The agents that are or were attached, each with its machines, its price and how it did. Which of them gets a request is
 // chosen here, by data alone.
 import type { Hex } from '../viem.ts'
+import type { Elsewhere, FarMachine } from './elsewhere.ts'
 import type { Machine } from './machine.ts'
 
 /** Per token, as the protocol writes them. */
@@ -23,6 +24,8 @@ export type RelayAgent = {
   /** The lowest prices before the newest, as long as payments may be signed for them. */
   held?: { prices: Prices; until: number }
   readonly machines: Set<Machine>
+  /** Its machines at other nodes, by the id of the node. */
+  readonly elsewhere: Map<string, Elsewhere>
   /** Since this server started. */
   readonly counts: Counts
   /** Milliseconds until the first frame of an answer, the newest answers weighing most. Absent: it has not answered yet. */
@@ -38,8 +41,11 @@ export type RelayAgent = {
   seenAt: number
 }
 
-/** Whom a request is for. */
-export type Route = 'cheapest' | 'fastest' | { agentId: string }
+/** Whom a request is for. `machine`: another node asks for this one. */
+export type Route = 'cheapest' | 'fastest' | { agentId: string; machine?: string }
+
+/** A machine of this node or another. */
+export type AnyMachine = Machine | FarMachine
 
 export const noPrices: Prices = { inputTokenPrice: '0', outputTokenPrice: '0' }
 
@@ -89,12 +95,23 @@ export class Registry {
   }
 
   add(agentId: string, wallet: Hex, machine: Machine): RelayAgent {
+    const agent = this.#join(agentId, wallet)
+    agent.machines.add(machine)
+    this.#machines += 1
+    return agent
+  }
+
+  /** An agent that has machines at another node. One that is attached keeps its place in lists. */
+  met(agentId: string, wallet: Hex): RelayAgent {
+    const known = this.#agents.get(agentId)
+    return known && isAttached(known) ? known : this.#join(agentId, wallet)
+  }
+
+  #join(agentId: string, wallet: Hex): RelayAgent {
     const agent = this.#agents.get(agentId) ?? this.#newAgent(agentId, wallet)
     this.#agents.delete(agentId)
     this.#agents.set(agentId, agent)
-    agent.machines.add(machine)
     agent.order = ++this.#joins
-    this.#machines += 1
     agent.seenAt = this.#now()
     return agent
   }
@@ -119,24 +136,29 @@ export class Registry {
 
   remove(agent: RelayAgent, machine: Machine): void {
     if (agent.machines.delete(machine)) this.#machines -= 1
+    this.left(agent)
+  }
+
+  /** The agent has a machine less. */
+  left(agent: RelayAgent): void {
     agent.seenAt = this.#now()
     if (this.#agents.size <= mostRemembered) return
-    for (const [agentId, { machines }] of this.#agents)
-      if (machines.size === 0) {
+    for (const [agentId, each] of this.#agents)
+      if (!isAttached(each)) {
         this.#agents.delete(agentId)
         return
       }
   }
 
   /** A machine for the request that can take one now. `tried`: machines that are not asked again. */
-  choose(route: Route, tried: ReadonlySet<Machine>): { agent: RelayAgent; machine: Machine } | undefined {
+  choose(route: Route, tried: ReadonlySet<AnyMachine>): Choice | undefined {
     const named = typeof route === 'object' ? this.#agents.get(route.agentId) : undefined
     const candidates = typeof route === 'object' ? (named ? [named] : []) : this.all()
     const now = this.#now()
-    let best: { agent: RelayAgent; machine: Machine } | undefined
+    let best: Choice | undefined
     for (const agent of candidates) {
       if (agent.restsUntil > now) continue
-      const machine = leastLoaded(agent, tried)
+      const machine = leastLoaded(machinesOf(agent, route), tried)
       if (machine && (!best || isBefore(route, { agent, machine }, best))) best = { agent, machine }
     }
     if (best) best.agent.turn = ++this.#turns
@@ -146,7 +168,7 @@ export class Registry {
   /** The agents that the request can be for, the one that it would be given to first. One that is named may be away. */
   ranked(route: Route): RelayAgent[] {
     if (typeof route === 'object') return [this.#agents.get(route.agentId) ?? []].flat()
-    const attached = this.all().filter(({ machines }) => machines.size > 0)
+    const attached = this.all().filter(isAttached)
     const able = attached.filter(agent => this.isAvailable(agent))
     // All of them rest: one may be back before the request has waited too long.
     const found = able.length > 0 ? able : attached
@@ -154,7 +176,13 @@ export class Registry {
   }
 
   /** Whether the agent is attached and not at rest. */
-  isAvailable({ machines, restsUntil }: RelayAgent): boolean {
+  isAvailable(agent: RelayAgent): boolean {
+    const isElsewhere = [...agent.elsewhere.values()].some(({ listed }) => listed.available)
+    return this.isAvailableHere(agent) || (isElsewhere && agent.restsUntil <= this.#now())
+  }
+
+  /** The same of its machines at this node alone. */
+  isAvailableHere({ machines, restsUntil }: RelayAgent): boolean {
     return machines.size > 0 && restsUntil <= this.#now()
   }
 
@@ -177,8 +205,20 @@ export class Registry {
   #newAgent(agentId: string, wallet: Hex): RelayAgent {
     const counts = { served: 0, failed: 0, left: 0, inputTokens: 0, outputTokens: 0 }
     const since = { failures: 0, restsUntil: 0, turn: 0, order: 0, seenAt: this.#now() }
-    return { agentId, wallet, prices: noPrices, machines: new Set(), counts, ...since }
+    return { agentId, wallet, prices: noPrices, machines: new Set(), elsewhere: new Map(), counts, ...since }
   }
+}
+
+function isAttached({ machines, elsewhere }: RelayAgent): boolean {
+  return machines.size > 0 || elsewhere.size > 0
+}
+
+/** Those that the request may be given to, the nearest first. */
+function machinesOf({ machines, elsewhere }: RelayAgent, route: Route): Iterable<AnyMachine> {
+  const wanted = typeof route === 'object' ? route.machine : undefined
+  if (wanted !== undefined) return [...machines].filter(({ id }) => id === wanted)
+  if (elsewhere.size === 0) return machines
+  return [...machines, ...[...elsewhere.values()].flatMap(each => [...each.machines.values()])]
 }
 
 export function isPriced({ inputTokenPrice, outputTokenPrice }: Prices): boolean {
@@ -191,14 +231,14 @@ function lower(one: Prices, other: Prices): Prices {
   return { inputTokenPrice: least('inputTokenPrice'), outputTokenPrice: least('outputTokenPrice') }
 }
 
-function leastLoaded({ machines }: RelayAgent, tried: ReadonlySet<Machine>): Machine | undefined {
-  let best: Machine | undefined
+function leastLoaded(machines: Iterable<AnyMachine>, tried: ReadonlySet<AnyMachine>): AnyMachine | undefined {
+  let best: AnyMachine | undefined
   for (const machine of machines)
     if (machine.free && !tried.has(machine) && (!best || machine.taken < best.taken)) best = machine
   return best
 }
 
-type Choice = { agent: RelayAgent; machine: Machine }
+export type Choice = { agent: RelayAgent; machine: AnyMachine }
 
 /** By price or by speed; among equals those with less work, then in turn. An agent that has not answered yet counts as fast. */
 function isBefore(route: Route, one: Choice, other: Choice): boolean {

@@ -9,6 +9,7 @@ import { failureOf, readJsonObject, sendFailure, sendJson } from '../../wires/ht
 import { failureBody } from '../../wires/responses/wordings.ts'
 import { type Hex, readAddress } from '../viem.ts'
 import type { Challenges } from './challenge.ts'
+import { allOf } from './elsewhere.ts'
 import type { Claims, Tokens } from './jwt.ts'
 import type { Registry, RelayAgent } from './registry.ts'
 import { signInPage } from './sign-in-page.ts'
@@ -20,6 +21,8 @@ export type RelayRoutes = {
   registry: Registry
   admits: (wallet: Hex) => boolean
   now: () => number
+  /** Asks the other nodes what is attached there. */
+  look: () => Promise<void>
   /** What the owner of an agent has earned. Undefined: nothing is paid for here. */
   earnings?: (agentId: string) => Promise<unknown>
 }
@@ -45,9 +48,10 @@ export function relayRoutes(relay: RelayRoutes): Hono<WireEnv> {
   })
   app.post('/auth/verify', c => verify(c, relay))
   app.get('/auth', c => signInPage(c))
-  app.get('/v1/providers', c => {
+  app.get('/v1/providers', async c => {
     const limit = numberIn(c, 'limit', { least: 1, most: mostListed }) ?? usuallyListed
     const after = numberIn(c, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER }) ?? 0
+    await relay.look()
     const { agents, next } = registry.page(after, limit, c.req.query('available') === 'true')
     const providers = agents.map(each => describe(registry, each))
     return sendJson(c, { providers, ...(next !== undefined && { next }) })
@@ -56,6 +60,7 @@ export function relayRoutes(relay: RelayRoutes): Hono<WireEnv> {
     const claims = claimsOf(c, relay)
     // Anyone else may have usage to read elsewhere.
     if (!claims) return next()
+    await relay.look()
     return sendJson(c, await usageOf(relay, claims))
   })
   return app
@@ -114,7 +119,8 @@ export function claimsOf(
 }
 
 function describe(registry: Registry, agent: RelayAgent) {
-  const { agentId, wallet, name, description, prices, machines, counts, firstFrameMs } = agent
+  const { agentId, wallet, name, description, prices, firstFrameMs } = agent
+  const { machines, inFlight, served, failed } = allOf(agent)
   return {
     agentId,
     walletAddress: wallet,
@@ -123,26 +129,26 @@ function describe(registry: Registry, agent: RelayAgent) {
     available: registry.isAvailable(agent),
     pricing: prices,
     stats: {
-      machines: machines.size,
-      inFlight: [...machines].reduce((sum, { taken }) => sum + taken, 0),
-      served: counts.served,
-      failed: counts.failed,
+      machines,
+      inFlight,
+      served,
+      failed,
       ...(firstFrameMs !== undefined && { firstEventMs: Math.round(firstFrameMs) }),
     },
   }
 }
 
-/** Counts are those since the server started; earnings are those on record. */
+/** Counts are those since the servers started that the machines are attached to, and this one; earnings are those on record. */
 async function usageOf({ registry, earnings }: RelayRoutes, { agentId, wallet }: Claims) {
   const agent = registry.get(agentId)
-  const counts = agent?.counts ?? { served: 0, failed: 0, left: 0, inputTokens: 0, outputTokens: 0 }
-  const { served, failed, left, inputTokens, outputTokens } = counts
+  const none = { machines: 0, served: 0, failed: 0, left: 0, inputTokens: 0, outputTokens: 0 }
+  const { machines, served, failed, left, inputTokens, outputTokens } = agent ? allOf(agent) : none
   const earned = await earnings?.(agentId)
   return {
     agentId,
     walletAddress: wallet,
     available: agent ? registry.isAvailable(agent) : false,
-    machines: agent?.machines.size ?? 0,
+    machines,
     ...(agent && { pricing: agent.prices }),
     requests: { served, failed, cancelled: left },
     usage: {

@@ -32,18 +32,18 @@ export type TargetOptions = {
   /** The agents of this server: requests that name one are not for the relay. */
   isLocal: (agent: string) => boolean
   /** Whether an agent with this id is or may soon be attached. */
-  isKnown: (agentId: string) => boolean
+  isKnown: (agentId: string) => Promise<boolean>
 }
 
 const routings = ['cheapest', 'fastest'] as const
 
 /** Undefined: the request is for an agent of this server. `routed`: the agent that the path names. */
-export function relayedTarget(
+export async function relayedTarget(
   options: TargetOptions,
   body: JsonObject,
   routed: string | undefined,
   { wallet }: Principal,
-): RelayedTarget | undefined {
+): Promise<RelayedTarget | undefined> {
   const { agent_id: _, routing: __, previous_response_id: ___, ...rest } = body
   const named = routed ?? optionalText(body, 'agent_id')
   const routing = optional(body['routing'], 'routing', (value, path) => field.oneOf(value, path, routings))
@@ -54,7 +54,7 @@ export function relayedTarget(
   const model = optionalText(body, 'model')
   if (model === undefined) throw missingParameter('model')
   const route = routeOf(named, routing, wallet === undefined ? undefined : model)
-  if (typeof route === 'object' && !options.isKnown(route.agentId)) throw noSuchAgent(route.agentId)
+  if (typeof route === 'object' && !(await options.isKnown(route.agentId))) throw noSuchAgent(route.agentId)
   const stream = optional(body['stream'], 'stream', field.flag) ?? false
   const asked = encodeRelayRequest({ route, model: wallet === undefined ? model : 'default', stream })
   return {

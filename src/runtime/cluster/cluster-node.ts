@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { LocalEngine, NodeStore, SeenNode, Store } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { type Channel, serveEngine } from '../engine-socket/index.ts'
+import { type Channel, type ExtraStreams, serveEngine } from '../engine-socket/index.ts'
 import type { Log } from '../log.ts'
 import { ownVersion } from '../version.ts'
 import { ClusterEngine, type RemoteNode } from './cluster-engine.ts'
@@ -46,6 +46,8 @@ const seenForMs = 500
 export class ClusterNode {
   readonly engine: ClusterEngine
   readonly local: LocalEngine
+  /** Streams for other nodes beside those of the engine. */
+  readonly streams: { -readonly [Name in keyof ExtraStreams]: ExtraStreams[Name] } = {}
   readonly #options: ClusterNodeOptions
   readonly #secret: ClusterSecret | undefined
   readonly #lease: NodeLease
@@ -211,6 +213,7 @@ export class ClusterNode {
         giveUp: (session, epoch) => served.giveUp(String(session), Number(epoch), graceMs),
       },
       served.admit,
+      this.streams,
     )
   }
 
@@ -253,10 +256,20 @@ export class ClusterNode {
 
   // ---- other nodes -------------------------------------------------------------------------------------------
 
+  /** The other nodes that live. `reach` rejects with `Unreachable`, which may take some seconds. */
+  async others(seenMs = seenForMs): Promise<{ id: string; reach: () => Promise<Peer> }[]> {
+    const living = await this.#living(seenMs)
+    return living.map(node => ({ id: node.id, reach: () => this.#peers.to(node) }))
+  }
+
   /** `seenMs`: how long what is known of them is good for. */
-  async #reached(seenMs = seenForMs): Promise<Peer[]> {
+  async #living(seenMs: number): Promise<SeenNode[]> {
     if (performance.now() - this.#seenAt >= seenMs) this.#see(await this.#options.store.nodes())
-    const living = this.#nodes.filter(({ id, leftMs }) => id !== this.#lease.id && leftMs > 0)
+    return this.#nodes.filter(({ id, leftMs }) => id !== this.#lease.id && leftMs > 0)
+  }
+
+  async #reached(seenMs = seenForMs): Promise<Peer[]> {
+    const living = await this.#living(seenMs)
     const peers = await Promise.all(living.map(node => this.#peers.to(node).catch(() => undefined)))
     return peers.filter(peer => peer !== undefined)
   }

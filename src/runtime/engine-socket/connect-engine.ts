@@ -13,14 +13,7 @@ import type {
 import { TurnwireError } from '../../language/errors.ts'
 import type { Channel } from './channel.ts'
 import { ForwardingEngine } from './forwarding-engine.ts'
-import {
-  type CallName,
-  type LinkReply,
-  type LinkRequest,
-  plainError,
-  remadeError,
-  type StreamName,
-} from './protocol.ts'
+import { type CallName, type LinkReply, type LinkRequest, plainError, remadeError } from './protocol.ts'
 import { StreamReader } from './stream-reader.ts'
 
 /** What waits for replies under one id: a call, or the reader of a stream. */
@@ -128,8 +121,13 @@ export class RemoteEngine extends ForwardingEngine {
     return this.#stream<SessionChange>('changes', [], signal, () => [])
   }
 
+  /** A stream beside those of the engine. */
+  open<Item>(name: string, args: unknown[], signal?: AbortSignal): AsyncIterable<readonly Item[]> {
+    return this.#stream<Item>(name, args, signal)
+  }
+
   #stream<Item>(
-    name: StreamName,
+    name: string,
     args: unknown[],
     signal: AbortSignal | undefined,
     lastBatch: (error: TurnwireError) => readonly Item[] | undefined = () => undefined,

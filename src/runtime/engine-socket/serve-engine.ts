@@ -23,6 +23,11 @@ type Serving = {
 /** Calls beside those of the engine, by name. They check their arguments themselves. */
 export type ExtraCalls = Readonly<Record<string, (...args: unknown[]) => unknown>>
 
+/** Streams beside those of the engine, by name. They check their arguments themselves. */
+export type ExtraStreams = Readonly<
+  Record<string, (args: readonly unknown[], signal: AbortSignal) => AsyncIterable<readonly unknown[]>>
+>
+
 /** Throws or rejects if the call or stream of this name is not to be served. */
 export type Admit = (
   name: string,
@@ -35,8 +40,9 @@ export function serveEngine(
   engine: Engine,
   extra: ExtraCalls = {},
   admit: Admit = () => {},
+  streams: ExtraStreams = {},
 ): void {
-  const peer = new ServedPeer(channel, engine, extra, admit)
+  const peer = new ServedPeer(channel, engine, { calls: extra, streams }, admit)
   // The peer runs the same version: it said so first.
   channel.onMessage(message => peer.take(message as LinkRequest))
   void channel.closed.then(() => peer.leaveAll())
@@ -45,11 +51,16 @@ export function serveEngine(
 class ServedPeer {
   readonly #channel: Channel
   readonly #engine: Engine
-  readonly #extra: ExtraCalls
+  readonly #extra: { calls: ExtraCalls; streams: ExtraStreams }
   readonly #admit: Admit
   readonly #streams = new Map<number, Serving>()
 
-  constructor(channel: Channel, engine: Engine, extra: ExtraCalls, admit: Admit) {
+  constructor(
+    channel: Channel,
+    engine: Engine,
+    extra: { calls: ExtraCalls; streams: ExtraStreams },
+    admit: Admit,
+  ) {
     this.#admit = admit
     this.#channel = channel
     this.#engine = engine
@@ -80,7 +91,8 @@ class ServedPeer {
 
   async #answer({ id, name, args, epoch }: Extract<LinkRequest, { type: 'call' }>): Promise<void> {
     try {
-      const extra = Object.hasOwn(this.#extra, name) ? this.#extra[name] : undefined
+      const { calls } = this.#extra
+      const extra = Object.hasOwn(calls, name) ? calls[name] : undefined
       if (!extra) await this.#admit(name, args, epoch)
       const value = await (extra ? extra(...args) : call(this.#engine, name, args))
       this.#send({ type: 'result', id, value })
@@ -91,10 +103,14 @@ class ServedPeer {
 
   #open({ id, name, args, epoch }: Extract<LinkRequest, { type: 'open' }>): void {
     const stop = new AbortController()
+    const { streams } = this.#extra
+    const extra = Object.hasOwn(streams, name) ? streams[name] : undefined
     const begin = (): AsyncIterator<readonly unknown[]> =>
-      stream(this.#engine, name, args, stop.signal)[Symbol.asyncIterator]()
+      (extra ? extra(args, stop.signal) : stream(this.#engine, name, args, stop.signal))[
+        Symbol.asyncIterator
+      ]()
     try {
-      const admitting = this.#admit(name, args, epoch)
+      const admitting = extra ? undefined : this.#admit(name, args, epoch)
       const items = admitting ? begunAfter(admitting, begin) : begin()
       const serving = { items, stop, busy: false, pulls: 1 }
       this.#streams.set(id, serving)

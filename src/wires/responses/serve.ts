@@ -78,7 +78,7 @@ async function createResponse(
 ): Promise<Response> {
   const body = await readJsonObject(c, host.limits)
   const principal = c.get('principal')
-  const relayed = host.relay?.target(body, routed, principal)
+  const relayed = await host.relay?.target(body, routed, principal)
   if (relayed) return answerRelayed(c, host, relayed, newId('sess'))
   const request = decodeRequest({ ...host.about, serverTools: host.serverTools }, body, routed)
   const { items, repeated } = await readItems(host, principal.owner, request)
