@@ -4,6 +4,7 @@
 import type { Command, Engine, OwnerUsage } from '../engine/index.ts'
 import type { TurnwireError } from '../language/errors.ts'
 import type { TraceContext } from '../language/trace.ts'
+import { IdleMap } from '../lib/idle-map.ts'
 import { type CallName, ForwardingEngine } from './engine-socket/index.ts'
 import { type OwnerLimits, rateLimited } from './owner-limits.ts'
 
@@ -17,8 +18,7 @@ export class LimitedEngine extends ForwardingEngine {
   readonly #engine: Engine
   readonly #limits: OwnerLimits
   readonly #trace: () => TraceContext | undefined
-  readonly #now: () => number
-  readonly #owners = new Map<string, OwnerBounds>()
+  readonly #owners: IdleMap<OwnerBounds>
 
   /** `trace`: of the request that is being served. */
   constructor(
@@ -31,7 +31,7 @@ export class LimitedEngine extends ForwardingEngine {
     this.#trace = trace
     this.#engine = engine
     this.#limits = limits
-    this.#now = now
+    this.#owners = new IdleMap(owner => new OwnerBounds(() => engine.usage(owner), limits, now))
   }
 
   protected override forward<Name extends CallName>(
@@ -93,12 +93,7 @@ export class LimitedEngine extends ForwardingEngine {
   }
 
   #of(owner: string): OwnerBounds {
-    let bounds = this.#owners.get(owner)
-    if (!bounds) {
-      bounds = new OwnerBounds(() => this.#engine.usage(owner), this.#limits, this.#now)
-      this.#owners.set(owner, bounds)
-    }
-    return bounds
+    return this.#owners.of(owner)
   }
 
   async #countFirst<Result>(
@@ -134,6 +129,12 @@ class OwnerBounds {
     this.#usage = usage
     this.#limits = limits
     this.#now = now
+  }
+
+  /** Nothing is under way, and the numbers would be counted anew. */
+  get isIdle(): boolean {
+    const isWorking = this.answering > 0 || this.#creating > 0 || this.#starting.size > 0 || this.#counting
+    return !isWorking && this.#now() >= this.#goodUntil
   }
 
   answered(): void {

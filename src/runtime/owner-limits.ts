@@ -1,7 +1,9 @@
 // What one owner may have at a time, over all routes of all wires, so that no owner uses up what the others need: requests
 // per second, open requests and sockets, and bodies that are being read are counted here. Turns, sessions and stored bytes
 // are counted by the engine (limited-engine.ts).
+
 import { TurnwireError } from '../language/errors.ts'
+import { IdleMap } from '../lib/idle-map.ts'
 import type { OwnerAccount } from '../wires/host.ts'
 
 export type OwnerLimits = {
@@ -31,18 +33,16 @@ export const defaultOwnerLimits: OwnerLimits = {
 /** How many bodies of the largest size one owner may send at the same time. */
 const largestBodies = 8
 
-/** The accounts of all owners. An owner is the name of a key, so there are never more than there are keys. */
+/** The accounts of all owners: names of keys, and wallets that pay. An account that is idle is as good as a new one. */
 export class OwnerAccounts {
   readonly limits: OwnerLimits
-  readonly #mostBodyBytes: number
-  readonly #now: () => number
-  readonly #accounts = new Map<string, Account>()
+  readonly #accounts: IdleMap<Account>
 
   /** `bodyBytes`: the largest body. `now`: milliseconds of a clock that is never set back. */
   constructor(limits: Partial<OwnerLimits>, bodyBytes: number, now = () => performance.now()) {
     this.limits = { ...defaultOwnerLimits, ...limits }
-    this.#mostBodyBytes = largestBodies * bodyBytes
-    this.#now = now
+    const mostBodyBytes = largestBodies * bodyBytes
+    this.#accounts = new IdleMap(() => new Account(this.limits, mostBodyBytes, now))
   }
 
   /** Requests and sockets of all owners that are open. */
@@ -51,12 +51,7 @@ export class OwnerAccounts {
   }
 
   of(owner: string): Account {
-    let account = this.#accounts.get(owner)
-    if (!account) {
-      account = new Account(this.limits, this.#mostBodyBytes, this.#now)
-      this.#accounts.set(owner, account)
-    }
-    return account
+    return this.#accounts.of(owner)
   }
 }
 
@@ -94,6 +89,12 @@ export class Account implements OwnerAccount {
   get debtMs(): number {
     this.#fill()
     return this.#left >= 0 ? 0 : (-this.#left / this.#limits.requests) * 1000
+  }
+
+  /** Nothing is open, and it may send as many requests as anyone. */
+  get isIdle(): boolean {
+    this.#fill()
+    return this.#open === 0 && this.#bodyBytes === 0 && this.#left === this.#limits.burst
   }
 
   get opened(): number {

@@ -53,7 +53,10 @@ export class Client {
       const node = this.#sim.nodes.length === 0 ? undefined : this.#chance.pick(this.#sim.nodes)
       if (!node) continue
       if (sessions.length === 0 || (sessions.length < 3 && this.#chance.maybe(0.04))) await this.#create(node)
-      else await this.#act(node, this.#chance.pick(sessions))
+      else {
+        const session = this.#chance.pick(sessions)
+        await this.#act(await this.#sim.route(node, session.id), session)
+      }
     }
   }
 

@@ -5,8 +5,9 @@ import type { Limits, NewSession, Store } from '../../src/engine/ports.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import type { Event } from '../../src/language/events.ts'
 import { failsWith, type WriteRequest } from '../../src/stores/failures.ts'
-import { memoryStore } from '../../src/stores/memory.ts'
+import { memoryStore, sharedMemory } from '../../src/stores/memory.ts'
 import type { Chance } from './chance.ts'
+import type { NodeCalls } from './lease.ts'
 import { LogRules, type TrustOf } from './log-rules.ts'
 import type { Machine, Scheduler } from './scheduler.ts'
 import type { Trace } from './trace.ts'
@@ -25,19 +26,32 @@ type Lane = { writes: Write[]; busy: boolean; failure: { error: TurnwireError; e
 
 export class Disk {
   readonly #inner = memoryStore()
+  /** With leases: the store that several nodes share. */
+  readonly #shared: ReturnType<typeof sharedMemory> | undefined
   readonly #scheduler: Scheduler
   readonly #chance: Chance
   readonly #trace: Trace
   readonly #trustOf: TrustOf
   readonly #limits: Limits
   readonly shadows = new Map<string, Shadow>()
+  /** How often a session was written under another epoch than before. */
+  takeOvers = 0
+  readonly #epochs = new Map<string, number>()
   /** The probability that a write fails, and the longest delay. */
   failing = 0
   slowest = 8
   /** How long sessions hold back deferrable events. */
   readonly #lingerMs: number
 
-  constructor(scheduler: Scheduler, chance: Chance, trace: Trace, trustOf: TrustOf, limits: Limits) {
+  constructor(
+    scheduler: Scheduler,
+    chance: Chance,
+    trace: Trace,
+    trustOf: TrustOf,
+    limits: Limits,
+    leases = false,
+  ) {
+    this.#shared = leases ? sharedMemory(() => scheduler.now) : undefined
     this.#scheduler = scheduler
     this.#chance = chance
     this.#trace = trace
@@ -48,6 +62,34 @@ export class Disk {
 
   /** The store as one machine sees it. */
   connect(machine: Machine): Store {
+    return this.#connect(machine, this.#inner)
+  }
+
+  /** The same for a node of many, which has a lease. */
+  connectNode(machine: Machine): { store: Store; calls: NodeCalls } {
+    const inner = this.#shared!.open() // It was made with leases.
+    const store = this.#connect(machine, inner)
+    const lane: Lane = { writes: [], busy: false, failure: undefined }
+    // Like a claim: it fails when writes do, and no failure of a session reaches it.
+    const write = <T>(apply: () => Promise<T>): Promise<T> =>
+      this.#write(machine, lane, { kind: 'claim' }, apply) as Promise<T>
+    return {
+      store,
+      calls: {
+        join: (node, ms) => write(() => inner.join(node, ms)),
+        renew: () => write(() => inner.renew()),
+        leave: () => write(() => inner.leave()),
+        abandoned: (after, limit) => this.#read(machine, () => inner.abandoned(after, limit)),
+      },
+    }
+  }
+
+  /** The machine that has a session, by name. */
+  async holder(session: string): Promise<string | undefined> {
+    return (await this.#shared?.open().holder(session))?.node?.id
+  }
+
+  #connect(machine: Machine, inner: Store): Store {
     const lanes = new Map<string, Lane>()
     machine.onDeath(() => this.#crash(machine, lanes))
     const write = <T>(session: string, asked: WriteRequest, apply: () => Promise<T>): Promise<T> =>
@@ -57,37 +99,39 @@ export class Disk {
     return {
       create: session => {
         const text = JSON.stringify(session)
-        return write(session.row.id, { kind: 'create' }, () => this.#create(parsed(text)))
+        return write(session.row.id, { kind: 'create' }, () => this.#create(inner, parsed(text)))
       },
-      claim: (id, recovering) => write(id, { kind: 'claim' }, () => this.#inner.claim(id, recovering)),
+      claim: (id, recovering) => write(id, { kind: 'claim' }, () => inner.claim(id, recovering)),
       append: batch => {
         const text = JSON.stringify(batch)
-        return write(batch.session, { kind: 'append', epoch: batch.epoch }, () => this.#append(parsed(text)))
+        return write(batch.session, { kind: 'append', epoch: batch.epoch }, () =>
+          this.#append(inner, parsed(text)),
+        )
       },
       lingerMs: this.#lingerMs,
       remove: id =>
         write(id, { kind: 'remove' }, async () => {
           this.shadows.delete(id)
-          return this.#inner.remove(id)
+          return inner.remove(id)
         }),
-      putBlob: (id, name, body) => write(id, { kind: 'putBlob' }, () => this.#inner.putBlob(id, name, body)),
+      putBlob: (id, name, body) => write(id, { kind: 'putBlob' }, () => inner.putBlob(id, name, body)),
       addPiece: (id, name, piece) => {
         const copy = structuredClone(piece)
         const asked = { kind: 'addPiece', epoch: piece.epoch } as const
-        return write(id, asked, () => this.#inner.addPiece(id, name, copy))
+        return write(id, asked, () => inner.addPiece(id, name, copy))
       },
-      row: id => read(() => this.#inner.row(id)),
-      requested: (owner, key) => read(() => this.#inner.requested(owner, key)),
+      row: id => read(() => inner.row(id)),
+      requested: (owner, key) => read(() => inner.requested(owner, key)),
       // As from a disk: no two reads share an object.
       read: (id, after, options) =>
-        read(async () => parsed(JSON.stringify(await this.#inner.read(id, after, options)))),
-      list: (owner, page) => read(() => this.#inner.list(owner, page)),
-      owners: () => read(() => this.#inner.owners()),
-      usage: owner => read(() => this.#inner.usage(owner)),
-      unfinished: () => read(() => this.#inner.unfinished()),
-      blob: (id, name) => read(() => this.#inner.blob(id, name)),
-      blobs: id => read(() => this.#inner.blobs(id)),
-      blobRange: (id, name, from, length) => read(() => this.#inner.blobRange(id, name, from, length)),
+        read(async () => parsed(JSON.stringify(await inner.read(id, after, options)))),
+      list: (owner, page) => read(() => inner.list(owner, page)),
+      owners: () => read(() => inner.owners()),
+      usage: owner => read(() => inner.usage(owner)),
+      unfinished: () => read(() => inner.unfinished()),
+      blob: (id, name) => read(() => inner.blob(id, name)),
+      blobs: id => read(() => inner.blobs(id)),
+      blobRange: (id, name, from, length) => read(() => inner.blobRange(id, name, from, length)),
       close: async () => {},
     }
   }
@@ -175,8 +219,8 @@ export class Disk {
     }
   }
 
-  async #create(session: NewSession): ReturnType<Store['create']> {
-    const made = await this.#inner.create(session)
+  async #create(inner: Store, session: NewSession): ReturnType<Store['create']> {
+    const made = await inner.create(session)
     if ('existing' in made) return made
     const rules = new LogRules(session.row.id, this.#trustOf, this.#limits)
     const shadow: Shadow = { owner: session.row.owner, events: [], texts: [], rules }
@@ -185,8 +229,8 @@ export class Disk {
     return made
   }
 
-  async #append(batch: Parameters<Store['append']>[0]): Promise<void> {
-    await this.#inner.append(batch)
+  async #append(inner: Store, batch: Parameters<Store['append']>[0]): Promise<void> {
+    await inner.append(batch)
     const shadow = this.shadows.get(batch.session)
     if (!shadow) return
     this.#trace.check(
@@ -208,6 +252,8 @@ export class Disk {
       shadow.texts.push(JSON.stringify(event))
       this.#trace.note(`log ${id} ${shadow.events.length} e${epoch} ${wordsOf(event)}`)
     }
+    if ((this.#epochs.get(id) ?? epoch) !== epoch) this.takeOvers += 1
+    this.#epochs.set(id, epoch)
     const wrong = shadow.rules.append(events, epoch, status)
     if (wrong !== undefined) this.#trace.breach(`log of ${id}: ${wrong}`)
   }

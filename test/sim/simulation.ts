@@ -15,6 +15,7 @@ import { createGate } from '../../src/policy/index.ts'
 import { Chance } from './chance.ts'
 import { Client } from './client.ts'
 import { Disk } from './disk.ts'
+import { leaseMs, SimulatedLease } from './lease.ts'
 import { modelOf } from './model.ts'
 import { Machine, Scheduler } from './scheduler.ts'
 import { type Answer, type Node, type System, stackOf } from './system.ts'
@@ -41,6 +42,8 @@ export type Result = {
   tail: string
   /** The type of every event in the logs, or the outcome of a settled call. */
   seen: string[]
+  /** How often a session was written under another epoch than before. */
+  takeOvers: number
 }
 
 export class Simulation implements System {
@@ -59,11 +62,18 @@ export class Simulation implements System {
   readonly #misfortune: number
   readonly #compacting: boolean
   readonly #snapshots: boolean
+  /** Machines are nodes with leases, and share the sessions. */
+  readonly #isCluster: boolean
+  /** Nodes trust their leases for too long: the store alone has to refuse what they write. */
+  readonly #isDeceived: boolean
+  #starting = 0
 
-  constructor(seed: number) {
+  constructor(seed: number, isCluster = false) {
+    this.#isCluster = isCluster
+    this.#isDeceived = seed % 2 === 1
     this.chance = new Chance(seed)
     const known = new Map(declarations.map(tool => [tool.name, tool]))
-    this.disk = new Disk(this.scheduler, this.chance, this.trace, name => known.get(name), limits)
+    this.disk = new Disk(this.scheduler, this.chance, this.trace, name => known.get(name), limits, isCluster)
     this.#misfortune = this.chance.pick([0, 0.002, 0.01, 0.03])
     this.#compacting = this.chance.maybe(0.3)
     // Drawn from the seed itself, so that the other choices stay as they were.
@@ -76,6 +86,15 @@ export class Simulation implements System {
 
   /** Starts a process on the disk as it is now, and recovers unfinished sessions. */
   async start(): Promise<Node> {
+    this.#starting += 1
+    try {
+      return await this.#start()
+    } finally {
+      this.#starting -= 1
+    }
+  }
+
+  async #start(): Promise<Node> {
     const machine = new Machine(`m${++this.born}`)
     const { scheduler, chance } = this
     const parts = { ...this.#parts(), calm: () => this.calm }
@@ -95,8 +114,10 @@ export class Simulation implements System {
       model: () => model,
       ...(this.#compacting && { compaction: { afterTokens: 12, keepEntries: 2 } }),
     }
+    const lease = this.#isCluster ? this.#leaseOf(machine, ids => node.engine.recoverThese(ids)) : undefined
+    const store = lease ? lease.store : this.disk.connect(machine)
     const local = new LocalEngine({
-      store: this.disk.connect(machine),
+      store,
       world: {
         now: () => scheduler.now,
         elapsed: () => scheduler.now,
@@ -112,11 +133,32 @@ export class Simulation implements System {
       log: () => {},
       ...(this.#snapshots && { snapshotGrowth: { events: 4, bytes: 1e9 } }),
     })
-    const node: Node = { machine, local, engine: local.sessions }
-    this.nodes.push(node)
+    const node: Node = { machine, local, engine: local.sessions, ...(lease && { leave: lease.leave }) }
     this.trace.note(`${machine.name} starts`)
+    if (lease) await this.call(node, () => lease.begin())
+    this.nodes.push(node)
     await this.call(node, () => local.recover())
     return node
+  }
+
+  /** A node that has lost its lease is ended, and another one is started. */
+  #leaseOf(machine: Machine, recover: (ids: readonly string[]) => Promise<unknown>) {
+    const { scheduler } = this
+    const { store, calls } = this.disk.connectNode(machine)
+    const onLost = (): void => {
+      const node = this.nodes.find(each => each.machine === machine)
+      if (node) this.crash(node, 'lost its lease')
+    }
+    const lease = new SimulatedLease({ machine, scheduler, calls, recover, onLost })
+    const seen = this.#isDeceived ? store : lease.fence(store)
+    return { store: seen, begin: () => lease.begin(), leave: () => lease.end() }
+  }
+
+  async route(asked: Node, session: string): Promise<Node> {
+    // Now and then a node is asked that does not have it, and refuses.
+    if (!this.#isCluster || this.chance.maybe(0.1)) return asked
+    const name = await this.disk.holder(session)
+    return this.nodes.find(({ machine }) => machine.name === name) ?? asked
   }
 
   #parts() {
@@ -146,13 +188,16 @@ export class Simulation implements System {
     node.machine.die()
     // Someone restarts it.
     this.scheduler.after(this.chance.whole(1, 300), () => {
-      if (this.nodes.length === 0) void this.start()
+      const wanted = this.#isCluster && !this.calm ? 2 : 1
+      if (this.nodes.length + this.#starting < wanted) void this.start()
     })
   }
 
   async stop(node: Node): Promise<void> {
     this.trace.note(`${node.machine.name} stops`)
     await this.call(node, () => node.engine.stop(this.chance.whole(0, 200)))
+    const { leave } = node
+    if (leave) await this.call(node, leave)
     this.crash(node, 'stopped')
   }
 
@@ -192,7 +237,8 @@ export class Simulation implements System {
 
   async live(): Promise<void> {
     await this.start()
-    if (this.chance.maybe(0.25)) await this.start()
+    if (this.#isCluster) for (let more = this.chance.whole(1, 2); more > 0; more -= 1) await this.start()
+    else if (this.chance.maybe(0.25)) await this.start()
     const clients = Array.from({ length: this.chance.whole(1, 3) }, (_, at) => new Client(`c${at + 1}`, this))
     await Promise.all([...clients.map(client => client.live()), this.#misfortunes()])
     // Long enough for every time limit to expire.
@@ -204,10 +250,12 @@ export class Simulation implements System {
       if (this.chance.maybe(0.5)) this.crash(node, 'end')
       else await this.stop(node)
     }
-    await this.scheduler.sleep(400)
+    await this.scheduler.sleep(this.#isCluster ? leaseMs + 400 : 400)
     const node = this.nodes[0] ?? (await this.start())
     for (const session of this.sessions) await this.#finish(node, session)
     for (const client of clients) client.leave()
+    // A lease is renewed for as long as its node lives.
+    if (this.#isCluster) for (const { machine } of this.nodes) machine.die()
   }
 
   async #misfortunes(): Promise<void> {
@@ -229,7 +277,7 @@ export class Simulation implements System {
           if (node) await this.stop(node)
           break
         case 'second':
-          if (this.nodes.length < 3) await this.start()
+          if (this.nodes.length + this.#starting < 3) await this.start()
           break
       }
     }
@@ -327,8 +375,9 @@ function asked(simulation: Simulation): string {
   return [...simulation.open].map(work => work.toString().replaceAll(/\s+/g, ' ').slice(0, 160)).join('; ')
 }
 
-export async function simulate(seed: number): Promise<Result> {
-  const simulation = new Simulation(seed)
+/** `isCluster`: machines are nodes with leases. */
+export async function simulate(seed: number, isCluster = false): Promise<Result> {
+  const simulation = new Simulation(seed, isCluster)
   const { trace, scheduler, disk } = simulation
   let over = false
   scheduler.after(0, () => {
@@ -350,6 +399,7 @@ export async function simulate(seed: number): Promise<Result> {
     digest: trace.digest(),
     ...(broken !== undefined && { broken }),
     tail: trace.tail(),
+    takeOvers: disk.takeOvers,
     seen: log.map(event => (event.type === 'call.settled' ? event.outcome.kind : event.type)),
   }
 }

@@ -8,7 +8,13 @@ import type { Machine, Scheduler } from './scheduler.ts'
 import type { Trace } from './trace.ts'
 
 /** `local`: the engine's boundary. `engine`: the sessions behind it. */
-export type Node = { machine: Machine; local: LocalEngine; engine: OpenSessions }
+export type Node = {
+  machine: Machine
+  local: LocalEngine
+  engine: OpenSessions
+  /** Ends its lease. */
+  leave?: () => Promise<void>
+}
 
 /** `gone`: the connection broke, so the result is unknown. */
 export type Answer<T> = { value: T } | { refused: TurnwireError } | { gone: true }
@@ -23,6 +29,8 @@ export type System = {
   readonly nodes: Node[]
   /** How many machines were ever started. */
   readonly born: number
+  /** The node that a request about a session is forwarded to, when this one was asked. */
+  route(asked: Node, session: string): Promise<Node>
   call<T>(node: Node, work: () => Promise<T>): Promise<Answer<T>>
 }
 
