@@ -9,7 +9,7 @@ import { join, sqliteStore, tempFolder } from './parts.ts'
 import { post, type Stalls, startTurnwire } from './served.ts'
 
 const sessions = 256
-const names = Array.from({ length: sessions }, (_, index) => `session-${index}`)
+export const names = Array.from({ length: sessions }, (_, index) => `session-${index}`)
 const text = (words: string) => [{ type: 'text' as const, text: words }]
 
 /** The events of the first commit of a cycle. */
@@ -32,7 +32,7 @@ function eventsOf(callId: string): Event[] {
 /** How many events an append has. */
 const step = eventsOf('call').length
 
-type AppendOne = (session: number, seq: number, events: Event[]) => Promise<void>
+export type AppendOne = (session: number, seq: number, events: Event[]) => Promise<void>
 
 /** Rows indexed by session and number, those of one turn of the event loop in one synced commit; nothing is checked. */
 function bareGroupCommit(file: string): { append: AppendOne; close(): void } {
@@ -61,7 +61,7 @@ function bareGroupCommit(file: string): { append: AppendOne; close(): void } {
 }
 
 /** Appends per session, each as soon as the one before it is durable. */
-function appending(append: AppendOne, firstSeq: number) {
+export function appending(append: AppendOne, firstSeq: number) {
   const appends = 20
   let seq = firstSeq
   return async (): Promise<void> => {

@@ -13,6 +13,7 @@ import * as load from './load.ts'
 import * as tools from './many-tools.ts'
 import * as http from './over-http.ts'
 import * as peers from './peers.ts'
+import * as onPostgres from './postgres.ts'
 import * as server from './server.ts'
 import * as stored from './stored.ts'
 import { firstResult } from './tool-search.ts'
@@ -30,6 +31,8 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>>
   server: server.turnsPerSecond,
   'server-appends': load.appendsAtOnce,
   'server-stalls': load.stallsUnderLoad,
+  'postgres-appends': onPostgres.appendsOnPostgres,
+  'postgres-turns': onPostgres.turnsOnPostgres,
   'hostile-ticks': hostileClients,
   'idle-readers': idleReaders,
   gateway: statelessRequests,

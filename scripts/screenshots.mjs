@@ -14,22 +14,31 @@ const data = mkdtempSync(join(tmpdir(), 'turnwire-screenshots-'))
 mkdirSync(folder, { recursive: true })
 spawnSync(process.execPath, [join(root, 'scripts/build-console.mjs')], { stdio: 'inherit' })
 
-const server = spawn(
-  process.execPath,
-  [join(root, 'bin/turnwire.mjs'), 'serve', '--port', '0', '--data', join(data, 'data')],
-  {
-    cwd: data,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  },
-)
-const url = await new Promise(resolve => {
-  let text = ''
-  server.stdout.setEncoding('utf8').on('data', piece => {
-    text += piece
-    const found = /listens on (http:\S+)/.exec(text)?.[1]
-    if (found && text.includes('Ctrl-C')) resolve(found)
+/** A server with fresh data, and its address. */
+async function serve(name, ...more) {
+  const child = spawn(
+    process.execPath,
+    [join(root, 'bin/turnwire.mjs'), 'serve', '--port', '0', '--data', join(data, name), ...more],
+    { cwd: data, stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  const address = await new Promise(resolve => {
+    let text = ''
+    child.stdout.setEncoding('utf8').on('data', piece => {
+      text += piece
+      const found = /listens on (http:\S+)/.exec(text)?.[1]
+      if (found && text.includes('Ctrl-C')) resolve(found)
+    })
   })
-})
+  return { child, address }
+}
+
+const { child: server, address: url } = await serve(
+  'showcase',
+  '--config',
+  join(root, 'scripts/showcase/config.ts'),
+)
+// What a newcomer sees.
+const demonstration = await serve('demonstration')
 
 async function api(path, body) {
   const init = body && {
@@ -41,55 +50,56 @@ async function api(path, body) {
   return answer.json()
 }
 
-async function session(...messages) {
-  const { id } = await api('/sessions', { agent: 'helper' })
-  for (const text of messages) {
-    await api(`/sessions/${id}/commands`, { do: 'say', text })
-    for (;;) {
-      const { status, calls } = await api(`/sessions/${id}`)
-      const waits = calls.find(call => call.stage === 'asking')
-      if (waits && text !== messages.at(-1))
-        await api(`/sessions/${id}/commands`, { do: 'decide', callId: waits.part.id, granted: true })
-      else if (status !== 'running') break
-      await new Promise(resolve => setTimeout(resolve, 100))
-    }
+/** Allows the first `allowed` calls that ask, and leaves the others. */
+async function session(agent, text, allowed = 0) {
+  const { id } = await api('/sessions', { agent })
+  await api(`/sessions/${id}/commands`, { do: 'say', text })
+  for (let left = allowed; ; ) {
+    const { status, calls } = await api(`/sessions/${id}`)
+    const waits = calls.find(call => call.stage === 'asking')
+    if (waits && left-- > 0)
+      await api(`/sessions/${id}/commands`, { do: 'decide', callId: waits.part.id, granted: true })
+    else if (status !== 'running') return id
+    await new Promise(resolve => setTimeout(resolve, 100))
   }
-  return id
 }
 
-await session('What is the weather in Lisbon?')
-await session('What is (17 + 3) * 2.5?')
-await session('Note that the meeting moved to Friday')
+await session('broken', 'Draw the orders of last week')
+await session('helper', 'Read the file src/cart.ts')
+await session('helper', 'Deploy 2.4.0')
 const main = await session(
-  'What is the weather in Oslo, and what do my notes say about the train?',
-  'Mail ana@example.org that I am late',
-  'Mail bob@example.org that I am late, and what is 12 * 12?',
+  'engineer',
+  'Customers say that their totals are too low. Find out why, mend it, and roll it out.',
+  1,
 )
 const shots = [
-  { name: 'playground', path: '/', width: 1200, theme: 'light' },
+  { name: 'playground', path: '/', width: 1200, theme: 'light', at: demonstration.address },
   { name: 'session', path: `/sessions/${main}`, width: 1200, theme: 'light' },
   { name: 'session-dark', path: `/sessions/${main}?view=log`, width: 1200, theme: 'dark' },
   { name: 'vendors', path: `/sessions/${main}?view=vendors`, width: 1200, theme: 'light' },
   { name: 'sessions', path: '/sessions', width: 1200, theme: 'light' },
-  { name: 'approvals', path: '/approvals', width: 1200, theme: 'dark' },
-  { name: 'tools', path: '/tools?agent=helper&tool=send_mail', width: 1200, theme: 'light' },
+  { name: 'approvals', path: '/approvals', width: 1200, theme: 'dark', keys: 'j' },
+  { name: 'usage', path: `/sessions/${main}?view=usage`, width: 1200, theme: 'light' },
+  { name: 'tools', path: '/tools?agent=engineer&tool=deploy', width: 1200, theme: 'light' },
   { name: 'system', path: '/system', width: 1200, theme: 'light' },
   { name: 'approvals-phone', path: '/approvals', width: 390, theme: 'light' },
+  { name: 'session-phone', path: `/sessions/${main}`, width: 390, theme: 'dark' },
 ]
 const browser = await chromium.launch({
   executablePath: findChromium(),
   args: ['--no-sandbox', '--disable-quic'],
 })
 try {
-  for (const { name, path, width, theme } of shots) {
+  for (const { name, path, width, theme, keys, at = url } of shots) {
     const page = await browser.newPage({
       viewport: { width, height: 760 },
       colorScheme: theme,
       reducedMotion: 'reduce',
     })
-    await page.goto(url + path)
+    await page.goto(at + path)
     await page.locator('#main h1, #main h2').first().waitFor()
     await page.locator('.loading').waitFor({ state: 'detached' })
+    if (keys) await page.keyboard.press(keys)
     await page.waitForTimeout(1500)
     await page.screenshot({ path: join(folder, `${name}.png`) })
     await page.close()
@@ -97,5 +107,6 @@ try {
 } finally {
   await browser.close()
   server.kill()
+  demonstration.child.kill()
   rmSync(data, { recursive: true, force: true })
 }

@@ -239,4 +239,15 @@ export type OperatorPayments = {
   totals: { network: string; asset: string; amount: string; payments: number }[]
 }
 
+/** An agent that its owner has attached to a relay. Counts are those since the server started. */
+export type AttachedAgent = {
+  agentId: string
+  walletAddress: string
+  name?: string
+  description?: string
+  available: boolean
+  pricing?: { inputTokenPrice: string; outputTokenPrice: string }
+  stats: { machines: number; inFlight: number; served: number; failed: number; firstEventMs?: number }
+}
+
 export type OperatorKeyInfo = { name: string; operator: boolean; fixed: boolean }

@@ -4,6 +4,7 @@ import type { Recorded } from '../language/events.ts'
 import { AapError } from './errors.ts'
 import { jsonOf, readLive, type WatchOptions } from './live.ts'
 import type {
+  AttachedAgent,
   CommandAccepted,
   FollowedItem,
   OperatorAgents,
@@ -131,6 +132,11 @@ export class OperatorClient {
   /** The newest payments. Only on a server that takes some. */
   payments(limit = 200, options?: Options): Promise<OperatorPayments> {
     return this.#get(`/payments?limit=${limit}`, options)
+  }
+  /** The agents that owners have attached. Only on a relay. */
+  async attachedAgents({ signal }: Options = {}): Promise<{ providers: AttachedAgent[] }> {
+    const request = { method: 'GET', path: '/v1/providers', signal, repeatable: true } as const
+    return (await this.#transport.json(request)) as { providers: AttachedAgent[] }
   }
   refund(payment: string): Promise<{ id: string; state: string }> {
     return this.#send('POST', `/payments/${encodeURIComponent(payment)}/refund`)

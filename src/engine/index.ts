@@ -33,3 +33,4 @@ export {
   settledCalls,
 } from './state.ts'
 export { StepDeltas } from './step-deltas.ts'
+export { stopSessions } from './stop-sessions.ts'

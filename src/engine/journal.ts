@@ -6,6 +6,7 @@ import { soon } from '../lib/soon.ts'
 import { evolve } from './evolve.ts'
 import type { Feed, Held } from './feed.ts'
 import { statusOf } from './next.ts'
+import { noteDiscarded } from './note-discarded.ts'
 import type { CrashPoint, EnginePorts, ListSummary, SessionFacts, SessionStatus, World } from './ports.ts'
 import { factsOf, listSummaryOf, type SessionState, unusualStop } from './state.ts'
 
@@ -145,6 +146,9 @@ export class Journal {
   #write(batch: Batch): void {
     this.#batch = undefined
     const refuse = (reason: unknown): void => {
+      const { state, ports } = this.#keeper
+      const settled = batch.events.flatMap(event => (event.type === 'call.settled' ? [event.callId] : []))
+      noteDiscarded({ id: state.id, epoch: this.#epoch, lostBecause: reason, ports }, settled)
       this.#keeper.lose(reason)
       if (!batch.written) return
       batch.written.promise.catch(() => {})

@@ -16,8 +16,8 @@ export type SeenNode = NodeInfo & { leftMs: number }
 /** Who has a session. `node` absent: nobody. A node that is not known any more is given with no lease left. */
 export type Holder = { epoch: number; node?: SeenNode }
 
-/** `parent`: the session whose call it works for. */
-export type AbandonedSession = { id: string; parent?: string }
+/** `parent`: the session whose call it works for. `rests`: nothing of it runs until a time that its row has (`dueAt`). */
+export type AbandonedSession = { id: string; epoch: number; parent?: string; rests?: true }
 
 /**
  * Contract.

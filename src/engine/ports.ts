@@ -379,6 +379,8 @@ export type EnginePorts = {
   observer?: Observer
   /** The address to which the result of a postponed call can be posted. Undefined: there is no server. */
   callback?: (call: { session: string; callId: string; expiresAt: number }) => string | undefined
+  /** Another node gives this session up, if one has it, so that it can be claimed here. Absent: there are no others. */
+  summon?: (session: string) => Promise<void>
   /** What the program gives its tools as `context.app`. */
   app?: (subject: HookSubject) => AppContext
   /** How much a log grows between two snapshots of its state. Absent: 1,000 events, or 4 MiB. */

@@ -110,7 +110,8 @@ export class Recovery {
       this.#delays.delete(id)
       return session
     } catch (error) {
-      if (this.#stopped) return undefined
+      // Another node was faster.
+      if (this.#stopped || (error instanceof TurnwireError && error.code === 'moved')) return undefined
       this.#ports.log('error', 'A session could not be recovered.', { session: id, error: wordsOf(error) })
       if (mayPass(error)) this.later(id)
       return undefined

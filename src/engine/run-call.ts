@@ -15,6 +15,7 @@ import { admit } from './judge.ts'
 import { dropKept, takeStream } from './kept-output.ts'
 import { decideSuspended } from './nested.ts'
 import { NestedRun } from './nested-calls.ts'
+import { noteDiscarded } from './note-discarded.ts'
 import type { Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import {
@@ -386,7 +387,10 @@ function failure(session: Session, call: CallState, tool: Tool, error: unknown):
 }
 
 function recordOutcome(session: Session, call: CallState, outcome: Outcome): void {
-  if (session.lost) return
+  if (session.lost) {
+    noteDiscarded(session, [call.part.id])
+    return
+  }
   session.ports.world.crashPoint('outcome-decided')
   session.record(decideFinished(call, outcome, session.context), true)
 }

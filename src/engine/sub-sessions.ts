@@ -6,7 +6,7 @@ import type { Create } from './decide.ts'
 import type { Admitted } from './decide-call.ts'
 import { Follower } from './follow.ts'
 import { judgeEdit } from './judge.ts'
-import type { OpenSessions } from './open-sessions.ts'
+import type { LoadOptions, OpenSessions } from './open-sessions.ts'
 import { runCommand } from './run-command.ts'
 import type { Session } from './session.ts'
 import { findCall, type SessionState } from './state.ts'
@@ -25,13 +25,30 @@ export class SubSessions {
   }
 
   command(ref: SessionRef, command: Command): Promise<Accepted> {
-    return this.#sessions.use(ref, session => runCommand(session, command))
+    return this.#use(ref, session => runCommand(session, command))
   }
 
   /** Its events from number `from` on, until it rests or waits. */
-  follow(ref: SessionRef, from: number, signal: AbortSignal): AsyncIterable<readonly FollowItem[]> {
+  async *follow(ref: SessionRef, from: number, signal: AbortSignal): AsyncIterable<readonly FollowItem[]> {
     const options = { from, until: 'stop' as const, deltas: 'none' as const }
-    return { [Symbol.asyncIterator]: () => new Follower(this.#sessions, ref, options, signal) }
+    if (!this.#sessions.inMemory(ref)) await this.#sessions.ports.summon?.(ref.session)
+    yield* { [Symbol.asyncIterator]: () => new Follower(this.#sessions, ref, options, signal) }
+  }
+
+  /** It belongs where the call is that it works for: a node that has it gives it up. */
+  async #use<Result>(
+    ref: SessionRef,
+    act: (session: Session) => Result | Promise<Result>,
+    options?: LoadOptions,
+  ): Promise<Result> {
+    const { summon } = this.#sessions.ports
+    try {
+      return await this.#sessions.use(ref, act, options)
+    } catch (error) {
+      if (!summon || !(error instanceof TurnwireError && error.code === 'moved')) throw error
+      await summon(ref.session)
+      return this.#sessions.use(ref, act, options)
+    }
   }
 
   state(ref: SessionRef): Promise<SessionState> {
@@ -40,7 +57,7 @@ export class SubSessions {
 
   /** Whether other arguments would be allowed there. Rejects with `invalid_edit`. */
   judgeEdit(ref: SessionRef, callId: string, text: string): Promise<Admitted> {
-    return this.#sessions.use(ref, session => {
+    return this.#use(ref, session => {
       const call = findCall(session.state, callId)
       if (!call) throw new TurnwireError('unknown_call', 'The call is over in the session that it runs in.')
       return judgeEdit(session, call, text)
@@ -49,11 +66,9 @@ export class SubSessions {
 
   /** Ends its turn, and with it whatever works for its own calls. Never rejects. */
   async cancel(ref: SessionRef): Promise<void> {
-    await this.#sessions
-      .use(ref, session => session.cancel(), { cancelling: true })
-      .catch(() => {
-        // It is gone, or the engine stops: there is nothing to end.
-      })
+    await this.#use(ref, session => session.cancel(), { cancelling: true }).catch(() => {
+      // It is gone, or the engine stops: there is nothing to end.
+    })
   }
 }
 

@@ -21,7 +21,7 @@ export type Abilities = {
 
 export type Shown = { url: string; description: string }
 
-const defaultValidSeconds = 600
+export const defaultValidSeconds = 600
 
 export function offersOf(
   prices: readonly Price[],
@@ -34,16 +34,24 @@ export function offersOf(
   )
 }
 
-function meteredOffers(price: Price, config: PaymentsConfig, { uptoBy, terminal }: Abilities): Offer[] {
+function meteredOffers(
+  { held, ...price }: Price,
+  config: PaymentsConfig,
+  { uptoBy, terminal }: Abilities,
+): Offer[] {
   const { network, asset } = config
   const timeout = { maxTimeoutSeconds: config.validSeconds ?? defaultValidSeconds }
   const offers: Offer[] = []
   if (uptoBy !== undefined) {
+    // A payment repeats its offer word for word, so one that was signed before a price changed is not taken.
     const extra = {
       name: asset.name,
       version: asset.version,
       assetTransferMethod: 'permit2',
       facilitatorAddress: uptoBy,
+      ...(price.perRequest !== undefined && { requestPrice: price.perRequest }),
+      inputTokenPrice: price.inputToken ?? '0',
+      outputTokenPrice: price.outputToken ?? '0',
     }
     const paid = { asset: asset.address, amount: capOf(price), payTo: price.payTo }
     const asked = { scheme: 'upto', network, ...paid, ...timeout, extra }
@@ -62,7 +70,8 @@ function meteredOffers(price: Price, config: PaymentsConfig, { uptoBy, terminal 
       platformFeeBps: price.feeBps ?? 0,
       ...timeout,
     }
-    offers.push({ form: 'sixerr', price, asked })
+    // This form does not say which offer it takes: whoever was shown a lower price lately pays that.
+    offers.push({ form: 'sixerr', price: { ...price, ...held }, asked })
   }
   return offers
 }

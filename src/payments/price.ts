@@ -21,6 +21,8 @@ export type Price = {
   /** With a price for tokens a payment is metered: the payer signs for `cap` and pays what was used. */
   inputToken?: string
   outputToken?: string
+  /** Lower prices of tokens that payers were shown lately. They hold for payments that do not name the price they take. */
+  held?: { inputToken: string; outputToken: string }
   /** The most that one request may cost. Needed when tokens have a price. */
   cap?: string
   /** Sixerr's terminal contract keeps this share of each payment, in ten-thousandths. Default 0. */

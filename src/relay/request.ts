@@ -19,6 +19,20 @@ const itemFields: Readonly<Record<string, ReadonlySet<string>>> = {
   reasoning: names('type id content encrypted_content summary status'),
   item_reference: names('type id'),
 }
+/** Of the content of messages. Members that would name an address or a stored file are known, so that they may be null. */
+const partFields: Readonly<Record<string, ReadonlySet<string>>> = {
+  input_text: names('type text'),
+  output_text: names('type text annotations logprobs parsed'),
+  text: names('type text'),
+  refusal: names('type refusal'),
+  input_image: names('type image_url file_id detail source'),
+  input_file: names('type file_data file_url file_id filename detail source'),
+}
+const thoughtFields: Readonly<Record<string, ReadonlySet<string>>> = {
+  summary_text: names('type text'),
+  reasoning_text: names('type text'),
+}
+const sourceFields = names('type url media_type data filename')
 
 /** Throws a refusal that names the member. Values are checked where the request is read. */
 export function checkRelayedBody(body: JsonObject): void {
@@ -42,25 +56,56 @@ function checkTool(value: Json, path: string): void {
 
 function checkItem(value: Json, path: string): void {
   const item = field.object(value, path)
-  const type = item['type'] ?? (item['role'] === undefined ? null : 'message')
-  const known = typeof type === 'string' && Object.hasOwn(itemFields, type) ? itemFields[type] : undefined
-  if (!known) throw unsupportedParameterValue(`${path}.type`, type, Object.keys(itemFields))
-  field.onlyKnown(item, known, path)
+  const type = checkMembers(item, item['role'] === undefined ? null : 'message', itemFields, path)
   if (type === 'item_reference')
     refuseParameter(`Invalid '${path}': nothing is kept here. Send the item itself.`, path)
   if (type === 'function_call_output') field.text(item['output'], `${path}.output`)
-  if (type === 'message' && Array.isArray(item['content']))
-    for (const [index, part] of item['content'].entries()) refuseAddress(part, `${path}.content[${index}]`)
+  if (type === 'message') checkParts(item['content'], partFields, `${path}.content`)
+  if (type !== 'reasoning') return
+  checkParts(item['content'], thoughtFields, `${path}.content`)
+  checkParts(item['summary'], thoughtFields, `${path}.summary`)
 }
 
-/** Nobody fetches anything for a request: an address could be one inside the owner's network. */
-function refuseAddress(part: Json, path: string): void {
-  if (!isJsonObject(part)) return
-  const source = isJsonObject(part['source']) ? part['source'] : {}
-  const image = part['image_url']
-  const isImageAddress = typeof image === 'string' && !/^data:/i.test(image)
-  if (!isAbsent(part['file_url']) || isImageAddress || source['type'] === 'url')
-    refuseParameter(`Invalid '${path}': media by address is not taken here. Send it as base64 data.`, path)
+/** Its type, which must be known, as must all of its members. */
+function checkMembers(
+  value: JsonObject,
+  usual: string | null,
+  types: Readonly<Record<string, ReadonlySet<string>>>,
+  path: string,
+): string {
+  const type = value['type'] ?? usual
+  const known = typeof type === 'string' && Object.hasOwn(types, type) ? types[type] : undefined
+  if (typeof type !== 'string' || !known)
+    throw unsupportedParameterValue(`${path}.type`, type, Object.keys(types))
+  field.onlyKnown(value, known, path)
+  return type
+}
+
+/** A text, or parts of these types. */
+function checkParts(value: Json | undefined, types: typeof partFields, path: string): void {
+  if (typeof value === 'string') return
+  for (const [index, item] of list(value, path).entries()) {
+    const at = `${path}[${index}]`
+    const part = field.object(item, at)
+    checkMembers(part, null, types, at)
+    if (!holdsData(part, at))
+      refuseParameter(`Invalid '${at}': media by address is not taken here. Send it as base64 data.`, at)
+  }
+}
+
+/** Nobody fetches anything for a request: an address could be one inside the owner's network, and a name that of a file. */
+function holdsData({ image_url, file_data, file_url, file_id, source }: JsonObject, path: string): boolean {
+  if (!isAbsent(file_url) || !isAbsent(file_id)) return false
+  if (!isAbsent(image_url) && !isData(image_url, /^data:/i)) return false
+  if (!isAbsent(file_data) && !isData(file_data, /^(data:|[\w+/=\s-]*$)/i)) return false
+  if (isAbsent(source)) return true
+  const given = field.object(source, `${path}.source`)
+  field.onlyKnown(given, sourceFields, `${path}.source`)
+  return given['type'] === 'base64' && isAbsent(given['url'])
+}
+
+function isData(value: Json | undefined, form: RegExp): boolean {
+  return typeof value === 'string' && form.test(value)
 }
 
 // ---- the form that machines are sent ---------------------------------------------------------------------------
@@ -68,10 +113,15 @@ function refuseAddress(part: Json, path: string): void {
 /** Members of the request that are for the server alone. */
 const forServer = names('agent_id routing store previous_response_id metadata user')
 
+/** The request without them: on an owner's machine they would name sessions and stored answers of someone else. */
+export function withoutServerMembers(body: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !forServer.has(name)))
+}
+
 /** `body`: as OpenAI's API has it. Members that the relay's protocol does not have are left out. */
 export function toMachineForm(body: JsonObject, model: string, stream: boolean): JsonObject {
-  const kept = Object.entries(body).filter(
-    ([name]) => requestFields.has(name) && !forServer.has(name) && name !== 'stream',
+  const kept = Object.entries(withoutServerMembers(body)).filter(
+    ([name]) => requestFields.has(name) && name !== 'stream',
   )
   const { tools, tool_choice, input, ...rest } = Object.fromEntries(kept)
   return {

@@ -18,6 +18,7 @@ import { checkOffers, checkServing } from './check-offers.ts'
 import { checkPayments } from './check-payments.ts'
 import { checkRelay } from './check-relay.ts'
 import { checkAnswer, checkCode, checkCount } from './check-values.ts'
+import { checkCluster } from './cluster/check-settings.ts'
 import type { TurnwireConfig } from './config.ts'
 import { isPostgresUrl } from './data-place.ts'
 import { isKeyEntry } from './keys.ts'
@@ -305,6 +306,7 @@ const serverKeys = [
   'perOwner',
   'acp',
   'log',
+  'cluster',
 ]
 
 function checkServer(server: unknown, wrong: Wrong): void {
@@ -344,6 +346,7 @@ function checkServer(server: unknown, wrong: Wrong): void {
     wrong('server.acp', 'must be true or false.')
   checkCounts(server, ['bodyBytes', 'heartbeatMs', 'unsentBytes', 'stallMs', 'graceMs'], 'server.', wrong)
   checkOwnerLimits(server['perOwner'], wrong)
+  checkCluster(server['cluster'], wrong)
 }
 
 function checkOwnerLimits(limits: unknown, wrong: Wrong): void {

@@ -11,6 +11,7 @@ import type { RelayConfig } from '../relay/config.ts'
 import type { CodeOptions, OwnPrompt, OwnResource } from '../tools/index.ts'
 import type { EmbedderOptions } from '../tools/search/index.ts'
 import type { McpServing } from '../wires/mcp/index.ts'
+import type { ClusterSettings } from './cluster/settings.ts'
 import type { KeyEntry } from './keys.ts'
 import type { LogLevel } from './log.ts'
 import type { McpServerConfig } from './mcp-config.ts'
@@ -105,6 +106,8 @@ export type ServerConfig = {
   acp?: boolean
   /** How long running tools may take to finish when the server stops. */
   graceMs?: number
+  /** How this server works with others on the same PostgreSQL database. */
+  cluster?: ClusterSettings
   log?: LogLevel
 }
 

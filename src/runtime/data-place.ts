@@ -2,7 +2,7 @@
 // PostgreSQL these are two places.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Store } from '../engine/ports.ts'
+import type { NodeStore, Store } from '../engine/ports.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { postgresStore } from '../stores/postgres/index.ts'
 import type { Log } from './log.ts'
@@ -15,6 +15,15 @@ export type DataPlace = { folder: string; store?: undefined } | { folder?: strin
 
 export function isPostgresUrl(text: string): boolean {
   return /^postgres(?:ql)?:\/\//i.test(text)
+}
+
+export function isNodeStore(store: Store): store is NodeStore {
+  return 'join' in store
+}
+
+/** Whether several nodes can share what is there. */
+export function isShared(data: string | Store = defaultFolder): boolean {
+  return typeof data === 'string' ? isPostgresUrl(data) : isNodeStore(data)
 }
 
 /** Makes the folder if there is one. */

@@ -76,9 +76,11 @@ export async function connect(folder: string): Promise<FoundEngine | undefined> 
   const channel = streamChannel(socket)
   let over = false
   let server = false
-  const remote = connectEngine(channel, note => {
-    over = true
-    server ||= (note as LeavingNote).server // An owner sends no other note.
+  const remote = connectEngine(channel, {
+    onNote: note => {
+      over = true
+      server ||= (note as LeavingNote).server // An owner sends no other note.
+    },
   })
   const ended = channel.closed.then(() => {
     over = true

@@ -18,7 +18,7 @@ export function operatorBackend(runtime: Runtime, keys: Keys, cookies: ConsoleCo
   return {
     version: ownVersion(),
     isOpen: () => keys.open,
-    features: runtime.config.payments ? ['payments'] : [],
+    features: featuresOf(runtime),
     signIn: key => cookies.signIn(key),
     prepare: vendorRequest,
     system: () => systemStatus(runtime, startedAt),
@@ -28,6 +28,10 @@ export function operatorBackend(runtime: Runtime, keys: Keys, cookies: ConsoleCo
       remove: name => removeKey(folder(), name),
     },
   }
+}
+
+function featuresOf({ config }: Runtime): OperatorBackend['features'] {
+  return [...(config.payments ? ['payments' as const] : []), ...(config.relay ? ['relay' as const] : [])]
 }
 
 function systemStatus(runtime: Runtime, startedAt: number): SystemStatus {

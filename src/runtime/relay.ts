@@ -3,6 +3,7 @@
 import type { PaymentRecord } from '../language/payments.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { PaymentDesk } from '../payments/index.ts'
+import { defaultValidSeconds } from '../payments/offers.ts'
 import type { RelayServer } from '../relay/server/index.ts'
 import type { WireHost } from '../wires/host.ts'
 import { buildAgents } from './build-agent.ts'
@@ -31,6 +32,7 @@ export async function openRelay(
     isLocal: name => config.agents.some(agent => agent.name === name),
     name: () => runtime.address ?? 'Turnwire',
     feeBps: payments?.terminal?.feeBps,
+    ...(payments && { validSeconds: payments.validSeconds ?? defaultValidSeconds }),
   })
   const own = { name: attachedAgent, model: server.model(''), limits: { time: answerMs(settings) } }
   const [agent] = buildAgents({ agents: [own], ...(policy && { policy }) }, log)

@@ -18,8 +18,10 @@ import { KeptServers, type McpOptions, type McpServerSpec } from '../tools/mcp/i
 import { callbackPath, makeToken } from '../wires/callbacks/token.ts'
 import { buildAgents } from './build-agent.ts'
 import { checkConfig } from './check-config.ts'
+import type { ClusterNode } from './cluster/cluster-node.ts'
+import { clusterSettings } from './cluster/settings.ts'
 import { serverDefaults, type TurnwireConfig } from './config.ts'
-import { placeOf } from './data-place.ts'
+import { type DataPlace, isNodeStore, isShared, placeOf } from './data-place.ts'
 import { FolderEngine } from './folder-engine.ts'
 import { createLog, type Log } from './log.ts'
 import { LogFailures } from './log-failures.ts'
@@ -50,7 +52,7 @@ export class Runtime {
   /** Keys, tokens and the vault's key, and sessions unless they are in a store. Undefined: nothing is kept on this machine. */
   readonly folder: string | undefined
   readonly engine: Engine
-  readonly #inner: LocalEngine | FolderEngine
+  readonly #inner: LocalEngine | FolderEngine | ClusterNode
   readonly failures = new LogFailures()
   readonly telemetry: Telemetry
   readonly #models: ModelStats
@@ -73,7 +75,12 @@ export class Runtime {
   #parts: { agents: readonly Agent[]; vault: SigningVault } | undefined
   #recovered: LocalEngine | undefined
 
-  private constructor(config: TurnwireConfig, log: Log, telemetry: Telemetry) {
+  private constructor(
+    config: TurnwireConfig,
+    log: Log,
+    telemetry: Telemetry,
+    cluster: typeof ClusterNode | undefined,
+  ) {
     this.telemetry = telemetry
     this.#models = new ModelStats(telemetry)
     this.config = this.#models.watchAll(config)
@@ -94,23 +101,47 @@ export class Runtime {
     this.#mcp = new KeptServers(keptServers(config, connect), this.log, () => {
       for (const tell of this.#onTools) tell()
     })
-    this.#inner = place.store
-      ? this.#startEngine(place.store)
-      : new FolderEngine({
-          folder: place.folder,
-          graceMs: this.#graceMs,
-          log: this.log,
-          openStore: () => openFolderStore(place.folder, this.log),
-          startEngine: store => this.#startEngine(store),
-          engineStopped: () => this.#mcp.stop(),
-        })
-    this.engine = this.#inner
+    this.#inner = this.#engineOf(place, cluster)
+    this.engine = 'engine' in this.#inner ? this.#inner.engine : this.#inner
+  }
+
+  #engineOf(place: DataPlace, cluster?: typeof ClusterNode): LocalEngine | FolderEngine | ClusterNode {
+    const { log } = this
+    const graceMs = this.#graceMs
+    if (!place.store)
+      return new FolderEngine({
+        folder: place.folder,
+        graceMs,
+        log,
+        openStore: () => openFolderStore(place.folder, log),
+        startEngine: store => this.#startEngine(store),
+        engineStopped: () => this.#mcp.stop(),
+      })
+    if (!cluster || !isNodeStore(place.store)) return this.#startEngine(place.store)
+    return new cluster({
+      store: place.store,
+      settings: clusterSettings(this.config.server?.cluster),
+      startEngine: (store, summon) => this.#startEngine(store, summon),
+      graceMs,
+      vault: this.vault.sign('turnwire nodes'),
+      log,
+    })
   }
 
   static async open(config: TurnwireConfig, options: OpenOptions = {}): Promise<Runtime> {
     checkConfig(config, options.source ?? 'The configuration')
     const log = options.log ?? createLog({ level: config.server?.log ?? 'warn' })
-    const runtime = new Runtime(config, log, await Telemetry.open(config.telemetry))
+    // Loaded only where nodes can be.
+    const cluster = isShared(config.data)
+      ? (await import('./cluster/cluster-node.ts')).ClusterNode
+      : undefined
+    const runtime = new Runtime(config, log, await Telemetry.open(config.telemetry), cluster)
+    try {
+      await runtime.#node?.join()
+    } catch (error) {
+      await runtime.close()
+      throw error
+    }
     // Whether the folder can be used is known before anything else happens.
     if (await runtime.local()) await runtime.#mcpStarted
     if (options.recover !== false) await runtime.recover()
@@ -123,7 +154,8 @@ export class Runtime {
     if (!local || local === this.#recovered) return
     this.#recovered = local
     await this.#mcpStarted
-    const count = await local.recover()
+    if (this.#node) await this.#node.recover()
+    const count = this.#node ? 0 : await local.recover()
     if (count > 0) this.log('info', 'Unfinished sessions were resumed.', { sessions: count })
   }
 
@@ -185,20 +217,36 @@ export class Runtime {
 
   /** Undefined: another process has the folder. */
   async local(): Promise<LocalEngine | undefined> {
-    return this.#inner instanceof FolderEngine ? this.#inner.local() : this.#inner
+    if (this.#inner instanceof FolderEngine) return this.#inner.local()
+    return 'local' in this.#inner ? this.#inner.local : this.#inner
+  }
+
+  get #node(): ClusterNode | undefined {
+    return 'engine' in this.#inner ? this.#inner : undefined
   }
 
   get #own(): { agents: readonly Agent[]; vault: SigningVault } {
     this.#parts ??= {
       agents: warned(buildAgents(this.config, this.log, this.#mcp), this.log),
-      vault: createVault(vaultKey(this.folder)),
+      vault: createVault(vaultKey(this.folder, undefined, this.#sharedSecret)),
     }
     return this.#parts
+  }
+
+  /** What the nodes of a cluster share. */
+  get #sharedSecret(): string | undefined {
+    return isShared(this.config.data) ? clusterSettings(this.config.server?.cluster).secret : undefined
   }
 
   /** Why nothing can be recorded now, if this process has the store and knows. */
   storeFailure(): PlainError | undefined {
     return this.#working?.failure?.()
+  }
+
+  /** Why this node of a cluster should be given no requests now. */
+  nodeFailure(): PlainError | undefined {
+    const failure = this.#node?.failure()
+    return failure && { code: failure.code, message: failure.message }
   }
 
   /** How the models did since the start: those with a name, and the agents' own. */
@@ -213,7 +261,7 @@ export class Runtime {
     }))
   }
 
-  #startEngine(store: Store): LocalEngine {
+  #startEngine(store: Store, summon?: EnginePorts['summon']): LocalEngine {
     this.#working = store
     const { hooks, context } = this.config
     const { agents, vault } = this.#own
@@ -235,6 +283,7 @@ export class Runtime {
       servers: toolServers(this.config, this.#mcp),
       egress: this.#egress,
       callSlots: this.callSlots,
+      ...(summon && { summon }),
       ...(hooks && { hooks }),
       observer: this.telemetry.observer,
       ...(context && { app: appOf(context) }),

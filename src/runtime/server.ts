@@ -234,7 +234,10 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   app.notFound(c => missingPage(c) ?? sendRefusal(c, noRoute(c), log))
   if (config.server?.log === 'debug') app.use(logRequests(log))
   app.use(checkCaller(config.server?.hosts ?? [], config.server?.origins ?? [], hostname, log))
+  app.get('/health/live', c => c.json({ status: 'ok' }))
   app.get('/health', c => {
+    const node = runtime.nodeFailure()
+    if (node) return c.json({ status: 'failing', agents: agents.length, node }, 503)
     const failure = runtime.storeFailure()
     const plugins = relay && { plugins: relay.machines }
     if (!failure) return c.json({ status: 'ok', agents: agents.length, ...plugins })
@@ -273,7 +276,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
 
 /** What `GET /` shows. */
 const wires = {
-  '/health': 'whether it is up',
+  '/health': 'whether it can work; /health/live: whether it is up',
   '/metrics': 'for Prometheus: docs/operations/telemetry.md',
   '/meta, /sessions': 'Agent Application Protocol: docs/protocols/aap.md',
   '/v1/responses, /v1/conversations, /v1/models': 'OpenAI Responses: docs/protocols/responses.md',

@@ -45,12 +45,21 @@ export function createVault(key: Buffer): SigningVault {
   }
 }
 
-/** The key from the environment, or from the data folder, where it is made at first use. Without a folder: a new one. */
-export function vaultKey(folder: string | undefined, given = process.env['TURNWIRE_VAULT_KEY']): Buffer {
+/**
+ * The key from the environment, or from the data folder. Where there is none it is made from the secret that the nodes of a
+ * cluster share, or else at random: once for a folder, without a folder for this process.
+ */
+export function vaultKey(
+  folder: string | undefined,
+  given = process.env['TURNWIRE_VAULT_KEY'],
+  shared?: string,
+): Buffer {
   if (given !== undefined && given !== '') return deriveKey(given, 'TURNWIRE_VAULT_KEY')
-  if (folder === undefined) return randomBytes(32)
-  const file = join(folder, 'vault.key')
-  if (!existsSync(file)) makeKeyFile(file)
+  const file = folder === undefined ? undefined : join(folder, 'vault.key')
+  const hasFile = file !== undefined && existsSync(file)
+  if (shared !== undefined && !hasFile) return deriveKey(shared, 'TURNWIRE_CLUSTER_SECRET')
+  if (file === undefined) return randomBytes(32)
+  if (!hasFile) makeKeyFile(file)
   return deriveKey(readFileSync(file, 'utf8').trim(), file)
 }
 

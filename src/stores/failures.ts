@@ -4,7 +4,7 @@ import type { Append, BlobPiece } from '../engine/ports.ts'
 import { TurnwireError } from '../language/errors.ts'
 
 export type WriteRequest = {
-  kind: 'create' | 'claim' | 'append' | 'remove' | 'putBlob' | 'addPiece' | 'probe'
+  kind: 'create' | 'claim' | 'append' | 'remove' | 'putBlob' | 'addPiece' | 'probe' | 'renew'
   epoch?: number
 }
 export type SessionWrite = WriteRequest & { session: string }

@@ -334,10 +334,13 @@ class MemoryNode extends MemoryStore implements NodeStore {
     const found = [...this.memory.sessions.values()].filter(
       session => session.row.id > after && isUnfinished(session.row) && this.#isAbandoned(session),
     )
-    const ids = found.map(({ row: { id }, summary }) =>
-      summary?.parent === undefined ? { id } : { id, parent: summary.parent },
-    )
-    return ids.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
+    const abandoned = found.map(({ row, epoch, summary }) => ({
+      id: row.id,
+      epoch,
+      ...(summary?.parent !== undefined && { parent: summary.parent }),
+      ...(row.status === 'waiting' && !row.facts?.atWork && { rests: true as const }),
+    }))
+    return abandoned.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
   }
 
   protected override taker(session?: MemorySession): string | undefined {

@@ -3,6 +3,7 @@
 import type { CallSlots } from '../../src/engine/call-slots.ts'
 import {
   type Agent,
+  type EnginePorts,
   type FeedItem,
   type FollowItem,
   type Hooks,
@@ -37,6 +38,7 @@ export type RigOptions = {
   observer?: Observer
   egress?: Egress
   vault?: Vault
+  summon?: EnginePorts['summon']
   snapshotGrowth?: { events: number; bytes: number }
 }
 
@@ -104,6 +106,7 @@ export function makeRig(options: RigOptions = {}): Rig {
     agents: () => [{ agent }],
     ...(options.callSlots && { callSlots: options.callSlots }),
     ...(options.hooks && { hooks: options.hooks }),
+    ...(options.summon && { summon: options.summon }),
     ...(options.snapshotGrowth && { snapshotGrowth: options.snapshotGrowth }),
     ...(options.observer && { observer: options.observer }),
     ...(options.egress && { egress: options.egress }),

@@ -127,3 +127,42 @@ test('no client can read a snapshot', async () => {
   await headOf(store, id)
   await assert.rejects(local.blobRange({ owner, session: id }, 'state:head', 0, 10), { code: 'not_found' })
 })
+
+test('a session of 100,000 events is opened by reading a few of them', async () => {
+  const inner = memoryStore()
+  let read = 0
+  const store: Store = {
+    ...inner,
+    read: async (...asked) => {
+      const page = await inner.read(...asked)
+      read += page.length
+      return page
+    },
+  }
+  const session = await begin(makeRig({ store, script }))
+  const at = session.state.createdAt
+  const parts = [{ type: 'text' as const, text: 'Question' }]
+  for (let seq = 2; seq < 100_000; seq += 3) {
+    const turn = `turn_${seq}`
+    await inner.append({
+      session: session.id,
+      epoch: 1,
+      seq,
+      status: 'idle',
+      events: [
+        { v: 1, at, type: 'turn.started', turn, wire: 'test', parts },
+        { v: 1, at, type: 'model.answered', parts, stop: 'end', model: 'm' },
+        { v: 1, at, type: 'turn.ended', turn, stop: 'end' },
+      ],
+    })
+  }
+  const opened = await makeRig({ store, script }).engine.open(owner, session.id)
+  assert.ok(read >= 100_000, 'the first time all are read')
+  await new Promise(resolve => setTimeout(resolve, 50))
+  await say(opened, 'One more.')
+  read = 0
+  const { state } = await makeRig({ store, script }).engine.open(owner, session.id)
+  assert.ok(read < 10, `${read} events were read`)
+  assert.equal(state.seq, opened.state.seq)
+  assert.equal(state.entries.length, opened.state.entries.length)
+})

@@ -16,6 +16,7 @@ import { relayDefaults } from '../../src/relay/config.ts'
 import type { OwnerFrame, ServerFrame } from '../../src/relay/frames.ts'
 import { waitMs } from '../../src/relay/owner/attachment.ts'
 import { openWallet, readServer, readStatus, serverAgent, signIn } from '../../src/relay/owner/index.ts'
+import { checkRelayedBody } from '../../src/relay/request.ts'
 import { Attached } from '../../src/relay/server/accept.ts'
 import { Dispatch } from '../../src/relay/server/dispatch.ts'
 import { relayTokens } from '../../src/relay/server/jwt.ts'
@@ -32,7 +33,7 @@ class FakeRelay {
   socket: WebSocket | undefined
   connections = 0
   welcome: JsonObject = { type: 'auth_ok', pluginId: 'pl_1', protocol: 2 }
-  message = (address: string): string => `Sign in\n\nWallet: ${address}`
+  message = (address: string): string => `Sign in to ${this.url}\n\nWallet: ${address}`
 
   static async start(t: TestContext): Promise<FakeRelay> {
     const fake = new FakeRelay()
@@ -248,6 +249,49 @@ test(
   },
 )
 
+test(
+  cites(
+    'SIX-OWN-02',
+    'content is text and data: no address, stored file or unknown part passes, in any form',
+  ),
+  () => {
+    const address = 'http://169.254.169.254/'
+    const message = (part: JsonObject): JsonObject => ({ role: 'user', content: [part] })
+    const refused: JsonObject[] = [
+      message({ type: 'input_image', image_url: address }),
+      message({ type: 'input_image', image_url: { url: address } }),
+      message({ type: 'input_image', file_id: 'file_1' }),
+      message({ type: 'input_image', source: { type: 'url', url: address } }),
+      message({ type: 'input_image', source: { type: 'base64', data: '', url: address } }),
+      message({ type: 'input_image', source: { type: 'file', path: '/etc/passwd' } }),
+      message({ type: 'input_image', source: address }),
+      message({ type: 'input_file', file_url: address }),
+      message({ type: 'input_file', file_data: address }),
+      message({ type: 'input_file', file_id: 'file_1' }),
+      message({ type: 'input_file', path: '/etc/passwd' }),
+      message({ type: 'image_url', image_url: 'data:,' }),
+      message({ type: 'input_audio', input_audio: {} }),
+      message({ type: 'input_text', text: 'a', image_url: 'data:,' }),
+      message({ text: 'a' }),
+      { role: 'user', content: { type: 'input_image', image_url: address } },
+      { type: 'reasoning', content: [{ type: 'input_image', image_url: address }] },
+      { type: 'reasoning', summary: [{ type: 'summary_text', text: 'a', image_url: address }] },
+    ]
+    for (const item of refused)
+      assert.throws(() => checkRelayedBody({ model: 'm', input: [item] }), JSON.stringify(item))
+    const input = [
+      message({ type: 'input_text', text: address }),
+      message({ type: 'input_image', image_url: 'data:image/png;base64,AA==', file_id: null, detail: 'low' }),
+      message({ type: 'input_file', file_data: 'AA==', file_url: null, filename: 'a.pdf' }),
+      message({ type: 'input_file', source: { type: 'base64', media_type: 'text/plain', data: 'AA==' } }),
+      message({ type: 'output_text', text: 'a', annotations: [], logprobs: [] }),
+      message({ type: 'refusal', refusal: 'no' }),
+      { type: 'reasoning', summary: [{ type: 'summary_text', text: 'a' }], content: 'b' },
+    ]
+    checkRelayedBody({ model: 'm', input })
+  },
+)
+
 test(cites('SIX-WS-12', 'frames that cannot be read or are not known are ignored'), async t => {
   const fake = await FakeRelay.start(t)
   await machine(t, fake.url, [{ text: 'still here' }])
@@ -321,7 +365,39 @@ test('a wallet signs nothing that is no sign-in', async t => {
   await assert.rejects(signing(`Pay 0x${'1'.repeat(40)} all of it`), /Nothing was signed/)
   await assert.rejects(signing('x'.repeat(3_000)), /Nothing was signed/)
   await assert.rejects(signing('hidden \u202e text'), /Nothing was signed/)
-  assert.ok(await signing(`Sign in as ${wallet.address}`))
+  await assert.rejects(signing(`Sign in to ${fake.url}`), /Nothing was signed/)
+  await assert.rejects(
+    signing(`Sign in to ${fake.url} as ${wallet.address} or 0x${'1'.repeat(40)}`),
+    /Nothing was signed/,
+  )
+  assert.ok(await signing(`Sign in to ${fake.url} as ${wallet.address}`))
+})
+
+test('a wallet signs for the server that asks, and for no other', async t => {
+  const fake = await FakeRelay.start(t)
+  const wallet = await newWallet()
+  const { host, port } = new URL(fake.url)
+  const signing = (message: string, server = fake.url): Promise<unknown> => {
+    fake.message = address => `${message}\n\nWallet: ${address}`
+    return signIn(readServer(server), wallet, AbortSignal.timeout(5_000))
+  }
+  for (const other of [
+    'Sign in',
+    'Sign in to https://relay.example',
+    'Sign in to relay.example',
+    `Sign in to relay.example through ${host}`,
+    `Sign in to https://relay.example@${host}`,
+    `Sign in to http://${host}.relay.example`,
+    `Sign in to ${host} and http://intranet/login`,
+    `Sign in to 127.0.0.1:1${port}`,
+    `Sign in to 127.0.0.2:${port}`,
+    `relay wants you to sign in with your Ethereum account, at ${host}`,
+    `Sign in to ${host}\nNonce: relay.example`,
+  ])
+    await assert.rejects(signing(other), /Nothing was signed/, other)
+  assert.ok(await signing(`${host} wants you to sign in with your Ethereum account:`))
+  assert.ok(await signing(`Sign in to http://${host}/relay.\nIssued: 2026-01-01T00:00:00.000Z\nNonce: n`))
+  assert.ok(await signing(`Sign in to http://127.0.0.1:${port}`, `http://localhost:${port}`))
 })
 
 test(
@@ -443,7 +519,9 @@ test(
     }
     const read = async (agent: ReturnType<typeof serverAgent>): Promise<JsonObject[]> =>
       all(agent(body, AbortSignal.timeout(5_000)))
-    const events = await read(serverAgent({ url, token: 'secret', model: 'llama' }))
+    const others = { user: 'victim', previous_response_id: 'resp_1', store: true, metadata: { session: 'a' } }
+    const named = serverAgent({ url, token: 'secret', model: 'llama' })
+    const events = await all(named({ ...body, ...others }, AbortSignal.timeout(5_000)))
     assert.equal(events.at(-1)?.['type'], 'response.completed')
     await read(serverAgent({ url, nested: true }))
     assert.equal(seen[0]?.headers['authorization'], 'Bearer secret')

@@ -6,7 +6,9 @@ import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import type { JsonObject } from '../../src/lib/json.ts'
 import { type Hex, network, permit2Address, skipped, startChain } from '../payments/chain.ts'
-import { operator, platform, shop } from '../payments/rig.ts'
+import { operator, platform, post, shop } from '../payments/rig.ts'
+import { offersOf, paidWith } from '../payments/sign.ts'
+import { uptoPayment } from '../payments/sign-upto.ts'
 import { cites } from '../requirements/manifest.ts'
 import { ask, machine, newWallet, RawMachine, relay, saying, tokenOf, until } from './rig.ts'
 
@@ -246,3 +248,17 @@ test(
     assert.equal(keyed.status, 200)
   },
 )
+
+test('an owner who raises the price after the offer was shown is not paid with it', options, async t => {
+  const { url } = await paidRelay(t)
+  const wallet = await newWallet()
+  const raw = await RawMachine.attached(t, url, wallet, { inputTokenPrice: '1', outputTokenPrice: '4' })
+  const body = { model: 'm', agent_id: wallet.address, input: 'a' }
+  const payer = await chain.payer()
+  const old = paidWith(await uptoPayment(payer, await offersOf(url, '/v1/responses', body)))
+  raw.send({ type: 'price_update', inputTokenPrice: '1', outputTokenPrice: '400000' })
+  await raw.frame('price_update_ack')
+  const refused = await post(url, '/v1/responses', body, old)
+  assert.equal(refused.status, 402)
+  assert.ok(!raw.frames.some(({ type }) => type === 'request'))
+})

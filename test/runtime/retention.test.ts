@@ -53,7 +53,9 @@ async function leftOf(sessions: readonly Made[], rules: Record<string, Retention
     remove: async ({ session }) => void (await store.remove(session)),
     rules: new Map(Object.entries(rules)),
     now: () => now,
-    pause: async () => void (pauses += 1),
+    pause: async () => {
+      pauses += 1
+    },
     log: () => {},
   })
   const ids: string[] = []

@@ -10,7 +10,7 @@ import { decodeRequest } from '../../wires/responses/decode.ts'
 import { decodeHistory } from '../../wires/responses/decode-history.ts'
 import { ResponseEncoder } from '../../wires/responses/encode.ts'
 import { prepareOnce, readItems } from '../../wires/responses/once.ts'
-import { toFlatTools } from '../request.ts'
+import { toFlatTools, withoutServerMembers } from '../request.ts'
 
 /** Contract: gives the events of one answer, the last of them terminal, or throws. `body` has been checked. */
 export type LocalAgent = (body: JsonObject, signal: AbortSignal) => AsyncIterable<JsonObject>
@@ -20,7 +20,7 @@ export function configuredAgent(host: WireHost): LocalAgent {
   const newId = randomIds()
   const owner = 'relay'
   return async function* (body, signal) {
-    const { metadata: _, user: __, previous_response_id: ___, ...asked } = body
+    const asked = withoutServerMembers(body)
     const catalog = { agents: host.about.agents.slice(0, 1), models: {}, serverTools: new Set<string>() }
     const request = decodeRequest(
       catalog,
@@ -62,8 +62,9 @@ const mostEventChars = 8 * 1024 * 1024
 
 export function serverAgent({ url, token, model, nested = false }: LocalServer): LocalAgent {
   return async function* (body, signal) {
+    const kept = withoutServerMembers(body)
     const asked = {
-      ...(nested ? body : toFlatTools(body)),
+      ...(nested ? kept : toFlatTools(kept)),
       ...(model !== undefined && { model }),
       stream: true,
     }

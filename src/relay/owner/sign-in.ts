@@ -38,6 +38,11 @@ export async function signIn(
   const { nonce, message } = await read(server, `/auth/challenge?address=${wallet.address}`, {}, signal)
   if (typeof nonce !== 'string' || typeof message !== 'string' || !isSignIn(message, wallet))
     throw new SignInFailure('The server wants something signed that is no sign-in. Nothing was signed.', true)
+  if (!isForServer(message, nonce, server))
+    throw new SignInFailure(
+      `The server wants something signed that is not for ${server.host} alone: it could be used elsewhere. Nothing was signed. Attach to the address that the server has for itself; its operator sets it as server.publicUrl.`,
+      true,
+    )
   const signature = await wallet.sign(message)
   const body = JSON.stringify({ address: wallet.address, nonce, signature })
   const headers = { 'content-type': 'application/json' }
@@ -55,8 +60,33 @@ function isSignIn(message: string, { address }: Wallet): boolean {
   return (
     message.length <= 2_000 &&
     /^[\x20-\x7e\n]+$/.test(message) &&
+    named.length > 0 &&
     named.every(each => readAddress(each) === address)
   )
+}
+
+/** Addresses of servers, with their ports, wherever they are in a text. Also the first line of EIP-4361, of any name. */
+const hostForm =
+  /(?<=:\/\/)[^\s/?#]+|^\S+(?= wants you to sign in)|(?:[a-z0-9-]+\.)+[a-z][a-z0-9-]+(?::\d+)?|\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|\[[0-9a-f:.]+\](?::\d+)?|\blocalhost\b(?::\d+)?/gim
+const loopback = ['localhost', '127.0.0.1', '[::1]']
+
+/**
+ * A signature for another server would let this one sign in there. So the text must name the server that asks for it, and
+ * no other. A nonce may look like the name of one, and has a line of its own.
+ */
+function isForServer(message: string, nonce: string, server: URL): boolean {
+  const lines = message.split('\n').filter(line => /\s/.test(nonce) || line !== `Nonce: ${nonce}`)
+  const named = lines.join('\n').match(hostForm) ?? []
+  return named.length > 0 && named.every(each => isHostOf(each.replace(/[^\w\]]+$/, ''), server))
+}
+
+/** A name without a port is that of the server at any port. */
+function isHostOf(named: string, server: URL): boolean {
+  const url = named.includes('@') ? null : URL.parse(`${server.protocol}//${named}`)
+  const hasPort = /:\d+$/.test(named)
+  if (!url || (hasPort && url.port !== server.port)) return false
+  const isLocal = loopback.includes(url.hostname) && loopback.includes(server.hostname)
+  return url.hostname === server.hostname || isLocal
 }
 
 /** What the relay says that the owner's agent did and earned. */

@@ -75,7 +75,7 @@ export class Attached {
       if (frame.ts === this.#pinged) this.#pinged = undefined
     } else if (frame.type === 'price_update') {
       const { inputTokenPrice, outputTokenPrice } = frame
-      agent.prices = { inputTokenPrice, outputTokenPrice }
+      this.#options.registry.reprice(agent, { inputTokenPrice, outputTokenPrice })
       machine.send({ type: 'price_update_ack', inputTokenPrice, outputTokenPrice })
     } else machine.break('It signed in twice.')
     if (!machine.open) this.#logBroken(agent)
@@ -117,7 +117,7 @@ export class Attached {
     const machine = new Machine(this.#socket, limits)
     const agent = registry.add(claims.agentId, claims.wallet, machine)
     const { inputTokenPrice = '0', outputTokenPrice = '0', agentName, agentDescription } = auth
-    agent.prices = { inputTokenPrice, outputTokenPrice }
+    registry.reprice(agent, { inputTokenPrice, outputTokenPrice })
     agent.name = agentName ?? agent.name
     agent.description = agentDescription ?? agent.description
     this.#joined = { agent, machine }

@@ -27,6 +27,8 @@ export type RelayOptions = {
   isLocal: (agent: string) => boolean
   /** The share of each payment that Sixerr's terminal keeps, in ten-thousandths. */
   feeBps?: number | undefined
+  /** How long a payment may be signed for a price that was shown. */
+  validSeconds?: number | undefined
   /** The name of this server, for those who sign in to it. */
   name: () => string
   now?: () => number
@@ -69,7 +71,7 @@ export class RelayServer implements Relay {
     const { tokenHours, waiting, queueMs, answerBytes } = this.#settings
     const secret = Buffer.from(host.sign('the signing key of relay tokens'), 'base64url')
     this.#tokens = relayTokens(secret, tokenHours * 3_600_000)
-    this.#registry = new Registry(this.#now)
+    this.#registry = new Registry(this.#now, (options.validSeconds ?? 0) * 1_000)
     this.#dispatch = new Dispatch(this.#registry, { queueMs, mostWaiting: waiting })
     const { bodyBytes } = host.limits
     const own = {

@@ -3,7 +3,7 @@
 import type { Price, PriceSource } from '../../payments/price.ts'
 import { unavailable } from './dispatch.ts'
 import { decodeRelayRequest, pinned } from './model.ts'
-import type { Registry, RelayAgent } from './registry.ts'
+import { isPriced, type Registry, type RelayAgent } from './registry.ts'
 import { attachedAgent } from './target.ts'
 
 export type PriceOptions = {
@@ -25,21 +25,20 @@ export function relayPrices(options: PriceOptions): PriceSource {
       const { route } = decodeRelayRequest(model)
       const found = options.registry.ranked(route)
       if (found.length === 0) return Promise.reject(unavailable('No agent is attached.'))
-      const priced = found.filter(isPriced).slice(0, mostOffers)
+      const priced = found.filter(({ prices: set }) => isPriced(set)).slice(0, mostOffers)
       return Promise.resolve(priced.map(each => priceOf(each, options)))
     },
   }
 }
 
-function isPriced({ prices }: RelayAgent): boolean {
-  return prices.inputTokenPrice !== '0' || prices.outputTokenPrice !== '0'
-}
-
-function priceOf({ agentId, wallet, prices }: RelayAgent, { maxCost, feeBps }: PriceOptions): Price {
+function priceOf(agent: RelayAgent, { registry, maxCost, feeBps }: PriceOptions): Price {
+  const { agentId, wallet, prices } = agent
+  const held = registry.heldPrices(agent)
   return {
     payTo: wallet,
     inputToken: prices.inputTokenPrice,
     outputToken: prices.outputTokenPrice,
+    ...(held && { held: { inputToken: held.inputTokenPrice, outputToken: held.outputTokenPrice } }),
     cap: maxCost,
     ...(feeBps !== undefined && { feeBps }),
     provider: agentId,

@@ -20,6 +20,8 @@ export type RelayAgent = {
   name?: string | undefined
   description?: string | undefined
   prices: Prices
+  /** The lowest prices before the newest, as long as payments may be signed for them. */
+  held?: { prices: Prices; until: number }
   readonly machines: Set<Machine>
   /** Since this server started. */
   readonly counts: Counts
@@ -50,10 +52,13 @@ const newest = 0.3
 export class Registry {
   readonly #agents = new Map<string, RelayAgent>()
   readonly #now: () => number
+  readonly #holdMs: number
   #turns = 0
 
-  constructor(now: () => number) {
+  /** `holdMs`: how long a price that was shown holds for those who were shown it. */
+  constructor(now: () => number, holdMs = 0) {
     this.#now = now
+    this.#holdMs = holdMs
   }
 
   get(agentId: string): RelayAgent | undefined {
@@ -77,6 +82,24 @@ export class Registry {
     agent.machines.add(machine)
     agent.seenAt = this.#now()
     return agent
+  }
+
+  /** From now on requests cost this. An agent without prices was offered to nobody, so there is nothing to hold. */
+  reprice(agent: RelayAgent, prices: Prices): void {
+    const before = agent.prices
+    agent.prices = prices
+    const isSame =
+      before.inputTokenPrice === prices.inputTokenPrice && before.outputTokenPrice === prices.outputTokenPrice
+    if (isSame || !isPriced(before)) return
+    const now = this.#now()
+    const { held } = agent
+    const lowest = held && held.until > now ? lower(held.prices, before) : before
+    agent.held = { prices: lowest, until: now + this.#holdMs }
+  }
+
+  /** The lowest prices that payers were shown lately. Undefined: the newest are the only ones. */
+  heldPrices({ held, prices }: RelayAgent): Prices | undefined {
+    return held && held.until > this.#now() ? lower(held.prices, prices) : undefined
   }
 
   remove(agent: RelayAgent, machine: Machine): void {
@@ -141,6 +164,16 @@ export class Registry {
     const since = { failures: 0, restsUntil: 0, turn: 0, seenAt: this.#now() }
     return { agentId, wallet, prices: noPrices, machines: new Set(), counts, ...since }
   }
+}
+
+export function isPriced({ inputTokenPrice, outputTokenPrice }: Prices): boolean {
+  return inputTokenPrice !== '0' || outputTokenPrice !== '0'
+}
+
+/** The lower price of each kind of token. */
+function lower(one: Prices, other: Prices): Prices {
+  const least = (name: keyof Prices): string => (BigInt(one[name]) < BigInt(other[name]) ? one : other)[name]
+  return { inputTokenPrice: least('inputTokenPrice'), outputTokenPrice: least('outputTokenPrice') }
 }
 
 function leastLoaded({ machines }: RelayAgent, tried: ReadonlySet<Machine>): Machine | undefined {

@@ -11,6 +11,8 @@ export type Channel = {
   onMessage(take: (message: unknown) => void): void
   /** Sends what was given before, then closes. */
   close(): void
+  /** Closes at once: the peer does not answer. */
+  cut(): void
   readonly closed: Promise<void>
   /** False: waiting for messages must not keep this process alive. */
   keepAlive(on: boolean): void
@@ -59,6 +61,7 @@ export function streamChannel(stream: Duplex & { ref?(): unknown; unref?(): unkn
       // A peer that does not close its end must not hold this one open.
       setTimeout(() => stream.destroy(), 1000).unref()
     },
+    cut: () => void stream.destroy(),
     keepAlive: on => void (on || isClosing ? stream.ref?.() : stream.unref?.()),
   }
 }

@@ -26,8 +26,14 @@ import { StreamReader } from './stream-reader.ts'
 /** What waits for replies under one id: a call, or the reader of a stream. */
 type AwaitedReply = { take(reply: LinkReply): void; lose(error: TurnwireError): void }
 
-export function connectEngine(channel: Channel, onNote: (note: unknown) => void = () => {}): RemoteEngine {
-  return new RemoteEngine(channel, onNote)
+export type ConnectOptions = {
+  onNote?: (note: unknown) => void
+  /** Who is at the other end, in the words of the error after the channel was lost. */
+  peer?: string
+}
+
+export function connectEngine(channel: Channel, options: ConnectOptions = {}): RemoteEngine {
+  return new RemoteEngine(channel, options)
 }
 
 export class RemoteEngine extends ForwardingEngine {
@@ -35,9 +41,14 @@ export class RemoteEngine extends ForwardingEngine {
   readonly #waiting = new Map<number, AwaitedReply>()
   #lastId = 0
   #lost: TurnwireError | undefined
+  readonly #peer: string
 
-  constructor(channel: Channel, onNote: (note: unknown) => void) {
+  constructor(
+    channel: Channel,
+    { onNote = () => {}, peer = 'process that has the data folder' }: ConnectOptions,
+  ) {
     super()
+    this.#peer = peer
     this.#channel = channel
     channel.keepAlive(false)
     channel.onMessage(message => {
@@ -48,8 +59,23 @@ export class RemoteEngine extends ForwardingEngine {
     void channel.closed.then(() => this.#lose())
   }
 
+  /** The channel is gone. */
+  get lost(): boolean {
+    return this.#lost !== undefined
+  }
+
+  /** The same engine, for calls and streams about a session that is expected to have this epoch. */
+  at(epoch: number): Engine {
+    return new EngineAtEpoch(this, epoch)
+  }
+
   /** A call beside those of the engine. */
   ask(name: string, ...args: unknown[]): Promise<unknown> {
+    return this.call(name, args)
+  }
+
+  /** `epoch`: that the session is expected to have. */
+  call(name: string, args: unknown[], epoch?: number): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     if (this.#lost) {
       reject(this.#lost)
@@ -63,7 +89,7 @@ export class RemoteEngine extends ForwardingEngine {
       },
       lose: reject,
     })
-    this.#send({ type: 'call', id, name, args })
+    this.#send({ type: 'call', id, name, args, ...(epoch !== undefined && { epoch }) })
     return promise
   }
 
@@ -79,10 +105,10 @@ export class RemoteEngine extends ForwardingEngine {
     ref: SessionRef,
     options: FollowOptions,
     signal?: AbortSignal,
+    epoch?: number,
   ): AsyncIterable<readonly FollowItem[]> {
-    return this.#stream<FollowItem>('follow', [ref, options], signal, error => [
-      { type: 'lost', error: plainError(error) },
-    ])
+    const lost = (error: TurnwireError): FollowItem[] => [{ type: 'lost', error: plainError(error) }]
+    return this.#stream<FollowItem>('follow', [ref, options], signal, lost, epoch)
   }
 
   answerOnce(request: OnceRequest, signal?: AbortSignal): AsyncIterable<readonly OnceItem[]> {
@@ -93,8 +119,9 @@ export class RemoteEngine extends ForwardingEngine {
     ref: SessionRef,
     tools: readonly AttachedTool[],
     signal?: AbortSignal,
+    epoch?: number,
   ): AsyncIterable<readonly AttachedItem[]> {
-    return this.#stream<AttachedItem>('attach', [ref, tools], signal, () => [])
+    return this.#stream<AttachedItem>('attach', [ref, tools], signal, () => [], epoch)
   }
 
   changes(signal?: AbortSignal): AsyncIterable<readonly SessionChange[]> {
@@ -106,6 +133,7 @@ export class RemoteEngine extends ForwardingEngine {
     args: unknown[],
     signal: AbortSignal | undefined,
     lastBatch: (error: TurnwireError) => readonly Item[] | undefined = () => undefined,
+    epoch?: number,
   ): AsyncIterable<readonly Item[]> {
     return {
       [Symbol.asyncIterator]: () => {
@@ -118,7 +146,8 @@ export class RemoteEngine extends ForwardingEngine {
             send: (request: LinkRequest) => this.#send(request),
             forget: () => this.#forget(id),
           }
-          reader.begin(link, name, args, signal)
+          const request = { name, args, ...(epoch !== undefined && { epoch }) }
+          reader.begin(link, request, signal)
         }
         return reader
       },
@@ -144,10 +173,45 @@ export class RemoteEngine extends ForwardingEngine {
   #lose(): void {
     this.#lost = new TurnwireError(
       'lease_lost',
-      'The process that has the data folder went away. Whether this was recorded is not known: look before you repeat it.',
+      `The ${this.#peer} went away. Whether this was recorded is not known: look before you repeat it.`,
     )
     const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
     for (const each of waiting) each.lose(this.#lost)
+  }
+}
+
+class EngineAtEpoch extends ForwardingEngine {
+  readonly #engine: RemoteEngine
+  readonly #epoch: number
+
+  constructor(engine: RemoteEngine, epoch: number) {
+    super()
+    this.#engine = engine
+    this.#epoch = epoch
+  }
+
+  protected override forward<Name extends CallName>(
+    name: Name,
+    ...args: Parameters<Engine[Name]>
+  ): ReturnType<Engine[Name]> {
+    // As in RemoteEngine.
+    return this.#engine.call(name, args, this.#epoch) as ReturnType<Engine[Name]>
+  }
+
+  follow(...[ref, options, signal]: Parameters<Engine['follow']>): ReturnType<Engine['follow']> {
+    return this.#engine.follow(ref, options, signal, this.#epoch)
+  }
+
+  attach(...[ref, tools, signal]: Parameters<Engine['attach']>): ReturnType<Engine['attach']> {
+    return this.#engine.attach(ref, tools, signal, this.#epoch)
+  }
+
+  answerOnce(...args: Parameters<Engine['answerOnce']>): ReturnType<Engine['answerOnce']> {
+    return this.#engine.answerOnce(...args)
+  }
+
+  changes(signal?: AbortSignal): ReturnType<Engine['changes']> {
+    return this.#engine.changes(signal)
   }
 }

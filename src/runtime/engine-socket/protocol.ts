@@ -42,10 +42,13 @@ export const streamNames = [
 export type CallName = (typeof callNames)[number]
 export type StreamName = (typeof streamNames)[number]
 
+/** `epoch`: the session that it is about is expected to have this one. Absent: whatever it has. */
+type LinkCall = { id: number; name: string; args: unknown[]; epoch?: number }
+
 export type LinkRequest =
-  | { type: 'call'; id: number; name: string; args: unknown[] }
+  | ({ type: 'call' } & LinkCall)
   /** The first batch is sent without a `pull`. */
-  | { type: 'open'; id: number; name: string; args: unknown[] }
+  | ({ type: 'open' } & LinkCall)
   | { type: 'pull'; id: number }
   | { type: 'cancel'; id: number }
 

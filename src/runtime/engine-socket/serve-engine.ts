@@ -20,13 +20,23 @@ type Serving = {
   pulls: number
 }
 
-/** `extra`: calls beside those of the engine, by name. */
+/** Calls beside those of the engine, by name. They check their arguments themselves. */
+export type ExtraCalls = Readonly<Record<string, (...args: unknown[]) => unknown>>
+
+/** Throws or rejects if the call or stream of this name is not to be served. */
+export type Admit = (
+  name: string,
+  args: readonly unknown[],
+  epoch: number | undefined,
+) => void | Promise<void>
+
 export function serveEngine(
   channel: Channel,
   engine: Engine,
-  extra: Readonly<Record<string, () => unknown>> = {},
+  extra: ExtraCalls = {},
+  admit: Admit = () => {},
 ): void {
-  const peer = new ServedPeer(channel, engine, extra)
+  const peer = new ServedPeer(channel, engine, extra, admit)
   // The peer runs the same version: it said so first.
   channel.onMessage(message => peer.take(message as LinkRequest))
   void channel.closed.then(() => peer.leaveAll())
@@ -35,10 +45,12 @@ export function serveEngine(
 class ServedPeer {
   readonly #channel: Channel
   readonly #engine: Engine
-  readonly #extra: Readonly<Record<string, () => unknown>>
+  readonly #extra: ExtraCalls
+  readonly #admit: Admit
   readonly #streams = new Map<number, Serving>()
 
-  constructor(channel: Channel, engine: Engine, extra: Readonly<Record<string, () => unknown>>) {
+  constructor(channel: Channel, engine: Engine, extra: ExtraCalls, admit: Admit) {
+    this.#admit = admit
     this.#channel = channel
     this.#engine = engine
     this.#extra = extra
@@ -46,8 +58,8 @@ class ServedPeer {
 
   take(request: LinkRequest): void {
     const serving = this.#streams.get(request.id)
-    if (request.type === 'call') void this.#answer(request.id, request.name, request.args)
-    else if (request.type === 'open') this.#open(request.id, request.name, request.args)
+    if (request.type === 'call') void this.#answer(request)
+    else if (request.type === 'open') this.#open(request)
     else if (request.type === 'pull' && serving) {
       serving.pulls += 1
       void this.#pump(request.id, serving)
@@ -66,20 +78,24 @@ class ServedPeer {
     this.#channel.send(reply)
   }
 
-  async #answer(id: number, name: string, args: unknown[]): Promise<void> {
+  async #answer({ id, name, args, epoch }: Extract<LinkRequest, { type: 'call' }>): Promise<void> {
     try {
       const extra = Object.hasOwn(this.#extra, name) ? this.#extra[name] : undefined
-      const value = extra ? await extra() : await call(this.#engine, name, args)
+      if (!extra) await this.#admit(name, args, epoch)
+      const value = await (extra ? extra(...args) : call(this.#engine, name, args))
       this.#send({ type: 'result', id, value })
     } catch (error) {
       this.#send({ type: 'error', id, error: plainError(error) })
     }
   }
 
-  #open(id: number, name: string, args: unknown[]): void {
+  #open({ id, name, args, epoch }: Extract<LinkRequest, { type: 'open' }>): void {
     const stop = new AbortController()
+    const begin = (): AsyncIterator<readonly unknown[]> =>
+      stream(this.#engine, name, args, stop.signal)[Symbol.asyncIterator]()
     try {
-      const items = stream(this.#engine, name, args, stop.signal)[Symbol.asyncIterator]()
+      const admitting = this.#admit(name, args, epoch)
+      const items = admitting ? begunAfter(admitting, begin) : begin()
       const serving = { items, stop, busy: false, pulls: 1 }
       this.#streams.set(id, serving)
       void this.#pump(id, serving)
@@ -110,6 +126,14 @@ class ServedPeer {
   #end(id: number, reply: LinkReply): void {
     if (this.#streams.delete(id)) this.#send(reply)
   }
+}
+
+async function* begunAfter(
+  admitting: Promise<void>,
+  begin: () => AsyncIterator<readonly unknown[]>,
+): AsyncGenerator<readonly unknown[]> {
+  await admitting
+  yield* { [Symbol.asyncIterator]: begin }
 }
 
 function leave({ items, stop }: Serving): void {

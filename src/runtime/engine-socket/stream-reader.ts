@@ -25,7 +25,11 @@ export class StreamReader<Item> implements AsyncIterator<readonly Item[]> {
     this.#lastBatch = lastBatch
   }
 
-  begin(link: Link, name: string, args: unknown[], signal: AbortSignal | undefined): void {
+  begin(
+    link: Link,
+    request: { name: string; args: unknown[]; epoch?: number },
+    signal: AbortSignal | undefined,
+  ): void {
     this.#link = link
     if (signal?.aborted) {
       this.#end()
@@ -34,7 +38,7 @@ export class StreamReader<Item> implements AsyncIterator<readonly Item[]> {
     const cancel = (): void => void this.return()
     signal?.addEventListener('abort', cancel, { once: true })
     this.#unlisten = () => signal?.removeEventListener('abort', cancel)
-    link.send({ type: 'open', id: link.id, name, args })
+    link.send({ type: 'open', id: link.id, ...request })
   }
 
   take(reply: LinkReply): void {

@@ -1,9 +1,10 @@
 // The store on PostgreSQL, for one node or many. A write that resolves is committed. Epochs keep writers apart, also those
 // of other nodes. It connects when it is first used, and loads its client then.
-import type { Store } from '../../engine/ports.ts'
+import type { NodeStore, Store } from '../../engine/ports.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { DatabaseFault } from './faults.ts'
+import { Nodes, type SelfNode } from './nodes.ts'
 import { openDatabase } from './open.ts'
 import { Reader } from './reader.ts'
 import { type Statements, statementsOf } from './statements.ts'
@@ -22,20 +23,21 @@ export type PostgresOptions = DatabaseOptions & {
 /** A commit takes about as long as this. Parallel calls that end together share one. */
 const LINGER_MS = 2
 
-type Opened = { reader: Reader; writer: Writer }
+type Opened = { reader: Reader; writer: Writer; nodes: Nodes }
 
-export function postgresStore(options: PostgresOptions): Store {
+export function postgresStore(options: PostgresOptions): NodeStore {
   return new PostgresStore(options)
 }
 
 /** Its methods are fields, so that `{ ...postgresStore(…), append }` works. */
-class PostgresStore implements Store {
+class PostgresStore implements NodeStore {
   readonly lingerMs = LINGER_MS
   readonly #db: Database
   readonly #schema: string
   readonly #sql: Statements
   readonly #queue: WriteQueue
   #opened: Promise<Opened> | undefined
+  #self: SelfNode | undefined
   #probing = false
   #closing: Promise<void> | undefined
 
@@ -78,7 +80,7 @@ class PostgresStore implements Store {
 
   readonly usage: Store['usage'] = owner => this.#read(reader => reader.usage(owner))
 
-  readonly unfinished: Store['unfinished'] = () => this.#read(reader => reader.unfinished())
+  readonly unfinished: Store['unfinished'] = () => this.#read(reader => reader.unfinished(this.#selfId))
 
   readonly blob: Store['blob'] = (session, name) => this.#read(reader => reader.blob(session, name))
 
@@ -86,6 +88,43 @@ class PostgresStore implements Store {
 
   readonly blobRange: Store['blobRange'] = (session, name, from, length) =>
     this.#read(reader => reader.blobRange(session, name, from, length))
+
+  readonly join: NodeStore['join'] = async (node, leaseMs) => {
+    await this.#ask(nodes => nodes.join(node, leaseMs))
+    this.#self = { id: node.id, leaseMs }
+  }
+
+  /** Among the writes, so that it waits and fails as they do. */
+  readonly renew: NodeStore['renew'] = async () => {
+    if (!this.#self) return false
+    const { id: node, leaseMs } = this.#self
+    return this.#write<boolean>({ kind: 'renew', session: `node ${node}`, node, leaseMs, size: 0 })
+  }
+
+  readonly leave: NodeStore['leave'] = async () => {
+    const self = this.#self
+    this.#self = undefined
+    if (self) await this.#ask(nodes => nodes.end(self))
+  }
+
+  readonly nodes: NodeStore['nodes'] = () => this.#ask(nodes => nodes.list())
+
+  readonly holder: NodeStore['holder'] = session => this.#ask(nodes => nodes.holder(session))
+
+  readonly adopt: NodeStore['adopt'] = async (session, epoch) => {
+    const self = this.#self
+    return self ? this.#ask(nodes => nodes.adopt(self, session, epoch)) : false
+  }
+
+  readonly release: NodeStore['release'] = (session, epoch) =>
+    this.#ask(nodes => nodes.release(session, epoch))
+
+  readonly abandoned: NodeStore['abandoned'] = (after, limit) =>
+    this.#ask(nodes => nodes.abandoned(after, limit))
+
+  get #selfId(): string | null {
+    return this.#self?.id ?? null
+  }
 
   /** A database that failed is tried meanwhile, so that it is found working also when nobody writes. */
   readonly failure: NonNullable<Store['failure']> = () => {
@@ -112,11 +151,18 @@ class PostgresStore implements Store {
     }
   }
 
-  async #read<T>(query: (reader: Reader) => Promise<T>): Promise<T> {
+  #read<T>(query: (reader: Reader) => Promise<T>): Promise<T> {
+    return this.#use(({ reader }) => query(reader))
+  }
+
+  #ask<T>(query: (nodes: Nodes) => Promise<T>): Promise<T> {
+    return this.#use(({ nodes }) => query(nodes))
+  }
+
+  async #use<T>(query: (opened: Opened) => Promise<T>): Promise<T> {
     if (this.#closing) throw closed()
     try {
-      const { reader } = await this.#open()
-      return await query(reader)
+      return await query(await this.#open())
     } catch (thrown) {
       throw asError(thrown)
     }
@@ -133,7 +179,11 @@ class PostgresStore implements Store {
   async #openNow(): Promise<Opened> {
     const db = this.#db
     const { cursorSecret } = await db.steadily(() => openDatabase(db, this.#sql, this.#schema))
-    return { reader: new Reader(db, this.#sql, cursorSecret), writer: new Writer(db, this.#sql) }
+    return {
+      reader: new Reader(db, this.#sql, cursorSecret),
+      writer: new Writer(db, this.#sql, () => this.#selfId),
+      nodes: new Nodes(db, this.#sql),
+    }
   }
 
   #probe(): void {

@@ -47,9 +47,7 @@ export const migrations: readonly ((schema: string) => string[])[] = [
     `CREATE TABLE IF NOT EXISTS ${schema}.events (
       session text NOT NULL,
       first_seq bigint NOT NULL,
-      last_seq bigint NOT NULL,
       epoch bigint NOT NULL,
-      size bigint NOT NULL,
       body text NOT NULL,
       PRIMARY KEY (session, first_seq)
     )`,
@@ -86,5 +84,16 @@ export const migrations: readonly ((schema: string) => string[])[] = [
       body bytea NOT NULL,
       PRIMARY KEY (session, name, start)
     )`,
+  ],
+  // Nodes. A heartbeat rewrites one row of the small table, so its pages keep much room. No index on the lease.
+  schema => [
+    `CREATE TABLE IF NOT EXISTS ${schema}.nodes (
+      id text PRIMARY KEY,
+      address text,
+      version text NOT NULL,
+      lease_until timestamptz NOT NULL
+    ) WITH (fillfactor = 50)`,
+    // The node that has the session. Null: nobody.
+    `ALTER TABLE ${schema}.sessions ADD COLUMN IF NOT EXISTS node text`,
   ],
 ]

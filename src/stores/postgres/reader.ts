@@ -83,8 +83,9 @@ export class Reader {
     return { sessions, bytes }
   }
 
-  async unfinished(): Promise<string[]> {
-    const rows = await this.#rows<[id: string]>(this.#sql.listUnfinished, [])
+  /** `self`: the node that asks. */
+  async unfinished(self: string | null): Promise<string[]> {
+    const rows = await this.#rows<[id: string]>(this.#sql.listUnfinished, [self])
     return rows.map(([id]) => fromText(id))
   }
 

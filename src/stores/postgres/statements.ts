@@ -2,6 +2,7 @@
 // what is written together, and when, is decided elsewhere. Each statement is one transaction, unless it says that it
 // needs the session's row to be locked. Statements for many sessions take one array for each column.
 import type { SessionFacts, SessionRow, SessionStatus } from '../../engine/ports.ts'
+import { isFree, lives, nodeStatements } from './node-statements.ts'
 import { fromText } from './text.ts'
 
 export type Statements = ReturnType<typeof statementsOf>
@@ -67,6 +68,7 @@ export function statementsOf(schema: string) {
     ...sessionStatements(schema),
     ...listStatements(schema),
     ...blobStatements(schema),
+    ...nodeStatements(schema),
   }
 }
 
@@ -84,13 +86,15 @@ function creationStatements(schema: string) {
   return {
     /**
      * Creates sessions with their first events. Gives those that were made: the others' request keys were used before. An
-     * id that exists fails the statement. `$12`: positions are above it.
+     * id that exists fails the statement. `$12`: positions are above it. `$18`: the node that has them; without a lease it
+     * makes none.
      */
     createSessions: `
       WITH given AS (
         SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::bigint[],
           $8::bigint[], $9::boolean[], $10::text[], $11::text[]) WITH ORDINALITY
           AS g (id, owner, agent, status, created_at, updated_at, head, bytes, at_work, request_key, request_hash, place)
+        WHERE $18::text IS NULL OR ${lives(schema, '$18::text')}
       ), keyed AS (
         INSERT INTO ${schema}.requests (owner, key, session, hash)
         SELECT owner, request_key, id, request_hash FROM given WHERE request_key IS NOT NULL ORDER BY place
@@ -98,20 +102,20 @@ function creationStatements(schema: string) {
         RETURNING session
       ), made AS (
         INSERT INTO ${schema}.sessions (id, owner, agent, status, epoch, head, bytes, blob_bytes, recoveries, created_at,
-          updated_at, position, resumes, at_work, request_key)
+          updated_at, position, resumes, at_work, request_key, node)
         SELECT id, owner, agent, status, 1, head, bytes, 0, 0, created_at, updated_at,
           greatest((extract(epoch FROM statement_timestamp()) * 1000000)::bigint, $12::bigint) + place, false, at_work,
-          request_key
+          request_key, $18::text
         FROM given WHERE request_key IS NULL OR id IN (SELECT session FROM keyed)
         RETURNING id, position
       ), logged AS (
-        INSERT INTO ${schema}.events (session, first_seq, last_seq, epoch, size, body)
-        SELECT made.id, e.first_seq, e.last_seq, 1, e.size, e.body
-        FROM unnest($13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::text[])
-          AS e (session, first_seq, last_seq, size, body) JOIN made ON made.id = e.session
+        INSERT INTO ${schema}.events (session, first_seq, epoch, body)
+        SELECT made.id, e.first_seq, 1, e.body
+        FROM unnest($13::text[], $14::bigint[], $15::text[]) AS e (session, first_seq, body)
+        JOIN made ON made.id = e.session
       ), summarised AS (
         INSERT INTO ${schema}.summaries (session, body)
-        SELECT made.id, u.body FROM unnest($18::text[], $19::text[]) AS u (session, body) JOIN made ON made.id = u.session
+        SELECT made.id, u.body FROM unnest($16::text[], $17::text[]) AS u (session, body) JOIN made ON made.id = u.session
       )
       SELECT id, position FROM made`,
     selectRequest: `SELECT session, hash FROM ${schema}.requests WHERE owner = $1 AND key = $2`,
@@ -120,8 +124,12 @@ function creationStatements(schema: string) {
 
 function appendStatements(schema: string) {
   return {
-    /** The fence and the order of a log: the row moves only from this epoch and this head. Gives those that moved. */
-    appendEvents: `
+    /**
+     * The fence and the order of a log: the row moves only from this epoch and this head. Gives those that moved. Most
+     * appends have one row of events and no summary. Only groups that need them pay for `further` rows and for summaries.
+     */
+    appendEvents: forms(
+      ({ further, summarises }) => `
       WITH advanced AS (
         UPDATE ${schema}.sessions AS s SET
           head = s.head + g.count,
@@ -133,21 +141,16 @@ function appendStatements(schema: string) {
           resumes = coalesce(g.resumes, s.resumes),
           at_work = g.status = 'running' OR (g.status = 'waiting' AND coalesce(g.resumes, s.resumes))
         FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[],
-          $8::text[], $9::boolean[]) AS g (session, epoch, seq, count, bytes, status, updated_at, facts, resumes)
+          $8::text[], $9::boolean[], $10::text[])
+          AS g (session, epoch, seq, count, bytes, status, updated_at, facts, resumes, body)
         WHERE s.id = g.session AND s.epoch = g.epoch AND s.head = g.seq - 1
-        RETURNING s.id, s.epoch
+        RETURNING s.id, s.epoch, g.seq, g.body
       ), logged AS (
-        INSERT INTO ${schema}.events (session, first_seq, last_seq, epoch, size, body)
-        SELECT a.id, e.first_seq, e.last_seq, a.epoch, e.size, e.body
-        FROM unnest($10::text[], $11::bigint[], $12::bigint[], $13::bigint[], $14::text[])
-          AS e (session, first_seq, last_seq, size, body) JOIN advanced AS a ON a.id = e.session
-      ), summarised AS (
-        INSERT INTO ${schema}.summaries (session, body)
-        SELECT a.id, u.body FROM unnest($15::text[], $16::text[]) AS u (session, body)
-        JOIN advanced AS a ON a.id = u.session
-        ON CONFLICT (session) DO UPDATE SET body = excluded.body
-      )
+        INSERT INTO ${schema}.events (session, first_seq, epoch, body)
+        SELECT id, seq, epoch, body FROM advanced WHERE body IS NOT NULL
+      )${summarises ? summaryRows(schema, 11) : ''}${further ? furtherRows(schema, summarises ? 13 : 11) : ''}
       SELECT id FROM advanced`,
+    ),
     /** How sessions stand that an append was for, and whether its first event is there, written in this epoch. */
     rereadAppends: `
       SELECT s.id, s.epoch, s.head, EXISTS (
@@ -157,20 +160,51 @@ function appendStatements(schema: string) {
   }
 }
 
+export type AppendForm = { further: boolean; summarises: boolean }
+
+/** A statement in its four forms, each made once. */
+function forms(make: (form: AppendForm) => string): (form: AppendForm) => string {
+  const made = [false, true].map(further => [false, true].map(summarises => make({ further, summarises })))
+  return ({ further, summarises }) => made[Number(further)]![Number(summarises)]!
+}
+
+/** `at`: the number of its first parameter. */
+function furtherRows(schema: string, at: number): string {
+  return `, further AS (
+        INSERT INTO ${schema}.events (session, first_seq, epoch, body)
+        SELECT a.id, e.first_seq, a.epoch, e.body
+        FROM unnest($${at}::text[], $${at + 1}::bigint[], $${at + 2}::text[]) AS e (session, first_seq, body)
+        JOIN advanced AS a ON a.id = e.session
+      )`
+}
+
+/** `at`: the number of its first parameter. */
+function summaryRows(schema: string, at: number): string {
+  return `, summarised AS (
+        INSERT INTO ${schema}.summaries (session, body)
+        SELECT a.id, u.body FROM unnest($${at}::text[], $${at + 1}::text[]) AS u (session, body)
+        JOIN advanced AS a ON a.id = u.session
+        ON CONFLICT (session) DO UPDATE SET body = excluded.body
+      )`
+}
+
 function sessionStatements(schema: string) {
   return {
+    /** For the node `$3`: what it has itself, or nobody with a lease has. Gives those that were claimed. */
     claimSessions: `
-      UPDATE ${schema}.sessions AS s SET epoch = s.epoch + 1, recoveries = s.recoveries + g.recovering
-      FROM unnest($1::text[], $2::bigint[]) AS g (session, recovering) WHERE s.id = g.session
+      UPDATE ${schema}.sessions AS s SET epoch = s.epoch + 1, recoveries = s.recoveries + g.recovering, node = $3::text
+      FROM unnest($1::text[], $2::bigint[]) AS g (session, recovering)
+      WHERE s.id = g.session AND ${isFree(schema, '$3::text')}
+        AND ($3::text IS NULL OR ${lives(schema, '$3::text')})
       RETURNING s.epoch, ${SESSION_COLUMNS}`,
     /** Locks the row, so that no other writer comes between the statements of a transaction. */
     lockSession: `SELECT epoch, head, owner, request_key FROM ${schema}.sessions WHERE id = $1 FOR UPDATE`,
     selectSession: `SELECT ${SESSION_COLUMNS} FROM ${schema}.sessions AS s WHERE s.id = $1`,
-    /** Rows with events after `$2`, until their text is longer than `$3`. The first may begin before. */
+    /** Rows with events after `$2`, until their text is longer than `$3` bytes. The first may begin, or be, before. */
     selectEvents: `
       SELECT first_seq, body FROM (
-        SELECT first_seq, body, sum(size) OVER (ORDER BY first_seq) - size AS before FROM ${schema}.events
-        WHERE session = $1 AND last_seq > $2 AND first_seq >= coalesce(
+        SELECT first_seq, body, sum(octet_length(body)) OVER (ORDER BY first_seq) - octet_length(body) AS before
+        FROM ${schema}.events WHERE session = $1 AND first_seq >= coalesce(
           (SELECT max(first_seq) FROM ${schema}.events WHERE session = $1 AND first_seq <= $2::bigint + 1), 0)
         ORDER BY first_seq LIMIT 512) AS page
       WHERE before < $3 ORDER BY first_seq`,
@@ -194,7 +228,8 @@ function listStatements(schema: string) {
     /** The first owner after `$1`. One look into the index for each, instead of a look at every session. */
     nextOwner: `SELECT owner FROM ${schema}.sessions WHERE owner > $1 ORDER BY owner LIMIT 1`,
     selectUsage: `SELECT count(*), coalesce(sum(bytes + blob_bytes), 0)::bigint FROM ${schema}.sessions WHERE owner = $1`,
-    listUnfinished: `SELECT id FROM ${schema}.sessions WHERE at_work`,
+    /** Those that the node `$1` could claim. */
+    listUnfinished: `SELECT s.id FROM ${schema}.sessions AS s WHERE s.at_work AND ${isFree(schema, '$1::text')}`,
   }
 }
 

@@ -6,12 +6,15 @@ import {
   checkAppend,
   checkEpoch,
   checkPiece,
+  heldElsewhere,
+  nodeLeaseEnded,
   sessionExists,
   sessionMissing,
   takenMeanwhile,
 } from '../failures.ts'
 import type { Database, Run } from './database.ts'
 import { DatabaseFault, faultOf } from './faults.ts'
+import type { HolderColumns, NodeColumns } from './node-statements.ts'
 import { type SessionColumns, type Statements, sessionRow } from './statements.ts'
 import { arrayOf, fromText, toText } from './text.ts'
 import type { WriteResult } from './write-queue.ts'
@@ -24,11 +27,12 @@ import {
   type Creation,
   checkRun,
   creationParameters,
+  type OtherWrite,
   type PieceWrite,
   type Write,
 } from './writes.ts'
 
-type OtherWrite = Exclude<Write, { kind: 'create' | 'append' | 'claim' }>
+type Renewal = Extract<Write, { kind: 'renew' }>
 type Head = [epoch: number, head: number, owner: string, requestKey: string | null]
 /** What is known of a session that an append was for. `ours`: its first event is there, written in its epoch. */
 type Reread = [id: string, epoch: number, head: number, ours: boolean]
@@ -42,8 +46,11 @@ export class Writer {
   readonly #sql: Statements
   /** The position of the newest session that this store made. */
   #position = 0
+  /** The id of the node that writes, if it has joined. */
+  readonly #self: () => string | null
 
-  constructor(db: Database, sql: Statements) {
+  constructor(db: Database, sql: Statements, self: () => string | null) {
+    this.#self = self
     this.#db = db
     this.#sql = sql
   }
@@ -53,14 +60,14 @@ export class Writer {
     const results = new Map<readonly Write[], WriteResult>()
     const settle = (run: readonly Write[], result: WriteResult): void => void results.set(run, result)
     const groups = { create: [] as Creation[][], append: [] as Appending[][], claim: [] as Claiming[][] }
-    const others: OtherWrite[][] = []
+    const others: (OtherWrite | Renewal)[][] = []
     for (const run of runs) {
       try {
         checkRun(run)
         const { kind } = run[0]!
         // A run has one kind of write.
         if (kind in groups) groups[kind as keyof typeof groups].push(run as never)
-        else others.push(run as OtherWrite[])
+        else others.push(run as (OtherWrite | Renewal)[])
       } catch (thrown) {
         settle(run, refusal(thrown))
       }
@@ -92,13 +99,13 @@ export class Writer {
   }
 
   async #oneByOne(
-    runs: readonly OtherWrite[][],
+    runs: readonly (OtherWrite | Renewal)[][],
     settle: (run: readonly Write[], result: WriteResult) => void,
   ): Promise<void> {
     const left = runs.values()
     const work = async (): Promise<void> => {
       for (const run of left)
-        await this.#other(run[0]!).then(
+        await this.#otherOrRenewal(run[0]!).then(
           value => settle(run, { value }),
           (thrown: unknown) => settle(run, refusal(thrown)),
         )
@@ -119,7 +126,8 @@ export class Writer {
       if (unknown) for (const [id, , , ours] of await this.#reread(left)) if (ours) done.add(id)
       const open = left.filter(run => !done.has(sessionOf(run)))
       if (open.length === 0) return
-      const moved = await this.#db.run<[id: string]>(this.#sql.appendEvents, appendParameters(open))
+      const { form, parameters } = appendParameters(open)
+      const moved = await this.#db.run<[id: string]>(this.#sql.appendEvents(form), parameters)
       for (const [id] of moved) done.add(id)
     })
     const refused = runs.filter(run => !done.has(sessionOf(run)))
@@ -157,7 +165,7 @@ export class Writer {
   async #create(creations: readonly Creation[]): Promise<WriteResult[]> {
     const made = await this.#db.steadily(async unknown => {
       try {
-        const parameters = creationParameters(creations, this.#position)
+        const parameters = creationParameters(creations, this.#position, this.#self())
         return await this.#db.run<[id: string, position: number]>(this.#sql.createSessions, parameters)
       } catch (thrown) {
         const fault = faultOf(thrown)
@@ -183,18 +191,30 @@ export class Writer {
   /** The session that has the request key. */
   async #existing(creation: Creation): Promise<Created> {
     const { row, request } = creation.created
-    const rows = await this.#db.steadily(() =>
-      this.#db.run<[session: string, hash: string]>(this.#sql.selectRequest, [
-        toText(row.owner),
-        toText(request!.key),
-      ]),
-    )
-    const [found] = rows
+    const [found] = request
+      ? await this.#db.steadily(() =>
+          this.#db.run<[session: string, hash: string]>(this.#sql.selectRequest, [
+            toText(row.owner),
+            toText(request.key),
+          ]),
+        )
+      : []
+    if (!found) await this.#checkLease()
     // It was removed meanwhile.
     if (!found) return created(await this.#create([creation]))
     const session = fromText(found[0])
     // The attempt before a lost connection has made it.
     return session === row.id ? { epoch: 1 } : { existing: session, hash: fromText(found[1]) }
+  }
+
+  async #checkLease(): Promise<void> {
+    const self = this.#self()
+    if (self !== null && !(await this.#lives(self))) throw nodeLeaseEnded(self)
+  }
+
+  async #lives(node: string): Promise<boolean> {
+    const rows = await this.#db.steadily(() => this.#db.run<NodeColumns>(this.#sql.listNodes, []))
+    return rows.some(([id, , , leftMs]) => id === node && leftMs > 0)
   }
 
   /** A claim that is made twice is as good as one: only the last epoch counts. */
@@ -203,14 +223,43 @@ export class Writer {
       this.#db.run<[epoch: number, ...SessionColumns]>(this.#sql.claimSessions, [
         arrayOf(claims.map(({ session }) => toText(session))),
         arrayOf(claims.map(({ recovering }) => (recovering ? 1 : 0))),
+        this.#self(),
       ]),
     )
     const found = new Map<string, Claimed>()
     for (const [epoch, ...columns] of rows) found.set(columns[1], { epoch, row: sessionRow(columns) })
-    return claims.map(({ session }) => ({ value: found.get(toText(session)) }))
+    return Promise.all(
+      claims.map(async ({ session }): Promise<WriteResult> => {
+        const value = found.get(toText(session))
+        const error = value ? undefined : await this.#whyUnclaimed(session)
+        return error ? { error } : { value }
+      }),
+    )
+  }
+
+  /** Undefined: there is no such session. */
+  async #whyUnclaimed(session: string): Promise<TurnwireError | undefined> {
+    const parameters = [toText(session)]
+    const [holder] = await this.#db.steadily(() =>
+      this.#db.run<HolderColumns>(this.#sql.selectHolder, parameters),
+    )
+    if (!holder) return undefined
+    const self = this.#self()
+    if (self !== null && !(await this.#lives(self))) return nodeLeaseEnded(self)
+    // Someone may have released it by now; the claim changed nothing.
+    return heldElsewhere(session, holder[1] ?? 'another')
   }
 
   // ---- the others ----------------------------------------------------------------------------------------------
+
+  #otherOrRenewal(write: OtherWrite | Renewal): Promise<unknown> {
+    return write.kind === 'renew' ? this.#renew(write) : this.#other(write)
+  }
+
+  async #renew({ node, leaseMs }: Renewal): Promise<boolean> {
+    const rows = await this.#db.steadily(() => this.#db.run(this.#sql.renewNode, [node, leaseMs]))
+    return rows.length > 0
+  }
 
   #other(write: OtherWrite): Promise<unknown> {
     const session = toText(write.session)

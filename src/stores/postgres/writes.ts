@@ -3,6 +3,7 @@
 import type { Append, BlobPiece, NewSession, SessionFacts, SessionRow } from '../../engine/ports.ts'
 import { checkEncoded, type EncodedLog, encodeLog, sizeOf } from '../encoded-log.ts'
 import type { Parameter } from './database.ts'
+import type { AppendForm } from './statements.ts'
 import { arrayOf, toText } from './text.ts'
 
 /** `size` is about the number of characters. */
@@ -11,12 +12,15 @@ export type Write = { session: string; epoch?: number; size: number } & (
   | { kind: 'append'; epoch: number; batch: Append; log: EncodedLog }
   | { kind: 'claim'; recovering: boolean }
   | { kind: 'remove' }
+  /** Of the node of this id; `session` is no session. */
+  | { kind: 'renew'; node: string; leaseMs: number }
   | { kind: 'putBlob'; name: string; body: string }
   | ({ kind: 'addPiece'; name: string } & BlobPiece)
 )
 export type Creation = Extract<Write, { kind: 'create' }>
 export type Appending = Extract<Write, { kind: 'append' }>
 export type Claiming = Extract<Write, { kind: 'claim' }>
+export type OtherWrite = Exclude<Write, { kind: 'create' | 'append' | 'claim' | 'renew' }>
 export type PieceWrite = Extract<Write, { kind: 'addPiece' }>
 
 export function creationOf(created: NewSession): Creation {
@@ -50,58 +54,50 @@ export function checkRun(run: readonly Write[]): void {
 
 // ---- columns ---------------------------------------------------------------------------------------------------
 
-type LogColumns = {
-  session: string[]
-  first: number[]
-  last: number[]
-  size: number[]
-  body: string[]
-  summarised: string[]
-  summary: string[]
-}
-
+/** The rows of events and the summaries of a group, column by column. */
 class LogArrays {
-  readonly #columns: LogColumns = {
-    session: [],
-    first: [],
-    last: [],
-    size: [],
-    body: [],
-    summarised: [],
-    summary: [],
-  }
+  readonly #rows = { session: [] as string[], first: [] as number[], body: [] as string[] }
+  readonly #summaries = { session: [] as string[], body: [] as string[] }
 
-  /** Gives the number of events. */
-  addBodies(session: string, seq: number, { bodies }: EncodedLog): number {
-    let next = seq
-    for (const { count, body } of bodies) {
-      this.#columns.session.push(session)
-      this.#columns.first.push(next)
-      this.#columns.last.push(next + count - 1)
-      this.#columns.size.push(body.length)
-      this.#columns.body.push(body)
-      next += count
-    }
-    return next - seq
+  addRow(session: string, first: number, body: string): void {
+    this.#rows.session.push(session)
+    this.#rows.first.push(first)
+    this.#rows.body.push(body)
   }
 
   addSummary(session: string, summary: string | undefined): void {
     if (summary === undefined) return
-    this.#columns.summarised.push(session)
-    this.#columns.summary.push(summary)
+    this.#summaries.session.push(session)
+    this.#summaries.body.push(summary)
   }
 
-  get parameters(): Parameter[] {
-    return Object.values(this.#columns).map(column => arrayOf(column))
+  get form(): AppendForm {
+    return { further: this.#rows.body.length > 0, summarises: this.#summaries.body.length > 0 }
+  }
+
+  get rows(): Parameter[] {
+    return Object.values(this.#rows).map(column => arrayOf(column))
+  }
+
+  get summaries(): Parameter[] {
+    return Object.values(this.#summaries).map(column => arrayOf(column))
   }
 }
 
 /** The parameters of `createSessions`. Positions are above `floor`. */
-export function creationParameters(creations: readonly Creation[], floor: number): Parameter[] {
+export function creationParameters(
+  creations: readonly Creation[],
+  floor: number,
+  node: string | null,
+): Parameter[] {
   const logs = new LogArrays()
   const rows = creations.map(({ created: { row, request }, log, size }) => {
     const id = toText(row.id)
-    const head = logs.addBodies(id, 1, log)
+    let head = 0
+    for (const { count, body } of log.bodies) {
+      logs.addRow(id, head + 1, body)
+      head += count
+    }
     logs.addSummary(id, log.summary)
     return [
       id,
@@ -117,21 +113,37 @@ export function creationParameters(creations: readonly Creation[], floor: number
       request ? toText(request.hash) : null,
     ]
   })
-  return [...columnsOf(rows), floor, ...logs.parameters]
+  return [...columnsOf(rows), floor, ...logs.rows, ...logs.summaries, node]
 }
 
-/** The parameters of `appendEvents`. */
-export function appendParameters(runs: readonly (readonly Appending[])[]): Parameter[] {
+/** Rows of at most this length are joined, and go with the row of their session. */
+const SMALL_BODY = 64 * 1024
+
+/** The parameters of `appendEvents`, and which of its forms takes them. */
+export function appendParameters(runs: readonly (readonly Appending[])[]): {
+  form: AppendForm
+  parameters: Parameter[]
+} {
   const logs = new LogArrays()
   const rows = runs.map(run => {
     const { epoch, batch } = run[0]!
     const id = toText(batch.session)
     let [count, size] = [0, 0]
+    let first: string | null = null
+    // Events after a row of its own cannot be joined with those before it.
+    let isOpen = true
     let lastAt: number | null = null
     let summary: string | undefined
     let facts: SessionFacts | undefined
     for (const { batch: each, log, size: more } of run) {
-      count += logs.addBodies(id, batch.seq + count, log)
+      for (const { count: events, body } of log.bodies) {
+        const joined: string | undefined =
+          count === 0 ? body : first && isOpen ? joinedBodies(first, body) : undefined
+        isOpen = joined !== undefined && joined.length <= SMALL_BODY
+        if (isOpen) first = joined!
+        else logs.addRow(id, batch.seq + count, body)
+        count += events
+      }
       size += more
       lastAt = log.lastAt ?? lastAt
       summary = log.summary ?? summary
@@ -139,19 +151,22 @@ export function appendParameters(runs: readonly (readonly Appending[])[]): Param
     }
     logs.addSummary(id, summary)
     const { status } = run.at(-1)!.batch
-    return [
-      id,
-      epoch,
-      batch.seq,
-      count,
-      size,
-      status,
-      lastAt,
-      facts ? JSON.stringify(facts) : null,
-      resumes(facts),
-    ]
+    const told = facts ? JSON.stringify(facts) : null
+    return [id, epoch, batch.seq, count, size, status, lastAt, told, resumes(facts), first]
   })
-  return [...columnsOf(rows), ...logs.parameters]
+  const { form } = logs
+  const { further, summarises } = form
+  const parameters = [
+    ...columnsOf(rows),
+    ...(summarises ? logs.summaries : []),
+    ...(further ? logs.rows : []),
+  ]
+  return { form, parameters }
+}
+
+/** Two lists of JSON as one. Neither is empty. */
+function joinedBodies(one: string, two: string): string {
+  return `${one.slice(0, -1)},${two.slice(1)}`
 }
 
 /** The session goes on although nobody asks for it, should it wait. Null: as before. */

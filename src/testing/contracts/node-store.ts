@@ -254,13 +254,15 @@ const settings = { tools: null, options: {}, clientTools: [] }
 
 async function stateOf(store: NodeStore, session: string): Promise<unknown> {
   const { rows } = await store.list('ada', { limit: 10 })
+  const holder = await store.holder(session)
   return [
     rows,
     await store.read(session),
     await store.blob(session, 'whole'),
     await store.blob(session, 'other'),
     await store.blobRange(session, 'big', 0, 10),
-    await store.holder(session),
+    holder?.epoch,
+    holder?.node?.id,
   ]
 }
 
@@ -290,8 +292,11 @@ function searchTests(subject: NodesSubject): void {
     await b.create(newSession('s5', atWork))
     assert.deepEqual(await b.abandoned('', 10), [])
     await a.leave()
-    assert.deepEqual(await b.abandoned('', 2), [{ id: 's1' }, { id: 's2', parent: 's1' }])
-    assert.deepEqual(await b.abandoned('s2', 2), [{ id: 's4' }])
+    assert.deepEqual(await b.abandoned('', 2), [
+      { id: 's1', epoch: 1 },
+      { id: 's2', epoch: 1, parent: 's1' },
+    ])
+    assert.deepEqual(await b.abandoned('s2', 2), [{ id: 's4', epoch: 1, rests: true }])
     await b.claim('s1')
     assert.deepEqual(
       (await b.abandoned('', 10)).map(({ id }) => id),

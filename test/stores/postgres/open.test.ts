@@ -114,3 +114,29 @@ test('one append that the database refuses does not fail the others of its state
   assert.deepEqual(await numbersOf(store, 'c'), [1])
   assert.equal(store.failure?.(), undefined)
 })
+
+test('tables that were made before, partitioned by session, are used as they are', async () => {
+  const made = newSchema()
+  await open({ schema: made }).create(newSession('model'))
+  await withClient(url, async sql => {
+    await sql.unsafe(`CREATE SCHEMA "${schema}"`)
+    for (const [table, key] of [
+      ['sessions', 'id'],
+      ['events', 'session'],
+    ]) {
+      await sql.unsafe(`CREATE TABLE "${schema}".${table} (LIKE "${made}".${table} INCLUDING INDEXES)
+        PARTITION BY HASH (${key})`)
+      for (const part of [0, 1, 2])
+        await sql.unsafe(`CREATE TABLE "${schema}".${table}_${part} PARTITION OF "${schema}".${table}
+          FOR VALUES WITH (MODULUS 3, REMAINDER ${part})`)
+    }
+  })
+  const store = open()
+  const ids = upTo(12).map(number => `s${number}`)
+  await Promise.all(ids.map(id => store.create(newSession(id))))
+  await Promise.all(ids.flatMap(id => [store.append(batch(id, 1, 1)), store.append(batch(id, 2, 2))]))
+  for (const id of ids) assert.deepEqual(await numbersOf(store, id), upTo(3))
+  assert.equal((await store.list('ada', { limit: 50 })).rows.length, 12)
+  assert.equal((await store.unfinished()).length, 12)
+  await withClient(url, sql => sql.unsafe(`DROP SCHEMA "${made}" CASCADE`))
+})

@@ -27,13 +27,18 @@ function cases(): Record<string, Case> {
     "'{1,1}'",
     "'{NULL,NULL}'",
     "'{f,f}'",
+    "'{[],[]}'",
   ]
-  const log = ["'{s1,s2}'", "'{3,3}'", "'{3,3}'", "'{9,9}'", "'{[],[]}'", "'{s1}'", "'{x}'"]
+  const more = ["'{s1}'", "'{x}'", "'{s1,s2}'", "'{4,4}'", "'{[],[]}'"]
   const page = ['1700000000000000', "'s5'", '20']
   return {
-    append: { text: sql.appendEvents, values: [...append, ...log] },
+    append: { text: sql.appendEvents({ further: false, summarises: false }), values: append },
+    'append of much': {
+      text: sql.appendEvents({ further: true, summarises: true }),
+      values: [...append, ...more],
+    },
     reread: { text: sql.rereadAppends, values: ["'{s1,s2}'", "'{1,1}'", "'{1,1}'"] },
-    claim: { text: sql.claimSessions, values: ["'{s1,s2}'", "'{0,0}'"] },
+    claim: { text: sql.claimSessions, values: ["'{s1,s2}'", "'{0,0}'", "'n1'"] },
     lock: { text: sql.lockSession, values: ["'s1'"] },
     row: { text: sql.selectSession, values: ["'s1'"] },
     request: { text: sql.selectRequest, values: ["'ada'", "'k1'"] },
@@ -45,7 +50,11 @@ function cases(): Record<string, Case> {
     'next owner': { text: sql.nextOwner, values: ["'owner3'"] },
     'first owner': { text: sql.firstOwner, values: [] },
     usage: { text: sql.selectUsage, values: ["'owner7'"] },
-    unfinished: { text: sql.listUnfinished, values: [] },
+    unfinished: { text: sql.listUnfinished, values: ["'n1'"] },
+    holder: { text: sql.selectHolder, values: ["'s1'"] },
+    adopt: { text: sql.adoptSession, values: ["'s1'", '1', "'n1'"] },
+    release: { text: sql.releaseSession, values: ["'s1'", '1'] },
+    abandoned: { text: sql.listAbandoned, values: ["'s1'", '20'] },
     blob: { text: sql.selectBlob, values: ["'s1'", "'b'"] },
     'blob range': { text: sql.selectPieces, values: ["'s1'", "'b'", '0', '10'] },
     pieced: { text: sql.selectPieced, values: ["'s1'", "'b'"] },
@@ -77,7 +86,8 @@ describe('plans on large tables', () => {
         assert.match(await planOf(sql, control), /Seq Scan/)
         for (const [name, each] of Object.entries(cases())) {
           const plan = await planOf(sql, each)
-          if (/Seq Scan/.test(plan)) found.push(`${name}:\n${plan}`)
+          // A cluster has few nodes.
+          if (/Seq Scan on (?!nodes\b)/.test(plan)) found.push(`${name}:\n${plan}`)
         }
         return found
       })
@@ -100,7 +110,7 @@ async function fill(sql: postgres.Sql): Promise<void> {
     `INSERT INTO ${quoted}.sessions SELECT 's' || n, 'owner' || n % 100, 'helper',
       CASE WHEN n % 500 = 0 THEN 'waiting' WHEN n % 500 = 1 THEN 'running' ELSE 'idle' END,
       1, 2, 10, 0, 0, n, n, 1700000000000000 + n, false, n % 500 = 1, NULL, 'k' || n FROM ${numbers}`,
-    `INSERT INTO ${quoted}.events SELECT 's' || n, m, m, 1, 10, '[]' FROM ${numbers}, generate_series(1, 2) AS m`,
+    `INSERT INTO ${quoted}.events SELECT 's' || n, m, 1, '[]' FROM ${numbers}, generate_series(1, 2) AS m`,
     `INSERT INTO ${quoted}.summaries SELECT 's' || n, '{}' FROM ${numbers}`,
     `INSERT INTO ${quoted}.requests SELECT 'owner' || n % 100, 'k' || n, 's' || n, 'h' FROM ${numbers}`,
     `INSERT INTO ${quoted}.blobs SELECT 's' || n, 'b', 4, 'body' FROM ${numbers}`,

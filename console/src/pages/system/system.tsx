@@ -7,6 +7,7 @@ import { byteSize, duration } from '../../../../src/react/words.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { count, Empty, Failure, Loading, State, useLoaded } from '../../lib/parts.tsx'
 import { applyTheme, readTheme, themes } from '../../lib/theme.ts'
+import { AttachedAgents } from './relay.tsx'
 
 export default function System(): ReactElement {
   const { me, onChange } = useConsole()
@@ -40,6 +41,7 @@ export default function System(): ReactElement {
       {!value && !error && <Loading what="the state of the server" />}
       {value && <Health system={value} />}
       {value && <Models models={value.models} />}
+      {me.features.includes('relay') && <AttachedAgents />}
       <Keys />
       <ThisBrowser />
     </div>

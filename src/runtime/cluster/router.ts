@@ -1,0 +1,164 @@
+// Finds the engine that has a session: that of this node, or that of another one over the wire between nodes. What was found
+// is remembered with the session's epoch, and looked up anew once a node answers that it does not have it.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Engine, LocalEngine, NodeInfo, NodeStore, SessionRef } from '../../engine/index.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import type { NodeLease } from './node-lease.ts'
+import { type Peer, type Peers, Unreachable } from './peers.ts'
+
+export type RouterParts = {
+  local: LocalEngine
+  store: NodeStore
+  lease: NodeLease
+  peers: Peers
+  /** How long a call waits for the node that has the session, or for the end of its lease. */
+  patienceMs: number
+}
+
+/** `peer` absent: the engine of this node. */
+export type Routed = { engine: Engine; peer?: Peer }
+
+type Place = { node: NodeInfo; epoch: number }
+
+/** Places that are remembered. */
+const mostPlaces = 10_000
+/** How soon a node that was not reached, or a lease that was not over, is looked at again. */
+const lookAgainMs = 100
+
+/** One call or stream that looks for its session, perhaps several times. */
+export class Search {
+  readonly ref: SessionRef
+  /** Makes this node the holder if nobody is, so that others find the session here. */
+  readonly adopts: boolean
+  readonly deadline: number
+  /** Why the engine of this node is of no use: it stops. */
+  notHere: unknown
+  tries = 0
+
+  constructor(ref: SessionRef, adopts: boolean, patienceMs: number) {
+    this.ref = ref
+    this.adopts = adopts
+    this.deadline = performance.now() + patienceMs
+  }
+}
+
+export class Router {
+  readonly #parts: RouterParts
+  /** The least recently used comes first. */
+  readonly #places = new Map<string, Place>()
+  readonly #here: Routed
+  #closed = false
+
+  constructor(parts: RouterParts) {
+    this.#parts = parts
+    this.#here = { engine: parts.local }
+  }
+
+  search(ref: SessionRef, adopts = false): Search {
+    return new Search(ref, adopts, this.#parts.patienceMs)
+  }
+
+  /** This node has stopped: whoever looks for a session is told so. */
+  close(): void {
+    this.#closed = true
+  }
+
+  /** Nothing that was found is known any more. */
+  clear(): void {
+    this.#places.clear()
+  }
+
+  /** Whether the session is in the memory of this node. */
+  isHere(ref: SessionRef): boolean {
+    return this.#parts.lease.held && this.#parts.local.sessions.inMemory(ref) !== undefined
+  }
+
+  async exists({ session }: SessionRef): Promise<boolean> {
+    return (await this.#parts.store.holder(session)) !== undefined
+  }
+
+  async find(search: Search): Promise<Routed> {
+    const { ref } = search
+    if (search.notHere === undefined && this.isHere(ref)) return this.#here
+    for (;;) {
+      if (this.#closed) throw new TurnwireError('stopping', 'This node has stopped. Ask another one.')
+      const known = this.#known(ref.session)
+      const routed = known ? await this.#reach(known) : await this.#lookUp(search)
+      if (routed) return routed
+      this.#places.delete(ref.session)
+      await this.#wait(search)
+    }
+  }
+
+  /** A node answered that it does not have the session. Throws the error once the patience is used up. */
+  async again(search: Search, error: unknown): Promise<void> {
+    this.#places.delete(search.ref.session)
+    if (performance.now() > search.deadline) throw error
+    search.tries += 1
+    // The first time the place was simply old.
+    if (search.tries > 1) await this.#wait(search)
+  }
+
+  async #wait(search: Search): Promise<void> {
+    if (performance.now() > search.deadline)
+      throw new TurnwireError(
+        'moved',
+        'The node that has this session cannot be reached, and its lease lasts. Nothing was recorded; try again.',
+        { retryAfterMs: 1000 },
+      )
+    await pause(lookAgainMs * (0.5 + Math.random() / 2))
+  }
+
+  #known(session: string): Place | undefined {
+    const place = this.#places.get(session)
+    if (place) {
+      this.#places.delete(session)
+      this.#places.set(session, place)
+    }
+    return place
+  }
+
+  async #reach({ node, epoch }: Place): Promise<Routed | undefined> {
+    try {
+      const peer = await this.#parts.peers.to(node)
+      return { engine: peer.engine.at(epoch), peer }
+    } catch (error) {
+      if (error instanceof Unreachable) return undefined
+      throw error
+    }
+  }
+
+  /** Undefined: it has to be looked up again in a moment. */
+  async #lookUp(search: Search): Promise<Routed | undefined> {
+    const { store, lease } = this.#parts
+    const { session } = search.ref
+    // A node without a lease takes nothing up, and nobody but itself could say so.
+    if (!lease.held && performance.now() < search.deadline) return undefined
+    const holder = await store.holder(session)
+    const node = holder?.node
+    if (!holder || node?.id === lease.id) return this.#hereUnless(search)
+    if (node && node.leftMs > 0) {
+      const place = { node, epoch: holder.epoch }
+      const routed = await this.#reach(place)
+      if (routed) this.#remember(session, place)
+      return routed
+    }
+    if (search.notHere !== undefined) throw search.notHere
+    if (!search.adopts || (await store.adopt(session, holder.epoch))) return this.#here
+    return undefined
+  }
+
+  #hereUnless({ notHere }: Search): Routed {
+    if (notHere !== undefined) throw notHere
+    return this.#here
+  }
+
+  #remember(session: string, place: Place): void {
+    this.#places.set(session, place)
+    if (this.#places.size <= mostPlaces) return
+    for (const oldest of this.#places.keys()) {
+      this.#places.delete(oldest)
+      return
+    }
+  }
+}

@@ -1,0 +1,172 @@
+// What a node checks before it takes its first session, and how its lease is held.
+import assert from 'node:assert/strict'
+import { afterEach, test } from 'node:test'
+import type { NodeStore } from '../../src/engine/index.ts'
+import type { TurnwireError } from '../../src/language/errors.ts'
+import { NodeLease } from '../../src/runtime/cluster/node-lease.ts'
+import { sharedMemory } from '../../src/stores/memory.ts'
+import { begin, makeCluster, secret, stopNodes, until } from './rig.ts'
+
+afterEach(stopNodes)
+
+const script = () => ({ text: 'x' })
+
+test('a node with another secret, or a short one, does not start', async () => {
+  const cluster = makeCluster()
+  await cluster.start({ script })
+  await assert.rejects(cluster.start({ settings: { secret: 'too short' } }), {
+    code: 'config_invalid',
+    message: /at least 32 characters/,
+  })
+  await assert.rejects(
+    cluster.start({ settings: { secret: 'another secret of another cluster, for tests' } }),
+    { code: 'config_invalid', message: /does not know the cluster secret of this one/ },
+  )
+})
+
+test('a second node without a secret is told how to join', async () => {
+  const cluster = makeCluster(1_500)
+  await cluster.start({ settings: { secret: '' } })
+  await assert.rejects(cluster.start({ settings: { secret: '' } }), {
+    code: 'config_invalid',
+    message: /TURNWIRE_CLUSTER_SECRET/,
+  })
+  await assert.rejects(cluster.start(), {
+    code: 'config_invalid',
+    message: /it has no TURNWIRE_CLUSTER_SECRET/,
+  })
+})
+
+test('a node without a secret waits for the lease of one that died', async () => {
+  const cluster = makeCluster(1_000)
+  const dead = cluster.store()
+  await dead.join({ id: 'dead', version: '1' }, 700)
+  const { node, logs } = await cluster.start({ settings: { secret: '' } })
+  assert.equal(node.failure(), undefined)
+  assert.equal(node.address, undefined)
+  assert.ok(logs.some(line => line.includes('Waiting until its lease has ended')))
+})
+
+test('a node that the others cannot reach at its address does not start', async () => {
+  const cluster = makeCluster()
+  await cluster.start({ script })
+  await assert.rejects(
+    cluster.start({ settings: { secret, address: '127.0.0.1:1', listen: '127.0.0.1:0' } }),
+    {
+      code: 'config_invalid',
+      message: /cannot reach this one at 127\.0\.0\.1:1: .*TURNWIRE_NODE_ADDRESS/,
+    },
+  )
+  assert.equal((await cluster.store().nodes()).length, 1)
+})
+
+test('a node with another vault key does not start', async () => {
+  const cluster = makeCluster()
+  await cluster.start({ script })
+  await assert.rejects(cluster.start({ vaultProof: 'other' }), {
+    code: 'config_invalid',
+    message: /TURNWIRE_VAULT_KEY/,
+  })
+})
+
+test('an address that is none is refused with what it should be', async () => {
+  const cluster = makeCluster()
+  await assert.rejects(cluster.start({ settings: { secret, address: 'here' } }), {
+    code: 'config_invalid',
+    message: /must be host:port/,
+  })
+})
+
+test('a node that is alone goes on after its database was away for longer than its lease', async () => {
+  const cluster = makeCluster(1_000)
+  const a = await cluster.start({ script, settings: { secret: '' } })
+  const ref = await begin(a)
+  const { id } = a.node
+  a.cutStore()
+  await new Promise(resolve => setTimeout(resolve, 1_500))
+  a.healStore()
+  await a.engine.command(ref, { do: 'say', wire: 'test', parts: [{ type: 'text', text: 'Hello' }] })
+  assert.equal(a.node.id, id)
+  assert.equal(a.node.failure(), undefined)
+})
+
+/** A lease over a clock of the test. */
+async function leaseRig(leaseMs: number) {
+  let now = 0
+  const store = sharedMemory(() => now).open()
+  const lost: TurnwireError[] = []
+  let able = true
+  const renewals: (() => void)[] = []
+  const slow: Pick<NodeStore, 'renew'> = {
+    renew: () => new Promise(resolve => renewals.push(() => resolve(store.renew()))),
+  }
+  let ids = 0
+  const lease = new NodeLease({
+    store: { ...store, ...slow } as NodeStore, // The methods of the memory are its own fields.
+    leaseMs,
+    newId: () => `node_${++ids}`,
+    address: () => undefined,
+    version: '1',
+    canWork: async () => {
+      if (!able) throw new Error('deaf')
+    },
+    onLost: reason => void lost.push(reason),
+    onJoined() {},
+    onSeen() {},
+    log() {},
+    clock: () => now,
+  })
+  await lease.begin()
+  lease.meetOther()
+  return {
+    lease,
+    lost,
+    renewals,
+    pass: (ms: number) => {
+      now += ms
+    },
+    disable: () => {
+      able = false
+    },
+  }
+}
+
+test('a lease is trusted for its length less a second from when its renewal was sent, not from when it came', async () => {
+  const { lease, lost, renewals, pass } = await leaseRig(10_000)
+  assert.equal(lease.held, true)
+  pass(8_999)
+  assert.equal(lease.held, true)
+  pass(2)
+  // No timer has fired: the check itself finds out, as after a blocked event loop or a stopped process.
+  assert.equal(lease.held, false)
+  assert.equal(lost.length, 0)
+  assert.throws(() => lease.check(), { code: 'lease_lost' })
+  assert.equal(lost.length, 1)
+  assert.equal(renewals.length, 0)
+  await lease.end()
+})
+
+test('a renewal that took long counts from when it was sent', async () => {
+  const { lease, renewals, pass } = await leaseRig(3_000)
+  await until(() => renewals.length === 1)
+  pass(1_000)
+  renewals[0]?.()
+  await until(() => renewals.length === 2)
+  // 2,250 from when it was sent, of which 1,000 have passed.
+  pass(1_200)
+  assert.equal(lease.held, true)
+  pass(100)
+  assert.equal(lease.held, false)
+  await lease.end()
+})
+
+test('a node that cannot work does not renew', async () => {
+  const { lease, lost, renewals, pass, disable } = await leaseRig(1_200)
+  disable()
+  await new Promise(resolve => setTimeout(resolve, 700))
+  assert.equal(renewals.length, 0)
+  pass(1_000)
+  assert.throws(() => lease.check(), { code: 'lease_lost' })
+  assert.equal(lost.length, 1)
+  await lease.end()
+})
