@@ -9,7 +9,16 @@ import type { JsonObject } from '../lib/json.ts'
 import { capOf, isMetered } from './amounts.ts'
 import type { PaymentsConfig } from './config.ts'
 import { type GivenPayment, paymentId, textIn } from './given.ts'
-import { isBusy, isWallet, type Kept, Ledger, paymentConflict, pause, retryMs, walletOwner } from './ledger.ts'
+import {
+  isBusy,
+  isWallet,
+  type Kept,
+  Ledger,
+  pause,
+  paymentConflict,
+  retryMs,
+  walletOwner,
+} from './ledger.ts'
 import { type Offer, offerFor, offersOf, receiptHeader, refusalOf, type Shown } from './offers.ts'
 import type { PaidRequest } from './paid-request.ts'
 import type { Price, PricedRequest, PriceSource } from './price.ts'

@@ -13,13 +13,11 @@ import { costOf, feeOf, type TokensUsed } from './amounts.ts'
 import type { Facilitator, Moved } from './facilitator.ts'
 import { isBusy, type Kept, type Ledger, pause, retryMs } from './ledger.ts'
 import type { Price, PriceSource, Receipt } from './price.ts'
+import { Refunds } from './refunds.ts'
 import { type TurnResult, type Work, watchTurn } from './watch-turn.ts'
 
 /** Kept beside the log of a session with a turn whose payment failed. It stays. */
 export const unpaidMark = 'x402-unpaid'
-
-/** So long after it was begun a refund that was not sent will not be sent any more. */
-const refundingMs = 2 * 60_000
 
 /** A turn that is over by then is found to be so first. */
 const leastTimerMs = 1000
@@ -64,10 +62,12 @@ export class Settlement {
   readonly #ports: SettlementPorts
   readonly #drives = new Map<string, Drive>()
   readonly #working = new Set<string>()
+  readonly #refunds: Refunds
   #stopped = false
 
   constructor(ports: SettlementPorts) {
     this.#ports = ports
+    this.#refunds = new Refunds(ports)
   }
 
   /** A paid turn of this session has not been settled yet. */
@@ -319,7 +319,7 @@ export class Settlement {
 
   async #resume(kept: Kept): Promise<void> {
     const { record } = kept
-    if (record.state === 'refunding') await this.#resumeRefund(kept)
+    if (record.state === 'refunding') await this.#refunds.resume(kept)
     else if (record.work) this.drive(kept, record.work, false)
     // Its request never began: it can pay for it until it expires.
     else if (record.validUntil * 1000 <= this.#ports.now())
@@ -327,45 +327,8 @@ export class Settlement {
   }
 
   /** Pays back up to what was settled. */
-  async refund(given: Kept, amount: string, by: string): Promise<Kept> {
-    const { facilitator, ledger, now } = this.#ports
-    const { record } = given
-    if (record.state !== 'settled' || BigInt(record.amount ?? '0') < BigInt(amount) || BigInt(amount) <= 0n)
-      throw new TurnwireError('bad_request', 'Only a settled payment can be paid back, up to what it was.')
-    if (!facilitator.refund) throw cannotRefund()
-    let kept = await ledger.change(given, {
-      state: 'refunding',
-      open: true,
-      refund: { amount, by, at: now() },
-    })
-    const refund = { amount, by, at: now() }
-    const moved = await facilitator.refund(record, amount, async transaction => {
-      kept = await ledger.change(kept, { refund: { ...refund, transaction } })
-    })
-    if (moved === undefined) {
-      await ledger.change(kept, { state: 'settled', open: false })
-      throw cannotRefund()
-    }
-    return this.#recordRefund(kept, moved)
-  }
-
-  async #resumeRefund(kept: Kept): Promise<Kept> {
-    const { refund } = kept.record
-    const { facilitator } = this.#ports
-    const found =
-      refund?.transaction === undefined ? undefined : await facilitator.lookRefund?.(refund.transaction)
-    if (found && found.state !== 'unsent') return this.#recordRefund(kept, found)
-    // Someone may be about to send it. Later it never will be: whoever wanted it may ask for it again.
-    if (this.#ports.now() < (refund?.at ?? 0) + refundingMs) return kept
-    return this.#ports.ledger.change(kept, { state: 'settled', open: false })
-  }
-
-  async #recordRefund(kept: Kept, moved: Moved): Promise<Kept> {
-    const { ledger } = this.#ports
-    if (moved.state === 'pending') return kept
-    if (moved.state === 'failed')
-      return ledger.change(kept, { state: 'settled', open: false, reason: moved.reason })
-    return ledger.change(kept, { state: 'refunded', open: false })
+  refund(given: Kept, amount: string, by: string): Promise<Kept> {
+    return this.#refunds.refund(given, amount, by)
   }
 }
 
@@ -393,11 +356,4 @@ export function receiptOf(record: PaymentRecord): Receipt {
     usage: record.usage ?? { input: 0, output: 0 },
     at: record.settledAt ?? 0,
   }
-}
-
-function cannotRefund(): TurnwireError {
-  return new TurnwireError(
-    'bad_request',
-    'This server cannot pay back: it needs the key of the wallet that was paid. Pay back from that wallet yourself.',
-  )
 }

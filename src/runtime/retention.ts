@@ -133,7 +133,8 @@ function isOver(
   now: number,
 ): boolean {
   // What is at work is never deleted, nor are payments: one that is forgotten could be offered again.
-  if (!rule || row.summary?.wire === paymentsWire || row.status === 'running' || row.facts?.atWork) return false
+  if (!rule || row.summary?.wire === paymentsWire || row.status === 'running' || row.facts?.atWork)
+    return false
   const isOld = rule.days !== undefined && row.updatedAt < now - rule.days * dayMs
   if (isOld) return true
   const bytes = (newer.get(row.agent) ?? 0) + row.bytes + row.blobBytes

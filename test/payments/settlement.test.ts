@@ -84,7 +84,10 @@ test('what was answered before a session was deleted is charged for', async () =
     ...{ v: 1, at: 0, model: 'm' },
   }
   const error = { code: 'session_not_found', message: 'gone' }
-  const items = [{ type: 'event', seq: 1, event: answered }, { type: 'lost', error }] as unknown[]
+  const items = [
+    { type: 'event', seq: 1, event: answered },
+    { type: 'lost', error },
+  ] as unknown[]
   async function* follow(): AsyncGenerator<readonly FollowItem[]> {
     yield items as FollowItem[] // Only what is read of them.
   }
@@ -127,7 +130,10 @@ test('what was paid for is given when it has no price any more', async t => {
 test('a turn that does not end keeps no other payment from being settled', async t => {
   const { engine, desk } = await openDesk(t, {
     price: meteredPrice,
-    script: [{ text: 'Hello.', usage: { input: 100, output: 50 } }, { text: 'Never', hang: true }],
+    script: [
+      { text: 'Hello.', usage: { input: 100, output: 50 } },
+      { text: 'Never', hang: true },
+    ],
   })
   // As a server that was killed leaves them: the one that hangs is the newest, and comes first.
   for (const times of [1, 2]) {

@@ -159,26 +159,23 @@ test('what is followed ends at a turn that is not paid for yet', async t => {
   await second
 })
 
-test(
-  cites('X402-OWN-05', 'a payer cannot delete or take over a turn before it is charged for'),
-  async t => {
-    for (const owner of [wallet, 'ann']) {
-      const { paid, desk, engine } = await openDesk(t, {
-        price: meteredPrice,
-        config: { keysPay: true },
-        script: [{ text: 'A long answer.', chunk: 1, delayMs: 30, usage: { input: 100, output: 50 } }],
+test(cites('X402-OWN-05', 'a payer cannot delete or take over a turn before it is charged for'), async t => {
+  for (const owner of [wallet, 'ann']) {
+    const { paid, desk, engine } = await openDesk(t, {
+      price: meteredPrice,
+      config: { keysPay: true },
+      script: [{ text: 'A long answer.', chunk: 1, delayMs: 30, usage: { input: 100, output: 50 } }],
+    })
+    const session = await turn(paid, request({ owner, header: await payment(desk) }))
+    const ref = { owner, session }
+    await withRequest(request({ owner }), async () => {
+      await assert.rejects(paid.remove(ref), { code: 'payment_pending' })
+      await assert.rejects(paid.command(ref, { do: 'take-control', by: 'me' }), {
+        code: owner === wallet ? 'forbidden' : 'payment_pending',
       })
-      const session = await turn(paid, request({ owner, header: await payment(desk) }))
-      const ref = { owner, session }
-      await withRequest(request({ owner }), async () => {
-        await assert.rejects(paid.remove(ref), { code: 'payment_pending' })
-        await assert.rejects(paid.command(ref, { do: 'take-control', by: 'me' }), {
-          code: owner === wallet ? 'forbidden' : 'payment_pending',
-        })
-      })
-      const { amount } = await inState(desk, 'settled')
-      assert.equal(amount, '300')
-      assert.ok((await engine.events(ref)).length > 0)
-    }
-  },
-)
+    })
+    const { amount } = await inState(desk, 'settled')
+    assert.equal(amount, '300')
+    assert.ok((await engine.events(ref)).length > 0)
+  }
+})

@@ -32,7 +32,14 @@ async function storeWith(sessions: readonly Made[]): Promise<Store> {
       row: { id, owner: 'ana', agent, status: 'idle', createdAt: at },
       events: [{ v: 1, at, type: 'grant.revoked', grantId: 'x'.repeat(bytes), by: 'ana' }],
     })
-    await store.append({ session: id, epoch: 1, seq: 2, events: [], status, ...(wire !== undefined && { summary: { settings, wire } }) })
+    await store.append({
+      session: id,
+      epoch: 1,
+      seq: 2,
+      events: [],
+      status,
+      ...(wire !== undefined && { summary: { settings, wire } }),
+    })
   }
   return store
 }
