@@ -1,6 +1,7 @@
 // Runs the trials and prints what was measured; `npm run bench -- cycle parallel` takes those whose name holds a word.
 // Exits 1 when a bar is missed. Figures of a busy machine are worth little: see docs/operations/performance.md.
 import { writeFileSync } from 'node:fs'
+import * as cluster from './cluster.ts'
 import * as codecs from './codecs.ts'
 import * as engine from './engine.ts'
 import { fanOut } from './fan-out.ts'
@@ -44,6 +45,9 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>>
   schemas: tools.thousandSchemas,
   'tool-search': firstResult,
   'in-flight': turnsInFlight,
+  'nodes-hop': cluster.hopToHolder,
+  'nodes-three': cluster.threeNodes,
+  'nodes-take-over': cluster.takeOver,
   'codec-read': codecs.readAnswers,
   'codec-next': codecs.nextRequests,
   ...(peers.installed && {

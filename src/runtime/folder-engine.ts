@@ -14,7 +14,7 @@ import type {
   SessionRef,
 } from '../engine/index.ts'
 import { publicError, TurnwireError } from '../language/errors.ts'
-import { type CallName, ForwardingEngine, readNames } from './engine-socket/index.ts'
+import { type CallName, callByName, ForwardingEngine, isStopping, readNames } from './engine-socket/index.ts'
 import { type FoundEngine, findEngine } from './find-engine.ts'
 import type { FolderSetup, HandedOver } from './folder-owner.ts'
 import { Reattachments } from './reattach.ts'
@@ -80,7 +80,7 @@ export class FolderEngine extends ForwardingEngine {
     ...args: Parameters<Engine[Name]>
   ): ReturnType<Engine[Name]> {
     // Each call gives a promise of its own type; which one is lost on the way through a variable name.
-    if (this.#fixed) return call(this.#fixed, name, args) as ReturnType<Engine[Name]>
+    if (this.#fixed) return callByName(this.#fixed, name, args) as ReturnType<Engine[Name]>
     return this.#forward(name, args) as ReturnType<Engine[Name]>
   }
 
@@ -89,7 +89,7 @@ export class FolderEngine extends ForwardingEngine {
       const found = await this.#findAttached(name)
       try {
         // A tool that the owner waits for while it stops may still report.
-        if (!found.owner?.leaving || name === 'report') return await call(found.engine, name, args)
+        if (!found.owner?.leaving || name === 'report') return await callByName(found.engine, name, args)
       } catch (error) {
         const mayRepeat = isStopping(error) || (found.over && readNames.some(read => read === name))
         if (this.#closed || !mayRepeat) throw error
@@ -269,14 +269,4 @@ function takeItem(deltas: ResumedDeltas, item: FollowItem, items: FollowItem[]):
     items.push({ type: 'lost', error: { code, message } })
     return false
   }
-}
-
-function call(engine: Engine, name: CallName, args: unknown[]): Promise<unknown> {
-  // The arguments are those of the function of this name.
-  return (engine[name] as (...given: unknown[]) => ReturnType<Engine[CallName]>).call(engine, ...args)
-}
-
-/** The engine refused because it stops: nothing was recorded. */
-function isStopping(error: unknown): boolean {
-  return error instanceof TurnwireError && error.code === 'stopping'
 }

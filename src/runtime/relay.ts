@@ -50,7 +50,7 @@ export async function openRelay(
 
 /** Machines name no path, so they are at the root; /relay is for servers behind a proxy that has its own root. */
 function socketAt(path: string, relay: RelayServer): UpgradeRoute {
-  return { path, anonymous: true, open: ({ socket }) => relay.open(socket) }
+  return { path, anonymous: true, open: ({ socket, request }) => relay.open(socket, request.socket) }
 }
 
 /** Payments that are looked at, newest first. */

@@ -4,7 +4,13 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JsonObject } from '../../src/lib/json.ts'
+import { relayDefaults } from '../../src/relay/config.ts'
+import { Attached } from '../../src/relay/server/accept.ts'
 import { countedTokens } from '../../src/relay/server/check-answer.ts'
+import { Dispatch } from '../../src/relay/server/dispatch.ts'
+import { relayTokens } from '../../src/relay/server/jwt.ts'
+import { Registry } from '../../src/relay/server/registry.ts'
+import { networkOf } from '../../src/relay/server/unsigned.ts'
 import { cites } from '../requirements/manifest.ts'
 import {
   ask,
@@ -278,18 +284,100 @@ test('a machine that connects and says nothing is closed', async t => {
     name: () => 'here',
   })
   const closes: number[] = []
-  const open = (): void => {
+  const ended: string[] = []
+  const open = (name: string, remoteAddress: string): void => {
     const socket = Object.assign(new EventEmitter(), {
       send: () => {},
       close: (code: number) => void closes.push(code),
+      terminate: () => {
+        ended.push(name)
+        socket.emit('close')
+      },
+      bufferedAmount: 0,
+    })
+    server.open(socket, Object.assign(new EventEmitter(), { remoteAddress }))
+  }
+  // Who holds most of the places gives way, the oldest first; a machine from elsewhere stays.
+  open('honest', '10.0.0.2')
+  for (let count = 0; count < 255; count++) open(`flood ${count}`, `2001:db8::1:${count}`)
+  assert.deepEqual(ended, [])
+  open('another', '10.0.0.3')
+  for (let count = 255; count < 300; count++) open(`flood ${count}`, `2001:db8::1:${count}`)
+  assert.deepEqual(
+    ended,
+    Array.from({ length: 46 }, (_, count) => `flood ${count}`),
+  )
+  t.mock.timers.tick(10_000)
+  await until(() => closes.length === 256, 'all are closed')
+})
+
+test('addresses of version 6 count by their network', () => {
+  const networks = {
+    '10.0.0.1': '10.0.0.1',
+    '::ffff:10.0.0.1': '10.0.0.1',
+    '2001:db8:1:2:3:4:5:6': '2001:db8:1:2',
+    '2001:db8::6': '2001:db8:0:0',
+    '::1': '0:0:0:0',
+    '': '',
+  }
+  for (const [address, network] of Object.entries(networks)) assert.equal(networkOf(address), network)
+})
+
+test(
+  cites('SIX-WS-15', 'a socket that has not signed in may say little, and then as much as any'),
+  async t => {
+    const { url } = await relay(t)
+    const large = await RawMachine.connect(t, url)
+    large.send({ type: 'auth', jwt: 'x'.repeat(100_000), protocol: 2 })
+    assert.equal(await large.closed, 1006)
+    assert.deepEqual(large.frames, [])
+    const about = { agentName: '名'.repeat(200), agentDescription: '述'.repeat(2_000) }
+    const raw = await RawMachine.attached(t, url, undefined, about)
+    for (let sent = 0; sent < 3; sent++) raw.send({ type: 'weather', pad: 'x'.repeat(50_000) })
+    const answering = ask(url, { model: 'auto', input: 'a' }, { token: await tokenOf(url) })
+    const { id } = await raw.frame('request')
+    raw.send({ type: 'response', id, body: saying('y'.repeat(50_000)) })
+    assert.equal(textIn(await answering).length, 50_000)
+  },
+)
+
+test('who was refused cannot sign in with a later frame', async t => {
+  const { url } = await relay(t)
+  const jwt = await tokenOf(url)
+  const raw = await RawMachine.connect(t, url)
+  raw.send({ type: 'pong', ts: 1 })
+  raw.send({ type: 'auth', jwt, protocol: 2 })
+  assert.equal(await raw.closed, 1008)
+  // Agents that are gone are listed too, so it would be there.
+  assert.deepEqual(await (await fetch(`${url}/v1/providers`)).json(), { providers: [] })
+})
+
+test('a relay that is full lets no more machines in', async () => {
+  const { EventEmitter } = await import('node:events')
+  const registry = new Registry(Date.now)
+  const tokens = relayTokens(Buffer.alloc(32, 1), 60_000)
+  const own = { answerChars: 1, unsentBytes: 1, frameBytes: 10_000, authMs: 1_000, machines: 64, attached: 2 }
+  const limits = { ...relayDefaults, ...own }
+  const dispatch = new Dispatch(registry, { queueMs: 1, mostWaiting: 1 })
+  const options = { registry, dispatch, tokens, admits: () => true, limits, now: Date.now, log: () => {} }
+  const sent: string[] = []
+  const enter = async () => {
+    const socket = Object.assign(new EventEmitter(), {
+      send: (text: string) => void sent.push((JSON.parse(text) as { type: string }).type),
+      close: () => {},
       terminate: () => {},
       bufferedAmount: 0,
     })
-    server.open(socket)
+    assert.ok(new Attached(socket, options))
+    const { jwt } = tokens.issue((await newWallet()).address, Date.now())
+    socket.emit('message', JSON.stringify({ type: 'auth', jwt, protocol: 2 }), false)
+    return socket
   }
-  for (let count = 0; count < 256; count++) open()
-  open()
-  assert.deepEqual(closes, [1013])
-  t.mock.timers.tick(10_000)
-  await until(() => closes.length === 257, 'all are closed')
+  const sockets = [await enter(), await enter(), await enter()]
+  assert.deepEqual(sent, ['auth_ok', 'auth_ok', 'auth_error'])
+  sockets[0]?.emit('close')
+  sockets.push(await enter())
+  assert.deepEqual(sent.at(-1), 'auth_ok')
+  for (const socket of sockets) socket.emit('close')
+  assert.equal(registry.machines, 0)
 })

@@ -442,6 +442,7 @@ test(cites('SIX-WS-08', 'a machine gets a new token before its own expires'), as
     frameBytes: 10_000,
     authMs: 1_000,
     machines: 1,
+    attached: 1,
   }
   const sent: ServerFrame[] = []
   const socket = Object.assign(new EventEmitter(), {

@@ -316,6 +316,36 @@ test('a server without a relay has none of its routes', async t => {
   assert.deepEqual(await (await fetch(`${url}/health`)).json(), { status: 'ok', agents: 1 })
 })
 
+test(
+  cites('SIX-HTTP-02', 'the agents are listed in pages, all of them or those that are available'),
+  async t => {
+    const { url } = await relay(t)
+    const raws: RawMachine[] = []
+    for (let count = 0; count < 5; count++) raws.push(await RawMachine.attached(t, url))
+    type Page = { providers: { agentId: string }[]; next?: number }
+    const pageAt = async (query: string): Promise<Page> =>
+      (await (await fetch(`${url}/v1/providers${query}`)).json()) as Page
+    const all = await pageAt('')
+    assert.deepEqual([all.providers.length, all.next], [5, undefined])
+    const seen: string[] = []
+    for (let after: number | undefined = 0; after !== undefined; ) {
+      const { providers, next } = await pageAt(`?limit=2&after=${after}`)
+      assert.ok(providers.length <= 2)
+      seen.push(...providers.map(({ agentId }) => agentId))
+      after = next
+    }
+    assert.deepEqual(
+      seen,
+      all.providers.map(({ agentId }) => agentId),
+    )
+    raws[0]?.end()
+    await until(async () => (await pageAt('?available=true')).providers.length === 4, 'one is gone')
+    assert.equal((await pageAt('?available=true&limit=1')).providers[0]?.agentId, seen[1])
+    for (const query of ['?limit=0', '?limit=501', '?limit=x', '?after=-1'])
+      assert.equal((await fetch(`${url}/v1/providers${query}`)).status, 400, query)
+  },
+)
+
 // ---- the queue -----------------------------------------------------------------------------------------------------
 
 test(cites('SIX-HTTP-10', 'requests wait in order for a machine that is free'), async t => {

@@ -21,6 +21,8 @@ export type AcceptOptions = {
     pingMs: number
     /** Machines of one agent. */
     machines: number
+    /** Machines of all agents. */
+    attached: number
   }
   now: () => number
   log: (level: 'info' | 'warn', message: string, fields: Record<string, string | number>) => void
@@ -37,12 +39,15 @@ export class Attached {
   readonly #socket: Socket
   readonly #authTimer: NodeJS.Timeout
   #joined: { agent: RelayAgent; machine: Machine } | undefined
+  readonly #onJoined: () => void
+  #refused = false
   #unknown = 0
   #pinged: number | undefined
   #stopPings = (): void => {}
   #stopRefresh = (): void => {}
 
-  constructor(socket: Socket, options: AcceptOptions) {
+  constructor(socket: Socket, options: AcceptOptions, onJoined: () => void = () => {}) {
+    this.#onJoined = onJoined
     this.#socket = socket
     this.#options = options
     const late = (): void => this.#refuse('Sign in with the first frame: {"type":"auth", …}.')
@@ -58,6 +63,7 @@ export class Attached {
   }
 
   #take(text: string | undefined): void {
+    if (this.#refused) return
     const read =
       text === undefined
         ? ({ problem: 'malformed' } as const)
@@ -106,6 +112,8 @@ export class Attached {
     if (!claims) return 'The token is not one of this server, or has expired. Sign in again.'
     if (!admits(claims)) return 'This wallet may not attach agents here.'
     const machines = registry.get(claims.agentId)?.machines.size ?? 0
+    if (registry.machines >= limits.attached)
+      return `This relay has ${limits.attached} machines already. Try another, or later.`
     return machines >= limits.machines
       ? `This agent has ${limits.machines} machines already.`
       : { claims, auth }
@@ -121,6 +129,7 @@ export class Attached {
     agent.name = agentName ?? agent.name
     agent.description = agentDescription ?? agent.description
     this.#joined = { agent, machine }
+    this.#onJoined()
     machine.send({ type: 'auth_ok', pluginId: machine.id, protocol: protocolVersion })
     log('info', 'A machine is attached.', { agent: claims.agentId })
     this.#keepAlive(machine)
@@ -129,6 +138,7 @@ export class Attached {
   }
 
   #refuse(message: string): void {
+    this.#refused = true
     clearTimeout(this.#authTimer)
     const frame: ServerFrame = { type: 'auth_error', message }
     this.#socket.send(JSON.stringify(frame))

@@ -17,6 +17,7 @@ import { relayPrices } from './prices.ts'
 import { Registry } from './registry.ts'
 import { relayRoutes } from './routes.ts'
 import { relayedTarget } from './target.ts'
+import { type Connection, Unsigned } from './unsigned.ts'
 
 export { attachedAgent } from './target.ts'
 
@@ -40,11 +41,11 @@ export function answerMs({ answerMs: given = relayDefaults.answerMs }: RelayConf
   return given
 }
 
-/** Sockets that have not signed in yet. */
-const mostUnsigned = 256
 const authMs = 10_000
 /** Machines of one agent. */
 const mostMachines = 64
+/** Of all agents. */
+const mostAttached = 10_000
 
 export class RelayServer implements Relay {
   readonly routes: Hono<WireEnv>
@@ -61,6 +62,7 @@ export class RelayServer implements Relay {
   readonly #dispatch: Dispatch
   readonly #accept: AcceptOptions
   readonly #sockets = new Set<Attached>()
+  readonly #unsigned = new Unsigned()
 
   constructor(options: RelayOptions) {
     const { config, host } = options
@@ -78,6 +80,7 @@ export class RelayServer implements Relay {
       frameBytes: bodyBytes,
       authMs,
       machines: mostMachines,
+      attached: mostAttached,
       unsentBytes: host.limits.unsentBytes,
     }
     this.#accept = {
@@ -107,15 +110,15 @@ export class RelayServer implements Relay {
     return this.#registry.machines
   }
 
-  open(socket: Socket): void {
-    const unsigned = this.#sockets.size - this.#registry.machines
-    if (unsigned >= mostUnsigned) {
-      socket.close(1013, 'Too many machines sign in at once. Try again later.')
-      return
-    }
-    const attached = new Attached(socket, this.#accept)
+  /** `connection`: the one under the socket. */
+  open(socket: Socket, connection?: Connection): void {
+    const known = this.#unsigned.add(socket, connection)
+    const attached = new Attached(socket, this.#accept, known)
     this.#sockets.add(attached)
-    socket.on('close', () => this.#sockets.delete(attached))
+    socket.on('close', () => {
+      known()
+      this.#sockets.delete(attached)
+    })
   }
 
   /** Machines come back at once, to this server or another. */

@@ -33,6 +33,8 @@ export type RelayAgent = {
   restsUntil: number
   /** When it was last given a request, in numbers of requests. */
   turn: number
+  /** Its place among all agents: the one whose machine came last has the highest. */
+  order: number
   seenAt: number
 }
 
@@ -54,6 +56,8 @@ export class Registry {
   readonly #now: () => number
   readonly #holdMs: number
   #turns = 0
+  #joins = 0
+  #machines = 0
 
   /** `holdMs`: how long a price that was shown holds for those who were shown it. */
   constructor(now: () => number, holdMs = 0) {
@@ -70,9 +74,18 @@ export class Registry {
   }
 
   get machines(): number {
-    let count = 0
-    for (const { machines } of this.#agents.values()) count += machines.size
-    return count
+    return this.#machines
+  }
+
+  /** Up to `limit` agents after this place, and the place to go on from if there may be more. */
+  page(after: number, limit: number, onlyAvailable: boolean): { agents: RelayAgent[]; next?: number } {
+    const agents: RelayAgent[] = []
+    for (const agent of this.#agents.values()) {
+      if (agent.order <= after || (onlyAvailable && !this.isAvailable(agent))) continue
+      if (agents.length === limit) return { agents, next: agents.at(-1)?.order ?? after }
+      agents.push(agent)
+    }
+    return { agents }
   }
 
   add(agentId: string, wallet: Hex, machine: Machine): RelayAgent {
@@ -80,6 +93,8 @@ export class Registry {
     this.#agents.delete(agentId)
     this.#agents.set(agentId, agent)
     agent.machines.add(machine)
+    agent.order = ++this.#joins
+    this.#machines += 1
     agent.seenAt = this.#now()
     return agent
   }
@@ -103,7 +118,7 @@ export class Registry {
   }
 
   remove(agent: RelayAgent, machine: Machine): void {
-    agent.machines.delete(machine)
+    if (agent.machines.delete(machine)) this.#machines -= 1
     agent.seenAt = this.#now()
     if (this.#agents.size <= mostRemembered) return
     for (const [agentId, { machines }] of this.#agents)
@@ -161,7 +176,7 @@ export class Registry {
 
   #newAgent(agentId: string, wallet: Hex): RelayAgent {
     const counts = { served: 0, failed: 0, left: 0, inputTokens: 0, outputTokens: 0 }
-    const since = { failures: 0, restsUntil: 0, turn: 0, seenAt: this.#now() }
+    const since = { failures: 0, restsUntil: 0, turn: 0, order: 0, seenAt: this.#now() }
     return { agentId, wallet, prices: noPrices, machines: new Set(), counts, ...since }
   }
 }

@@ -26,6 +26,9 @@ export type RelayRoutes = {
 
 /** A signature and a nonce need no more. */
 const bodyBytes = 64 * 1024
+/** Agents in one answer: anyone may ask, and owners write the descriptions. */
+const usuallyListed = 100
+const mostListed = 500
 
 export function relayRoutes(relay: RelayRoutes): Hono<WireEnv> {
   const { challenges, registry } = relay
@@ -42,9 +45,13 @@ export function relayRoutes(relay: RelayRoutes): Hono<WireEnv> {
   })
   app.post('/auth/verify', c => verify(c, relay))
   app.get('/auth', c => signInPage(c))
-  app.get('/v1/providers', c =>
-    sendJson(c, { providers: registry.all().map(each => describe(registry, each)) }),
-  )
+  app.get('/v1/providers', c => {
+    const limit = numberIn(c, 'limit', { least: 1, most: mostListed }) ?? usuallyListed
+    const after = numberIn(c, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER }) ?? 0
+    const { agents, next } = registry.page(after, limit, c.req.query('available') === 'true')
+    const providers = agents.map(each => describe(registry, each))
+    return sendJson(c, { providers, ...(next !== undefined && { next }) })
+  })
   app.get('/v1/usage', async (c, next) => {
     const claims = claimsOf(c, relay)
     // Anyone else may have usage to read elsewhere.
@@ -52,6 +59,18 @@ export function relayRoutes(relay: RelayRoutes): Hono<WireEnv> {
     return sendJson(c, await usageOf(relay, claims))
   })
   return app
+}
+
+function numberIn(
+  c: Context<WireEnv>,
+  name: string,
+  { least, most }: { least: number; most: number },
+): number | undefined {
+  const given = c.req.query(name)
+  if (given === undefined) return undefined
+  const value = /^\d{1,16}$/.test(given) ? Number(given) : -1
+  if (value >= least && value <= most) return value
+  throw new TurnwireError('bad_request', `"${name}" must be a whole number from ${least} to ${most}.`)
 }
 
 async function verify(c: Context<WireEnv>, relay: RelayRoutes): Promise<Response> {

@@ -2,7 +2,7 @@
 // call waits for the end of its lease and this node takes the session up. Reads of what is durable are answered here.
 import type { Command, Engine, LocalEngine, OwnerUsage, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { type CallName, ForwardingEngine, readNames } from '../engine-socket/index.ts'
+import { type CallName, callByName, ForwardingEngine, isStopping, readNames } from '../engine-socket/index.ts'
 import { stoppable } from '../stoppable.ts'
 import { mergedChanges } from './merged-changes.ts'
 import { RoutedAttachments } from './routed-attach.ts'
@@ -51,8 +51,9 @@ export class ClusterEngine extends ForwardingEngine {
     const { local, router } = this.#parts
     const ref = routedNames.has(name) ? (args[0] as SessionRef) : undefined // So they begin, all of them.
     // Each call gives a promise of its own type; which one is lost on the way through a variable name.
-    if (!ref) return call(local, name, args) as ReturnType<Engine[Name]>
-    if (router.isHere(ref) && isLocalOnly(name)) return call(local, name, args) as ReturnType<Engine[Name]>
+    if (!ref) return callByName(local, name, args) as ReturnType<Engine[Name]>
+    if (router.isHere(ref) && isLocalOnly(name))
+      return callByName(local, name, args) as ReturnType<Engine[Name]>
     return this.#routed(name, ref, args) as ReturnType<Engine[Name]>
   }
 
@@ -62,10 +63,10 @@ export class ClusterEngine extends ForwardingEngine {
       let routed: Routed | undefined
       try {
         routed = await this.#parts.router.find(search)
-        return await call(routed.engine, name, args)
+        return await callByName(routed.engine, name, args)
       } catch (error) {
         if (!mayAskAgain(error, routed, name, args)) throw error
-        if (routed && !routed.peer && codeOf(error) === 'stopping') search.notHere = error
+        if (routed && !routed.peer && isStopping(error)) search.notHere = error
         await this.#parts.router.again(search, error)
       }
     }
@@ -100,11 +101,6 @@ export class ClusterEngine extends ForwardingEngine {
 /** A report that finds no run is for a run that is over. */
 function isLocalOnly(name: CallName): boolean {
   return name === 'report'
-}
-
-function call(engine: Engine, name: CallName, args: unknown[]): Promise<unknown> {
-  // The arguments are those of the function of this name.
-  return (engine[name] as (...given: unknown[]) => ReturnType<Engine[CallName]>).call(engine, ...args)
 }
 
 function codeOf(error: unknown): string | undefined {

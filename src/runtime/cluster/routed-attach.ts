@@ -2,6 +2,7 @@
 // is; if its node died, here, so that the session goes on with the tools that it had.
 import type { AttachedItem, AttachedTool, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import { isStopping } from '../engine-socket/index.ts'
 import type { Routed, Router } from './router.ts'
 
 export class RoutedAttachments {
@@ -69,8 +70,4 @@ export class RoutedAttachments {
 
 function isMoved(error: unknown): boolean {
   return error instanceof TurnwireError && ['moved', 'stopping', 'lease_lost'].includes(error.code)
-}
-
-function isStopping(error: unknown): boolean {
-  return error instanceof TurnwireError && error.code === 'stopping'
 }

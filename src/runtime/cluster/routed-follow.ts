@@ -2,6 +2,7 @@
 // and a model step that was cut off starts over as it would on one node.
 import type { FollowItem, FollowOptions, SessionRef } from '../../engine/index.ts'
 import { publicError, TurnwireError } from '../../language/errors.ts'
+import { isStopping } from '../engine-socket/index.ts'
 import { ResumedDeltas } from '../resumed-deltas.ts'
 import type { Routed, Router } from './router.ts'
 
@@ -120,8 +121,4 @@ function lost(error: unknown): FollowItem {
 /** Another node may be cut off from the store while this one is not. */
 function isMoved(code: string, isRemote: boolean): boolean {
   return movedCodes.has(code) || (isRemote && code.startsWith('store_'))
-}
-
-function isStopping(error: unknown): boolean {
-  return error instanceof TurnwireError && error.code === 'stopping'
 }

@@ -77,3 +77,8 @@ export abstract class ForwardingEngine implements Engine {
     return this.forward('keepBlob', ...args)
   }
 }
+
+/** Calls the function of this name. The arguments are those of that function. */
+export function callByName(engine: Engine, name: CallName, args: unknown[]): Promise<unknown> {
+  return (engine[name] as (...given: unknown[]) => ReturnType<Engine[CallName]>).call(engine, ...args)
+}

@@ -3,6 +3,6 @@
 export { type Channel, streamChannel } from './channel.ts'
 export { connectEngine, type RemoteEngine } from './connect-engine.ts'
 export { connectTo, type FolderSocket, listenIn } from './folder-socket.ts'
-export { ForwardingEngine } from './forwarding-engine.ts'
-export { type CallName, readNames } from './protocol.ts'
+export { callByName, ForwardingEngine } from './forwarding-engine.ts'
+export { type CallName, isStopping, readNames } from './protocol.ts'
 export { type Admit, type ExtraCalls, serveEngine } from './serve-engine.ts'

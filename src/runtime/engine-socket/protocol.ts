@@ -71,3 +71,8 @@ export function plainError(error: unknown): PlainError {
 export function remadeError({ code, message, retryAfterMs }: PlainError): TurnwireError {
   return new TurnwireError(Object.hasOwn(errorCodes, code) ? code : 'internal', message, { retryAfterMs })
 }
+
+/** The engine refused because it stops: nothing was recorded. */
+export function isStopping(error: unknown): boolean {
+  return error instanceof TurnwireError && error.code === 'stopping'
+}

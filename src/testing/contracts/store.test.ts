@@ -47,21 +47,22 @@ test('a store of a class passes, since its methods are called on it', () => {
   const { tests, fail, output } = runSuite(`async () => {
     class ByClass {
       #inner = memoryStore()
-      create(session) { return this.#inner.create(session) }
-      claim(id, recovering) { return this.#inner.claim(id, recovering) }
-      append(batch) { return this.#inner.append(batch) }
-      row(id) { return this.#inner.row(id) }
-      requested(owner, key) { return this.#inner.requested(owner, key) }
-      read(id, after, options) { return this.#inner.read(id, after, options) }
-      list(owner, page) { return this.#inner.list(owner, page) }
-      owners() { return this.#inner.owners() }
-      usage(owner) { return this.#inner.usage(owner) }
-      unfinished() { return this.#inner.unfinished() }
-      remove(id) { return this.#inner.remove(id) }
-      putBlob(id, name, body) { return this.#inner.putBlob(id, name, body) }
-      blob(id, name) { return this.#inner.blob(id, name) }
-      addPiece(id, name, piece) { return this.#inner.addPiece(id, name, piece) }
-      blobRange(id, name, from, length) { return this.#inner.blobRange(id, name, from, length) }
+      create(...args) { return this.#inner.create(...args) }
+      claim(...args) { return this.#inner.claim(...args) }
+      append(...args) { return this.#inner.append(...args) }
+      row(...args) { return this.#inner.row(...args) }
+      requested(...args) { return this.#inner.requested(...args) }
+      read(...args) { return this.#inner.read(...args) }
+      list(...args) { return this.#inner.list(...args) }
+      owners(...args) { return this.#inner.owners(...args) }
+      usage(...args) { return this.#inner.usage(...args) }
+      unfinished(...args) { return this.#inner.unfinished(...args) }
+      remove(...args) { return this.#inner.remove(...args) }
+      putBlob(...args) { return this.#inner.putBlob(...args) }
+      blob(...args) { return this.#inner.blob(...args) }
+      blobs(...args) { return this.#inner.blobs(...args) }
+      addPiece(...args) { return this.#inner.addPiece(...args) }
+      blobRange(...args) { return this.#inner.blobRange(...args) }
       async close() {}
     }
     return { store: new ByClass(), cleanup }
