@@ -47,7 +47,7 @@ async function bareMicroBatches(url: string): Promise<{ append: AppendOne; close
         WHERE heads.session = g.session AND heads.epoch = 1 AND heads.head = g.seq - 1
         RETURNING heads.session, g.seq, heads.epoch, g.body
       )
-      INSERT INTO log SELECT * FROM moved RETURNING session`
+      INSERT INTO log SELECT * FROM moved`
     for (const { done } of group) done()
     if (waiting.length > 0) setImmediate(() => void flush())
     else busy = false
@@ -122,7 +122,7 @@ export async function turnsOnPostgres(): Promise<Trial> {
     measure: 'wall',
     units: clients * turns,
     variants: [
-      { name: 'bare server', run: load(bare.port, () => '/') },
+      { name: 'bare server', run: load(bare.port, client => `/${client}`) },
       { name: 'turnwire (AAP)', run: load(ours.port, client => paths[client] ?? '/') },
     ],
     bars: [{ id: 'P12, turns', ours: 'turnwire (AAP)', floor: 'bare server', most: 2 }],

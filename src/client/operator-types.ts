@@ -208,6 +208,21 @@ export type OperatorSystem = {
     lastErrorAt?: number
     medianMs?: number
   }[]
+  /** Only on a server whose store several nodes can share. `self`: the one that answers. */
+  nodes?: OperatorNode[]
+  /** When the node that answers last saw them. */
+  nodesSeenAt?: number
+}
+
+export type OperatorNode = {
+  id: string
+  address?: string
+  version: string
+  /** What is left of its lease. 0 or less: it has ended, and others take its sessions. */
+  leftMs: number
+  self?: true
+  /** Why it should be given no requests now. Known of `self` only. */
+  problem?: string
 }
 
 /** A payment as the server keeps it, without what was signed. Amounts are texts in the smallest unit of the asset. */

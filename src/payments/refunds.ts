@@ -21,6 +21,7 @@ export class Refunds {
   /** Pays back up to what was settled. */
   async refund(given: Kept, amount: string, by: string): Promise<Kept> {
     const { id } = given.record
+    if (this.#underWay.has(id)) throw new TurnwireError('busy', 'This payment is being paid back.')
     this.#underWay.add(id)
     try {
       return await this.#refund(given, amount, by)

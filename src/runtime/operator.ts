@@ -44,7 +44,22 @@ function systemStatus(runtime: Runtime, startedAt: number): SystemStatus {
     memory: process.memoryUsage.rss(),
     store: error === undefined ? { ok: true } : { ok: false, error },
     models: runtime.modelRecords(),
+    ...nodesOf(runtime),
   }
+}
+
+function nodesOf(runtime: Runtime): Pick<SystemStatus, 'nodes' | 'nodesSeenAt'> {
+  const known = runtime.nodes()
+  if (!known) return {}
+  const problem = runtime.nodeFailure()?.message
+  const nodes = known.nodes.map(({ id, address, version, leftMs }) => ({
+    id,
+    ...(address !== undefined && { address }),
+    version,
+    leftMs: Math.round(leftMs),
+    ...(id === known.self && { self: true as const, ...(problem !== undefined && { problem }) }),
+  }))
+  return { nodes, nodesSeenAt: Math.round(Date.now() - known.ageMs) }
 }
 
 /** One model of each protocol: what it would send is looked at, and nothing is sent. */

@@ -249,6 +249,11 @@ export class Runtime {
     return failure && { code: failure.code, message: failure.message }
   }
 
+  /** The nodes that share the store, as last seen, and which of them this is. Undefined: the store is not shared. */
+  nodes(): (ReturnType<ClusterNode['known']> & { self: string }) | undefined {
+    return this.#node && { ...this.#node.known(), self: this.#node.id }
+  }
+
   /** How the models did since the start: those with a name, and the agents' own. */
   modelRecords(): (ModelRecord & { name: string; id: string })[] {
     const own = this.config.agents.flatMap(({ name, model }) =>

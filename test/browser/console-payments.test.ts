@@ -4,6 +4,8 @@ import { after, before, describe, test } from 'node:test'
 import { ExactEvmScheme } from '@x402/evm'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import type { Browser } from 'playwright-core'
+import { OperatorClient } from '../../src/client/index.ts'
+import { until } from '../cluster/rig.ts'
 import { network, skipped, startChain } from '../payments/chain.ts'
 import { openShop, operator } from '../payments/rig.ts'
 import { launch, open, skip } from './console-rig.ts'
@@ -35,16 +37,30 @@ describe('payments', { skip: skip || skipped }, async () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'helper', input: 'Hi' }),
     })
-    assert.equal(answer.status, 200)
+    assert.equal(answer.status, 200, await answer.clone().text())
+    await stateIs(url, 'settled')
     await page.reload()
     await page.getByText('0.01 settled in 1 payment').waitFor()
     await page.getByRole('link', { name: 'helper' }).click()
     await page.getByText('Hello.').first().waitFor()
     await page.goBack()
+    await page.getByRole('heading', { name: 'Payments' }).waitFor()
     page.on('dialog', dialog => void dialog.accept())
     await page.getByRole('button', { name: /^Pay back/ }).click()
     await page.locator('.state', { hasText: 'refunded' }).or(page.getByRole('alert')).first().waitFor()
-    assert.equal(await page.getByRole('alert').count(), 0, 'it was paid back')
+    assert.deepEqual(await page.getByRole('alert').allInnerTexts(), [], 'it was paid back')
+    await stateIs(url, 'refunded')
     assert.deepEqual(problems, [])
   })
 })
+
+/** Waits until the server says so of its only payment. What it says instead is in the failure. */
+async function stateIs(baseUrl: string, state: string): Promise<void> {
+  const client = new OperatorClient({ baseUrl, apiKey: operator.key, retries: 0 })
+  let last = ''
+  await until(async () => {
+    const { payments } = await client.payments()
+    last = payments.map(({ state, reason = '' }) => `${state} ${reason}`.trim()).join(', ')
+    return last === state
+  }).catch(() => assert.fail(`The payment is "${last}", not "${state}".`))
+}

@@ -1,5 +1,5 @@
 // Small parts that several pages share.
-import { type ReactElement, type ReactNode, useEffect, useState } from 'react'
+import { type ReactElement, type ReactNode, useCallback, useEffect, useState } from 'react'
 import { printable } from '../../../src/lib/text.ts'
 import type { Shape } from '../../../src/react/icons.tsx'
 import { CopyButton, ShapeIcon } from '../../../src/react/index.ts'
@@ -109,7 +109,9 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>): {
     )
     return () => stop.abort()
   }, [load, round])
-  return { value: state.value, error: state.error, reload: () => setRound(round + 1) }
+  // Counted from what it is by then: one that waited for something else to end is not lost.
+  const reload = useCallback(() => setRound(before => before + 1), [])
+  return { value: state.value, error: state.error, reload }
 }
 
 export function money(cost: number | undefined): string {

@@ -29,10 +29,16 @@ function subscribe(listener: () => void): () => void {
 
 export function useAddress(): Address {
   const whole = useSyncExternalStore(subscribe, here)
-  return useMemo(() => {
-    const url = new URL(whole, location.origin)
-    return { path: url.pathname, query: url.searchParams, hash: url.hash }
-  }, [whole])
+  return useMemo(() => addressOf(whole), [whole])
+}
+
+export function currentAddress(): Address {
+  return addressOf(here())
+}
+
+function addressOf(whole: string): Address {
+  const url = new URL(whole, location.origin)
+  return { path: url.pathname, query: url.searchParams, hash: url.hash }
 }
 
 /** The address with some members of its query changed. An empty value removes the member. */

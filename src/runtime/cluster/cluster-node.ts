@@ -118,6 +118,11 @@ export class ClusterNode {
     return this.#address
   }
 
+  /** All nodes as they were last seen. Nothing is asked of the store, so it is known while the store is away. */
+  known(): { nodes: readonly SeenNode[]; ageMs: number } {
+    return { nodes: this.#nodes, ageMs: performance.now() - this.#seenAt }
+  }
+
   /** Why this node should be given no requests now. */
   failure(): TurnwireError | undefined {
     if (this.#stopping) return new TurnwireError('stopping', 'This node is stopping.')

@@ -125,8 +125,9 @@ function creationStatements(schema: string) {
 function appendStatements(schema: string) {
   return {
     /**
-     * The fence and the order of a log: the row moves only from this epoch and this head. Gives those that moved. Most
-     * appends have one row of events and no summary. Only groups that need them pay for `further` rows and for summaries.
+     * The fence and the order of a log: the row moves only from this epoch and this head. Gives how many moved, and, if not
+     * all did, one more row for each that moved. Most appends have one row of events and no summary. Only groups that
+     * need them pay for `further` rows and for summaries.
      */
     appendEvents: forms(
       ({ further, summarises }) => `
@@ -149,7 +150,9 @@ function appendStatements(schema: string) {
         INSERT INTO ${schema}.events (session, first_seq, epoch, body)
         SELECT id, seq, epoch, body FROM advanced WHERE body IS NOT NULL
       )${summarises ? summaryRows(schema, 11) : ''}${further ? furtherRows(schema, summarises ? 13 : 11) : ''}
-      SELECT id FROM advanced`,
+      SELECT count(*), NULL FROM advanced
+      UNION ALL
+      SELECT 0, id FROM advanced WHERE (SELECT count(*) FROM advanced) < cardinality($1::text[])`,
     ),
     /** How sessions stand that an append was for, and whether its first event is there, written in this epoch. */
     rereadAppends: `

@@ -22,14 +22,21 @@ function escaped(character: string): string {
 
 type Element = string | number | boolean | null
 
-/** An array as PostgreSQL reads it from text. */
+/** An array as PostgreSQL reads it from text. Strings are well-formed. */
 export function arrayOf(elements: readonly Element[]): string {
   let text = '{'
   for (let index = 0; index < elements.length; index++) {
     const element = elements[index]!
     if (index > 0) text += ','
-    if (typeof element === 'string') text += `"${element.replace(/["\\]/g, '\\$&')}"`
+    if (typeof element === 'string') text += quoted(element)
     else text += element === null ? 'NULL' : String(element)
   }
   return `${text}}`
+}
+
+const CONTROL = /[\u0000-\u001f]/
+
+/** Quotes and backslashes get a backslash. JSON does the same to text without control characters, and is faster. */
+function quoted(text: string): string {
+  return CONTROL.test(text) ? `"${text.replace(/["\\]/g, '\\$&')}"` : JSON.stringify(text)
 }

@@ -32,7 +32,8 @@ export class WriteQueue {
   /** Sessions with writes that wait and none under way, longest waiting first. */
   readonly #ready = new Set<string>()
   readonly #underWay = new Set<string>()
-  #groups = 0
+  /** How many sessions each group under way has. */
+  readonly #groups = new Set<{ size: number }>()
   #isScheduled = false
   #idle = Promise.withResolvers<void>()
 
@@ -51,7 +52,7 @@ export class WriteQueue {
       if (waiting) waiting.push({ write, resolve, reject })
       else this.#waiting.set(session, [{ write, resolve, reject }])
       if (!this.#underWay.has(session)) this.#ready.add(session)
-      if (this.#waiting.size === 1 && this.#groups === 0) this.#idle = Promise.withResolvers()
+      if (this.#waiting.size === 1 && this.#groups.size === 0) this.#idle = Promise.withResolvers()
       this.#sendSoon()
     })
   }
@@ -63,18 +64,20 @@ export class WriteQueue {
 
   /** Writes that are requested in one turn of the event loop go together. */
   #sendSoon(): void {
-    if (this.#isScheduled || this.#groups >= this.#maxGroups || this.#ready.size === 0) return
+    if (this.#isScheduled || this.#ready.size === 0 || !this.#mayStart()) return
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
       const group = this.#take()
-      this.#groups += 1
+      const underWay = { size: group.length }
+      this.#groups.add(underWay)
       const runs = group.map(pendings => pendings.map(({ write }) => write))
       this.#carryOut(runs).then(
-        results => this.#deliver(group, results),
+        results => this.#deliver(underWay, group, results),
         (thrown: unknown) => {
           const error = new TurnwireError('store_failed', wordsOf(thrown), { cause: thrown })
           this.#deliver(
+            underWay,
             group,
             group.map(() => ({ error })),
           )
@@ -82,6 +85,16 @@ export class WriteQueue {
       )
       this.#sendSoon()
     })
+  }
+
+  /**
+   * A second group starts once it would be as large as one under way: a few writes do not wait for a slow one, and many
+   * are not split into small groups.
+   */
+  #mayStart(): boolean {
+    if (this.#groups.size >= this.#maxGroups) return false
+    for (const { size } of this.#groups) if (this.#ready.size < size) return false
+    return true
   }
 
   #take(): Pending[][] {
@@ -102,8 +115,8 @@ export class WriteQueue {
     return group
   }
 
-  #deliver(group: readonly Pending[][], results: readonly WriteResult[]): void {
-    this.#groups -= 1
+  #deliver(underWay: { size: number }, group: readonly Pending[][], results: readonly WriteResult[]): void {
+    this.#groups.delete(underWay)
     for (const [index, run] of group.entries()) {
       const { session, epoch } = run[0]!.write
       const result = results[index]!
@@ -115,7 +128,7 @@ export class WriteQueue {
       if ('error' in result) this.#refuseWaiting(session, { error: result.error, epoch })
       if (this.#waiting.has(session)) this.#ready.add(session)
     }
-    if (this.#groups === 0 && this.#waiting.size === 0) this.#idle.resolve()
+    if (this.#groups.size === 0 && this.#waiting.size === 0) this.#idle.resolve()
     this.#sendSoon()
   }
 

@@ -34,6 +34,8 @@ import {
 
 type Renewal = Extract<Write, { kind: 'renew' }>
 type Head = [epoch: number, head: number, owner: string, requestKey: string | null]
+/** The first row counts; the others name those that moved, if not all did. */
+type Moved = [count: number, id: string | null]
 /** What is known of a session that an append was for. `ours`: its first event is there, written in its epoch. */
 type Reread = [id: string, epoch: number, head: number, ours: boolean]
 
@@ -120,22 +122,30 @@ export class Writer {
    * recorded only once, since its number must be next.
    */
   async #append(runs: readonly Appending[][]): Promise<WriteResult[]> {
-    const done = new Set<string>()
+    const done = new Set<Appending[]>()
     await this.#db.steadily(async unknown => {
-      const left = runs.filter(run => !done.has(sessionOf(run)))
-      if (unknown) for (const [id, , , ours] of await this.#reread(left)) if (ours) done.add(id)
-      const open = left.filter(run => !done.has(sessionOf(run)))
+      const open = unknown ? await this.#unrecorded(runs, done) : runs
       if (open.length === 0) return
       const { form, parameters } = appendParameters(open)
-      const moved = await this.#db.run<[id: string]>(this.#sql.appendEvents(form), parameters)
-      for (const [id] of moved) done.add(id)
+      const [counted, ...moved] = await this.#db.run<Moved>(this.#sql.appendEvents(form), parameters)
+      const ids = counted![0] < open.length ? new Set(moved.map(([, id]) => id)) : undefined
+      for (const run of open) if (!ids || ids.has(sessionOf(run))) done.add(run)
     })
-    const refused = runs.filter(run => !done.has(sessionOf(run)))
-    const reasons = refused.length === 0 ? undefined : await this.#reasons(refused)
+    if (done.size === runs.length) return runs.map(() => ({ value: undefined }))
+    const reasons = await this.#reasons(runs.filter(run => !done.has(run)))
     return runs.map(run => {
-      const error = reasons?.get(run)
+      const error = reasons.get(run)
       return error ? { error } : { value: undefined }
     })
+  }
+
+  /** Those that an attempt before has not recorded. */
+  async #unrecorded(runs: readonly Appending[][], done: Set<Appending[]>): Promise<Appending[][]> {
+    const left = runs.filter(run => !done.has(run))
+    const rows = await this.#reread(left)
+    const ours = new Set(rows.filter(row => row[3]).map(([id]) => id))
+    for (const run of left) if (ours.has(sessionOf(run))) done.add(run)
+    return left.filter(run => !done.has(run))
   }
 
   #reread(runs: readonly Appending[][]): Promise<Reread[]> {

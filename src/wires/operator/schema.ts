@@ -36,6 +36,17 @@ export type ModelStatus = {
   tokens: number
 }
 
+/** One of the nodes that share a store. `self`: the one that answers. `leftMs`: 0 or less when its lease has ended. */
+export type NodeStatus = {
+  id: string
+  address?: string
+  version: string
+  leftMs: number
+  self?: true
+  /** Why it should be given no requests now. Known of `self` only. */
+  problem?: string
+}
+
 export type SystemStatus = {
   version: string
   node: string
@@ -43,6 +54,9 @@ export type SystemStatus = {
   memory: number
   store: { ok: boolean; error?: string }
   models: ModelStatus[]
+  /** Only where nodes share the store. */
+  nodes?: NodeStatus[]
+  nodesSeenAt?: number
 }
 
 export type VendorRequest = {

@@ -5,7 +5,7 @@ import type { SessionView, ViewItem } from '../../../../src/react/index.ts'
 import { Composer } from '../../lib/conversation.tsx'
 import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
 import { Failure, Loading } from '../../lib/parts.tsx'
-import { type Address, Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
+import { type Address, currentAddress, Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { read, write } from '../../lib/theme.ts'
 import { ForkDialog } from './fork.tsx'
 import { SessionHead } from './head.tsx'
@@ -44,7 +44,9 @@ function Shown({ session, view }: { session: LiveSession; view: SessionView }): 
   const address = useAddress()
   const name = viewOf(address)
   const [selected, setSelected] = useState<string>()
-  const [fork, setFork] = useState<number>()
+  const fork = forkOf(address)
+  const setFork = useCallback((seq: number) => navigate(withFork(String(seq))), [])
+  const closeFork = useCallback(() => navigate(withFork(undefined), { replace: true }), [])
   const [isStrip, foldStrip] = useStrip()
   const openBar = useCallback(
     (bar: Bar) => {
@@ -81,11 +83,22 @@ function Shown({ session, view }: { session: LiveSession; view: SessionView }): 
           <Inspector session={session} item={item} onClose={() => setSelected(undefined)} onFork={setFork} />
         )}
       </div>
-      {fork !== undefined && (
-        <ForkDialog session={session} view={view} upTo={fork} onClose={() => setFork(undefined)} />
+      {fork !== undefined && fork <= view.seq && (
+        <ForkDialog session={session} view={view} upTo={fork} onClose={closeFork} />
       )}
     </div>
   )
+}
+
+/** The event to fork from, while that is asked for. It is in the address, so a reload asks again. */
+function forkOf({ query }: Address): number | undefined {
+  const seq = Number(query.get('fork'))
+  return Number.isSafeInteger(seq) && seq > 0 ? seq : undefined
+}
+
+/** The address as it is now: the one of a render may be old. */
+function withFork(fork: string | undefined): string {
+  return withQuery(currentAddress(), { fork }, location.hash)
 }
 
 /** Whether the timeline is shown above the transcript. It is kept in this browser. */

@@ -7,6 +7,7 @@ import { byteSize, duration } from '../../../../src/react/words.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { count, Empty, Failure, Loading, State, useLoaded } from '../../lib/parts.tsx'
 import { applyTheme, readTheme, themes } from '../../lib/theme.ts'
+import { Nodes } from './nodes.tsx'
 import { AttachedAgents } from './relay.tsx'
 
 export default function System(): ReactElement {
@@ -40,6 +41,7 @@ export default function System(): ReactElement {
       {error && !value && <Failure error={error} retry={reload} />}
       {!value && !error && <Loading what="the state of the server" />}
       {value && <Health system={value} />}
+      {value?.nodes && <Nodes nodes={value.nodes} seenAt={value.nodesSeenAt} />}
       {value && <Models models={value.models} />}
       {me.features.includes('relay') && <AttachedAgents />}
       <Keys />
@@ -104,7 +106,7 @@ function Health({ system }: { system: OperatorSystem }): ReactElement {
           <dd>{printable(version, 40)}</dd>
         </div>
         <div>
-          <dt>Node</dt>
+          <dt>Node.js</dt>
           <dd>{printable(node, 40)}</dd>
         </div>
         <div>
@@ -122,6 +124,16 @@ function Health({ system }: { system: OperatorSystem }): ReactElement {
   )
 }
 
+const modelHeads = [
+  ['Name'],
+  ['Model'],
+  ['Requests', true],
+  ['Failures', true],
+  ['Median', true],
+  ['Tokens', true],
+  ['Last error'],
+] as const
+
 function Models({ models }: { models: OperatorSystem['models'] }): ReactElement {
   return (
     <section aria-label="Models">
@@ -130,8 +142,8 @@ function Models({ models }: { models: OperatorSystem['models'] }): ReactElement 
           <caption>Models since the start</caption>
           <thead>
             <tr>
-              {['Name', 'Model', 'Requests', 'Failures', 'Median', 'Tokens', 'Last error'].map(name => (
-                <th key={name} scope="col">
+              {modelHeads.map(([name, isNumber]) => (
+                <th key={name} scope="col" className={isNumber ? 'number' : undefined}>
                   {name}
                 </th>
               ))}
