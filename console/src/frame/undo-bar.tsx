@@ -54,7 +54,7 @@ function OneHeld({ held, isLast }: { held: Held; isLast: boolean }): ReactElemen
   return (
     <div className="undo-one">
       <p>
-        {wordsOf(held)}. <span aria-hidden="true">Sent in {seconds} s.</span>
+        {wordsOf(held)}. <span aria-hidden="true">It is sent in {seconds} s.</span>
       </p>
       <button
         type="button"
