@@ -46,6 +46,8 @@ export type PaymentRecord = {
   given: JsonObject
   asked: JsonObject
   price: JsonObject
+  /** The session that it pays for a turn of, written before the turn begins. It buys nothing in another one. */
+  session?: string
   /** The turn that it pays for: its session, and the number of its first event there. */
   work?: { owner: string; session: string; first: number }
   /** What the answer came to. */
@@ -54,6 +56,8 @@ export type PaymentRecord = {
   fee?: string
   /** Of the transfer. Known before it is sent. Absent: it never was, or a facilitator elsewhere did not say. */
   transaction?: string
+  /** Every transaction that was made to move it, each written before it was sent. */
+  sent?: readonly string[]
   settledAt?: number
   /** How often settling was tried. */
   tries?: number

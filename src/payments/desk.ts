@@ -3,13 +3,22 @@
 // at the place that all of them pass, the engine's boundary.
 import type { Engine } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { PaymentRecord } from '../language/payments.ts'
+import type { PaymentChange, PaymentRecord } from '../language/payments.ts'
 import { hashJson } from '../lib/hash.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { capOf, isMetered } from './amounts.ts'
 import type { PaymentsConfig } from './config.ts'
 import { type GivenPayment, paymentId, textIn } from './given.ts'
-import { type Kept, Ledger } from './ledger.ts'
+import {
+  isBusy,
+  isWallet,
+  type Kept,
+  Ledger,
+  pause,
+  paymentConflict,
+  retryMs,
+  walletOwner,
+} from './ledger.ts'
 import { type Offer, offerFor, offersOf, receiptHeader, refusalOf, type Shown } from './offers.ts'
 import type { PaidRequest } from './paid-request.ts'
 import type { Price, PricedRequest, PriceSource } from './price.ts'
@@ -28,6 +37,13 @@ export type DeskOptions = Pick<SettlementPorts, 'now' | 'crashPoint' | 'log' | '
 /** What a request is told that it pays for. */
 export type Asked = { agent: string; model?: string }
 
+const defaultValidSeconds = 600
+/** The part of the time that a signature is asked to be good for which must be left when it comes. */
+const leastLeft = 0.75
+/** How long before its payment expires a metered turn is ended, so that it can be settled. */
+const longestLeadMs = 30_000
+const mostTries = 100
+
 /** A payment that is reserved for this request. */
 export type Admitted = { kept: Kept; price: Price }
 
@@ -40,10 +56,12 @@ export class PaymentDesk {
   constructor(options: DeskOptions) {
     this.#options = options
     this.ledger = new Ledger(options.engine)
-    const { engine, facilitator, now, crashPoint, log, source = {} } = options
+    const { engine, facilitator, now, crashPoint, log, source = {}, config } = options
+    const { validSeconds = defaultValidSeconds } = config
     this.settlement = new Settlement({
       ...{ engine, facilitator, now, crashPoint, log, source },
       ledger: this.ledger,
+      leadMs: Math.min(longestLeadMs, (validSeconds * 1000) / 4),
     })
   }
 
@@ -66,33 +84,78 @@ export class PaymentDesk {
   // ---- taking a payment ------------------------------------------------------------------------------------
 
   /**
-   * Takes the payment of a request, or throws `payment_required` with what it costs. The same request with the same payment
-   * is admitted again, so that it gets the first answer.
+   * Takes the payment of a request, or throws `payment_required` with what it costs. The same request of the same owner with
+   * the same payment is admitted again, so that it gets the first answer.
    */
-  async admit(request: PaidRequest, asked: Asked): Promise<Admitted> {
+  async admit(request: PaidRequest, owner: string, asked: Asked): Promise<Admitted> {
     const priced = { ...asked, path: request.path }
     const shown = { url: request.url, description: `One answer of "${asked.agent}"` }
     const { given } = request
     if (!given) throw await this.refuse(request, priced, shown, 'Payment required')
-    const { network, asset } = this.config
-    const id = paymentId(given, network, asset.address)
-    const hash = hashJson([request.method, request.path, request.bodyHash, given.signatureHash])
+    if (isWallet(owner) && owner !== walletOwner(given.payer)) throw otherWallet()
+    const id = this.#idOf(given)
+    const hash = hashJson([request.method, request.path, request.bodyHash, given.signatureHash, owner])
     const before = await this.ledger.find(given.payer, id)
     if (before && isTaken(before.record)) {
       refuseRefunded(before.record)
       // Which request it was reserved for is checked here too.
       const { kept } = await this.ledger.reserve(before.record, hash)
+      // What could not be settled once is not tried again: nobody could say which of the tries has moved it.
+      if (kept.record.state === 'failed')
+        throw await this.refuse(request, priced, shown, kept.record.reason || 'settlement_failed')
       return { kept, price: priceIn(kept.record) }
     }
     const offer = await this.#check(request, priced, shown, given)
     this.#options.crashPoint('payment-verified')
     const fresh = recordOf(id, given, offer, asked, request.path, this.config)
     const { kept } = await this.ledger.reserve(fresh, hash)
-    const again = isTaken(kept.record)
-      ? kept
-      : await this.ledger.change(kept, { state: 'reserved', open: true, reason: '' })
+    const again = await this.#renewed(kept, fresh)
     this.#options.crashPoint('payment-reserved')
-    return { kept: again, price: offer.price }
+    return { kept: again, price: priceIn(again.record) }
+  }
+
+  #idOf(given: GivenPayment): string {
+    const { network, asset } = this.config
+    return paymentId(given, network, asset.address)
+  }
+
+  /** The request carries a payment that was taken before: what it costs now does not matter. */
+  async isTaken({ given }: PaidRequest): Promise<boolean> {
+    const before = given && (await this.ledger.find(given.payer, this.#idOf(given)))
+    return before !== undefined && isTaken(before.record)
+  }
+
+  /** A payment that was released is reserved again, for what is asked for it now. */
+  #renewed(given: Kept, fresh: PaymentRecord): Promise<Kept> {
+    return this.#changed(given, ({ record }) =>
+      isTaken(record) ? undefined : { ...fresh, reason: '', tries: 0 },
+    )
+  }
+
+  /** Ties a payment to the session of its turn. In another session it buys nothing, whoever comes first. */
+  async bind(admitted: Admitted, session: string): Promise<Admitted> {
+    const kept = await this.#changed(admitted.kept, ({ record }) => {
+      const bound = boundTo(record)
+      if (bound !== undefined && bound !== session) throw paymentConflict()
+      return bound === undefined ? { session } : undefined
+    })
+    return { ...admitted, kept }
+  }
+
+  /** Changes a payment as it stands: it is read again if someone else has changed it. */
+  async #changed(given: Kept, change: (kept: Kept) => PaymentChange | undefined): Promise<Kept> {
+    let kept = given
+    for (let tries = 1; ; tries += 1) {
+      const wanted = change(kept)
+      if (!wanted) return kept
+      try {
+        return await this.ledger.change(kept, wanted)
+      } catch (error) {
+        if (!isBusy(error) || tries >= mostTries) throw error
+      }
+      await pause(retryMs)
+      kept = (await this.ledger.read(kept.ref)) ?? kept
+    }
   }
 
   /** The offer that the payment takes, if it is good. */
@@ -106,6 +169,9 @@ export class PaymentDesk {
       throw await this.refuse(request, priced, shown, 'The payment is for another resource')
     const offer = offerFor(given, await this.#offers(priced, shown))
     if (!offer) throw await this.refuse(request, priced, shown, 'No matching payment requirements')
+    const { validSeconds = defaultValidSeconds } = this.config
+    if (given.validUntil * 1000 < this.#options.now() + leastLeft * validSeconds * 1000)
+      throw await this.refuse(request, priced, shown, 'The payment expires too soon')
     const verified = await this.#options.facilitator.verify(given, offer.asked)
     if (verified.ok) return offer
     this.#options.log('info', 'A payment was refused.', {
@@ -201,6 +267,18 @@ export class PaymentDesk {
 function refuseRefunded({ state }: PaymentRecord): void {
   if (state !== 'refunding' && state !== 'refunded') return
   throw new TurnwireError('payment_conflict', 'This payment was paid back. Sign a new one.')
+}
+
+function otherWallet(): TurnwireError {
+  return new TurnwireError(
+    'payment_conflict',
+    'This payment is from another wallet than the one that signed in. Pay with the wallet that signed in.',
+  )
+}
+
+/** The session that a payment is tied to. */
+export function boundTo({ session, work }: PaymentRecord): string | undefined {
+  return session ?? work?.session
 }
 
 /** It pays for a request already, or has. */

@@ -13,6 +13,9 @@ export const walletOwner = (address: string): string => `wallet:${address.toLowe
 
 export const isWallet = (owner: string): boolean => owner.startsWith('wallet:')
 
+/** Someone else has changed it. */
+export const isBusy = (error: unknown): boolean => error instanceof TurnwireError && error.code === 'busy'
+
 const keyOf = (payment: string): string => `x402:${payment}`
 const pageSize = 100
 export const retryMs = 50
@@ -51,7 +54,7 @@ export class Ledger {
       })
       return { kept: { ref, record, seq: first }, fresh: true }
     } catch (error) {
-      if (!(error instanceof TurnwireError && error.code === 'busy')) throw error
+      if (!isBusy(error)) throw error
       // Someone else recorded it: what is not durable yet will be in a moment.
       for (let tries = 0; tries < mostTries; tries += 1) {
         const kept = await this.read(ref)
@@ -126,10 +129,18 @@ export class Ledger {
     return this.read({ owner, session: id })
   }
 
-  /** The payment of this id, whoever paid it. */
+  /** The payment of this id, whoever paid it. The beginning of an id will do if it is that of one payment only. */
   async byId(id: string): Promise<Kept | undefined> {
-    for await (const kept of this.list(null)) if (kept.record.id.startsWith(id)) return kept
-    return undefined
+    let found: Kept | undefined
+    let isUnclear = false
+    for await (const kept of this.list(null)) {
+      if (kept.record.id === id) return kept
+      if (!kept.record.id.startsWith(id)) continue
+      isUnclear ||= found !== undefined
+      found ??= kept
+    }
+    if (!isUnclear) return found
+    throw new TurnwireError('bad_request', 'More than one payment begins so. Give the whole id.')
   }
 }
 

@@ -10,7 +10,7 @@ import { chainIdOf, networkNameV1 } from './networks.ts'
 import type { Abilities } from './offers.ts'
 import { loadX402 } from './packages.ts'
 import { permit2, settleTerminal, verifyTerminal } from './terminal.ts'
-import { type Hex, Wallet } from './wallet.ts'
+import { type Hex, type TransactionState, Wallet } from './wallet.ts'
 
 type X402 = Awaited<ReturnType<typeof loadX402>>
 type Scheme = Pick<InstanceType<X402['ExactEvmScheme']>, 'verify' | 'settle'>
@@ -24,6 +24,9 @@ type LocalOptions = Pick<PaymentsConfig, 'network' | 'asset' | 'terminal'> & {
   settleMs: number
   confirmations?: number
 }
+
+/** How far a node of the chain can be behind. */
+const behindMs = 60_000
 
 export class LocalFacilitator implements Facilitator {
   readonly #x402: X402
@@ -91,25 +94,34 @@ export class LocalFacilitator implements Facilitator {
     return this.#moved(record, known.transaction)
   }
 
-  look(record: PaymentRecord): Promise<Moved | { state: 'unsent' }> {
-    return this.#look(record, record.transaction)
-  }
-
   async #moved(record: PaymentRecord, transaction: string): Promise<Moved> {
-    const found = await this.#look(record, transaction).catch(() => undefined)
+    const sent = [...(record.sent ?? []), transaction]
+    const found = await this.look({ ...record, sent }).catch(() => undefined)
     if (found?.state === 'moved') return found
     if (found?.state === 'failed') return found
     return { state: 'pending', reason: 'settlement_pending', transaction }
   }
 
-  async #look(record: PaymentRecord, transaction: string | undefined): Promise<Moved | { state: 'unsent' }> {
-    const state = transaction === undefined ? 'absent' : await this.#wallet.stateOf(transaction as Hex) // A hash of ours.
-    if (state === 'done') return { state: 'moved', transaction: transaction ?? '' }
-    if (state === 'waiting')
-      return { state: 'pending', reason: 'settlement_pending', ...(transaction && { transaction }) }
-    // Another transaction, which a crash kept from being recorded, may have moved it.
-    if (await this.#isUsed(record)) return { state: 'moved', transaction: transaction ?? '' }
-    return state === 'reverted' ? { state: 'failed', reason: 'transaction_reverted' } : { state: 'unsent' }
+  /**
+   * Only a transaction of this wallet shows that the money has moved: a payer can use a nonce up without paying, by cancelling
+   * it or spending it elsewhere.
+   */
+  async look(record: PaymentRecord): Promise<Moved | { state: 'unsent' }> {
+    const states = new Map<string, TransactionState>()
+    for (const hash of record.sent ?? []) {
+      const state = await this.#wallet.stateOf(hash as Hex) // A hash of ours.
+      if (state === 'done') return { state: 'moved', transaction: hash }
+      states.set(hash, state)
+    }
+    for (const [transaction, state] of states)
+      if (state === 'waiting') return { state: 'pending', reason: 'settlement_pending', transaction }
+    const all = [...states.values()]
+    if (all.at(-1) === 'reverted') return { state: 'failed', reason: 'transaction_reverted' }
+    if (!(await this.#isUsed(record))) return { state: 'unsent' }
+    // A node of the chain that is behind may not know our transaction yet.
+    if (all.includes('absent') && Date.now() < record.validUntil * 1000 + behindMs)
+      return { state: 'pending', reason: 'settlement_pending' }
+    return { state: 'failed', reason: 'authorization_used_elsewhere' }
   }
 
   /** Whether the chain has taken the payment's nonce. */

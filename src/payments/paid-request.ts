@@ -10,6 +10,10 @@ import type { Refusal } from './offers.ts'
 import type { Drive } from './settlement.ts'
 
 export type RequestFacts = {
+  /** Who calls. Of a caller without a key: `wallet:`. */
+  owner: string
+  /** It is for a route that begins a turn. */
+  payable: boolean
   method: string
   path: string
   /** Under which the client knows it. */
@@ -33,25 +37,32 @@ export class PaidRequest {
   readonly bare: boolean
   /** A client that was refused is sent this. */
   refusal: Refusal | undefined
+  readonly payable: boolean
   /** The payment is good, and reserved for this request. */
   admitted = false
+  /** The session that its payment is tied to. */
+  session: string | undefined
   /** The turn that it pays for. One request pays for one. */
   drive: Drive | undefined
+  readonly #owner: string
   #body = ''
 
-  constructor(facts: RequestFacts, bare: boolean) {
+  constructor(facts: RequestFacts) {
+    this.#owner = facts.owner
+    this.payable = facts.payable
     this.method = facts.method
     this.path = facts.path
     this.url = facts.url
     this.setHeader = facts.setHeader
     this.isAnswering = facts.isAnswering
-    this.bare = bare
+    this.bare = facts.owner === 'wallet:'
     const header = paymentHeaders.map(name => facts.header(name)).find(value => value !== undefined)
     this.given = header === undefined ? undefined : readPayment(header)
   }
 
-  /** Who a caller without a key says that it is. */
+  /** Who calls. A caller without a key: who it says that it is. */
   get owner(): string {
+    if (!this.bare) return this.#owner
     return this.given ? walletOwner(this.given.payer) : 'wallet:'
   }
 

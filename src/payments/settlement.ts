@@ -11,9 +11,18 @@ import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { PaymentChange, PaymentRecord } from '../language/payments.ts'
 import { costOf, feeOf, type TokensUsed } from './amounts.ts'
 import type { Facilitator, Moved } from './facilitator.ts'
-import { type Kept, type Ledger, pause, retryMs } from './ledger.ts'
+import { isBusy, type Kept, type Ledger, pause, retryMs } from './ledger.ts'
 import type { Price, PriceSource, Receipt } from './price.ts'
+import { Refunds } from './refunds.ts'
 import { type TurnResult, type Work, watchTurn } from './watch-turn.ts'
+
+/** Kept beside the log of a session with a turn whose payment failed. It stays. */
+export const unpaidMark = 'x402-unpaid'
+
+/** A turn that is over by then is found to be so first. */
+const leastTimerMs = 1000
+/** The longest time that a timer takes. */
+const longestTimerMs = 2 ** 31 - 1
 
 export const paymentCrashPoints = [
   'payment-verified',
@@ -29,14 +38,14 @@ export type PaymentCrashPoint = (typeof paymentCrashPoints)[number]
 
 /** How often a payment that another node drives is looked at before it counts as pending. */
 const mostLooks = 400
-/** How long a refund is left to the process that began it. One that is not heard of for so long has died. */
-const refundPatienceMs = 120_000
 
 export type SettlementPorts = {
   engine: Engine
   ledger: Ledger
   facilitator: Facilitator
   source: Pick<PriceSource, 'paid'>
+  /** How long before its payment expires a metered turn is ended. */
+  leadMs: number
   now: () => number
   crashPoint: (point: PaymentCrashPoint) => void
   log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, string>) => void
@@ -53,12 +62,12 @@ export class Settlement {
   readonly #ports: SettlementPorts
   readonly #drives = new Map<string, Drive>()
   readonly #working = new Set<string>()
-  /** Payments that this process pays back now. */
-  readonly #refunds = new Set<string>()
+  readonly #refunds: Refunds
   #stopped = false
 
   constructor(ports: SettlementPorts) {
     this.#ports = ports
+    this.#refunds = new Refunds(ports)
   }
 
   /** A paid turn of this session has not been settled yet. */
@@ -83,7 +92,7 @@ export class Settlement {
     this.#working.add(work.session)
     const done = this.#run(kept, work, early, settled.resolve)
       .catch((error: unknown): Driven | Promise<Driven> => {
-        if (error instanceof TurnwireError && error.code === 'busy') return this.#elsewhere(kept)
+        if (isBusy(error)) return this.#elsewhere(kept)
         this.#ports.log('warn', 'A payment could not be settled now. It will be looked at again.', {
           payment: id,
           error: wordsOf(error),
@@ -115,6 +124,7 @@ export class Settlement {
   async #run(given: Kept, work: Work, early: boolean, settled: (driven: Driven) => void): Promise<Driven> {
     const { engine, ledger, crashPoint } = this.#ports
     let kept = given
+    if (kept.record.state === 'failed') return { outcome: 'failed', record: kept.record }
     if (!isSameWork(kept.record.work, work)) kept = await ledger.change(kept, { work, open: true })
     crashPoint('payment-work-begun')
     if (early && kept.record.kind === 'exact' && kept.record.state !== 'settled') {
@@ -126,15 +136,29 @@ export class Settlement {
         if (kept.record.state !== 'settled') return { outcome: outcomeOf(kept.record), record: kept.record }
       }
     }
-    return this.#finish(kept, await watchTurn(engine, work, false))
+    const stopInTime = kept.record.kind === 'metered' ? this.#endInTime(kept.record, work) : undefined
+    const turn = await watchTurn(engine, work, false).finally(() => clearTimeout(stopInTime))
+    return this.#finish(kept, turn)
+  }
+
+  /** A payment that has expired cannot be settled: what was answered until shortly before is what is charged. */
+  #endInTime({ id, validUntil }: PaymentRecord, { owner, session }: Work): NodeJS.Timeout {
+    const { engine, now, leadMs, log } = this.#ports
+    const end = (): void => {
+      log('warn', 'A turn is ended, because its payment expires.', { payment: id, session })
+      engine.command({ owner, session }, { do: 'cancel' }).catch(() => {})
+    }
+    const ms = validUntil * 1000 - leadMs - now()
+    return setTimeout(end, Math.min(Math.max(ms, leastTimerMs), longestTimerMs)).unref()
   }
 
   async #finish(kept: Kept, turn: TurnResult): Promise<Driven> {
     if (turn.result === 'failed') return this.#failed(kept, turn.reason)
-    if (turn.result !== 'answered') return this.#gone(kept, turn)
+    // What was answered before the session was deleted is charged for.
+    const usage = turn.result === 'answered' || isDeleted(turn) ? turn.usage : undefined
+    if (!usage) return this.#gone(kept, turn)
     this.#ports.crashPoint('payment-answered')
     const { record } = kept
-    const { usage } = turn
     if (record.state === 'settled')
       return this.#close(kept, { usage, open: false, ...(record.owed && { owed: false }) })
     const price = record.price as unknown as Price // The desk wrote it.
@@ -151,8 +175,7 @@ export class Settlement {
 
   /** The session of the turn is not here now; if it was deleted, there is no answer to charge for. */
   async #gone(kept: Kept, turn: TurnResult): Promise<Driven> {
-    const reason = 'reason' in turn ? turn.reason : 'gone'
-    if (reason === 'session_not_found' || reason === 'not_found') return this.#failed(kept, reason)
+    if (isDeleted(turn)) return this.#failed(kept, turn.reason)
     return { outcome: 'pending', record: kept.record }
   }
 
@@ -194,7 +217,7 @@ export class Settlement {
     crashPoint('payment-settling')
     if (amount === '0') return this.#record(kept, { state: 'moved', transaction: '' })
     const sending = async (transaction: string): Promise<void> => {
-      kept = await ledger.change(kept, { transaction })
+      kept = await ledger.change(kept, { transaction, sent: [...(kept.record.sent ?? []), transaction] })
       crashPoint('payment-sending')
     }
     const moved = await facilitator.settle({ record: kept.record, amount, fee, sending })
@@ -224,6 +247,7 @@ export class Settlement {
     }
     if (moved.state === 'failed') {
       log('warn', 'A payment could not be settled.', { payment: record.id, reason: moved.reason })
+      await this.#markUnpaid(record)
       return ledger.change(kept, { state: 'failed', open: false, reason: moved.reason })
     }
     const settled = await ledger.change(kept, {
@@ -234,6 +258,17 @@ export class Settlement {
     crashPoint('payment-settled')
     await this.#giveReceipt(settled.record)
     return settled
+  }
+
+  /** Before the payment counts as failed, so that its answer is never open to the payer. */
+  async #markUnpaid({ id, work }: PaymentRecord): Promise<void> {
+    if (!work) return
+    const { owner, session } = work
+    try {
+      await this.#ports.engine.keepBlob({ owner, session }, unpaidMark, id)
+    } catch (error) {
+      if (!(error instanceof TurnwireError && error.code === 'session_not_found')) throw error
+    }
   }
 
   /** The session whose turn was paid for has the receipt too. */
@@ -262,90 +297,44 @@ export class Settlement {
 
   // ---- going on --------------------------------------------------------------------------------------------
 
-  /** Goes on with every payment that has something left to be done. Gives how many are left after that. */
-  async reconcile(): Promise<number> {
-    let left = 0
+  /**
+   * Goes on with every payment that has something left to be done. Turns are not waited for: one that does not end keeps
+   * no other payment from being settled.
+   */
+  async reconcile(): Promise<void> {
     for await (const kept of this.#ports.ledger.list(null, true)) {
-      if (this.#stopped) return left
+      if (this.#stopped) return
       if (this.#drives.has(kept.record.id)) continue
       try {
-        const { record } = await this.#resume(kept)
-        if (record.open) left += 1
+        await this.#resume(kept)
       } catch (error) {
-        left += 1
-        if (error instanceof TurnwireError && error.code === 'busy') continue
+        if (isBusy(error)) continue
         this.#ports.log('warn', 'A payment could not be looked at.', {
           payment: kept.record.id,
           error: wordsOf(error),
         })
       }
     }
-    return left
   }
 
-  async #resume(kept: Kept): Promise<{ record: PaymentRecord }> {
+  async #resume(kept: Kept): Promise<void> {
     const { record } = kept
-    if (record.state === 'refunding') return this.#resumeRefund(kept)
-    if (record.work) return this.drive(kept, record.work, false).done
+    if (record.state === 'refunding') await this.#refunds.resume(kept)
+    else if (record.work) this.drive(kept, record.work, false)
     // Its request never began: it can pay for it until it expires.
-    if (record.validUntil * 1000 > this.#ports.now()) return kept
-    return this.#ports.ledger.change(kept, { state: 'released', open: false, reason: 'expired' })
+    else if (record.validUntil * 1000 <= this.#ports.now())
+      await this.#ports.ledger.change(kept, { state: 'released', open: false, reason: 'expired' })
   }
 
   /** Pays back up to what was settled. */
-  async refund(given: Kept, amount: string, by: string): Promise<Kept> {
-    const { id } = given.record
-    if (this.#refunds.has(id)) throw new TurnwireError('busy', 'This payment is being paid back.')
-    this.#refunds.add(id)
-    try {
-      return await this.#refund(given, amount, by)
-    } finally {
-      this.#refunds.delete(id)
-    }
+  refund(given: Kept, amount: string, by: string): Promise<Kept> {
+    return this.#refunds.refund(given, amount, by)
   }
+}
 
-  async #refund(given: Kept, amount: string, by: string): Promise<Kept> {
-    const { facilitator, ledger, now } = this.#ports
-    const { record } = given
-    if (record.state !== 'settled' || BigInt(record.amount ?? '0') < BigInt(amount) || BigInt(amount) <= 0n)
-      throw new TurnwireError('bad_request', 'Only a settled payment can be paid back, up to what it was.')
-    if (!facilitator.refund) throw cannotRefund()
-    let kept = await ledger.change(given, {
-      state: 'refunding',
-      open: true,
-      refund: { amount, by, at: now() },
-    })
-    const refund = { amount, by, at: now() }
-    const moved = await facilitator.refund(record, amount, async transaction => {
-      kept = await ledger.change(kept, { refund: { ...refund, transaction } })
-    })
-    if (moved === undefined) {
-      await ledger.change(kept, { state: 'settled', open: false })
-      throw cannotRefund()
-    }
-    return this.#recordRefund(kept, moved)
-  }
-
-  async #resumeRefund(kept: Kept): Promise<Kept> {
-    const { id, refund } = kept.record
-    const { facilitator, now } = this.#ports
-    // Between writing the transaction down and sending it, the chain does not know it: that is not "never sent".
-    if (this.#refunds.has(id) || now() - (refund?.at ?? 0) < refundPatienceMs) return kept
-    const found =
-      refund?.transaction === undefined ? undefined : await facilitator.lookRefund?.(refund.transaction)
-    // It was never sent: whoever wanted it may ask for it again.
-    if (found === undefined || found.state === 'unsent')
-      return this.#ports.ledger.change(kept, { state: 'settled', open: false })
-    return this.#recordRefund(kept, found)
-  }
-
-  async #recordRefund(kept: Kept, moved: Moved): Promise<Kept> {
-    const { ledger } = this.#ports
-    if (moved.state === 'pending') return kept
-    if (moved.state === 'failed')
-      return ledger.change(kept, { state: 'settled', open: false, reason: moved.reason })
-    return ledger.change(kept, { state: 'refunded', open: false })
-  }
+/** Its session is there no more. */
+function isDeleted(turn: TurnResult): turn is Extract<TurnResult, { result: 'gone' }> {
+  return turn.result === 'gone' && (turn.reason === 'session_not_found' || turn.reason === 'not_found')
 }
 
 function isSameWork(before: Work | undefined, now: Work): boolean {
@@ -367,11 +356,4 @@ export function receiptOf(record: PaymentRecord): Receipt {
     usage: record.usage ?? { input: 0, output: 0 },
     at: record.settledAt ?? 0,
   }
-}
-
-function cannotRefund(): TurnwireError {
-  return new TurnwireError(
-    'bad_request',
-    'This server cannot pay back: it needs the key of the wallet that was paid. Pay back from that wallet yourself.',
-  )
 }

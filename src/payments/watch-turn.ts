@@ -6,12 +6,12 @@ import type { TokensUsed } from './amounts.ts'
 
 export type Work = { owner: string; session: string; first: number }
 
-/** `gone`: its session was deleted, or cannot be followed from here. */
+/** `gone`: its session was deleted, or cannot be followed from here. `usage`: of what was answered before that. */
 export type TurnResult =
   | { result: 'begun' }
   | { result: 'answered'; usage: TokensUsed }
   | { result: 'failed'; reason: string }
-  | { result: 'gone'; reason: string }
+  | { result: 'gone'; reason: string; usage?: TokensUsed }
 
 /** `untilBegun`: says so as soon as the model has said something, and does not wait for the rest. */
 export async function watchTurn(
@@ -27,6 +27,7 @@ export async function watchTurn(
   for await (const batch of items)
     for (const item of batch) {
       const over = resultOf(item)
+      if (over?.result === 'gone' && answers.length > 0) return { ...over, usage: usedBy(answers) }
       if (over) return over
       if (item.type === 'event' && item.event.type === 'model.answered') answers.push(item.event)
       if (untilBegun && (isSaid(item) || answers.length > 0)) return { result: 'begun' }
@@ -51,9 +52,15 @@ async function usageOf(
   ref: { owner: string; session: string },
   answers: readonly ModelAnswered[],
 ): Promise<TokensUsed> {
+  const isUnknown = answers.some(({ usage }) => usage?.input === undefined)
+  return usedBy(answers, isUnknown ? await estimateInput(engine, ref) : 0)
+}
+
+/** `input`: of each step whose vendor did not say. */
+function usedBy(answers: readonly ModelAnswered[], input = 0): TokensUsed {
   const used = { input: 0, output: 0 }
   for (const { usage, parts } of answers) {
-    used.input += usage?.input ?? (await estimateInput(engine, ref))
+    used.input += usage?.input ?? input
     used.output += usage?.output ?? tokensOf(parts)
   }
   return used

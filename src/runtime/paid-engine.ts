@@ -7,6 +7,7 @@ import { TurnwireError } from '../language/errors.ts'
 import type { Ask } from '../language/events.ts'
 import {
   type Admitted,
+  boundTo,
   currentRequest,
   isWallet,
   type PaidRequest,
@@ -15,6 +16,7 @@ import {
 import { type CallName, ForwardingEngine } from './engine-socket/index.ts'
 import { OnceFold } from './once-fold.ts'
 import { stoppable } from './stoppable.ts'
+import { createsUnpaid, isWalletCall, WalletGate } from './wallet-gate.ts'
 
 type OnceRequest = Parameters<Engine['answerOnce']>[0]
 type Starting = Extract<Command, { do: 'say' | 'respond' | 'call' }>
@@ -28,11 +30,13 @@ const open: ReadonlySet<CallName> = new Set(['describe'])
 export class PaidEngine extends ForwardingEngine {
   readonly #engine: Engine
   readonly #desk: PaymentDesk
+  readonly #gate: WalletGate
 
   constructor(engine: Engine, desk: PaymentDesk) {
     super()
     this.#engine = engine
     this.#desk = desk
+    this.#gate = new WalletGate(engine, desk.ledger)
   }
 
   protected override forward<Name extends CallName>(
@@ -41,22 +45,51 @@ export class PaidEngine extends ForwardingEngine {
   ): ReturnType<Engine[Name]> {
     // The arguments and the answer are those of the call of this name.
     const call = this.#engine[name] as (...given: unknown[]) => ReturnType<Engine[Name]>
+    const pass = (): ReturnType<Engine[Name]> => call.apply(this.#engine, args)
     const request = currentRequest()
-    if (!request?.bare || request.admitted || open.has(name)) return call.apply(this.#engine, args)
+    if (open.has(name)) return pass()
     // A payment that was not checked shows nothing of what its payer owns.
-    return (name === 'find' ? Promise.resolve(undefined) : Promise.reject(notFound())) as ReturnType<
-      Engine[Name]
-    >
+    if (request?.bare && !request.admitted)
+      return (name === 'find' ? Promise.resolve(undefined) : Promise.reject(notFound())) as ReturnType<
+        Engine[Name]
+      >
+    const [about] = args as unknown[]
+    if (!isWalletCall(request, ownerIn(about))) return pass()
+    return this.#gate.call(name, about, request).then<unknown>(pass) as ReturnType<Engine[Name]>
+  }
+
+  /** Who has a key and pays may not delete what is not settled either. */
+  override async remove(ref: SessionRef): Promise<void> {
+    const request = currentRequest()
+    const pays = this.#mustPay(request?.owner ?? ref.owner)
+    if (pays && !isWalletCall(request, ref.owner)) await this.#gate.change(ref)
+    return super.remove(ref)
   }
 
   override follow(...[ref, options, signal]: Parameters<Engine['follow']>): ReturnType<Engine['follow']> {
     const request = currentRequest()
+    if (request?.bare && !request.admitted) throw notFound()
+    if (isWalletCall(request, ref.owner) && request?.session !== ref.session)
+      return this.#ifPaid(ref, () => this.#engine.follow(ref, options, signal))
     const items = this.#engine.follow(ref, options, signal)
     return request?.drive && options.deltas === 'none' ? this.#thenTold(items, request) : items
   }
 
-  override attach(...args: Parameters<Engine['attach']>): ReturnType<Engine['attach']> {
-    return this.#engine.attach(...args)
+  /** What a wallet follows without paying. It ends at a turn that is not paid for, which may begin at any time. */
+  async *#ifPaid(
+    ref: SessionRef,
+    follow: () => AsyncIterable<readonly FollowItem[]>,
+  ): AsyncGenerator<readonly FollowItem[]> {
+    await this.#gate.read(ref)
+    for await (const batch of follow()) {
+      await this.#gate.read(ref)
+      yield batch
+    }
+  }
+
+  override attach(...[ref, ...args]: Parameters<Engine['attach']>): ReturnType<Engine['attach']> {
+    if (isWalletCall(currentRequest(), ref.owner)) throw notFound()
+    return this.#engine.attach(ref, ...args)
   }
 
   override changes(...args: Parameters<Engine['changes']>): ReturnType<Engine['changes']> {
@@ -74,11 +107,36 @@ export class PaidEngine extends ForwardingEngine {
 
   override async create(create: Parameters<Engine['create']>[0]): ReturnType<Engine['create']> {
     const request = currentRequest()
-    if (!request?.bare) return this.#engine.create(create)
-    const { kept } = await this.#admit(request, create.owner, { agent: create.agent })
+    const { owner, agent } = create
+    const isByWallet = isWalletCall(request, owner)
+    if (!request?.payable) {
+      if (isByWallet) throw createsUnpaid()
+      return this.#engine.create(create)
+    }
+    // Who has a key may create a session first, and pay for its turns.
+    if (!isByWallet && !(request.given && this.#mustPay(owner))) return this.#engine.create(create)
+    const { model } = create.settings
+    const asked = { agent, ...(model !== undefined && { model }) }
+    if (!(await this.#isPriced(request, owner, asked))) return this.#engine.create(create)
+    const admitted = await this.#admit(request, owner, asked)
     // The same payment finds the session that it made.
-    const key = { key: `x402-session:${kept.record.id}`, hash: kept.record.id }
-    return this.#engine.create({ ...create, request: key })
+    const { record } = admitted.kept
+    const bound = boundTo(record)
+    if (bound !== undefined) {
+      request.session = bound
+      return { session: bound, existing: true }
+    }
+    const own = { key: `x402-session:${record.id}`, hash: record.id }
+    const key = request.bare ? own : (create.request ?? own)
+    const made = await this.#engine.create({ ...create, request: key })
+    await this.#bind(request, admitted, made.session)
+    return made
+  }
+
+  async #bind(request: PaidRequest, admitted: Admitted, session: string): Promise<Admitted> {
+    const bound = await this.#desk.bind(admitted, session)
+    request.session = session
+    return bound
   }
 
   // ---- turns -----------------------------------------------------------------------------------------------
@@ -88,26 +146,38 @@ export class PaidEngine extends ForwardingEngine {
     if (request?.bare && !request.admitted) throw notFound()
     if (command.do === 'cancel' && this.#isLeaving(ref, request)) return ignored
     if (command.do !== 'say' && command.do !== 'respond' && command.do !== 'call')
-      return this.#engine.command(ref, command)
+      return this.#otherCommand(ref, command, request)
     if (!this.#mustPay(ref.owner)) return this.#engine.command(ref, command)
+    if (isWalletCall(request, ref.owner) && request?.session !== ref.session) await this.#gate.read(ref)
     const { agent, settings } = await this.#engine.summary(ref)
-    const { model } = settings
+    const model = (command.do === 'call' ? undefined : command.settings?.model) ?? settings.model
     const asked = { agent, ...(model !== undefined && { model }) }
-    if (!(await this.#isPriced(ref.owner, asked))) return this.#engine.command(ref, command)
+    if (!(await this.#isPriced(request, ref.owner, asked))) return this.#engine.command(ref, command)
     if (!request) throw onlyOverHttp(agent)
     request.refuseSecond()
     const admitted = await this.#admit(request, ref.owner, asked)
     return this.#begin(request, admitted, ref, command, true)
   }
 
+  async #otherCommand(
+    ref: SessionRef,
+    command: Command,
+    request: PaidRequest | undefined,
+  ): Promise<Accepted> {
+    if (isWalletCall(request, ref.owner)) this.#gate.command(command)
+    else if (this.#mustPay(request?.owner ?? ref.owner)) await this.#gate.control(ref, command)
+    return this.#engine.command(ref, command)
+  }
+
   /** Starts the turn that a payment pays for. An exact payment has settled when this resolves. */
   async #begin(
     request: PaidRequest,
-    admitted: Admitted,
+    given: Admitted,
     ref: SessionRef,
     command: Starting,
     early: boolean,
   ): Promise<Accepted> {
+    const admitted = await this.#bind(request, given, ref.session)
     const { id } = admitted.kept.record
     const key = { key: `x402:${id}`, hash: id, retry: true as const }
     const told = command.do === 'call' ? command : { ...command, ...askOf(command.ask, admitted) }
@@ -149,7 +219,7 @@ export class PaidEngine extends ForwardingEngine {
   ): AsyncGenerator<readonly OnceItem[]> {
     const { owner, agent, model } = once
     const asked = { agent, ...(model !== undefined && { model }) }
-    if (!(await this.#isPriced(owner, asked))) {
+    if (!(await this.#isPriced(request, owner, asked))) {
       yield* this.#engine.answerOnce(once, signal)
       return
     }
@@ -196,8 +266,14 @@ export class PaidEngine extends ForwardingEngine {
   }
 
   /** A wallet gets nothing for which there is no price: that is for those who have a key. */
-  async #isPriced(owner: string, asked: { agent: string; model?: string }): Promise<boolean> {
-    const path = currentRequest()?.path ?? ''
+  async #isPriced(
+    request: PaidRequest | undefined,
+    owner: string,
+    asked: { agent: string; model?: string },
+  ): Promise<boolean> {
+    // What was paid for is given, whatever it costs by now.
+    if (request && (request.admitted || (await this.#desk.isTaken(request)))) return true
+    const path = request?.path ?? ''
     if ((await this.#desk.prices({ ...asked, path })).length > 0) return true
     if (!isWallet(owner)) return false
     throw new TurnwireError(
@@ -211,8 +287,7 @@ export class PaidEngine extends ForwardingEngine {
     owner: string,
     asked: { agent: string; model?: string },
   ): Promise<Admitted> {
-    await this.#isPriced(owner, asked)
-    const admitted = await this.#desk.admit(request, asked)
+    const admitted = await this.#desk.admit(request, owner, asked)
     request.admitted = true
     return admitted
   }
@@ -222,6 +297,11 @@ export class PaidEngine extends ForwardingEngine {
 function askOf(ask: Ask | undefined, { price }: Admitted): { ask?: Ask } {
   if (!price.body) return ask ? { ask } : {}
   return { ask: { ...ask, body: { ...ask?.body, ...price.body } } }
+}
+
+/** Whom a call is about: its first argument is a session, or an owner. */
+function ownerIn(about: unknown): string | undefined {
+  return typeof about === 'object' && about !== null && 'owner' in about ? String(about.owner) : undefined
 }
 
 const ignored: Accepted = { first: 0, count: 0, at: 0, waited: [], replayed: false }

@@ -56,7 +56,7 @@ export async function startPayments(
     host: paid,
     desk,
     middleware: attachPayment(runtime),
-    bareCaller: c => (isPayable(c) ? { owner: 'wallet:', name: 'wallet:' } : undefined),
+    bareCaller: c => (isPayable(c.req) ? { owner: 'wallet:', name: 'wallet:' } : undefined),
     callerOf: token => {
       const owner = signIn.owner(token)
       return owner === undefined ? undefined : { owner, name: owner }
@@ -115,8 +115,10 @@ function priceOf({ price }: AgentConfig, { payTo, asset, terminal }: PaymentsCon
 // ---- requests ------------------------------------------------------------------------------------------------
 
 /** The routes that begin a turn. Whoever has no key gets no further than these. */
-function isPayable({ req: { method, path } }: Context<WireEnv>): boolean {
+function isPayable({ method, path }: { method: string; path: string }): boolean {
   if (method !== 'POST' && method !== 'PUT') return false
+  // It only creates a session.
+  if (/\/sessions$/.test(path)) return false
   return /^\/(?:v1\/(?:responses|chat|messages)|v1beta|sessions?|aap|api|agui|ui)(?:\/|$)/.test(path)
 }
 
@@ -124,20 +126,19 @@ function isPayable({ req: { method, path } }: Context<WireEnv>): boolean {
 function attachPayment({ config }: Runtime): MiddlewareHandler<WireEnv> {
   return (c, next) => {
     const { outgoing } = c.env
-    const bare = c.get('principal').owner === 'wallet:'
+    const { owner } = c.get('principal')
     const { method, path } = c.req
-    const request = new PaidRequest(
-      {
-        method,
-        path,
-        url: `${config.server?.publicUrl ?? new URL(c.req.url).origin}${path}`,
-        header: name => c.req.header(name),
-        setHeader: (name, value) => void (outgoing.headersSent || outgoing.setHeader(name, value)),
-        isAnswering: () => outgoing.headersSent,
-      },
-      bare,
-    )
-    if (bare) c.set('principal', { owner: request.owner, name: request.owner })
+    const request = new PaidRequest({
+      owner,
+      payable: isPayable({ method, path }),
+      method,
+      path,
+      url: `${config.server?.publicUrl ?? new URL(c.req.url).origin}${path}`,
+      header: name => c.req.header(name),
+      setHeader: (name, value) => void (outgoing.headersSent || outgoing.setHeader(name, value)),
+      isAnswering: () => outgoing.headersSent,
+    })
+    if (request.bare) c.set('principal', { owner: request.owner, name: request.owner })
     c.set('payment', request)
     return withRequest(request, next)
   }

@@ -2,8 +2,9 @@
 // bytes. It walks through the list of all sessions in small steps with pauses, so that it never holds up anyone. Stored
 // responses are sessions too.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { LocalEngine, SessionRow, Store } from '../engine/index.ts'
+import type { ListedRow, LocalEngine, SessionRow, Store } from '../engine/index.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
+import { paymentsWire } from '../language/payments.ts'
 import { type Fields, isRecord, type Wrong } from './check-fields.ts'
 import type { Log } from './log.ts'
 
@@ -126,13 +127,14 @@ async function pageAfter(work: RetentionWork, after: string | undefined): Return
 }
 
 function isOver(
-  row: SessionRow,
+  row: ListedRow,
   rule: Retention | undefined,
   newer: Map<string, number>,
   now: number,
 ): boolean {
-  // What is at work is never deleted.
-  if (!rule || row.status === 'running' || row.facts?.atWork) return false
+  // What is at work is never deleted, nor are payments: one that is forgotten could be offered again.
+  if (!rule || row.summary?.wire === paymentsWire || row.status === 'running' || row.facts?.atWork)
+    return false
   const isOld = rule.days !== undefined && row.updatedAt < now - rule.days * dayMs
   if (isOld) return true
   const bytes = (newer.get(row.agent) ?? 0) + row.bytes + row.blobBytes

@@ -98,6 +98,15 @@ export async function startChain() {
       const word = (address: Hex): string => address.slice(2).toLowerCase().padStart(64, '0')
       return deploy(`${compiled.terminal}${word(operator)}${word(platform)}`)
     },
+    /** What a payer does who takes a Permit2 authorization back. */
+    async invalidate(account: PrivateKeyAccount, nonce: bigint): Promise<void> {
+      const client = createWalletClient({ account, chain: baseSepolia, transport })
+      const abi = parseAbi(['function invalidateUnorderedNonces(uint256 word, uint256 mask)'])
+      const args = [nonce >> 8n, 1n << (nonce & 255n)] as const
+      const functionName = 'invalidateUnorderedNonces'
+      const hash = await client.writeContract({ address: permit2Address, abi, functionName, args })
+      await reader.waitForTransactionReceipt({ hash })
+    },
     balance: (address: Hex): Promise<bigint> =>
       reader.readContract({ address: token, abi: tokenAbi, functionName: 'balanceOf', args: [address] }),
   }

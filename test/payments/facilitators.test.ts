@@ -12,8 +12,9 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { baseSepolia } from 'viem/chains'
 import { cites } from '../requirements/manifest.ts'
 import { network, skipped, startChain } from './chain.ts'
-import { asOperator, openShop, post, shop } from './rig.ts'
+import { asOperator, openShop, post, shop, tokenPrice } from './rig.ts'
 import { exactPayment, offersOf, paidWith } from './sign.ts'
+import { uptoPayment } from './sign-upto.ts'
 
 const chain = await startChain()
 const options = { skip: skipped }
@@ -137,6 +138,39 @@ test('a chain that takes no blocks: pending, and settled once it does', options,
   assert.equal((await chain.balance(shop)) - before, 10_000n)
   assert.equal(asked(), 1)
 })
+
+test(
+  cites('X402-FAIL-04', 'a payer who uses up the authorization elsewhere has not paid'),
+  options,
+  async t => {
+    const { url, asked } = await openShop(t, chain, {
+      price: tokenPrice,
+      script: [{ text: 'A long answer.', chunk: 1, delayMs: 100, usage: { input: 100, output: 50 } }],
+    })
+    const payer = await chain.payer()
+    const before = await chain.balance(shop)
+    const streamed = { ...body, stream: true }
+    const payment = await uptoPayment(payer, await offersOf(url, path, streamed))
+    const answer = await post(url, path, streamed, paidWith(payment))
+    assert.equal(answer.status, 200)
+    // While the answer is sent, its payer makes the nonce invalid.
+    const nonce = BigInt(payment.payload.permit2Authorization.nonce)
+    await chain.invalidate(payer, nonce)
+    await answer.text()
+    let state = ''
+    for (let tries = 0; tries < 200 && !/settled|failed/.test(state); tries += 1) {
+      const all = await fetch(`${url}/operator/payments`, { headers: asOperator })
+      const { payments } = (await all.json()) as { payments: { state: string }[] }
+      state = payments[0]?.state ?? ''
+      await pause(50)
+    }
+    assert.equal(state, 'failed')
+    assert.equal(await chain.balance(shop), before)
+    const again = await post(url, path, streamed, paidWith(payment))
+    assert.equal(again.status, 402, await again.text())
+    assert.equal(asked(), 1)
+  },
+)
 
 async function openOwnShop(t: TestContext, script?: Parameters<typeof openShop>[2]) {
   const own = await chain.facilitator()

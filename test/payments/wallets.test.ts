@@ -50,21 +50,22 @@ test(
     })
     const wallet = await chain.payer()
     const token = await signIn(url, wallet)
-    const tools = [{ name: 'mine', description: 'Mine.', parameters: { type: 'object' } }]
-    const made = await post(url, '/sessions', { agent: { name: 'helper' }, tools }, token)
-    assert.equal(made.status, 201, await made.clone().text())
-    const { sessionId } = (await made.json()) as { sessionId: string }
-    const unpaid = await post(url, `/sessions/${sessionId}/turns`, turn, token)
-    assert.equal(unpaid.status, 402)
+    const tools = [{ name: 'mine', description: 'Mine.', inputSchema: { type: 'object' } }]
     const pay = paying(wallet)
     const before = await chain.balance(shop)
-    const first = await pay(`${url}/sessions/${sessionId}/turns`, json(turn, token))
-    assert.equal(first.status, 200, await first.clone().text())
-    const { messages } = (await first.json()) as { messages: { content: { toolCallId?: string }[] }[] }
+    const made = { ...json({ agent: { name: 'helper' }, tools, ...turn }, token), method: 'PUT' }
+    assert.equal((await fetch(`${url}/session`, made)).status, 402)
+    const first = await pay(`${url}/session`, made)
+    assert.equal(first.status, 201, await first.clone().text())
+    const { sessionId, messages } = (await first.json()) as {
+      sessionId: string
+      messages: { content: { toolCallId?: string }[] }[]
+    }
     const callId = messages
       .flatMap(({ content }) => (Array.isArray(content) ? content : []))
       .find(block => block.toolCallId)?.toolCallId
     const result = { messages: [{ role: 'tool', toolCallId: callId, content: 'ok' }] }
+    assert.equal((await post(url, `/sessions/${sessionId}/turns`, result, token)).status, 402)
     const last = await pay(`${url}/sessions/${sessionId}/turns`, json(result, token))
     assert.equal(last.status, 200, await last.clone().text())
     assert.equal((await chain.balance(shop)) - before, 20_000n)

@@ -131,7 +131,7 @@ test(
       [agentId, '1', '4', '5000', 1000],
     )
     const before = await chain.balance(platform)
-    const deadline = Math.floor(Date.now() / 1000) + 300
+    const deadline = Math.floor(Date.now() / 1000) + 600
     const nonce = BigInt(Date.now())
     const permitted = { token: chain.token, amount: 5000n }
     const signature = await payer.signTypedData({

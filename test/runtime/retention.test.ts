@@ -13,17 +13,33 @@ import { until } from '../bounded/attack-rig.ts'
 const day = 24 * 60 * 60_000
 const now = 1_000 * day
 
-type Made = { id: string; agent?: string; days?: number; status?: SessionStatus; bytes?: number }
+type Made = {
+  id: string
+  agent?: string
+  days?: number
+  status?: SessionStatus
+  bytes?: number
+  wire?: string
+}
+
+const settings = { tools: [], options: {}, clientTools: [] }
 
 async function storeWith(sessions: readonly Made[]): Promise<Store> {
   const store = memoryStore()
-  for (const { id, agent = 'helper', days = 0, status = 'idle', bytes = 0 } of sessions) {
+  for (const { id, agent = 'helper', days = 0, status = 'idle', bytes = 0, wire } of sessions) {
     const at = now - days * day
     await store.create({
       row: { id, owner: 'ana', agent, status: 'idle', createdAt: at },
       events: [{ v: 1, at, type: 'grant.revoked', grantId: 'x'.repeat(bytes), by: 'ana' }],
     })
-    await store.append({ session: id, epoch: 1, seq: 2, events: [], status })
+    await store.append({
+      session: id,
+      epoch: 1,
+      seq: 2,
+      events: [],
+      status,
+      ...(wire !== undefined && { summary: { settings, wire } }),
+    })
   }
   return store
 }
@@ -53,6 +69,14 @@ async function leftOf(sessions: readonly Made[], rules: Record<string, Retention
   for (const { id } of sessions) if (await store.row(id)) ids.push(id)
   return { ids, deleted, pauses, largest }
 }
+
+test('payments are kept', async () => {
+  const sessions: Made[] = [
+    { id: 'paid', days: 31, wire: 'payments' },
+    { id: 'old', days: 31, wire: 'responses' },
+  ]
+  assert.deepEqual((await leftOf(sessions, { helper: { days: 30 } })).ids, ['paid'])
+})
 
 test('sessions that nobody used for so many days are deleted, also those that wait, not those at work', async () => {
   const sessions: Made[] = [
