@@ -13,6 +13,7 @@ test('one payment at two nodes at the same time buys one answer', { skip: own.sk
   const chain = await startChain()
   const data = await databaseUrl()
   process.env['TURNWIRE_VAULT_KEY'] = 'a'.repeat(64)
+  process.env['TURNWIRE_CLUSTER_SECRET'] = 'b'.repeat(64)
   const nodes = [await openShop(t, chain, { data }), await openShop(t, chain, { data })]
   const [first] = nodes
   assert.ok(first)

@@ -85,9 +85,10 @@ for (const [as, state] of [
     await assert.rejects(rig.settlement().refund(rig.ledger.now(), '10', 'boss'))
     rig.looked.as = as
     const other = rig.settlement()
-    assert.equal(await other.reconcile(), 1)
-    assert.equal(rig.ledger.now().record.state, 'refunding')
+    await other.reconcile()
+    // What moved is known at once. What was not sent may still be sent for a while.
+    assert.equal(rig.ledger.now().record.state, as === 'moved' ? state : 'refunding')
     rig.clock.ms += 120_000
-    assert.equal(await other.reconcile(), 0)
+    await other.reconcile()
     assert.equal(rig.ledger.now().record.state, state)
   })

@@ -262,6 +262,7 @@ test('a payment is taken by one node for a machine at another', {
   const [a, b] = [await node(t, data, {}, config), await node(t, data, {}, config)]
   const script = [{ text: 'It is 4.', usage: { input: 100, output: 50 } }]
   const { agentId } = await machine(t, a.url, script, { prices: ['1', '4'] })
+  await until(async () => (await providers(b.url)).length === 1, 'the machine is known')
   const client = new x402Client().setSpendControls(false)
   const pay = wrapFetchWithPayment(fetch, client.register(network, new UptoEvmScheme(await chain.payer())))
   const body = JSON.stringify({ model: 'm', routing: 'cheapest', input: '2+2?' })
