@@ -34,7 +34,7 @@ export function arrayOf(elements: readonly Element[]): string {
   return `${text}}`
 }
 
-const CONTROL = /[\u0000-\u001f]/
+const CONTROL = /\p{Cc}/u
 
 /** Quotes and backslashes get a backslash. JSON does the same to text without control characters, and is faster. */
 function quoted(text: string): string {
