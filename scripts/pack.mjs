@@ -30,7 +30,7 @@ function published(checkout) {
         : built(path),
     ]),
   )
-  return { ...rest, exports, files: ['bin', 'dist', 'docs', 'examples', '!**/.turnwire', ...pages] }
+  return { ...rest, exports, files: ['bin', 'dist', 'deploy', 'docs', 'examples', '!**/.turnwire', ...pages] }
 }
 
 function putBack() {
