@@ -4,7 +4,7 @@
 import { TurnwireError } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
 import { roughSize } from '../lib/rough-size.ts'
-import { writeBeside } from './beside-log.ts'
+import { BesideLog } from './beside-log.ts'
 import type { RequestKey, SessionRef } from './boundary.ts'
 import { nextDeadline } from './deadlines.ts'
 import { type Create, decideCreate } from './decide.ts'
@@ -51,6 +51,7 @@ export class OpenSessions implements SessionHome, FollowSource {
   readonly listChanges = new ListChanges()
   readonly #light: LightStates
   readonly pages: LogPages
+  readonly #beside: BesideLog
   readonly subSessions = new SubSessions(this)
   readonly #ownOffers = new OwnOffers()
 
@@ -59,6 +60,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     this.#recovery = new Recovery(ports, (id, options) => this.#load(id, options))
     this.#light = new LightStates(ports)
     this.pages = new LogPages(ports.store)
+    this.#beside = new BesideLog(ports.store, id => this.#find(id))
   }
 
   agent(name: string): Agent {
@@ -255,7 +257,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     const deleted = new TurnwireError('session_not_found', 'The session was deleted.')
     session?.lose(deleted)
     if (session) await this.ports.store.remove(id, session.epoch)
-    else await this.#writeBeside(id, epoch => this.ports.store.remove(id, epoch))
+    else await this.#beside.write(id, this.#opening.get(id), epoch => this.ports.store.remove(id, epoch))
     this.#light.forget(id)
     this.#changes.tell(id, deleted)
     this.listChanges.removed(owner, id)
@@ -264,11 +266,8 @@ export class OpenSessions implements SessionHome, FollowSource {
   /** Keeps text beside the log. A session that is not in memory stays so. */
   async keepBlob({ owner, session: id }: SessionRef, name: string, body: string): Promise<void> {
     await this.checkOwner(owner, id)
-    await this.#writeBeside(id, epoch => this.ports.store.putBlob(id, name, body, epoch))
-  }
-
-  async #writeBeside(id: string, write: (epoch: number) => Promise<unknown>): Promise<void> {
-    await writeBeside(this.ports.store, id, async () => this.#find(id) ?? this.#opening.get(id), write)
+    const put = (epoch: number): Promise<void> => this.ports.store.putBlob(id, name, body, epoch)
+    await this.#beside.write(id, this.#opening.get(id), put)
   }
 
   /** The whole of a result that was cut for the model. */
@@ -328,6 +327,7 @@ export class OpenSessions implements SessionHome, FollowSource {
   }
 
   async #claim(id: string, { attached, cancelling, recovering, passed }: LoadOptions = {}): Promise<Session> {
+    await this.#beside.writing(id)
     const row = await this.ports.store.row(id)
     if (!row) throw notFound()
     const refusal = leftAlone(row, this.ports.world)

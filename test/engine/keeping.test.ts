@@ -85,3 +85,28 @@ test('T-14 a stranger is turned away by the same steps, whether the session is o
     assert.deepEqual(await steps(first.engine, act, 'sess_nowhere'), inMemory)
   }
 })
+
+test('text that is kept beside a log while its session is being opened does not end that copy', async () => {
+  const store = memoryStore()
+  const session = (await begin(makeRig({ store }))).id
+  const ref = { owner, session }
+  let isFirst = true
+  const claim: typeof store.claim = async (...args) => {
+    const waits = isFirst
+    isFirst = false
+    // The claim that was made first is carried out last.
+    if (waits) await new Promise(resolve => setTimeout(resolve, 20))
+    return store.claim(...args)
+  }
+  const { local } = makeRig({ store: { ...store, claim }, script: [{ text: 'Done.', delayMs: 60 }] })
+  const kept = local.keepBlob(ref, 'mark', 'text')
+  await new Promise(setImmediate)
+  await local.command(ref, { do: 'say', wire: 'test', parts: [{ type: 'text', text: 'go' }] })
+  await kept
+  const types: string[] = []
+  for await (const items of local.follow(ref, { from: 1, until: 'turn', deltas: 'none' }))
+    types.push(...items.map(item => (item.type === 'event' ? item.event.type : item.type)))
+  assert.ok(!types.includes('lost'), types.join(' '))
+  assert.ok(types.includes('turn.ended'), types.join(' '))
+  assert.equal(await local.blob(ref, 'mark'), 'text')
+})

@@ -108,7 +108,7 @@ describe('other people’s sessions', () => {
   })
 
   // The health of the server, the files of the console, and the way to sign in.
-  const open = new Set(['/health', '/console/*', '/operator/sign-in'])
+  const open = new Set(['/health', '/health/live', '/console/*', '/operator/sign-in'])
 
   test('without a key, or with an unknown one, every answer is 401', async t => {
     const rig = await serverRig(t, plain)
