@@ -29,7 +29,7 @@ if (env.DATABASE_URL) {
 const run = spawnSync(
   process.execPath,
   // The limit ends a test that hangs. It holds for a whole file too, so it must not depend on how busy the machine is.
-  ['--test', `--test-concurrency=${availableParallelism()}`, '--test-timeout=1800000', ...flags, ...files],
+  ['--test', `--test-concurrency=${availableParallelism()}`, '--test-timeout=900000', ...flags, ...files],
   { stdio: 'inherit', env },
 )
 process.exit(run.status ?? 1)

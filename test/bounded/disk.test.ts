@@ -192,6 +192,8 @@ for (const [name, lose] of losses)
     const folder = join(attackFolder(t), 'data')
     const server = await attacked(t, { folder })
     const session = await server.session()
+    // A commit relies on a check of the last 10 ms.
+    await new Promise(resolve => setTimeout(resolve, 50))
     lose(folder)
     await refuses(server, session, 503, 'store_failed')
     const created = await server.send({ path: '/sessions', body: { agent: { name: 'helper' } } })

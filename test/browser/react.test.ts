@@ -78,5 +78,6 @@ describe('React parts', { skip }, () => {
     await page.getByRole('button', { name: 'Allow once' }).click()
     await page.getByText('Order 12 is cancelled').last().waitFor()
     child.kill('SIGTERM')
+    await started.exit
   })
 })

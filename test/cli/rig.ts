@@ -61,7 +61,12 @@ export function watched(t: TestContext, child: ChildProcess): Started {
   const exit = new Promise<number | string>(resolve => {
     child.once('close', (code, signal) => resolve(code ?? signal ?? 'gone'))
   })
-  t.after(() => void child.kill('SIGKILL'))
+  t.after(() => {
+    child.kill('SIGKILL')
+    // What the child started may outlive it and hold the pipes, and the test would never end.
+    child.stdout?.destroy()
+    child.stderr?.destroy()
+  })
   const until = (pattern: RegExp): Promise<RegExpExecArray> =>
     new Promise((resolve, reject) => {
       check = () => {
