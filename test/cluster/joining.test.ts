@@ -4,6 +4,7 @@ import { afterEach, test } from 'node:test'
 import type { NodeStore } from '../../src/engine/index.ts'
 import type { TurnwireError } from '../../src/language/errors.ts'
 import { NodeLease } from '../../src/runtime/cluster/node-lease.ts'
+import { realTiming } from '../../src/runtime/cluster/timing.ts'
 import { sharedMemory } from '../../src/stores/memory.ts'
 import { begin, makeCluster, secret, stopNodes, until } from './rig.ts'
 
@@ -114,7 +115,7 @@ async function leaseRig(leaseMs: number) {
     onJoined() {},
     onSeen() {},
     log() {},
-    clock: () => now,
+    timing: { ...realTiming(), now: () => now },
   })
   await lease.begin()
   lease.meetOther()
@@ -169,4 +170,25 @@ test('a node that cannot work does not renew', async () => {
   assert.throws(() => lease.check(), { code: 'lease_lost' })
   assert.equal(lost.length, 1)
   await lease.end()
+})
+
+test('a node whose event loop was blocked for its lease writes nothing when it goes on', async () => {
+  const cluster = makeCluster(1_200)
+  const a = await cluster.start({ script })
+  await cluster.start({ script })
+  const ref = await begin(a)
+  await until(() => a.node.known().nodes.length === 2)
+  const session = await a.local.sessions.open(ref.owner, ref.session)
+  const { id } = a.node
+  const before = (await a.store.row(ref.session))?.head
+  const blockedUntil = performance.now() + 1_300
+  while (performance.now() < blockedUntil);
+  // No timer has fired yet, and no other node has noticed.
+  const refused = session.say({ parts: [{ type: 'text', text: 'Hello' }], wire: 'test' })
+  await assert.rejects(refused, { code: 'lease_lost' })
+  assert.equal((await a.store.row(ref.session))?.head, before)
+  // It joins again as another node, and works.
+  await until(() => a.node.failure() === undefined)
+  assert.notEqual(a.node.id, id)
+  await a.engine.command(ref, { do: 'say', wire: 'test', parts: [{ type: 'text', text: 'Hello' }] })
 })
