@@ -161,6 +161,73 @@ test('a renewal that took long counts from when it was sent', async () => {
   await lease.end()
 })
 
+test('a node whose attempt to join got no answer tries again under the same id', async () => {
+  const store = sharedMemory().open()
+  let attempts = 0
+  let ids = 0
+  const lossy: Pick<NodeStore, 'join'> = {
+    join: async (node, ms) => {
+      await store.join(node, ms)
+      if (++attempts < 3) throw new Error('The answer was lost.')
+    },
+  }
+  const lease = new NodeLease({
+    store: { ...store, ...lossy } as NodeStore, // The methods of the memory are its own fields.
+    leaseMs: 60_000,
+    newId: () => `node_${++ids}`,
+    address: () => undefined,
+    version: '1',
+    canWork: async () => {},
+    onLost() {},
+    onJoined() {},
+    onSeen() {},
+    log() {},
+  })
+  await assert.rejects(lease.begin())
+  await assert.rejects(lease.begin())
+  await lease.begin()
+  assert.deepEqual(
+    (await store.nodes()).map(({ id }) => id),
+    [lease.id],
+  )
+  await lease.end()
+})
+
+test('an answer that came later than the lease is trusted is asked for again, under the same id', async () => {
+  let now = 0
+  const store = sharedMemory(() => now).open()
+  const late = [5_000, 4_000, 10]
+  const joined: string[] = []
+  const lost: TurnwireError[] = []
+  const slow: Pick<NodeStore, 'join'> = {
+    join: async (node, ms) => {
+      joined.push(node.id)
+      await store.join(node, ms)
+      now += late.shift() ?? 0
+    },
+  }
+  let ids = 0
+  const lease = new NodeLease({
+    store: { ...store, ...slow } as NodeStore, // The methods of the memory are its own fields.
+    leaseMs: 4_000,
+    newId: () => `node_${++ids}`,
+    address: () => undefined,
+    version: '1',
+    canWork: async () => {},
+    onLost: reason => void lost.push(reason),
+    onJoined() {},
+    onSeen() {},
+    log() {},
+    timing: { ...realTiming(), now: () => now },
+  })
+  await lease.begin()
+  lease.meetOther()
+  assert.equal(lease.held, true)
+  assert.deepEqual(joined, ['node_1', 'node_1', 'node_1'])
+  assert.deepEqual(lost, [])
+  await lease.end()
+})
+
 test('a node that cannot work does not renew', async () => {
   const { lease, lost, renewals, pass, disable } = await leaseRig(1_200)
   disable()

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { startServer, withClient } from '../stores/postgres/server.ts'
 import {
   addressOf,
@@ -153,18 +154,31 @@ async function betweenNodes(b: NodeProcess, c: NodeProcess): Promise<void> {
   const before = (await holders()).get(id)
   const mend = cutNodes(2, 3)
   // Nobody may have it but its holder, whose lease lasts: the request waits, and is refused in the end.
+  const asked = performance.now()
   const refused = await say(c.url, id, 'Hello', 'one').then(
     () => 'answered',
     (error: Error) => error.message,
   )
+  const refusedAfter = performance.now() - asked
   assert.match(refused, /^503 .*"(?:moved|lease_lost)"/)
-  assert.equal((await say(b.url, id, 'Meanwhile')).stopReason, 'end_turn')
+  // Those of its holder do not wait for the node that cannot be reached.
+  const began = performance.now()
+  for (let turn = 0; turn < 3; turn++) {
+    assert.equal((await say(b.url, id, 'Meanwhile')).stopReason, 'end_turn')
+    await pause(1_000)
+  }
+  const waited = performance.now() - began - 3_000
+  assert.ok(waited < refusedAfter, `three turns took ${waited} ms, one that is refused ${refusedAfter} ms`)
   assert.ok((await isHealthy(b)) && (await isHealthy(c)))
   mend()
   assert.equal((await insist(() => say(c.url, id, 'Hello', 'one'))).stopReason, 'end_turn')
   assert.deepEqual((await holders()).get(id), before)
-  assert.equal((await historyOf(c.url, id)).filter(({ role }) => role === 'user').length, 2)
-  await until(() => numbers.length === 7)
+  assert.equal((await historyOf(c.url, id)).filter(({ role }) => role === 'user').length, 4)
+  const [row] = await cluster.query<{ head: number }>(
+    `SELECT head::int FROM $schema.sessions WHERE id = '${id}'`,
+  )
+  await until(() => numbers.length >= row!.head)
+  assert.equal(numbers.length, row!.head)
   assert.deepEqual(
     numbers,
     numbers.map((_, index) => index + 1),

@@ -91,7 +91,10 @@ export class SimulatedNode {
         if (!(error instanceof TurnwireError)) throw error
         await this.#parts.scheduler.sleep(20, this.machine)
       }
-    await this.#takeOver.sweep()
+  }
+
+  recover(): Promise<number> {
+    return this.#takeOver.sweep()
   }
 
   meet(): void {

@@ -138,8 +138,9 @@ export class Simulation implements System {
     const node: Node = { machine, local, engine: local.sessions, ...(member && { member }) }
     this.trace.note(`${machine.name} starts`)
     if (member) await this.call(node, () => member.begin(local))
-    this.nodes.push(node)
-    if (!member) await this.call(node, () => local.recover())
+    // It may have died meanwhile.
+    if (machine.alive) this.nodes.push(node)
+    await this.call(node, () => (member ?? local).recover())
     return node
   }
 

@@ -38,6 +38,8 @@ export class NodeLease {
   readonly #options: LeaseOptions
   readonly #timing: Timing
   #id = ''
+  /** The id under which it tries to join: an attempt whose answer was lost may have succeeded. */
+  #joining: string | undefined
   #state: State = 'new'
   #trustedUntil = -Infinity
   /** No other node lived when the store was last asked. */
@@ -47,6 +49,7 @@ export class NodeLease {
   #stopBeat: (() => void) | undefined
   #stopWatch: (() => void) | undefined
   #failure: TurnwireError | undefined
+  #isBeating = false
   /** The last attempt to renew failed, and that was logged. */
   #isFailing = false
 
@@ -102,24 +105,34 @@ export class NodeLease {
     return this.#alone || this.#timing.now() < this.#trustedUntil
   }
 
+  /** An answer that took longer than the lease is trusted says nothing: it is asked again, under the same id. */
   async #join(): Promise<void> {
     const { store, leaseMs, newId, address, version } = this.#options
-    const id = newId()
+    this.#joining ??= newId()
+    const id = this.#joining
     const where = address()
-    const sentAt = this.#timing.now()
-    await store.join({ id, version, ...(where !== undefined && { address: where }) }, leaseMs)
-    if (this.#state === 'over') return
+    let sentAt: number
+    do {
+      sentAt = this.#timing.now()
+      await store.join({ id, version, ...(where !== undefined && { address: where }) }, leaseMs)
+      if (this.#state === 'over') return
+    } while (this.#timing.now() >= sentAt + this.#trustMs)
+    this.#joining = undefined
     this.#id = id
     this.#held(sentAt)
     await this.#look()
   }
 
-  #held(sentAt: number): void {
+  get #trustMs(): number {
     const { leaseMs } = this.#options
+    return leaseMs - Math.min(marginMs, leaseMs / 4)
+  }
+
+  #held(sentAt: number): void {
     this.#state = 'held'
     this.#failure = undefined
-    this.#trustedUntil = sentAt + leaseMs - Math.min(marginMs, leaseMs / 4)
-    this.#watch(this.#trustedUntil - this.#timing.now())
+    this.#trustedUntil = sentAt + this.#trustMs
+    this.#watch(Math.max(this.#trustedUntil - this.#timing.now(), 0))
   }
 
   /** A node that is alone goes on, and looks again whether it still is. */
@@ -148,6 +161,9 @@ export class NodeLease {
 
   async #beat(): Promise<void> {
     const { leaseMs, log } = this.#options
+    // It goes on by itself: two attempts to join could answer in any order.
+    if (this.#isBeating) return
+    this.#isBeating = true
     try {
       if (this.#state === 'lost') await this.#rejoin()
       else await this.#within(leaseMs, this.#renew())
@@ -158,6 +174,8 @@ export class NodeLease {
         log('warn', 'The lease of this node could not be renewed.', { node: this.#id, error: wordsOf(error) })
       this.#isFailing = true
       this.#schedule(Math.min(retryMs, leaseMs / 10))
+    } finally {
+      this.#isBeating = false
     }
   }
 
