@@ -22,7 +22,7 @@ export async function inNamespace(
   program: string,
   wrap: readonly string[] = ['unshare', ...namespace],
 ): Promise<string> {
-  const [command = '', ...args] = [...wrap, process.execPath, program]
+  const [command, ...args] = [...wrap, process.execPath, program]
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   t.after(() => child.kill('SIGKILL'))
   let out = ''

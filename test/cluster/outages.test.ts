@@ -48,7 +48,7 @@ async function throughOutage(t: TestContext, cluster: Processes, act: () => Prom
     return health.every(({ status }) => status === 200)
   })
   t.diagnostic(
-    `${load.turns()} turns; ${nodes.map(({ log }) => log().match(/lost its lease/g)?.length ?? 0)} leases lost`,
+    `${load.turns()} turns; ${nodes.map(({ log }) => log().match(/lost its lease/g)?.length ?? 0).join(', ')} leases lost`,
   )
 }
 

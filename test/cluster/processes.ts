@@ -11,7 +11,7 @@ import { secret } from './rig.ts'
 
 const script = join(import.meta.dirname, 'server.ts')
 
-export type NodeProcess = { url: string; child: ChildProcess; log(): string }
+export type NodeProcess = { url: string; child: ChildProcess; log: () => string }
 
 /** What a node is told beside its command line. */
 export type NodeSettings = {
@@ -27,7 +27,7 @@ export type StartOptions = NodeSettings & {
   wrap?: readonly string[]
   env?: Record<string, string>
   /** Called when there is a process, which may still wait for what this does. */
-  spawned?(child: ChildProcess): void
+  spawned?: (child: ChildProcess) => void
 }
 
 export type Processes = {

@@ -23,7 +23,7 @@ async function json<Body>(answer: Promise<Response>): Promise<Body> {
   return JSON.parse(body) as Body
 }
 
-type Stateless = { name: string; converse(first: AllWires, second: AllWires): Promise<string> }
+type Stateless = { name: string; converse: (first: AllWires, second: AllWires) => Promise<string> }
 
 const stateless: readonly Stateless[] = [
   {
@@ -163,6 +163,18 @@ async function connect(t: TestContext, at: AllWires): Promise<{ client: Client; 
   t.after(() => client.close())
   return { client, id: transport.sessionId ?? '' }
 }
+
+test('a connection of ACP over plain HTTP is known to its node alone', async t => {
+  const { a, b } = await wireNodes(t, { server: { acp: true } })
+  const send = (at: AllWires, body: object, headers: Record<string, string> = {}): Promise<Response> =>
+    at.request('POST', '/acp', { jsonrpc: '2.0', ...body }, { headers })
+  const made = await send(a, { id: 1, method: 'initialize', params: { protocolVersion: 1 } })
+  assert.equal(made.status, 200)
+  const connection = { 'acp-connection-id': made.headers.get('acp-connection-id') ?? '' }
+  const list = { id: 2, method: 'session/list', params: {} }
+  assert.equal((await send(a, list, connection)).status, 202)
+  assert.equal((await send(b, list, connection)).status, 404)
+})
 
 test('an older MCP client is told to begin anew on a node that does not have its session', async t => {
   const { a, b } = await wireNodes(t, servedMcp)

@@ -59,7 +59,7 @@ function rig(count: number) {
     chances: () => chances,
     left: () => left.length,
     /** Lets what is planned happen, one thing after the other, up to a time. */
-    async passUntil(end: number) {
+    passUntil: async (end: number) => {
       for (;;) {
         await new Promise(resolve => setImmediate(resolve))
         planned.sort((one, other) => one.at - other.at)

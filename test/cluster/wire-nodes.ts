@@ -16,7 +16,7 @@ export type WireNodes = {
   b: AllWires
   c: AllWires
   /** The node that has a session, by name. */
-  holder(session: string): Promise<string | undefined>
+  holder: (session: string) => Promise<string | undefined>
 }
 
 export async function wireNodes(t: TestContext, options: RigOptions): Promise<WireNodes> {

@@ -18,9 +18,9 @@ type ResumableStream = {
   /** The stream after this id; undefined: all of it. It ends with the turn. */
   open(at: AllWires, run: Started, after?: string): Promise<Response>
   /** The id of a frame, if it has one. */
-  idOf(frame: string): string | undefined
+  idOf: (frame: string) => string | undefined
   /** What frames say, if the same can be said in fewer or more of them. */
-  meaning?(frames: readonly string[]): unknown
+  meaning?: (frames: readonly string[]) => unknown
 }
 
 async function json<Body>(answer: Promise<Response>): Promise<Body> {
@@ -78,7 +78,7 @@ const streams: readonly ResumableStream[] = [
       ),
     idOf: frame => /"sequence_number":(\d+)/.exec(frame)?.[1],
     // Who comes late is given text that was said before as one piece.
-    meaning(frames) {
+    meaning: frames => {
       const said: unknown[] = []
       for (const frame of frames) {
         const { sequence_number: _, ...event } = JSON.parse(frame.slice(frame.indexOf('data: ') + 6)) as Delta

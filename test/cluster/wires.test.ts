@@ -115,7 +115,7 @@ test('the decision on one node and wire is too late on every other', async t => 
 // ---- cancelling -------------------------------------------------------------------------------------------------
 
 /** Starts a turn on `a` that hangs, and gives how it is stopped on `b`. */
-type Cancelling = { name: string; run(t: TestContext, nodes: WireNodes): Promise<string> }
+type Cancelling = { name: string; run: (t: TestContext, nodes: WireNodes) => Promise<string> }
 
 async function json<Body>(answer: Promise<Response>): Promise<Body> {
   const given = await answer

@@ -29,7 +29,7 @@ export type SimulatedNodeParts = {
   /** The engine does not ask the lease before it writes: the store alone has to refuse it. */
   isDeceived: boolean
   /** The other nodes that can be reached now. */
-  others(): readonly SimulatedNode[]
+  others: () => readonly SimulatedNode[]
 }
 
 export class SimulatedNode {
