@@ -213,7 +213,6 @@ describe('everybody', { skip }, () => {
     for (const [colorScheme, width] of [
       ['light', 1280],
       ['dark', 1280],
-      ['light', 390],
       ['dark', 390],
     ] as const) {
       const { page, problems } = await open(t, browser(), url, {

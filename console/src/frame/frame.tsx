@@ -68,18 +68,22 @@ export function Frame({ page, children }: { page: PageName | undefined; children
         />
       </nav>
       <main id="main" className="main" tabIndex={-1}>
-        {connection === 'broken' && (
-          <p className="banner" role="status">
-            <ShapeIcon shape="ring" />
-            The server does not answer. This page goes on by itself when it is back.
-          </p>
-        )}
+        {connection === 'broken' && <Away />}
         {children}
       </main>
       <UndoBar />
       {open === 'palette' && <Palette onClose={() => setOpen(undefined)} actions={paletteActions} />}
       {open === 'keys' && <KeyList onClose={() => setOpen(undefined)} />}
     </div>
+  )
+}
+
+function Away(): ReactElement {
+  return (
+    <p className="banner" role="status">
+      <ShapeIcon shape="ring" />
+      The server does not answer. This page goes on by itself when it is back.
+    </p>
   )
 }
 
