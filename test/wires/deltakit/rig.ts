@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Model, OpenSessions, Store, Tool } from '../../../src/engine/index.ts'
 import type { JsonObject } from '../../../src/lib/json.ts'
 import { type Script, scripted } from '../../../src/models/scripted/index.ts'
-import type { TurnwireConfig } from '../../../src/runtime/config.ts'
+import type { AgentConfig, TurnwireConfig } from '../../../src/runtime/config.ts'
 import { newKey } from '../../../src/runtime/keys.ts'
 import { startServer } from '../../../src/runtime/server.ts'
 import { Turnwire } from '../../../src/runtime/turnwire.ts'
@@ -25,6 +25,8 @@ export type RigOptions = {
   /** The agent's own tools run on the Responses wire too. */
   serverTools?: boolean
   policy?: TurnwireConfig['policy']
+  /** Further agents. */
+  agents?: readonly AgentConfig[]
 }
 
 export type Rig = {
@@ -146,6 +148,7 @@ export async function rig(t: TestContext, options: RigOptions = {}): Promise<Rig
           responses: { serverTools: options.serverTools ?? false },
         },
         { name: 'other', model: scripted([{ text: 'the other one' }], { whenOver: 'repeat-last' }) },
+        ...(options.agents ?? []),
       ],
       ...(options.policy && { policy: options.policy }),
       server: {
