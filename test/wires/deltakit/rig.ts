@@ -27,6 +27,8 @@ export type RigOptions = {
   policy?: TurnwireConfig['policy']
   /** Further agents. */
   agents?: readonly AgentConfig[]
+  serveMcp?: AgentConfig['serveMcp']
+  server?: TurnwireConfig['server']
 }
 
 export type Rig = {
@@ -146,6 +148,7 @@ export async function rig(t: TestContext, options: RigOptions = {}): Promise<Rig
           tools: options.tools ?? tools(runs, () => promise),
           clientTools: options.clientTools ?? true,
           responses: { serverTools: options.serverTools ?? false },
+          ...(options.serveMcp && { serveMcp: options.serveMcp }),
         },
         { name: 'other', model: scripted([{ text: 'the other one' }], { whenOver: 'repeat-last' }) },
         ...(options.agents ?? []),
@@ -157,6 +160,7 @@ export async function rig(t: TestContext, options: RigOptions = {}): Promise<Rig
         unsentBytes: options.unsentBytes ?? 4 * 1024 * 1024,
         ...(options.bodyBytes !== undefined && { bodyBytes: options.bodyBytes }),
         graceMs: 1,
+        ...options.server,
       },
     },
     {
