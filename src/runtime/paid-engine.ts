@@ -5,11 +5,11 @@
 import type { Accepted, Command, Engine, FollowItem, OnceItem, SessionRef } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Ask } from '../language/events.ts'
+import { isWallet } from '../language/payments.ts'
 import {
   type Admitted,
   boundTo,
   currentRequest,
-  isWallet,
   type PaidRequest,
   type PaymentDesk,
 } from '../payments/index.ts'

@@ -18,6 +18,7 @@ export type RigOptions = {
   payments?: Partial<NonNullable<TurnwireConfig['payments']>>
   data?: string
   payTo?: Hex
+  server?: TurnwireConfig['server']
 }
 
 export const fixedPrice = { request: '0.01' }
@@ -49,7 +50,7 @@ export async function openShop(t: TestContext, chain: Chain, options: RigOptions
       reconcileMs: 200,
       ...options.payments,
     },
-    server: { log: 'error', keys: [operator.entry] },
+    server: { log: 'error', keys: [operator.entry], ...options.server },
     data: options.data ?? 'memory',
   })
   const server = await startServer(turnwire, { port: 0 })

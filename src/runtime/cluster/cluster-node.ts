@@ -207,7 +207,7 @@ export class ClusterNode {
           this.#lease.meetOther()
           return prove(secret, address, id)
         },
-        running: owner => this.local.sessions.running(String(owner)),
+        running: (owner, all) => this.local.sessions.running(String(owner), all === true),
         takeOver: ids => this.#take(ids),
         left: () => void this.#takeOver.sweep(),
         giveUp: (session, epoch) => served.giveUp(String(session), Number(epoch), graceMs),
@@ -278,7 +278,7 @@ export class ClusterNode {
     return (await this.#reached()).map(({ id, engine }) => ({
       id,
       changes: signal => engine.changes(signal),
-      running: async owner => (await engine.ask('running', owner)) as string[], // As `#welcome` answers.
+      running: async (owner, all) => (await engine.ask('running', owner, all)) as string[], // As `#welcome` answers.
     }))
   }
 
