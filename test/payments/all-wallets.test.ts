@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { TurnwireConfig } from '../../src/index.ts'
+import { until } from '../cluster/rig.ts'
 import { skipped, startChain } from './chain.ts'
 import { asOperator, openShop, post, shop, tokenPrice } from './rig.ts'
 import { offersOf, paidWith } from './sign.ts'
@@ -78,20 +79,19 @@ test(
       late = await post(url, path, body, payments[2])
     }
     assert.match(await late.text(), /response\.completed/)
-    for (let tries = 0; (await chain.balance(shop)) - before < 900n && tries < 100; tries += 1)
-      await new Promise(resolve => setTimeout(resolve, 50))
-    assert.equal((await chain.balance(shop)) - before, 900n)
+    await until(async () => (await chain.balance(shop)) - before === 900n)
   },
 )
 
 test('sessions: when wallets have as many as they may, the next pays for none', options, async t => {
   // A payment is a session too, and so is each paid turn: two payers have four.
   const { url, asked } = await openLimited(t, { sessions: 4 })
+  const first = await chain.balance(shop)
   for (const payment of [await paid(url), await paid(url)])
     assert.match(await (await post(url, path, body, payment)).text(), /response\.completed/)
-  const before = await chain.balance(shop)
+  await until(async () => (await chain.balance(shop)) - first === 600n)
   await refused(await post(url, path, body, await paid(url)), /sessions of all wallets are kept/)
   assert.equal(asked(), 2)
-  assert.equal(await chain.balance(shop), before)
+  assert.equal((await chain.balance(shop)) - first, 600n)
   await withKey(url)
 })

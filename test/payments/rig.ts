@@ -38,6 +38,7 @@ export async function openShop(t: TestContext, chain: Chain, options: RigOptions
           return steps[Math.min(asked, steps.length) - 1] ?? { text: 'Hello.' }
         }),
         price: options.price ?? fixedPrice,
+        serveMcp: { ask: true },
       },
       { name: 'free', model: scripted([{ text: 'Free.' }]) },
     ],
