@@ -19,7 +19,7 @@ import { checkPayments } from './check-payments.ts'
 import { checkRelay } from './check-relay.ts'
 import { checkAnswer, checkCode, checkCount } from './check-values.ts'
 import { checkCluster } from './cluster/check-settings.ts'
-import type { TurnwireConfig } from './config.ts'
+import { serverDefaults, type TurnwireConfig } from './config.ts'
 import { isPostgresUrl } from './data-place.ts'
 import { isKeyEntry } from './keys.ts'
 import { logLevels } from './log.ts'
@@ -299,6 +299,7 @@ const serverKeys = [
   'origins',
   'keys',
   'bodyBytes',
+  'requestMs',
   'heartbeatMs',
   'unsentBytes',
   'stallMs',
@@ -345,7 +346,7 @@ function checkServer(server: unknown, wrong: Wrong): void {
     wrong('server.port', 'must be a whole number from 0 (any free port) to 65535.')
   if (server['acp'] !== undefined && typeof server['acp'] !== 'boolean')
     wrong('server.acp', 'must be true or false.')
-  checkCounts(server, ['bodyBytes', 'heartbeatMs', 'unsentBytes', 'stallMs', 'graceMs'], 'server.', wrong)
+  checkCounts(server, Object.keys(serverDefaults), 'server.', wrong)
   for (const name of ['perOwner', 'allWallets']) checkOwnerLimits(server[name], `server.${name}`, wrong)
   checkCluster(server['cluster'], wrong)
 }

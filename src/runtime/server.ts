@@ -63,7 +63,8 @@ export async function serveRuntime(
     )
   // The port comes first: a server that cannot listen must not take the folder from anyone.
   const mounted = new MountedApp()
-  const server = await listen(mounted, hostname, options.port ?? config.port ?? 4117)
+  const { requestMs = serverDefaults.requestMs } = config
+  const server = await listen(mounted, hostname, options.port ?? config.port ?? 4117, requestMs)
   try {
     runtime.serveAt(config.publicUrl ?? addressOf(server, hostname).url)
     // Before sessions go on that were at work: some may be for attached agents.

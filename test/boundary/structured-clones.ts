@@ -78,6 +78,7 @@ export async function putBehindClones(turnwire: Turnwire): Promise<OpenSessions>
   const runtime = runtimeOf(turnwire)
   const local = await runtime.local()
   if (!local) throw new Error('Another process has the data folder.')
-  Object.assign(runtime, { engine: throughClones(local) })
+  // The engine of a node passes on what other nodes have.
+  Object.assign(runtime, { engine: throughClones(runtime.node ? runtime.engine : local) })
   return local.sessions
 }
