@@ -96,7 +96,14 @@ process.exit(0)
   },
   {
     name: 'useChat',
-    packages: ['ai@7.0.169', '@ai-sdk/react@4.0.167', 'react@19.3.1', 'react-dom@19.3.1', 'happy-dom@21.0.4'],
+    packages: [
+      'ai@7.0.169',
+      '@ai-sdk/react@4.0.167',
+      'react@19.3.1',
+      'react-dom@19.3.1',
+      'happy-dom@21.0.4',
+      'zod@4.6.7',
+    ],
     wire: 'UI stream',
     section: 'useChat',
     program: () => `${shell}

@@ -97,6 +97,7 @@ test('a node that was cut off stops itself before its lease ends, and discards w
   assert.equal(await holderOf(b.store, ref), a.node.id)
   assert.ok(((await b.store.holder(ref.session))?.node?.leftMs ?? 0) > 0)
   const items = await collect(b.engine.follow(ref, { from: 1, until: 'stop', deltas: 'none' }))
+  const old = a.node.id
   open()
   a.healStore()
   assert.deepEqual(started, ['run'])
@@ -106,7 +107,6 @@ test('a node that was cut off stops itself before its lease ends, and discards w
   assert.deepEqual(settled, ['unknown'])
   await until(() => a.logs.some(line => line.includes('It was discarded.')))
   // It comes back as another node, and serves the session through its new holder.
-  const old = a.node.id
   await until(() => a.node.failure() === undefined)
   assert.notEqual(a.node.id, old)
   const { entries } = await a.engine.history(ref)

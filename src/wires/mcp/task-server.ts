@@ -77,35 +77,22 @@ export function createdTask(facts: TaskFacts, modern: boolean): CallToolResult {
   return created as unknown as CallToolResult // The SDK has no type for a task in place of a result.
 }
 
-function times({ createdAt, updatedAt }: TaskFacts) {
-  return {
-    createdAt: new Date(createdAt).toISOString(),
-    lastUpdatedAt: new Date(updatedAt).toISOString(),
-  }
-}
-
 /** A task lives as long as its session: there is no time after which it ends. */
 function modernTask(facts: TaskFacts): JsonObject {
-  const { id, status, message } = facts
-  return {
-    taskId: id,
-    status,
-    ...(message !== undefined && { statusMessage: message }),
-    ...times(facts),
-    ttlMs: null,
-    pollIntervalMs: pollMs,
-  }
+  return { ...commonPart(facts), ttlMs: null, pollIntervalMs: pollMs }
 }
 
 function legacyTask(facts: TaskFacts): JsonObject {
-  const { id, status, message } = facts
+  return { ...commonPart(facts), ttl: null, pollInterval: pollMs }
+}
+
+function commonPart({ id, status, message, createdAt, updatedAt }: TaskFacts): JsonObject {
   return {
     taskId: id,
     status,
     ...(message !== undefined && { statusMessage: message }),
-    ...times(facts),
-    ttl: null,
-    pollInterval: pollMs,
+    createdAt: new Date(createdAt).toISOString(),
+    lastUpdatedAt: new Date(updatedAt).toISOString(),
   }
 }
 

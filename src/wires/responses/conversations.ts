@@ -48,10 +48,8 @@ export async function createConversation(
   seed: Entry[],
 ): Promise<OpenConversation> {
   const home = await newSession(engine, owner, agent, seed)
-  const id = prefix + stemOf(home.session)
-  const record = { metadata }
-  await keep(engine, home, record)
-  return { id, home, ref: home, createdAt: Date.now(), agent, record }
+  await keep(engine, home, { metadata })
+  return openConversation(engine, owner, prefix + stemOf(home.session))
 }
 
 async function newSession(engine: Engine, owner: string, agent: string, seed: Entry[]): Promise<SessionRef> {
