@@ -36,6 +36,7 @@ type Logged = { id: number; type: string; callId?: string }
 
 /** Longer than a lease, a restart of the database, and what a busy machine adds. */
 const PATIENCE_MS = 90_000
+const lostSight: ReadonlySet<string> = new Set(['moved', 'lease_lost', 'stopping', 'store_failed'])
 let keys = 0
 
 export class SoakClient {
@@ -182,7 +183,11 @@ export class SoakClient {
         body: JSON.stringify(body),
       })
       if (!answer.ok) throw new Refused(answer.status, await answer.text())
-      return (await answer.json()) as Answer
+      const given = (await answer.json()) as Answer & Partial<Stop>
+      // What was said is recorded, and the node that was asked lost sight of it: the same request gives the answer.
+      if (given.stopReason === 'error' && lostSight.has(given.code ?? ''))
+        throw new Refused(503, given.code ?? '')
+      return given
     })
   }
 

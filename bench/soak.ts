@@ -75,6 +75,7 @@ class Soak {
   readonly #counts = noCounts()
   readonly #over = new AbortController()
   readonly #samples: Sample[] = []
+  #told = 0
   #broken = 0
   #kills = 0
   #crashes = 0
@@ -136,6 +137,8 @@ class Soak {
   async #sample(minute: number): Promise<void> {
     const memory = await this.#steady.ask('memory')
     this.#samples.push({ minute, ...memory })
+    for (const each of this.#counts.wrong.slice(this.#told)) this.#options.say(`WRONG: ${each}`)
+    this.#told = this.#counts.wrong.length
     const { turns, again, wrong } = this.#counts
     const mib = (bytes: number): string => (bytes / 2 ** 20).toFixed(1)
     this.#options.say(
@@ -237,7 +240,7 @@ async function main(): Promise<number> {
   const { samples, wrong, ...counts } = soaked
   if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify(soaked, null, 2)}\n`)
   console.log(counts)
-  for (const each of wrong.slice(0, 50)) console.log(`WRONG: ${each}`)
+  if (wrong.length > 0) console.log(`${wrong.length} things went WRONG: see above.`)
   const isFlat = soaked.heapGrowth <= mostHeapGrowth && soaked.rssGrowth <= mostRssGrowth
   console.log(
     `${samples.length} samples. Heap ${soaked.heapGrowth.toFixed(2)} times (at most ${mostHeapGrowth}), ` +
