@@ -59,7 +59,7 @@ function databaseUrl(): string | undefined {
 }
 
 /** Where `serve` would keep sessions, for commands that start no agent: a folder, or the address of a database. */
-async function sessionData(values: Values): Promise<string> {
+export async function sessionData(values: Values): Promise<string> {
   const given = givenData(values)
   if (given !== undefined) return given
   const file = findConfig(textValue(values, 'config'), process.cwd())
@@ -68,6 +68,12 @@ async function sessionData(values: Values): Promise<string> {
   throw new UsageError(
     `The configuration keeps sessions ${data === 'memory' ? 'in memory' : 'in a store of its own'}, so there is no data folder. Name one with --data <folder>.`,
   )
+}
+
+/** A database as people are told of it: without the password. */
+export function databaseName(url: string): string {
+  const [, hosts = '', name = ''] = /^[^:]+:\/\/(?:[^@/]*@)?([^/?]*)\/?([^?]*)/.exec(url) ?? []
+  return `PostgreSQL at ${printable(hosts, 200)}${name === '' ? '' : `, database ${printable(name, 80)}`}`
 }
 
 /** The folder of keys, tokens and the vault's key. */

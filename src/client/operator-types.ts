@@ -212,6 +212,21 @@ export type OperatorSystem = {
   nodes?: OperatorNode[]
   /** When the node that answers last saw them. */
   nodesSeenAt?: number
+  /** What `turnwire attach` does, or did, with the same data folder. */
+  attached?: AttachedMachine
+}
+
+/** This machine as one that serves a relay. Amounts are in the smallest unit of the relay's asset. */
+export type AttachedMachine = {
+  server: string
+  agentId: string
+  state: string
+  since: string
+  prices: { inputTokenPrice: string; outputTokenPrice: string }
+  requests: { served: number; failed: number; refused: number; inFlight: number }
+  /** At its own prices, if every request was paid for. The relay's record says what was. */
+  earnings: string
+  refusals: { at: string; reason: string }[]
 }
 
 export type OperatorNode = {
@@ -245,6 +260,7 @@ export type OperatorPayment = Pick<
   | 'usage'
   | 'reason'
   | 'owed'
+  | 'unclear'
   | 'refund'
 > & { session?: string }
 
@@ -254,7 +270,10 @@ export type OperatorPayments = {
   totals: { network: string; asset: string; amount: string; payments: number }[]
 }
 
-/** An agent that its owner has attached to a relay. Counts are those since the server started. */
+/**
+ * An agent that its owner has attached to a relay. Counts are those since the server started. `refused`: of those that
+ * failed, the ones that its machine refused. `earned`: by asset, if the server takes payments.
+ */
 export type AttachedAgent = {
   agentId: string
   walletAddress: string
@@ -262,7 +281,15 @@ export type AttachedAgent = {
   description?: string
   available: boolean
   pricing?: { inputTokenPrice: string; outputTokenPrice: string }
-  stats: { machines: number; inFlight: number; served: number; failed: number; firstEventMs?: number }
+  stats: {
+    machines: number
+    inFlight: number
+    served: number
+    failed: number
+    refused: number
+    firstEventMs?: number
+  }
+  earned?: { network: string; asset: string; amount: string; payments: number; pending: number }[]
 }
 
 export type OperatorKeyInfo = { name: string; operator: boolean; fixed: boolean }

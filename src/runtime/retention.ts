@@ -149,7 +149,10 @@ async function removed(work: RetentionWork, { owner, id }: SessionRow): Promise<
     await work.remove({ owner, session: id })
     return true
   } catch (error) {
-    // Its owner deleted it meanwhile, or the store fails now: the next walk sees it again.
+    // Another node has it and deletes it itself, or it was deleted meanwhile.
+    if (error instanceof TurnwireError && (error.code === 'moved' || error.code === 'session_not_found'))
+      return false
+    // The store fails now: the next walk sees it again.
     work.log('warn', 'An old session could not be deleted.', { session: id, error: wordsOf(error) })
     return false
   }

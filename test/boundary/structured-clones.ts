@@ -64,7 +64,7 @@ export function throughClones(engine: Engine): Engine {
     changes: signal => stream(() => engine.changes(signal)),
     ownerOf: session => call(() => engine.ownerOf(session)),
     owners: () => call(() => engine.owners()),
-    usage: owner => call(() => engine.usage(owner)),
+    usage: (owner, all) => call(() => engine.usage(owner, all)),
     find: (owner, key) => call(() => engine.find(owner, key)),
     remove: ref => call(() => engine.remove(cloned(ref))),
     blob: (ref, name) => call(() => engine.blob(cloned(ref), name)),
@@ -78,6 +78,7 @@ export async function putBehindClones(turnwire: Turnwire): Promise<OpenSessions>
   const runtime = runtimeOf(turnwire)
   const local = await runtime.local()
   if (!local) throw new Error('Another process has the data folder.')
-  Object.assign(runtime, { engine: throughClones(local) })
+  // The engine of a node passes on what other nodes have.
+  Object.assign(runtime, { engine: throughClones(runtime.node ? runtime.engine : local) })
   return local.sessions
 }

@@ -16,18 +16,21 @@ const tried = spawnSync('unshare', [...namespace, 'true'], { encoding: 'utf8' })
 export const noNamespace =
   tried.status === 0 ? false : `no network namespace can be made: ${tried.stderr || tried.error?.message}`
 
-/** Gives what it printed. Fails with what it logged if it failed. */
-export async function inNamespace(t: TestContext, program: string): Promise<string> {
-  const child = spawn('unshare', [...namespace, process.execPath, program], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+/** Gives what it printed. Fails with what it logged if it failed. `wrap`: the command that makes the namespace. */
+export async function inNamespace(
+  t: TestContext,
+  program: string,
+  wrap: readonly string[] = ['unshare', ...namespace],
+): Promise<string> {
+  const [command, ...args] = [...wrap, process.execPath, program]
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   t.after(() => child.kill('SIGKILL'))
   let out = ''
   let log = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text))
   const code = await new Promise(resolve => child.once('close', resolve))
-  assert.equal(code, 0, log)
+  assert.equal(code, 0, `${out}${log}`)
   return out
 }
 

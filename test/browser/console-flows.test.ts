@@ -256,24 +256,3 @@ describe('every page', { skip }, () => {
     assert.match(answer.headers.get('content-type') ?? '', /json/)
   })
 })
-
-describe('a relay', { skip }, () => {
-  const { browser, rig } = suite({ config: 'test/browser/console-relay-config.ts' })
-
-  test('lists the agents that owners have attached, on the page of the system', async t => {
-    const { url } = rig()
-    const { page, problems } = await open(t, browser(), `${url}/system`)
-    await page.getByText('None is attached.').waitFor()
-    const stats = { machines: 2, inFlight: 1, served: 12, failed: 1, firstEventMs: 420 }
-    const agent = {
-      agentId: '0xa',
-      walletAddress: `0x${'a'.repeat(40)}`,
-      name: 'Ada',
-      available: true,
-      stats,
-    }
-    await page.route('**/v1/providers', route => route.fulfill({ json: { providers: [agent] } }))
-    await page.getByRole('row', { name: /Ada available .* 2 1 12 1 420 ms/ }).waitFor()
-    assert.deepEqual(problems, [])
-  })
-})

@@ -4,6 +4,7 @@ import { afterEach, test } from 'node:test'
 import type { NodeStore } from '../../src/engine/index.ts'
 import type { TurnwireError } from '../../src/language/errors.ts'
 import { NodeLease } from '../../src/runtime/cluster/node-lease.ts'
+import { realTiming } from '../../src/runtime/cluster/timing.ts'
 import { sharedMemory } from '../../src/stores/memory.ts'
 import { begin, makeCluster, secret, stopNodes, until } from './rig.ts'
 
@@ -114,7 +115,7 @@ async function leaseRig(leaseMs: number) {
     onJoined() {},
     onSeen() {},
     log() {},
-    clock: () => now,
+    timing: { ...realTiming(), now: () => now },
   })
   await lease.begin()
   lease.meetOther()
@@ -160,6 +161,73 @@ test('a renewal that took long counts from when it was sent', async () => {
   await lease.end()
 })
 
+test('a node whose attempt to join got no answer tries again under the same id', async () => {
+  const store = sharedMemory().open()
+  let attempts = 0
+  let ids = 0
+  const lossy: Pick<NodeStore, 'join'> = {
+    join: async (node, ms) => {
+      await store.join(node, ms)
+      if (++attempts < 3) throw new Error('The answer was lost.')
+    },
+  }
+  const lease = new NodeLease({
+    store: { ...store, ...lossy } as NodeStore, // The methods of the memory are its own fields.
+    leaseMs: 60_000,
+    newId: () => `node_${++ids}`,
+    address: () => undefined,
+    version: '1',
+    canWork: async () => {},
+    onLost() {},
+    onJoined() {},
+    onSeen() {},
+    log() {},
+  })
+  await assert.rejects(lease.begin())
+  await assert.rejects(lease.begin())
+  await lease.begin()
+  assert.deepEqual(
+    (await store.nodes()).map(({ id }) => id),
+    [lease.id],
+  )
+  await lease.end()
+})
+
+test('an answer that came later than the lease is trusted is asked for again, under the same id', async () => {
+  let now = 0
+  const store = sharedMemory(() => now).open()
+  const late = [5_000, 4_000, 10]
+  const joined: string[] = []
+  const lost: TurnwireError[] = []
+  const slow: Pick<NodeStore, 'join'> = {
+    join: async (node, ms) => {
+      joined.push(node.id)
+      await store.join(node, ms)
+      now += late.shift() ?? 0
+    },
+  }
+  let ids = 0
+  const lease = new NodeLease({
+    store: { ...store, ...slow } as NodeStore, // The methods of the memory are its own fields.
+    leaseMs: 4_000,
+    newId: () => `node_${++ids}`,
+    address: () => undefined,
+    version: '1',
+    canWork: async () => {},
+    onLost: reason => void lost.push(reason),
+    onJoined() {},
+    onSeen() {},
+    log() {},
+    timing: { ...realTiming(), now: () => now },
+  })
+  await lease.begin()
+  lease.meetOther()
+  assert.equal(lease.held, true)
+  assert.deepEqual(joined, ['node_1', 'node_1', 'node_1'])
+  assert.deepEqual(lost, [])
+  await lease.end()
+})
+
 test('a node that cannot work does not renew', async () => {
   const { lease, lost, renewals, pass, disable } = await leaseRig(1_200)
   disable()
@@ -169,4 +237,25 @@ test('a node that cannot work does not renew', async () => {
   assert.throws(() => lease.check(), { code: 'lease_lost' })
   assert.equal(lost.length, 1)
   await lease.end()
+})
+
+test('a node whose event loop was blocked for its lease writes nothing when it goes on', async () => {
+  const cluster = makeCluster(1_200)
+  const a = await cluster.start({ script })
+  await cluster.start({ script })
+  const ref = await begin(a)
+  await until(() => a.node.known().nodes.length === 2)
+  const session = await a.local.sessions.open(ref.owner, ref.session)
+  const { id } = a.node
+  const before = (await a.store.row(ref.session))?.head
+  const blockedUntil = performance.now() + 1_300
+  while (performance.now() < blockedUntil);
+  // No timer has fired yet, and no other node has noticed.
+  const refused = session.say({ parts: [{ type: 'text', text: 'Hello' }], wire: 'test' })
+  await assert.rejects(refused, { code: 'lease_lost' })
+  assert.equal((await a.store.row(ref.session))?.head, before)
+  // It joins again as another node, and works.
+  await until(() => a.node.failure() === undefined)
+  assert.notEqual(a.node.id, id)
+  await a.engine.command(ref, { do: 'say', wire: 'test', parts: [{ type: 'text', text: 'Hello' }] })
 })

@@ -3,15 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Answer, begin, ended, post, processes, say, until, watch } from './processes.ts'
+import { startLoad } from './load.ts'
+import { type Answer, begin, ended, post, processes, say, stateOf, until, watch } from './processes.ts'
 
 const leaseMs = 4_000
-
-type State = { status: string; calls: { part: { id: string } }[] }
-
-async function stateOf(url: string, id: string): Promise<State> {
-  return (await (await fetch(`${url}/sessions/${id}/state`)).json()) as State
-}
 
 test('a session begins on one node, is approved on another and watched on a third', {
   timeout: 120_000,
@@ -143,44 +138,7 @@ test('a rolling restart under load loses no turn and no stream', { timeout: 240_
   const nodes = [await cluster.start(), await cluster.start(), await cluster.start()]
   const any = (): string => nodes[Math.floor(Math.random() * nodes.length)]!.url
   const sessions = await Promise.all(Array.from({ length: 12 }, () => begin(any())))
-  let isOver = false
-  const failures: string[] = []
-  const sent = new Map<string, number>()
-  /** A client as any: it sends its request again, with its key, when a connection breaks or the server says 503. */
-  const client = async (id: string): Promise<void> => {
-    for (let turn = 0; !isOver; turn++) {
-      const key = `${id}-${turn}`
-      for (let tries = 0; ; tries++) {
-        try {
-          const { stopReason } = await say(any(), id, turn % 3 === 0 ? 'A slow one' : 'Hello', key)
-          if (stopReason !== 'end_turn') failures.push(`${key} ended with ${stopReason}`)
-          break
-        } catch (error) {
-          const words = error instanceof Error ? error.message : ''
-          if (/^4/.test(words) || tries > 100) {
-            failures.push(`${key}: ${words}`)
-            return
-          }
-          await pause(100)
-        }
-      }
-      sent.set(id, turn + 1)
-    }
-  }
-  /** A reader that connects again with the last id that it has. */
-  const seen = new Map<string, number[]>(sessions.map(id => [id, []]))
-  const reader = async (id: string): Promise<void> => {
-    const numbers = seen.get(id)!
-    while (!isOver)
-      try {
-        for await (const event of watch(any(), id, String(numbers.at(-1) ?? 0)))
-          numbers.push(Number(event.id))
-      } catch {
-        await pause(100)
-      }
-  }
-  const clients = sessions.map(client)
-  for (const id of sessions.slice(0, 4)) void reader(id)
+  const load = startLoad(sessions, any)
   for (let index = 0; index < nodes.length; index++) {
     await pause(1_500)
     const [old] = nodes.splice(index, 1)
@@ -190,22 +148,6 @@ test('a rolling restart under load loses no turn and no stream', { timeout: 240_
     nodes.splice(index, 0, await cluster.start())
   }
   await pause(1_000)
-  isOver = true
-  await Promise.all(clients)
-  assert.deepEqual(failures, [])
-  for (const id of sessions) {
-    const history = await (await fetch(`${any()}/sessions/${id}/history?type=full`)).json()
-    const { full } = (history as { history: { full: { role: string }[] } }).history
-    // Each turn has one question and one answer.
-    assert.equal(full.filter(({ role }) => role === 'user').length, sent.get(id))
-    assert.equal(full.filter(({ role }) => role === 'assistant').length, sent.get(id))
-  }
-  for (const id of sessions.slice(0, 4)) {
-    const numbers = seen.get(id)!
-    assert.ok(numbers.length > 0)
-    assert.deepEqual(
-      numbers,
-      numbers.map((_, index) => index + 1),
-    )
-  }
+  await load.stop()
+  await load.check()
 })

@@ -5,43 +5,79 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { type KeyEntry, newKey } from '../../src/runtime/keys.ts'
 import { databaseUrl, newSchema, withClient } from '../stores/postgres/server.ts'
 import { secret } from './rig.ts'
 
 const script = join(import.meta.dirname, 'server.ts')
 
-export type NodeProcess = { url: string; child: ChildProcess; log(): string }
+export type NodeProcess = { url: string; child: ChildProcess; log: () => string }
+
+/** What a node is told beside its command line. */
+export type NodeSettings = {
+  /** Where it listens for clients. They need a key then. */
+  host?: string
+  keys?: KeyEntry[]
+  /** How long it waits for a database that went away. */
+  patienceMs?: number
+}
+
+export type StartOptions = NodeSettings & {
+  /** The command that the node is run with. */
+  wrap?: readonly string[]
+  env?: Record<string, string>
+  /** Called when there is a process, which may still wait for what this does. */
+  spawned?: (child: ChildProcess) => void
+}
 
 export type Processes = {
   folder: string
-  start(): Promise<NodeProcess>
+  start(options?: StartOptions): Promise<NodeProcess>
   /** What tools did, one line for each time. */
   effects(): string[]
   /** Lets `pay` return, on every node. */
   release(): void
+  /** From here on `pay` waits again. */
+  hold(): void
   query<Row>(text: string): Promise<Row[]>
 }
 
-/** `t`: a test, or whoever else says when it is over. */
+const key = newKey('tester')
+
+/** What clients of nodes send that ask for a key. Others do not mind. */
+export const headers = { authorization: `Bearer ${key.key}` }
+
+/** `t`: a test, or whoever else says when it is over. `database`: the address that nodes use, if not the shared one. */
 export async function processes(
   t: { after(over: () => Promise<void>): unknown },
   leaseMs: number,
+  database?: string,
 ): Promise<Processes> {
-  const url = await databaseUrl()
+  const url = database ?? (await databaseUrl())
   const schema = newSchema()
   const folder = mkdtempSync(join(tmpdir(), 'turnwire-nodes-'))
   const children: ChildProcess[] = []
   t.after(async () => {
     for (const child of children) child.kill('SIGKILL')
+    await Promise.all(children.map(ended))
     await withClient(url, sql => sql.unsafe(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`))
     rmSync(folder, { recursive: true, force: true })
   })
   return {
     folder,
-    async start() {
-      const env = { ...process.env, TURNWIRE_CLUSTER_SECRET: secret }
-      const child = spawn(process.execPath, [script, folder, url, schema, String(leaseMs)], { env })
+    async start({ wrap = [], env: more = {}, spawned, ...settings } = {}) {
+      const given: NodeSettings = { ...settings, ...(settings.host !== undefined && { keys: [key.entry] }) }
+      const env = {
+        ...process.env,
+        TURNWIRE_CLUSTER_SECRET: secret,
+        NODE_SETTINGS: JSON.stringify(given),
+        ...more,
+      }
+      const words = [process.execPath, script, folder, url, schema, String(leaseMs)]
+      const [command = '', ...args] = [...wrap, ...words]
+      const child = spawn(command, args, { env })
       children.push(child)
+      spawned?.(child)
       let log = ''
       child.stderr.on('data', (bytes: Buffer) => {
         log += bytes.toString()
@@ -58,6 +94,7 @@ export async function processes(
       return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
     },
     release: () => writeFileSync(join(folder, 'release'), ''),
+    hold: () => rmSync(join(folder, 'release'), { force: true }),
     query: <Row>(text: string) =>
       withClient(
         url,
@@ -70,12 +107,49 @@ export async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
 }
 
-/** A request that is sent again, with the same key, while the server says that it may be. */
-export async function post<Answer>(url: string, path: string, body: unknown, key?: string): Promise<Answer> {
-  const headers = { 'content-type': 'application/json', ...(key !== undefined && { 'idempotency-key': key }) }
-  const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+/** `idempotent`: the key of the request. */
+export async function post<Answer>(
+  url: string,
+  path: string,
+  body: unknown,
+  idempotent?: string,
+): Promise<Answer> {
+  const sent = {
+    ...headers,
+    'content-type': 'application/json',
+    ...(idempotent !== undefined && { 'idempotency-key': idempotent }),
+  }
+  const answer = await fetch(`${url}${path}`, { method: 'POST', headers: sent, body: JSON.stringify(body) })
   if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`)
   return (await answer.json()) as Answer
+}
+
+/** A request that is sent again, to any of the nodes and with its key, until it is answered. */
+export async function insist<Answer>(send: () => Promise<Answer>): Promise<Answer> {
+  for (let tries = 0; ; tries++)
+    try {
+      return await send()
+    } catch (error) {
+      const words = error instanceof Error ? error.message : ''
+      if (/^4/.test(words) || tries > 300) throw error
+      await pause(100)
+    }
+}
+
+export type State = { status: string; calls: { part: { id: string } }[] }
+
+export async function stateOf(url: string, id: string): Promise<State> {
+  const answer = await fetch(`${url}/sessions/${id}/state`, { headers })
+  if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`)
+  return (await answer.json()) as State
+}
+
+type Message = { role: string; content: unknown }
+
+export async function historyOf(url: string, id: string): Promise<Message[]> {
+  const answer = await fetch(`${url}/sessions/${id}/history?type=full`, { headers })
+  if (!answer.ok) throw new Error(`${answer.status} ${await answer.text()}`)
+  return ((await answer.json()) as { history: { full: Message[] } }).history.full
 }
 
 export async function begin(url: string, key?: string): Promise<string> {
@@ -95,9 +169,10 @@ export async function* watch(
   url: string,
   id: string,
   lastId?: string,
+  signal?: AbortSignal,
 ): AsyncGenerator<{ id: string; type: string }> {
-  const headers = lastId === undefined ? { 'last-event-id': '0' } : { 'last-event-id': lastId }
-  const answer = await fetch(`${url}/sessions/${id}/events`, { headers })
+  const sent = { ...headers, 'last-event-id': lastId ?? '0' }
+  const answer = await fetch(`${url}/sessions/${id}/events`, { headers: sent, signal: signal ?? null })
   if (!answer.ok || !answer.body) throw new Error(`${answer.status} ${await answer.text()}`)
   let rest = ''
   for await (const bytes of answer.body) {

@@ -1,12 +1,15 @@
 // A node that tests start, stop and kill: a real server on PostgreSQL, with tools whose effects are written outside the
 // database. Run as `node server.ts <folder> <database> <schema> <lease>`; its first line is its address and process id.
+// NODE_SETTINGS, as JSON, are `NodeSettings` of processes.ts.
 import { appendFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { scripted, startServer, Turnwire, tool } from '../../src/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
+import type { NodeSettings } from './processes.ts'
 
 const [, , folder = '', url = '', schema = '', lease = '3000'] = process.argv
+const { host, keys = [], patienceMs } = JSON.parse(process.env['NODE_SETTINGS'] ?? '{}') as NodeSettings // as sent
 
 function effect(name: string, callId: string): void {
   appendFileSync(join(folder, 'effects'), `${name} ${callId} ${process.pid}\n`)
@@ -52,9 +55,15 @@ const turnwire = await Turnwire.open({
       }),
     },
   ],
-  data: postgresStore({ url, schema, connections: 4 }),
-  server: { log: 'warn', graceMs: 5_000, cluster: { leaseMs: Number(lease) } },
+  data: postgresStore({ url, schema, connections: 4, ...(patienceMs !== undefined && { patienceMs }) }),
+  server: {
+    log: 'warn',
+    graceMs: 5_000,
+    cluster: { leaseMs: Number(lease) },
+    keys,
+    ...(host !== undefined && { hosts: [host] }),
+  },
 })
-const running = await startServer(turnwire, { port: 0 })
+const running = await startServer(turnwire, { port: 0, ...(host !== undefined && { host }) })
 process.once('SIGTERM', () => void running.stop().then(() => process.exit(0)))
 process.stdout.write(`${running.url} ${process.pid}\n`)

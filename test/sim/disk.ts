@@ -7,7 +7,7 @@ import type { Event } from '../../src/language/events.ts'
 import { failsWith, type WriteRequest } from '../../src/stores/failures.ts'
 import { memoryStore, sharedMemory } from '../../src/stores/memory.ts'
 import type { Chance } from './chance.ts'
-import type { NodeCalls } from './lease.ts'
+import type { NodeCalls } from './cluster.ts'
 import { LogRules, type TrustOf } from './log-rules.ts'
 import type { Machine, Scheduler } from './scheduler.ts'
 import type { Trace } from './trace.ts'
@@ -79,14 +79,26 @@ export class Disk {
         join: (node, ms) => write(() => inner.join(node, ms)),
         renew: () => write(() => inner.renew()),
         leave: () => write(() => inner.leave()),
+        adopt: (session, epoch) => write(() => inner.adopt(session, epoch)),
+        release: (session, epoch) => write(() => inner.release(session, epoch)),
+        nodes: () => this.#read(machine, () => inner.nodes()),
         abandoned: (after, limit) => this.#read(machine, () => inner.abandoned(after, limit)),
       },
     }
   }
 
-  /** The machine that has a session, by name. */
+  /** The machine that has a session, by name. A node's id begins with it. */
   async holder(session: string): Promise<string | undefined> {
-    return (await this.#shared?.open().holder(session))?.node?.id
+    return (await this.#shared?.open().holder(session))?.node?.id.split('.')[0]
+  }
+
+  /** Sessions at work that no node with a lease has, but for those that nobody should continue. */
+  async abandoned(mostRecoveries: number): Promise<string[]> {
+    const store = this.#shared!.open() // It was made with leases.
+    const ids: string[] = []
+    for (const { id } of await store.abandoned('', 100))
+      if (((await store.row(id))?.recoveries ?? 0) < mostRecoveries) ids.push(id)
+    return ids
   }
 
   #connect(machine: Machine, inner: Store): Store {
@@ -127,7 +139,7 @@ export class Disk {
         read(async () => parsed(JSON.stringify(await inner.read(id, after, options)))),
       list: (owner, page) => read(() => inner.list(owner, page)),
       owners: () => read(() => inner.owners()),
-      usage: owner => read(() => inner.usage(owner)),
+      usage: (owner, all) => read(() => inner.usage(owner, all)),
       unfinished: () => read(() => inner.unfinished()),
       blob: (id, name) => read(() => inner.blob(id, name)),
       blobs: id => read(() => inner.blobs(id)),

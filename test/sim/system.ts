@@ -3,6 +3,7 @@
 import type { LocalEngine, OpenSessions } from '../../src/engine/index.ts'
 import type { TurnwireError } from '../../src/language/errors.ts'
 import type { Chance } from './chance.ts'
+import type { SimulatedNode } from './cluster.ts'
 import type { Disk } from './disk.ts'
 import type { Machine, Scheduler } from './scheduler.ts'
 import type { Trace } from './trace.ts'
@@ -12,8 +13,8 @@ export type Node = {
   machine: Machine
   local: LocalEngine
   engine: OpenSessions
-  /** Ends its lease. */
-  leave?: () => Promise<void>
+  /** What makes it a node of several. */
+  member?: SimulatedNode
 }
 
 /** `gone`: the connection broke, so the result is unknown. */

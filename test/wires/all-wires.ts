@@ -262,8 +262,8 @@ const acp: WireDriver = {
   async decide(at, sessionId, callId, granted) {
     const editor = await at.edit({ permission: granted ? 'allow' : 'reject' })
     await opened(editor, sessionId)
-    const session = await at.sessions.open('alice', sessionId)
-    await until(() => session.status === 'idle')
+    const { engine } = runtimeOf(at.turnwire)
+    await until(async () => (await engine.summary({ owner: 'alice', session: sessionId })).status === 'idle')
     await drained(editor)
     const asked = editor.permissions.map(({ toolCall }) => toolCall.toolCallId)
     // The editor reads the session at its own pace; every answer here has text.

@@ -5,7 +5,7 @@ import { printable } from '../../lib/text.ts'
 import { exportSessions } from '../../runtime/copies/export.ts'
 import { withStore } from '../../runtime/open-data.ts'
 import { type CliCommand, textValue, UsageError } from '../command.ts'
-import { configOption, dataFolder, dataOption } from '../setup.ts'
+import { configOption, dataOption, sessionData } from '../setup.ts'
 
 export const exportCommand: CliCommand = {
   name: 'export',
@@ -28,7 +28,7 @@ elsewhere, vault.key has to be there too.`,
   async run({ values, words: [to] }) {
     if (to === undefined) throw new UsageError('Say where to: turnwire export <file>')
     const [session, owner, agent] = ['session', 'owner', 'agent'].map(name => textValue(values, name))
-    const from = await dataFolder(values)
+    const from = await sessionData(values)
     makeFile(to)
     try {
       const { sessions, leftOut } = await withStore(from, false, async store => {

@@ -1,14 +1,15 @@
 // Takes sessions from a file that `turnwire export` wrote.
 import { existsSync } from 'node:fs'
 import { importSessions } from '../../runtime/copies/import.ts'
+import { isPostgresUrl } from '../../runtime/data-place.ts'
 import { withStore } from '../../runtime/open-data.ts'
 import { type CliCommand, UsageError } from '../command.ts'
-import { configOption, dataFolder, dataOption } from '../setup.ts'
+import { configOption, databaseName, dataOption, sessionData } from '../setup.ts'
 
 export const importCommand: CliCommand = {
   name: 'import',
   usage: '<file>',
-  about: `Takes the sessions of an exported file into the data folder, under their ids and owners. The whole file is checked first:
+  about: `Takes the sessions of an exported file into the data folder or the database, under their ids and owners. The whole file is checked first:
 if anything is missing, changed or unknown, nothing is imported. Sessions that are there already with the same log are left as
 they are, so an import that was interrupted can be repeated. A server may be at work meanwhile.`,
   options: { data: dataOption, config: configOption },
@@ -16,9 +17,10 @@ they are, so an import that was interrupted can be repeated. A server may be at 
   async run({ values, words: [from] }) {
     if (from === undefined) throw new UsageError('Say what: turnwire import <file>')
     if (!existsSync(from)) throw new UsageError(`There is no file ${from}.`)
-    const to = await dataFolder(values)
+    const to = await sessionData(values)
     const { imported, there } = await withStore(to, true, store => importSessions(store, from))
-    process.stdout.write(`${imported} imported into ${to}, ${there} there already.\n`)
+    const place = isPostgresUrl(to) ? databaseName(to) : to
+    process.stdout.write(`${imported} imported into ${place}, ${there} there already.\n`)
     return 0
   },
 }

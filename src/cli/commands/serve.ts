@@ -8,7 +8,7 @@ import { createLog } from '../../runtime/log.ts'
 import { type AgentInfo, Runtime } from '../../runtime/runtime.ts'
 import { type Running, serveRuntime } from '../../runtime/server.ts'
 import { type CliCommand, readPort, self, textValue } from '../command.ts'
-import { configOption, dataOption, type Setup, setUp } from '../setup.ts'
+import { configOption, databaseName, dataOption, type Setup, setUp } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 
 export const serve: CliCommand = {
@@ -70,15 +70,9 @@ function* secrets(): Iterable<string> {
 // ---- text for people ------------------------------------------------------------------------------------------
 
 function placeOfSessions({ config: { data } }: Setup, folder: string | undefined): string {
-  if (typeof data === 'string' && isPostgresUrl(data)) return placeOfDatabase(data)
+  if (typeof data === 'string' && isPostgresUrl(data)) return `in ${databaseName(data)}`
   if (folder !== undefined) return relative(process.cwd(), folder) || '.'
   return data === 'memory' ? 'in memory, gone when it stops' : "in the configuration's own store"
-}
-
-/** Without the password. */
-function placeOfDatabase(url: string): string {
-  const [, hosts = '', name = ''] = /^[^:]+:\/\/(?:[^@/]*@)?([^/?]*)\/?([^?]*)/.exec(url) ?? []
-  return `in PostgreSQL at ${printable(hosts, 200)}${name === '' ? '' : `, database ${printable(name, 80)}`}`
 }
 
 function greeting(

@@ -2,7 +2,7 @@
 import { isPostgresUrl } from '../../runtime/data-place.ts'
 import { vacuum } from '../../runtime/vacuum.ts'
 import { type CliCommand, UsageError } from '../command.ts'
-import { configOption, dataFolder, dataOption } from '../setup.ts'
+import { configOption, dataOption, sessionData } from '../setup.ts'
 
 export const vacuumCommand: CliCommand = {
   name: 'vacuum',
@@ -12,7 +12,7 @@ needed only if many sessions were deleted for good. Stop the server first.`,
   options: { data: dataOption, config: configOption },
   words: 0,
   async run({ values }) {
-    const folder = await dataFolder(values)
+    const folder = await sessionData(values)
     if (isPostgresUrl(folder))
       throw new UsageError('PostgreSQL does this by itself (autovacuum). The command is for a data folder.')
     const { before, after } = await vacuum(folder)

@@ -42,6 +42,8 @@ export type ClusterNodeOptions = {
 const loopback = '127.0.0.1'
 /** How long what is known of the other nodes is good for. */
 const seenForMs = 500
+/** How long a request waits for each of the others when all of them are asked. */
+const answerWithinMs = 300
 
 export class ClusterNode {
   readonly engine: ClusterEngine
@@ -207,7 +209,7 @@ export class ClusterNode {
           this.#lease.meetOther()
           return prove(secret, address, id)
         },
-        running: owner => this.local.sessions.running(String(owner)),
+        running: (owner, all) => this.local.sessions.running(String(owner), all === true),
         takeOver: ids => this.#take(ids),
         left: () => void this.#takeOver.sweep(),
         giveUp: (session, epoch) => served.giveUp(String(session), Number(epoch), graceMs),
@@ -274,12 +276,22 @@ export class ClusterNode {
     return peers.filter(peer => peer !== undefined)
   }
 
+  /** Requests wait for it, so a node that does not answer at once is left out. */
   async #others(): Promise<RemoteNode[]> {
-    return (await this.#reached()).map(({ id, engine }) => ({
-      id,
-      changes: signal => engine.changes(signal),
-      running: async owner => (await engine.ask('running', owner)) as string[], // As `#welcome` answers.
-    }))
+    const living = await this.#living(seenForMs)
+    const peers = await Promise.all(
+      living.map(node => withinMs(answerWithinMs, this.#peers.to(node)).catch(() => undefined)),
+    )
+    return peers
+      .filter(peer => peer !== undefined)
+      .map(({ id, engine }) => ({
+        id,
+        changes: signal => engine.changes(signal),
+        running: async (owner, all) => {
+          const running = await withinMs(answerWithinMs, engine.ask('running', owner, all))
+          return running as string[] // As `#welcome` answers.
+        },
+      }))
   }
 
   async #takers(): Promise<(Taker & { tellLeft(): Promise<void> })[]> {
@@ -295,6 +307,17 @@ export class ClusterNode {
     if (!node || node.id === this.#lease.id || node.leftMs <= 0) return
     const peer = await this.#peers.to(node)
     await peer.engine.ask('giveUp', session, holder.epoch)
+  }
+}
+
+async function withinMs<Result>(ms: number, work: Promise<Result>): Promise<Result> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new Error('It did not answer in time.')), ms)
+  timer.unref()
+  try {
+    return await Promise.race([work, late.promise])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -1,9 +1,9 @@
 // The store as the engine of a node uses it: nothing is written unless the lease is trusted at that moment, also right after
 // the event loop was blocked or the process was stopped. The epochs in the store would refuse most of it anyway.
-import type { NodeStore, Store } from '../../engine/index.ts'
+import type { Store } from '../../engine/index.ts'
 
 /** `check` throws if nothing may be written. */
-export function fencedStore(store: NodeStore, check: () => void): Store {
+export function fencedStore(store: Store, check: () => void): Store {
   const checked =
     <Args extends unknown[], Result>(write: (...args: Args) => Promise<Result>) =>
     (...args: Args): Promise<Result> => {
@@ -27,7 +27,7 @@ export function fencedStore(store: NodeStore, check: () => void): Store {
     read: (session, after, options) => store.read(session, after, options),
     list: (owner, page) => store.list(owner, page),
     owners: () => store.owners(),
-    usage: owner => store.usage(owner),
+    usage: (owner, all) => store.usage(owner, all),
     unfinished: () => store.unfinished(),
     blobs: (...args) => store.blobs(...args),
     blob: (session, name) => store.blob(session, name),

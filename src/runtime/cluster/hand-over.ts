@@ -8,14 +8,14 @@ import type { Log } from '../log.ts'
 export type Taker = { takeOver(sessions: readonly string[]): Promise<void> }
 
 export class HandOver {
-  readonly #store: NodeStore
+  readonly #store: Pick<NodeStore, 'release'>
   readonly #takers: Promise<Taker[]>
   readonly #log: Log
   readonly #under = new Set<Promise<void>>()
   #batch: string[] = []
   #next = 0
 
-  constructor(store: NodeStore, takers: Promise<Taker[]>, log: Log) {
+  constructor(store: Pick<NodeStore, 'release'>, takers: Promise<Taker[]>, log: Log) {
     this.#store = store
     this.#takers = takers
     this.#log = log

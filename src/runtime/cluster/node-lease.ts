@@ -1,13 +1,12 @@
 // The lease of this node: begun, renewed, trusted and given up. The node trusts it for its length less a margin, counted from
-// when the renewal was sent. Past that the node stops itself and joins again under a new id. Time is that of a clock which
-// is never set, and which goes on while the process is stopped.
-import { uptime } from 'node:os'
+// when the renewal was sent. Past that the node stops itself and joins again under a new id.
 import type { NodeStore, SeenNode } from '../../engine/index.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { Log } from '../log.ts'
+import { realTiming, type Timing } from './timing.ts'
 
 export type LeaseOptions = {
-  store: NodeStore
+  store: Pick<NodeStore, 'join' | 'renew' | 'leave' | 'nodes'>
   leaseMs: number
   newId: () => string
   /** Where others reach this node; undefined: nowhere. */
@@ -22,8 +21,7 @@ export type LeaseOptions = {
   /** What the store knows of all nodes, after each renewal. */
   onSeen(nodes: readonly SeenNode[]): void
   log: Log
-  /** Milliseconds. */
-  clock?: () => number
+  timing?: Timing
 }
 
 type State = 'new' | 'held' | 'lost' | 'over'
@@ -36,31 +34,28 @@ const aloneMs = 100
 /** How soon a renewal that failed is tried again. */
 const retryMs = 250
 
-/** The most that has passed by either clock: one stops while the machine sleeps, the other is coarse. */
-export function passingTime(): () => number {
-  const [began, up] = [performance.now(), uptime()]
-  return () => Math.max(performance.now() - began, (uptime() - up) * 1000 - 20)
-}
-
 export class NodeLease {
   readonly #options: LeaseOptions
-  readonly #clock: () => number
+  readonly #timing: Timing
   #id = ''
+  /** The id under which it tries to join: an attempt whose answer was lost may have succeeded. */
+  #joining: string | undefined
   #state: State = 'new'
   #trustedUntil = -Infinity
   /** No other node lived when the store was last asked. */
   #alone = true
   /** When another node was heard of, which may not have joined yet. */
   #metAt = -Infinity
-  #timer: NodeJS.Timeout | undefined
-  #watchdog: NodeJS.Timeout | undefined
+  #stopBeat: (() => void) | undefined
+  #stopWatch: (() => void) | undefined
   #failure: TurnwireError | undefined
+  #isBeating = false
   /** The last attempt to renew failed, and that was logged. */
   #isFailing = false
 
   constructor(options: LeaseOptions) {
     this.#options = options
-    this.#clock = options.clock ?? passingTime()
+    this.#timing = options.timing ?? realTiming()
   }
 
   /** The id of this node, until it has to join again. */
@@ -87,7 +82,7 @@ export class NodeLease {
   /** Another node has been heard of: from here on this one stops itself in time. */
   meetOther(): void {
     this.#alone = false
-    this.#metAt = this.#clock()
+    this.#metAt = this.#timing.now()
   }
 
   /** Throws `lease_lost` unless the lease is trusted. A lease that is found to be over is lost from here on. */
@@ -101,66 +96,77 @@ export class NodeLease {
   async end(): Promise<void> {
     const wasHeld = this.#state === 'held'
     this.#state = 'over'
-    clearTimeout(this.#timer)
-    clearTimeout(this.#watchdog)
+    this.#stopBeat?.()
+    this.#stopWatch?.()
     if (wasHeld) await this.#options.store.leave()
   }
 
   get #isTrusted(): boolean {
-    return this.#alone || this.#clock() < this.#trustedUntil
+    return this.#alone || this.#timing.now() < this.#trustedUntil
   }
 
+  /** An answer that took longer than the lease is trusted says nothing: it is asked again, under the same id. */
   async #join(): Promise<void> {
     const { store, leaseMs, newId, address, version } = this.#options
-    const id = newId()
+    this.#joining ??= newId()
+    const id = this.#joining
     const where = address()
-    const sentAt = this.#clock()
-    await store.join({ id, version, ...(where !== undefined && { address: where }) }, leaseMs)
-    if (this.#state === 'over') return
+    let sentAt: number
+    do {
+      sentAt = this.#timing.now()
+      await store.join({ id, version, ...(where !== undefined && { address: where }) }, leaseMs)
+      if (this.#state === 'over') return
+    } while (this.#timing.now() >= sentAt + this.#trustMs)
+    this.#joining = undefined
     this.#id = id
     this.#held(sentAt)
     await this.#look()
   }
 
-  #held(sentAt: number): void {
+  get #trustMs(): number {
     const { leaseMs } = this.#options
+    return leaseMs - Math.min(marginMs, leaseMs / 4)
+  }
+
+  #held(sentAt: number): void {
     this.#state = 'held'
     this.#failure = undefined
-    this.#trustedUntil = sentAt + leaseMs - Math.min(marginMs, leaseMs / 4)
-    this.#watch(this.#trustedUntil - this.#clock())
+    this.#trustedUntil = sentAt + this.#trustMs
+    this.#watch(Math.max(this.#trustedUntil - this.#timing.now(), 0))
   }
 
   /** A node that is alone goes on, and looks again whether it still is. */
   #watch(ms: number): void {
-    clearTimeout(this.#watchdog)
-    this.#watchdog = setTimeout(() => {
+    this.#stopWatch?.()
+    this.#stopWatch = this.#timing.after(ms, () => {
       if (this.#state !== 'held') return
       if (!this.#isTrusted) this.#lose('The lease was not renewed in time.')
-      else this.#watch(Math.max(this.#trustedUntil - this.#clock(), aloneMs))
-    }, ms)
-    this.#watchdog.unref()
+      else this.#watch(Math.max(this.#trustedUntil - this.#timing.now(), aloneMs))
+    })
   }
 
   async #look(): Promise<void> {
     const nodes = await this.#options.store.nodes()
     const hasOthers = nodes.some(({ id, leftMs }) => id !== this.#id && leftMs > 0)
-    this.#alone = !hasOthers && this.#clock() - this.#metAt > this.#options.leaseMs
+    this.#alone = !hasOthers && this.#timing.now() - this.#metAt > this.#options.leaseMs
     this.#options.onSeen(nodes)
   }
 
   #schedule(ms: number): void {
-    clearTimeout(this.#timer)
+    this.#stopBeat?.()
     if (this.#state === 'over') return
     // Nodes that started together do not renew together.
-    this.#timer = setTimeout(() => void this.#beat(), ms * (0.8 + Math.random() * 0.2))
-    this.#timer.unref()
+    this.#stopBeat = this.#timing.after(ms * (0.8 + this.#timing.random() * 0.2), () => void this.#beat())
   }
 
   async #beat(): Promise<void> {
     const { leaseMs, log } = this.#options
+    // It goes on by itself: two attempts to join could answer in any order.
+    if (this.#isBeating) return
+    this.#isBeating = true
     try {
       if (this.#state === 'lost') await this.#rejoin()
-      else await within(leaseMs, this.#renew())
+      else await this.#within(leaseMs, this.#renew())
       this.#isFailing = false
       this.#schedule(this.#state === 'lost' ? 0 : leaseMs / renewals)
     } catch (error) {
@@ -168,13 +174,15 @@ export class NodeLease {
         log('warn', 'The lease of this node could not be renewed.', { node: this.#id, error: wordsOf(error) })
       this.#isFailing = true
       this.#schedule(Math.min(retryMs, leaseMs / 10))
+    } finally {
+      this.#isBeating = false
     }
   }
 
   async #renew(): Promise<void> {
     const id = this.#id
     await this.#options.canWork()
-    const sentAt = this.#clock()
+    const sentAt = this.#timing.now()
     const isRenewed = await this.#options.store.renew()
     if (this.#state !== 'held' || this.#id !== id) return
     if (isRenewed) {
@@ -194,24 +202,23 @@ export class NodeLease {
   #lose(why: string): void {
     this.#state = 'lost'
     this.#failure = leaseLost(why)
-    clearTimeout(this.#watchdog)
+    this.#stopWatch?.()
     this.#options.log('error', 'This node lost its lease, and stops its work.', { node: this.#id, why })
     this.#options.onLost(this.#failure)
     this.#schedule(0)
+  }
+
+  async #within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
+    const late = Promise.withResolvers<never>()
+    const stop = this.#timing.after(ms, () => late.reject(new Error(`There was no answer within ${ms} ms.`)))
+    try {
+      return await Promise.race([work, late.promise])
+    } finally {
+      stop()
+    }
   }
 }
 
 function leaseLost(why: string): TurnwireError {
   return new TurnwireError('lease_lost', `${why} Other nodes may have its sessions; ask again.`)
-}
-
-async function within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
-  const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error(`There was no answer within ${ms} ms.`)), ms)
-  timer.unref()
-  try {
-    return await Promise.race([work, late.promise])
-  } finally {
-    clearTimeout(timer)
-  }
 }

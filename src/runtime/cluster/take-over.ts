@@ -1,12 +1,12 @@
 // Takes over the sessions of nodes whose lease has ended. Every living node takes a share of its own, in small batches with
 // pauses, so that none adopts everything; what is left after that is taken by whoever comes first.
-import { setTimeout as pause } from 'node:timers/promises'
 import type { AbandonedSession, NodeStore, SeenNode } from '../../engine/index.ts'
 import { wordsOf } from '../../language/errors.ts'
 import type { Log } from '../log.ts'
+import { pause, realTiming, type Timing } from './timing.ts'
 
 export type TakeOverParts = {
-  store: NodeStore
+  store: Pick<NodeStore, 'nodes' | 'abandoned' | 'adopt'>
   /** The id of this node. */
   self(): string
   /** Continues these sessions here. What others were faster with is left out. */
@@ -14,25 +14,30 @@ export type TakeOverParts = {
   /** Whether a client of this node runs tools for the session: it is continued when they are attached. */
   isAwaited(session: string): boolean
   log: Log
+  timing?: Timing
 }
 
 const pageSize = 500
 const batchSize = 64
 /** Sessions that other nodes should have taken are left to them for so long. */
 const othersMs = 400
+/** How soon a take-over that failed is tried again. */
+const retryMs = 1_000
 
 export class TakeOver {
   readonly #parts: TakeOverParts
+  readonly #timing: Timing
   #nodes: readonly SeenNode[] = []
   /** Nodes whose lease has ended, and whose sessions were looked for. */
   readonly #ended = new Set<string>()
-  #timer: NodeJS.Timeout | undefined
-  #rest: NodeJS.Timeout | undefined
+  #stopLook: (() => void) | undefined
+  #stopRest: (() => void) | undefined
   #sweeping: Promise<number> = Promise.resolve(0)
   #stopped = false
 
   constructor(parts: TakeOverParts) {
     this.#parts = parts
+    this.#timing = parts.timing ?? realTiming()
   }
 
   /** What the store knows of all nodes now. */
@@ -47,12 +52,11 @@ export class TakeOver {
 
   /** Nodes are looked at again when the first lease of another one would end. */
   #lookAgain(): void {
-    clearTimeout(this.#timer)
+    this.#stopLook?.()
     if (this.#stopped) return
     const left = this.#others.map(({ leftMs }) => leftMs)
     if (left.length === 0) return
-    this.#timer = setTimeout(() => void this.#look(), Math.min(...left) + 5)
-    this.#timer.unref()
+    this.#stopLook = this.#timing.after(Math.min(...left) + 5, () => void this.#look())
   }
 
   get #others(): SeenNode[] {
@@ -70,8 +74,8 @@ export class TakeOver {
 
   stop(): void {
     this.#stopped = true
-    clearTimeout(this.#timer)
-    clearTimeout(this.#rest)
+    this.#stopLook?.()
+    this.#stopRest?.()
   }
 
   /** Takes this node's share of what nobody has, and later what is left. Gives how many sessions of its share are continued. */
@@ -82,30 +86,33 @@ export class TakeOver {
 
   async #sweep(shareOnly: boolean): Promise<number> {
     // Nodes that saw the same lease end do not all begin at once.
-    await pause(Math.random() * 40, undefined, { ref: false })
+    await this.#pause(40)
     if (this.#stopped) return 0
     try {
       const count = await this.#take(shareOnly)
       if (count > 0) this.#parts.log('info', 'Unfinished sessions were resumed.', { sessions: count })
-      if (shareOnly && this.#others.length > 0) this.#sweepRest()
+      // Nodes that should have taken their share may have died since.
+      if (shareOnly && this.#others.length > 0) this.#sweepRest(othersMs)
       return count
     } catch (error) {
-      // The next lease that ends, or the next start, tries again.
-      this.#parts.log('error', 'Sessions could not be taken over.', { error: wordsOf(error) })
+      this.#parts.log('error', 'Sessions could not be taken over. This is tried again.', {
+        error: wordsOf(error),
+      })
+      this.#sweepRest(retryMs)
       return 0
     }
   }
 
-  /** Nodes that should have taken their share may have died since. */
-  #sweepRest(): void {
-    clearTimeout(this.#rest)
-    this.#rest = setTimeout(
-      () => {
-        this.#sweeping = this.#sweeping.then(() => this.#sweep(false))
-      },
-      othersMs * (1 + Math.random()),
-    )
-    this.#rest.unref()
+  #sweepRest(ms: number): void {
+    this.#stopRest?.()
+    if (this.#stopped) return
+    this.#stopRest = this.#timing.after(ms * (1 + this.#timing.random()), () => {
+      this.#sweeping = this.#sweeping.then(() => this.#sweep(false))
+    })
+  }
+
+  #pause(atMostMs: number): Promise<void> {
+    return pause(this.#timing, this.#timing.random() * atMostMs)
   }
 
   async #take(shareOnly: boolean): Promise<number> {
@@ -116,7 +123,7 @@ export class TakeOver {
       const mine = page.filter(each => this.#isMine(each, shareOnly))
       for (let from = 0; from < mine.length && !this.#stopped; from += batchSize) {
         count += await this.#takeBatch(mine.slice(from, from + batchSize))
-        await pause(Math.random() * 10, undefined, { ref: false })
+        await this.#pause(10)
       }
       const last = page.at(-1)
       if (!last || page.length < pageSize) return count

@@ -1,15 +1,13 @@
 // A database that restarts, crashes, fills up, or hands over to a standby: nothing that was acknowledged is lost, nothing is
 // recorded twice, and the store works again by itself.
 import assert from 'node:assert/strict'
-import { cpSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Store } from '../../../src/engine/ports.ts'
 import { TurnwireError } from '../../../src/language/errors.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { batch, newSession, numbersOf, rejects, upTo } from '../../../src/testing/contracts/store-samples.ts'
-import { makeFolder, type OwnServer, own, serverIn, startServer, withClient } from './server.ts'
+import { type OwnServer, own, startPair, startServer, withClient } from './server.ts'
 
 /** Appends to its session until it is told to stop. What it was told is durable is in `acked`. */
 class Appender {
@@ -175,21 +173,8 @@ test(
   'a promoted standby goes on where the primary ended, and nothing acknowledged is lost',
   own,
   async () => {
-    const primary = await startServer([
-      'wal_level=replica',
-      'synchronous_standby_names=*',
-      'synchronous_commit=local',
-    ])
-    const standby = await standbyOf(primary)
-    const url = primary.url.replace('/postgres', `,127.0.0.1:${standby.port}/postgres`)
+    const { primary, standby, url } = await startPair()
     try {
-      await standby.start()
-      await withClient(primary.url, async sql => {
-        // A commit waits for the standby only once there is one.
-        await sql.unsafe('ALTER ROLE turnwire SET synchronous_commit = on')
-        while ((await sql`SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'`).length === 0)
-          await pause(50)
-      })
       const store = postgresStore({ url, patienceMs: 60_000 })
       const appenders = await atWork(store, 10, async all => {
         await grown(all)
@@ -211,18 +196,3 @@ test(
     }
   },
 )
-
-/** A copy of the primary's files, made while it works. */
-async function standbyOf(primary: OwnServer): Promise<OwnServer> {
-  const folder = join(makeFolder(), 'data')
-  await withClient(primary.url, async sql => {
-    await sql.unsafe("SELECT pg_backup_start('standby', true)")
-    cpSync(primary.folder, folder, { recursive: true, filter: path => !path.includes('/pg_wal/') })
-    const [row] = await sql.unsafe('SELECT labelfile FROM pg_backup_stop(false)')
-    writeFileSync(join(folder, 'backup_label'), String(row?.['labelfile']))
-  })
-  rmSync(join(folder, 'postmaster.pid'), { force: true })
-  writeFileSync(join(folder, 'standby.signal'), '')
-  const { port } = primary
-  return serverIn(folder, [`primary_conninfo=host=127.0.0.1 port=${port} user=turnwire`, 'hot_standby=on'])
-}

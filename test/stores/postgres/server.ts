@@ -2,10 +2,11 @@
 // ends with it. One server for all tests of a process; each test has a schema of its own.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { arch, platform, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import postgres from 'postgres'
 import { type PostgresOptions, postgresStore } from '../../../src/stores/postgres/index.ts'
 import type { StoreUnderTest } from '../../../src/testing/contracts/store-samples.ts'
@@ -100,6 +101,42 @@ export async function serverIn(folder: string, settings: readonly string[] = [])
     stop,
     remove,
   }
+}
+
+/** `url`: names both, as a store is told. */
+export type ServerPair = { primary: OwnServer; standby: OwnServer; url: string }
+
+/** A primary whose commits wait for its standby. */
+export async function startPair(): Promise<ServerPair> {
+  const primary = await startServer([
+    'wal_level=replica',
+    'synchronous_standby_names=*',
+    'synchronous_commit=local',
+  ])
+  const standby = await standbyOf(primary)
+  await standby.start()
+  await withClient(primary.url, async sql => {
+    // A commit waits for the standby only once there is one.
+    await sql.unsafe('ALTER ROLE turnwire SET synchronous_commit = on')
+    while ((await sql`SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'`).length === 0)
+      await pause(50)
+  })
+  return { primary, standby, url: primary.url.replace('/postgres', `,127.0.0.1:${standby.port}/postgres`) }
+}
+
+/** A copy of the primary's files, made while it works. */
+async function standbyOf(primary: OwnServer): Promise<OwnServer> {
+  const folder = join(makeFolder(), 'data')
+  await withClient(primary.url, async sql => {
+    await sql.unsafe("SELECT pg_backup_start('standby', true)")
+    cpSync(primary.folder, folder, { recursive: true, filter: path => !path.includes('/pg_wal/') })
+    const [row] = await sql.unsafe('SELECT labelfile FROM pg_backup_stop(false)')
+    writeFileSync(join(folder, 'backup_label'), String(row?.['labelfile']))
+  })
+  rmSync(join(folder, 'postmaster.pid'), { force: true })
+  writeFileSync(join(folder, 'standby.signal'), '')
+  const { port } = primary
+  return serverIn(folder, [`primary_conninfo=host=127.0.0.1 port=${port} user=turnwire`, 'hot_standby=on'])
 }
 
 /** Rejects with the server's own words if it ends instead. */

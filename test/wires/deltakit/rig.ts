@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Model, OpenSessions, Store, Tool } from '../../../src/engine/index.ts'
 import type { JsonObject } from '../../../src/lib/json.ts'
 import { type Script, scripted } from '../../../src/models/scripted/index.ts'
-import type { TurnwireConfig } from '../../../src/runtime/config.ts'
+import type { AgentConfig, TurnwireConfig } from '../../../src/runtime/config.ts'
 import { newKey } from '../../../src/runtime/keys.ts'
 import { startServer } from '../../../src/runtime/server.ts'
 import { Turnwire } from '../../../src/runtime/turnwire.ts'
@@ -25,6 +25,10 @@ export type RigOptions = {
   /** The agent's own tools run on the Responses wire too. */
   serverTools?: boolean
   policy?: TurnwireConfig['policy']
+  /** Further agents. */
+  agents?: readonly AgentConfig[]
+  serveMcp?: AgentConfig['serveMcp']
+  server?: TurnwireConfig['server']
 }
 
 export type Rig = {
@@ -144,8 +148,10 @@ export async function rig(t: TestContext, options: RigOptions = {}): Promise<Rig
           tools: options.tools ?? tools(runs, () => promise),
           clientTools: options.clientTools ?? true,
           responses: { serverTools: options.serverTools ?? false },
+          ...(options.serveMcp && { serveMcp: options.serveMcp }),
         },
         { name: 'other', model: scripted([{ text: 'the other one' }], { whenOver: 'repeat-last' }) },
+        ...(options.agents ?? []),
       ],
       ...(options.policy && { policy: options.policy }),
       server: {
@@ -154,6 +160,7 @@ export async function rig(t: TestContext, options: RigOptions = {}): Promise<Rig
         unsentBytes: options.unsentBytes ?? 4 * 1024 * 1024,
         ...(options.bodyBytes !== undefined && { bodyBytes: options.bodyBytes }),
         graceMs: 1,
+        ...options.server,
       },
     },
     {
