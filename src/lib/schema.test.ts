@@ -355,6 +355,29 @@ test('a check that doubles with each level of the value is stopped', () => {
   assert.match(compileSchema(schema).check(value)?.[0]?.message ?? '', /too many steps/)
 })
 
+/** Names that a matcher can tell only at their end, and so short a schema that nothing else of it costs much. */
+const ambiguous = '^.*a.{40}$'
+const longNames = (count: number): JsonObject =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`${'ab'.repeat(150)}${n}`, 1]))
+
+test('matching names and texts is charged for the pattern times the text', async () => {
+  const value = longNames(300)
+  const text = 'ab'.repeat(50_000)
+  for (const [what, schema, given, within] of [
+    ['names', { patternProperties: { [ambiguous]: {} } }, value, longNames(1)],
+    ['names that must match', { propertyNames: { pattern: ambiguous } }, value, longNames(1)],
+    ['a text', { properties: { text: { pattern: ambiguous } } }, { text }, { text: 'ab'.repeat(50) }],
+  ] as [string, JsonObject, Json, Json][]) {
+    const validator = compileSchema(schema)
+    validator.prepare()
+    // The loop gives checks new time when it turns.
+    await new Promise(resolve => setImmediate(resolve))
+    assert.notEqual(validator.checkOnLoop(within, JSON.stringify(within)), undefined, `${what}: little`)
+    assert.equal(validator.checkOnLoop(given, JSON.stringify(given)), undefined, `${what}: much`)
+    assert.match(validator.check(given, 12_000)?.[0]?.message ?? '', /too many steps/, what)
+  }
+})
+
 test('nothing is compiled before the first check', () => {
   assert.doesNotThrow(() => inspectSchema({ type: 'strin' }))
   const validator = compileSchema({ type: 'strin' })

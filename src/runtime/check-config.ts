@@ -19,7 +19,7 @@ import { checkPayments } from './check-payments.ts'
 import { checkRelay } from './check-relay.ts'
 import { checkAnswer, checkCode, checkCount } from './check-values.ts'
 import { checkCluster } from './cluster/check-settings.ts'
-import type { TurnwireConfig } from './config.ts'
+import { serverDefaults, type TurnwireConfig } from './config.ts'
 import { isPostgresUrl } from './data-place.ts'
 import { isKeyEntry } from './keys.ts'
 import { logLevels } from './log.ts'
@@ -299,11 +299,13 @@ const serverKeys = [
   'origins',
   'keys',
   'bodyBytes',
+  'requestMs',
   'heartbeatMs',
   'unsentBytes',
   'stallMs',
   'graceMs',
   'perOwner',
+  'allWallets',
   'acp',
   'log',
   'cluster',
@@ -344,20 +346,20 @@ function checkServer(server: unknown, wrong: Wrong): void {
     wrong('server.port', 'must be a whole number from 0 (any free port) to 65535.')
   if (server['acp'] !== undefined && typeof server['acp'] !== 'boolean')
     wrong('server.acp', 'must be true or false.')
-  checkCounts(server, ['bodyBytes', 'heartbeatMs', 'unsentBytes', 'stallMs', 'graceMs'], 'server.', wrong)
-  checkOwnerLimits(server['perOwner'], wrong)
+  checkCounts(server, Object.keys(serverDefaults), 'server.', wrong)
+  for (const name of ['perOwner', 'allWallets']) checkOwnerLimits(server[name], `server.${name}`, wrong)
   checkCluster(server['cluster'], wrong)
 }
 
-function checkOwnerLimits(limits: unknown, wrong: Wrong): void {
+function checkOwnerLimits(limits: unknown, key: string, wrong: Wrong): void {
   if (limits === undefined) return
   if (!isRecord(limits)) {
-    wrong('server.perOwner', 'must be an object such as { requests: 100 }.')
+    wrong(key, 'must be an object such as { requests: 100 }.')
     return
   }
   const names = Object.keys(defaultOwnerLimits)
-  checkKnown(limits, names, 'server.perOwner.', wrong)
-  checkCounts(limits, names, 'server.perOwner.', wrong)
+  checkKnown(limits, names, `${key}.`, wrong)
+  checkCounts(limits, names, `${key}.`, wrong)
 }
 
 function checkCounts(fields: Fields, names: readonly string[], prefix: string, wrong: Wrong): void {

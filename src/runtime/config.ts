@@ -96,12 +96,16 @@ export type ServerConfig = {
   /** Bearer keys by hash; `turnwire keys add <name>` keeps them in the data folder instead. */
   keys?: readonly KeyEntry[]
   bodyBytes?: number
+  /** A request that has not arrived whole after this long is answered with 408, and its connection is closed. Default 120,000. */
+  requestMs?: number
   heartbeatMs?: number
   unsentBytes?: number
   /** A client that reads nothing of its stream for this long is dropped. Default 30,000. */
   stallMs?: number
   /** What one owner (the name of a key) may have at a time, over all wires. More is answered with 429. */
   perOwner?: Partial<OwnerLimits>
+  /** What all wallets that pay or sign in may have together: they have no account, and cost nothing to make. */
+  allWallets?: Partial<OwnerLimits>
   /** Also serves the Agent Client Protocol at /acp, over HTTP and WebSocket: experimental transports. Default false. */
   acp?: boolean
   /** How long running tools may take to finish when the server stops. */
@@ -114,6 +118,7 @@ export type ServerConfig = {
 /** Sizes and times of the server that a configuration may change. */
 export const serverDefaults = {
   bodyBytes: 20 * 1024 * 1024,
+  requestMs: 120_000,
   heartbeatMs: 15_000,
   unsentBytes: 4 * 1024 * 1024,
   stallMs: 30_000,

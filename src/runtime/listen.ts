@@ -5,7 +5,7 @@ import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { TurnwireError } from '../language/errors.ts'
 import type { WireEnv } from '../wires/host.ts'
-import { refuseBytes, refuseTarget } from './refusals.ts'
+import { type Exchange, refuseBytes, refuseTarget } from './refusals.ts'
 import type { Sockets } from './upgrades.ts'
 
 /** Requests that come before the app is there wait for it. */
@@ -28,14 +28,31 @@ export class MountedApp {
   }
 }
 
-export function listen(app: MountedApp, hostname: string, port: number): Promise<Server> {
-  const shouldUpgradeCallback = (request: IncomingMessage): boolean => app.sockets?.serves(request) === true
-  const server = createServer({ shouldUpgradeCallback }, listenerOf(app))
+/**
+ * The headers of a request arrive within `headersMs`, or within `requestMs` if that is less. `idleMs` outlives the idle time-out
+ * of proxies, so that we never close a connection that one is about to use.
+ */
+export const connectionTimes = { headersMs: 60_000, idleMs: 75_000 }
+
+/** `requestMs`: a request that has not arrived whole by then is refused. Looked at four times in that time. */
+export function listen(app: MountedApp, hostname: string, port: number, requestMs: number): Promise<Server> {
+  /** The last request of each connection. */
+  const exchanges = new WeakMap<object, Exchange>()
+  const { headersMs, idleMs } = connectionTimes
+  const settings = {
+    shouldUpgradeCallback: (request: IncomingMessage): boolean => app.sockets?.serves(request) === true,
+    requestTimeout: requestMs,
+    headersTimeout: Math.min(headersMs, requestMs),
+    connectionsCheckingInterval: Math.ceil(Math.min(headersMs, requestMs) / 4),
+    keepAliveTimeout: idleMs,
+  }
+  const answer = listenerOf(app)
+  const server = createServer(settings, (incoming, outgoing) => {
+    exchanges.set(incoming.socket, { incoming, outgoing })
+    answer(incoming, outgoing)
+  })
   server.on('upgrade', (request, stream, head) => app.sockets?.accept(request, stream, head))
-  server.on('clientError', refuseBytes)
-  server.requestTimeout = 120_000
-  // Outlives the idle time-out of proxies, so that we never close a connection that one is about to use.
-  server.keepAliveTimeout = 75_000
+  server.on('clientError', (error, socket) => refuseBytes(error, socket, exchanges.get(socket)))
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const words =

@@ -46,11 +46,10 @@ export function noRoute(c: Context<WireEnv>): TurnwireError {
 
 /** For a request whose target is no address: hono would answer it with an empty 400. */
 export function refuseTarget(incoming: IncomingMessage, outgoing: ServerResponse): void {
-  const path = (incoming.url ?? '').replaceAll('\\', '/').split('?', 1)[0] ?? ''
+  const path = pathOf(incoming)
   const words = 'The address of this request cannot be read. Send a path without backslashes, and a Host.'
   const refusal = publicError(new TurnwireError('bad_request', words))
-  const anthropic = incoming.headers['anthropic-version'] !== undefined
-  const body = JSON.stringify(refusalBody(path, anthropic, refusal))
+  const body = JSON.stringify(refusalBody(path, isAnthropic(incoming), refusal))
   // Its body, if it has one, is not read.
   outgoing.writeHead(refusal.status, {
     'content-type': 'application/json',
@@ -66,16 +65,44 @@ const brokenRequests: Record<string, [status: number, words: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
 }
 
-/** For bytes that are no HTTP request. On a connection that has carried an answer, another could not be told apart. */
-export function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex & { bytesWritten?: number }): void {
-  if (!socket.writable || socket.bytesWritten !== 0) {
+/** A request and its answer. The request may not have arrived whole. */
+export type Exchange = { incoming: IncomingMessage; outgoing: ServerResponse }
+
+/** A client that does not close its side has this long to read the answer. */
+const lingerMs = 1_000
+
+/** For bytes that are no HTTP request, and for those that do not come. `last`: the last request of the connection. */
+export function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex, last?: Exchange): void {
+  if (!socket.writable || !mayAnswer(last)) {
     socket.destroy()
     return
   }
   const [status, words] = brokenRequests[error.code ?? ''] ?? [400, 'This is no HTTP/1.1 request.']
-  const body = JSON.stringify({ error: words, code: 'bad_request' })
+  const body = JSON.stringify(brokenBody({ code: 'bad_request', message: words, status }, last))
+  // The times of the HTTP server no longer apply to this socket.
+  socket.once('finish', () => setTimeout(() => socket.destroy(), lingerMs).unref())
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/json\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
+}
+
+/** Two answers at once, or one inside another, could not be told apart. */
+function mayAnswer(last?: Exchange): boolean {
+  if (!last) return true
+  return last.incoming.complete ? last.outgoing.writableFinished : !last.outgoing.headersSent
+}
+
+/** In the words of the wire, if the headers of the broken request have arrived. */
+function brokenBody(refusal: PublicError, last?: Exchange): object {
+  if (!last || last.incoming.complete) return refusalBody('/', false, refusal)
+  return refusalBody(pathOf(last.incoming), isAnthropic(last.incoming), refusal)
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return url.replaceAll('\\', '/').split('?', 1)[0] ?? ''
+}
+
+function isAnthropic({ headers }: IncomingMessage): boolean {
+  return headers['anthropic-version'] !== undefined
 }

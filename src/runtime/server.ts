@@ -28,7 +28,7 @@ import { Keys } from './keys.ts'
 import { LimitedEngine } from './limited-engine.ts'
 import { listen, MountedApp } from './listen.ts'
 import { operatorBackend } from './operator.ts'
-import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
+import { OwnerAccounts } from './owner-limits.ts'
 import type { Payments } from './payments.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
 import type { OpenRelay } from './relay.ts'
@@ -63,7 +63,8 @@ export async function serveRuntime(
     )
   // The port comes first: a server that cannot listen must not take the folder from anyone.
   const mounted = new MountedApp()
-  const server = await listen(mounted, hostname, options.port ?? config.port ?? 4117)
+  const { requestMs = serverDefaults.requestMs } = config
+  const server = await listen(mounted, hostname, options.port ?? config.port ?? 4117, requestMs)
   try {
     runtime.serveAt(config.publicUrl ?? addressOf(server, hostname).url)
     // Before sessions go on that were at work: some may be for attached agents.
@@ -75,7 +76,7 @@ export async function serveRuntime(
     const plain = await hostOf(runtime)
     const payments = await openPayments(runtime, plain, keys)
     const host = payments?.host ?? plain
-    const accounts = new OwnerAccounts(config.perOwner ?? {}, host.limits.bodyBytes)
+    const accounts = new OwnerAccounts(config, host.limits.bodyBytes)
     const measures = measured(runtime, accounts)
     const acp = config.acp === true ? await openAcp(runtime, host) : undefined
     const mcp = await openMcp(runtime, host)
@@ -130,10 +131,8 @@ function running(server: NodeServer, hostname: string, keys: Keys, close: () => 
 /** What every wire is given. */
 export async function hostOf(runtime: Runtime): Promise<WireHost> {
   const { config, log } = runtime
-  const engine = new LimitedEngine(
-    runtime.engine,
-    { ...defaultOwnerLimits, ...config.server?.perOwner },
-    () => runtime.telemetry.incoming.getStore(),
+  const engine = new LimitedEngine(runtime.engine, config.server ?? {}, () =>
+    runtime.telemetry.incoming.getStore(),
   )
   const about = await engine.describe()
   runtime.onTools(() => {
@@ -267,6 +266,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   app.route('/', messagesRoutes(host))
   app.route('/', geminiRoutes(host))
   app.route('/', operatorRoutes(host, operator))
+  if (relay) app.route('/', relay.operatorRoutes(host))
   if (measures) app.route('/', metricsRoute(measures, host.engine))
   if (acp) app.route('/', acp)
   if (mcp) app.route('/', mcp)
@@ -357,10 +357,8 @@ async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): P
 /** Counts every request, and what is open, for its owner. */
 function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
   return (c, next) => {
-    // Who has no key can say to be anyone.
-    const account = accounts.of(c.get('payment')?.bare ? 'wallet:' : c.get('principal').owner)
-    account.request()
-    c.env.outgoing.once('close', account.open())
+    const { account, leave } = accounts.enter(c.get('principal').owner, c.get('payment')?.bare === true)
+    c.env.outgoing.once('close', leave)
     c.set('account', account)
     return next()
   }

@@ -60,7 +60,10 @@ export function acceptUpgrades(gate: UpgradeGate, routes: readonly UpgradeRoute[
       void accepting.then(({ sockets }) =>
         sockets.handleUpgrade(request, stream, head, socket => {
           socket.on('error', () => socket.terminate())
-          if (account) countFrames(socket, account)
+          if (account) {
+            countFrames(socket, account)
+            countUnfinished(stream, socket, account)
+          }
           route.open({ socket, principal, params, request })
         }),
       )
@@ -89,6 +92,32 @@ function countFrames(socket: WebSocket, account: Account): void {
     socket.pause()
     resume()
   })
+}
+
+/** The close code for a client that is to try again later. */
+const tryLater = 1013
+/** A client that is refused has this long to read why. */
+const lingerMs = 1_000
+
+/** The bytes of a message that has not arrived whole count as those of a body do. */
+function countUnfinished(stream: Duplex, socket: WebSocket, account: Account): void {
+  let unfinished = 0
+  const release = (): void => {
+    account.releaseBody(unfinished)
+    unfinished = 0
+  }
+  stream.on('data', (bytes: Buffer) => {
+    try {
+      account.takeBody(bytes.length)
+      unfinished += bytes.length
+    } catch (error) {
+      socket.close(tryLater, publicError(error).message)
+      socket.pause()
+      setTimeout(() => socket.terminate(), lingerMs).unref()
+    }
+  })
+  socket.on('message', release)
+  stream.once('close', release)
 }
 
 type Accepting = { sockets: WebSocketServer; stopPings: () => void }

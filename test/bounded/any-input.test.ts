@@ -135,6 +135,12 @@ describe('an upgrade', () => {
   })
 })
 
+/** Every line of the log is JSON, whoever wrote it. */
+function assertLines(server: Attacked): void {
+  for (const line of server.log.trim().split('\n').filter(Boolean))
+    assert.doesNotThrow(() => JSON.parse(line), line)
+}
+
 describe('ACP over HTTP', () => {
   const odd: unknown[] = [
     {},
@@ -176,7 +182,6 @@ describe('ACP over HTTP', () => {
           (await post({ jsonrpc: '2.0', ...message }, connection)).status < 500,
           JSON.stringify(message).slice(0, 80),
         )
-    for (const line of server.log.trim().split('\n').filter(Boolean))
-      assert.doesNotThrow(() => JSON.parse(line), line)
+    assertLines(server)
   })
 })

@@ -107,6 +107,11 @@ export class Attacked {
     return this.#ask<number>('slowness')
   }
 
+  /** Someone sets the clock of its machine back by an hour. */
+  async setClockBack(): Promise<void> {
+    await this.#ask('clock back')
+  }
+
   #ask<T>(question: string): Promise<T> {
     const id = ++this.#asked
     return new Promise((resolve, reject) => {

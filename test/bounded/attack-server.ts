@@ -1,6 +1,16 @@
 // The server that is attacked: SQLite in a folder, every HTTP wire, and a model that does what the last user message
-// says. Run as `node attack-server.ts <folder>`; $ATTACK_CONFIG holds further settings as JSON.
-import { scripted, startServer, Turnwire, type TurnwireConfig, tool } from '../../src/index.ts'
+// says. Run as `node attack-server.ts <folder>`; $ATTACK_CONFIG holds further settings as JSON. $ATTACK_VENDOR: a vendor's model
+// in place of the scripted one.
+import {
+  gemini,
+  geminiInteractions,
+  resource,
+  scripted,
+  startServer,
+  Turnwire,
+  type TurnwireConfig,
+  tool,
+} from '../../src/index.ts'
 import type { ScriptStep } from '../../src/models/scripted/index.ts'
 import type { AttackConfig, AttackStep } from './attack-rig.ts'
 
@@ -25,7 +35,7 @@ function stepOf({ repeat = 1, fill, calls = [], text, fillText, ...step }: Attac
   return { ...step, ...(said !== undefined && { text: said }), ...(calls.length > 0 && { calls: repeated }) }
 }
 
-const model = scripted(({ history }) => {
+const scriptedModel = scripted(({ history }) => {
   const asked = history.findLastIndex(entry => entry.role === 'user')
   const entry = history[asked]
   const said = entry?.role === 'user' ? entry.parts.map(part => ('text' in part ? part.text : '')) : []
@@ -33,6 +43,16 @@ const model = scripted(({ history }) => {
   const step = stepsIn(said.join(''))[at]
   return step ? stepOf(step) : { text: 'Done.' }
 })
+
+/** The vendor's name, the model and the address, with spaces between them. */
+const [vendor, vendorModel = '', baseUrl = ''] = process.env['ATTACK_VENDOR']?.split(' ') ?? []
+const vendorOptions = { model: vendorModel, apiKey: 'k', baseUrl }
+const model =
+  vendor === 'gemini'
+    ? gemini(vendorOptions)
+    : vendor === 'gemini-interactions'
+      ? geminiInteractions(vendorOptions)
+      : scriptedModel
 
 const size = { type: 'object', properties: { n: { type: 'integer' }, bytes: { type: 'integer' } } } as const
 /** Offered on every wire, whatever its client chose. */
@@ -94,16 +114,29 @@ const tools = [
   }),
   tool({
     name: 'mail',
-    description: 'Is run only if a person allows it.',
+    description: process.env['ATTACK_MAIL'] ?? 'Is run only if a person allows it.',
     input: { type: 'object', properties: { n: { type: 'integer' }, to: { type: 'string' } } },
     trust: 'ask',
     run: () => 'It was sent.',
   }),
 ]
 
+const notes = resource({
+  uri: 'notes://{year}-{month}-{day}-{hour}/{part}.txt',
+  name: 'Notes of an hour',
+  read: ({ year, part }) => `${part} of ${year}`,
+})
+
 const config: TurnwireConfig = {
   agents: [
-    { name: 'helper', model, tools, responses: { serverTools: true }, serveMcp: { tools: true, ask: true } },
+    {
+      name: 'helper',
+      model,
+      tools,
+      resources: [notes],
+      responses: { serverTools: true },
+      serveMcp: { tools: true, ask: true, resources: true },
+    },
   ],
   data: folder,
   ...(given.policy && { policy: given.policy }),

@@ -30,6 +30,18 @@ test('a folder and files that others could read are closed to them', { skip: mod
   for (const name of names) assert.equal(modeOf(join(folder, name)), '600', name)
 })
 
+test('a new folder and every file in it are for its owner alone, from the beginning', {
+  skip: modes,
+}, async t => {
+  const folder = join(attackFolder(t), 'data')
+  const server = await attacked(t, { folder })
+  await server.session()
+  assert.equal(modeOf(folder), '700')
+  const names = readdirSync(folder)
+  assert.ok(names.includes('writer.lock') && names.includes('sessions.db'))
+  for (const name of names) assert.equal(modeOf(join(folder, name)), '600', name)
+})
+
 test('a folder that all users share is refused', { skip: modes }, async t => {
   const folder = attackFolder(t)
   chmodSync(folder, 0o1777)

@@ -132,6 +132,18 @@ describe('a client', () => {
     assert.equal((await server.turn(session, 'hello')).status, 200)
   })
 
+  test('that does not read a whole answer is dropped after stallMs too, and its place is free', async t => {
+    const perOwner = { streams: 1 }
+    const server = await attacked(t, { config: { server: { stallMs: 500, heartbeatMs: 50, perOwner } } })
+    const session = await server.session()
+    const large = script({ calls: [{ name: 'give', input: { bytes: 8 * MiB } }], repeat: 2 })
+    assert.equal((await server.turn(session, large)).status, 200)
+    const socket = await server.ignore({ path: `/sessions/${session}/history?type=full` })
+    t.after(() => socket.destroy())
+    await until(async () => (await server.send({ path: '/meta' })).status === 429)
+    await until(async () => (await server.send({ path: '/meta' })).status === 200)
+  })
+
   test('that neither reads nor answers pings is dropped from its WebSocket', async t => {
     const server = await attacked(t, { config: { server: { heartbeatMs: 50, stallMs: 500 } } })
     const socket = connect({ host: '127.0.0.1', port: server.port })

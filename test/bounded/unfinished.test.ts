@@ -90,3 +90,22 @@ test('a session that ended the process three times is left alone, and can be can
   assert.equal((await server.send({ path: `/sessions/${session}/cancel`, body: {} })).status, 204)
   assert.equal((await server.turn(session, 'Go on.')).status, 200)
 })
+
+test('a session that has reached its size takes nothing more, and can be read and deleted', async t => {
+  const server = await attacked(t, { config: { limits: { sessionBytes: 1_000_000 } } })
+  const session = await server.session()
+  const gives = script(
+    ...Array.from({ length: 9 }, () => ({ calls: [{ name: 'give', input: { bytes: 300_000 } }] })),
+  )
+  const full = await server.turn(session, gives)
+  assert.equal(full.status, 200)
+  assert.match(full.text, /"limit":"sessionBytes"/)
+  assert.ok(full.text.length < 1_500_000, `${full.text.length} characters`)
+  const more = await server.turn(session, 'hello')
+  assert.equal(more.status, 413, more.text)
+  assert.match(more.text, /limit of 1000000 bytes/)
+  assert.equal((await server.send({ path: `/sessions/${session}/history?type=full` })).status, 200)
+  const other = await server.session()
+  assert.equal((await server.turn(other, 'hello')).status, 200)
+  assert.equal((await server.send({ method: 'DELETE', path: `/sessions/${session}` })).status, 204)
+})

@@ -13,6 +13,7 @@ import { poolLimits } from '../../src/lib/checks/pool.ts'
 import { runLimits } from '../../src/models/run.ts'
 import { defaultLimits } from '../../src/policy/limits.ts'
 import { serverDefaults } from '../../src/runtime/config.ts'
+import { connectionTimes } from '../../src/runtime/listen.ts'
 import { defaultOwnerLimits } from '../../src/runtime/owner-limits.ts'
 import { folder, serve } from '../cli/rig.ts'
 
@@ -115,6 +116,26 @@ describe('runnable code of the guide', { concurrency: 2 }, () => {
       wanted.filter(name => !shown.has(`${name}.md`)),
       [],
     )
+  })
+
+  /** Pages about a place where calls run: each has code here, or names an example, which test/examples.test.ts runs. */
+  for (const name of ['search', 'code', 'shell', 'browser', 'files', 'agents', 'http', 'mcp', 'tools'])
+    test(`${name}.md has an example that is run`, () => {
+      const page = `docs/guide/${name}.md`
+      const named = [...readFileSync(page, 'utf8').matchAll(/examples\/([\w-]+\.ts)/g)].map(
+        ([, file]) => file,
+      )
+      for (const file of named) assert.ok(existsSync(join('examples', file ?? '')), `${page} names ${file}`)
+      const isRun = programs.some(program => basename(program.page) === `${name}.md`)
+      assert.ok(named.length > 0 || isRun, `${page} has no example that is run`)
+    })
+
+  test('what code.md says that its example runs is what it runs', () => {
+    const shown = /^```js\n([\s\S]*?)^```$/m.exec(readFileSync('docs/guide/code.md', 'utf8'))?.[1] ?? ''
+    const example = readFileSync('examples/code.ts', 'utf8')
+    const lines = shown.trim().split('\n')
+    assert.ok(lines.length >= 4)
+    for (const line of lines) assert.ok(example.includes(line.trim()), line)
   })
 
   for (const { page, line, code } of programs)
@@ -227,5 +248,10 @@ test('security.md and running.md give the times after which the program gives up
   const running = readFileSync('docs/operations/running.md', 'utf8').replaceAll(/\s+/g, ' ')
   const words = `for more than about ${CHECK_MICROS / 1000} ms is done in a worker thread (two at most, started when needed, gone after ${poolLimits.idleMs / 1000} idle seconds) with ${checkMs / 1000} seconds of CPU time and ${heapMiB} MiB of heap`
   assert.ok(running.includes(words), words)
+  assert.ok(
+    running.includes(`A connection that nobody uses is kept for ${connectionTimes.idleMs / 1000} seconds`),
+  )
+  assert.ok(running.includes('(its headers: after a minute at most)'))
+  assert.equal(connectionTimes.headersMs, 60_000)
   assert.equal(poolLimits.threads, 2)
 })

@@ -209,7 +209,9 @@ describe('a reader', () => {
     const { first } = await say(rig, ref, 'go')
     let text = ''
     let slow = true
+    let most = 0
     for await (const batch of rig.local.follow(ref, { from: first, until: 'stop', deltas: 'fail' })) {
+      most = Math.max(most, batch.length)
       for (const item of batch)
         if (item.type === 'delta' && item.delta.type === 'text') text += item.delta.text
       if (slow && text !== '') {
@@ -219,6 +221,7 @@ describe('a reader', () => {
       }
     }
     assert.equal(text, whole)
+    assert.ok(most <= 4_200, `${most} items waited for the reader`)
   })
 })
 

@@ -277,6 +277,25 @@ test('T-08 a tool by its raw name on the server, or of another server, is not fo
   assert.equal(ran(), 0)
 })
 
+test('T-19 patterns of addresses are data: none is ever compiled, and an address goes to its server as it is', async t => {
+  const { turnwire } = await open(t, 'templates', [])
+  const uri = `x://a/${'a,'.repeat(100_000)}`
+  const before = process.cpuUsage()
+  const listed = await turnwire.resources('a')
+  const parts = await runtimeOf(turnwire).engine.readResource('a', { server: 'stub', uri })
+  const { user } = process.cpuUsage(before)
+  assert.deepEqual(
+    listed.map(({ uri: given, template }) => [given.slice(0, 20), template]),
+    [
+      ['x://a{/id*}{?tags*}', true],
+      ['x://{a,b*}{a,b*}{a,b', true],
+    ],
+  )
+  assert.match(textOf(parts), new RegExp(`${uri.length} characters`))
+  // The expression that the SDK's pattern makes takes longer than anyone would wait.
+  assert.ok(user < 2_000_000, `${user} µs`)
+})
+
 test('T-20 servers, tools and headers with the names of object members are plain names', async t => {
   const stub = { command: process.execPath, args: [program, 'plain'], trust: 'trusted' as const }
   const mcp = { constructor: stub, toString: stub, valueOf: stub }

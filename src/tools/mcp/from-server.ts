@@ -173,10 +173,11 @@ const levels: Record<string, 'info' | 'warn' | 'error'> = {
 const mostLines = 120
 
 function perMinute(most: number): () => boolean {
-  let since = 0
+  let since = -Infinity
   let count = 0
   return () => {
-    const now = Date.now()
+    // The time of day may be set back or forward.
+    const now = performance.now()
     if (now - since > 60_000) [since, count] = [now, 0]
     count += 1
     return count <= most

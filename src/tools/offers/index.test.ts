@@ -10,6 +10,31 @@ test('a name in a pattern stands for one part of a path', () => {
     assert.equal(match(other), undefined, other)
 })
 
+test('several names in one part are kept apart by what stands between them', () => {
+  const { match } = resource({ uri: 'a://{x}-{y}.{z}/end', name: 'a', read: () => '' })
+  assert.deepEqual(match('a://1-2.3/end'), { x: '1', y: '2', z: '3' })
+  // An earlier name takes as much as it can.
+  assert.deepEqual(match('a://1-2-3.4.5/end'), { x: '1-2', y: '3.4', z: '5' })
+  assert.deepEqual(match('a://1--.3/end'), { x: '1', y: '-', z: '3' })
+  for (const other of ['a://-2.3/end', 'a://1-.3/end', 'a://1-2./end', 'a://1.2-3/end', 'a://1-2.3/end/'])
+    assert.equal(match(other), undefined, other)
+})
+
+test('an address takes about as long as its length, whatever it is made of (T-19)', () => {
+  const { match } = resource({ uri: 'a://{a}-{b}-{c}-{d}/{e}.x', name: 'a', read: () => '' })
+  const micros = (length: number): number => {
+    const address = `a://${'-'.repeat(length)}/y`
+    const before = process.cpuUsage()
+    assert.equal(match(address), undefined)
+    return process.cpuUsage(before).user
+  }
+  micros(60)
+  const [short, long] = [60, 480].map(length => Math.min(micros(length), micros(length), micros(length)))
+  // Eight times as long. An expression that tries every way takes 4,096 times as long, which is seconds.
+  assert.ok(long! < 100 * Math.max(short!, 1_000), `${short} and ${long} µs`)
+  assert.equal(match(`a://${'a-'.repeat(10_000)}b/y.x`), undefined, 'too long to be looked at')
+})
+
 test('an exact address comes before a pattern', async () => {
   const read = [
     resource({ uri: 'a://{x}', name: 'any', read: ({ x }) => `any ${x}` }),

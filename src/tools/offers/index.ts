@@ -14,7 +14,7 @@ type Content = string | Uint8Array | readonly InputPart[]
 type Values = Readonly<Record<string, string>>
 
 export type ResourceDefinition = {
-  /** `notes://today`, or a pattern with names in braces, each for one part of a path: `notes://{day}/text`. */
+  /** `notes://today`, or a pattern with names in braces, each within one part of a path: `notes://{year}-{month}/text`. */
   uri: string
   name: string
   title?: string
@@ -53,8 +53,7 @@ export function resource(definition: ResourceDefinition): OwnResource {
   const pattern = patternOf(uri)
   const match = (given: string): Values | undefined => {
     if (!pattern) return given === uri ? {} : undefined
-    const found = pattern.expression.exec(given)
-    return found ? valuesOf(pattern.names, found.slice(1)) : undefined
+    return fit(pattern, given)
   }
   return Object.freeze({ ...definition, match })
 }
@@ -146,30 +145,69 @@ function dataPart(content: string | Uint8Array, { mediaType }: OwnResource, uri:
 
 // ---- patterns ----------------------------------------------------------------------------------------------
 
-/** Undefined: it is no pattern. A name stands for one part of a path, so an address fits in linear time. */
-function patternOf(uri: string): { expression: RegExp; names: string[] } | undefined {
+/** Of an address that is looked for. A longer one fits no pattern. */
+const longestUri = 8_000
+
+/** One part of a path, between two of / ? #: the texts around its names. */
+type Place = { texts: readonly string[]; names: readonly string[] }
+const delimiters = /([/?#])/
+
+/** Undefined: it is no pattern. */
+function patternOf(uri: string): readonly Place[] | undefined {
   if (!/[{}]/.test(uri)) return undefined
-  const pieces = uri.split(/(\{[A-Za-z_]\w*\})/)
-  const names: string[] = []
-  const expression = pieces.map((piece, index) => {
-    if (index % 2 === 0) return piece.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
-    names.push(piece.slice(1, -1))
-    return '([^/?#]+)'
+  const places = uri.split(delimiters).map((part): Place => {
+    const pieces = part.split(/\{([A-Za-z_]\w*)\}/)
+    const [texts, names] = [0, 1].map(odd => pieces.filter((_, index) => index % 2 === odd))
+    return { texts: texts ?? [], names: names ?? [] }
   })
-  const isAdjacent = pieces.some(
-    (piece, index) => index % 2 === 0 && piece === '' && index > 0 && index < pieces.length - 1,
-  )
-  if (pieces.some((piece, index) => index % 2 === 0 && /[{}]/.test(piece)) || isAdjacent)
+  const isKnown = ({ texts }: Place): boolean =>
+    !texts.some(text => /[{}]/.test(text)) && !texts.slice(1, -1).includes('')
+  if (!places.every(isKnown))
     throw invalid(
       `The uri ${quote(uri)} is no pattern that is known: write names in braces, with other characters between them.`,
     )
-  return { expression: new RegExp(`^${expression.join('')}$`), names }
+  return places
+}
+
+/**
+ * A name stands for one or more characters of one part of a path; an earlier one takes as many as it can. No expression is
+ * used, because several names in one part would make one that takes time without bound for some addresses.
+ */
+function fit(pattern: readonly Place[], given: string): Values | undefined {
+  if (given.length > longestUri) return undefined
+  const parts = given.split(delimiters)
+  if (parts.length !== pattern.length) return undefined
+  const found: [name: string, value: string][] = []
+  for (const [index, place] of pattern.entries()) {
+    const values = fitPlace(place, parts[index]!)
+    if (!values) return undefined
+    for (const [at, value] of values.entries()) found.push([place.names[at]!, value])
+  }
+  return decoded(found)
+}
+
+/** The last text that fits leaves the most to those before it, so the first try decides. */
+function fitPlace({ texts, names }: Place, part: string): string[] | undefined {
+  const [first = '', last = ''] = [texts[0], texts.at(-1)]
+  if (names.length === 0) return part === first ? [] : undefined
+  if (!part.startsWith(first) || !part.endsWith(last)) return undefined
+  const values: string[] = []
+  let end = part.length - last.length
+  for (let at = names.length - 1; at > 0; at--) {
+    const text = texts[at]!
+    const from = end - 1 - text.length
+    const begin = from < 0 ? -1 : part.lastIndexOf(text, from)
+    if (begin < 0) return undefined
+    values.unshift(part.slice(begin + text.length, end))
+    end = begin
+  }
+  return end > first.length ? [part.slice(first.length, end), ...values] : undefined
 }
 
 /** Undefined: a value is not well-formed. */
-function valuesOf(names: readonly string[], found: readonly string[]): Values | undefined {
+function decoded(found: readonly (readonly [string, string])[]): Values | undefined {
   try {
-    return Object.fromEntries(names.map((name, index) => [name, decodeURIComponent(found[index] ?? '')]))
+    return Object.fromEntries(found.map(([name, value]) => [name, decodeURIComponent(value)]))
   } catch {
     return undefined
   }

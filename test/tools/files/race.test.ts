@@ -1,5 +1,5 @@
-// Names are exchanged for links that lead out of the workspace, by another process and without pause, while files are read,
-// written and listed: 100,000 tries, of which none may reach the outside (T-27).
+// Names are exchanged for links that lead out of the workspace, by another process and without pause, while files are read
+// (100,000 tries), written, listed, removed and moved (some thousands). None may reach the outside (T-27).
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -33,7 +33,7 @@ test(`symlink races: ${tries} tries, no way out`, { skip }, async t => {
   writeFileSync(join(root, 'folder/x'), 'inside')
   writeFileSync(join(root, 'wanderer/x'), 'inside')
   writeFileSync(join(root, 'file'), 'inside')
-  writeFileSync(join(outside, 'x'), 'SECRET')
+  for (const name of ['x', 'victim']) writeFileSync(join(outside, name), 'SECRET')
   symlinkSync(outside, join(root, 'folder.link'))
   symlinkSync('../outside/x', join(root, 'file.link'))
   const disk = new Disk(root, { maxFileBytes: 1000, hardLinks: false })
@@ -73,9 +73,23 @@ test(`symlink races: ${tries} tries, no way out`, { skip }, async t => {
       await disk
         .write(path, 'mine', 'replace')
         .catch(error => assert.ok(error instanceof PathRefused, String(error)))
+  // Only the outside has a victim: it is neither listed, nor removed, nor moved in.
+  const look = (act: () => unknown): void => {
+    try {
+      assert.ok(!JSON.stringify(act()).includes('victim'))
+    } catch (error) {
+      if (!(error instanceof PathRefused)) throw error
+    }
+  }
+  for (let count = 0; count < 2_000; count++) look(() => disk.list('folder'))
+  for (let count = 0; count < 1_000; count++) {
+    look(() => disk.remove('folder/victim'))
+    look(() => disk.move('folder/victim', 'taken'))
+  }
   swapper.stdin.end()
   assert.deepEqual(await ended, [0, null])
   assert.equal(readFileSync(join(outside, 'x'), 'utf8'), 'SECRET')
-  const strays = readdirSync(outside).filter(name => name !== 'x' && name !== 'wanderer')
+  assert.equal(readFileSync(join(outside, 'victim'), 'utf8'), 'SECRET')
+  const strays = readdirSync(outside).filter(name => !['x', 'victim', 'wanderer'].includes(name))
   assert.deepEqual(strays, [], 'nothing was written outside')
 })

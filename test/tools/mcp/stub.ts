@@ -3,7 +3,7 @@
 import { appendFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-type Message = { id?: number; method?: string; params?: { name?: string; cursor?: string } }
+type Message = { id?: number; method?: string; params?: { name?: string; cursor?: string; uri?: string } }
 
 const [mode = 'plain'] = process.argv.slice(2)
 const open = { type: 'object' }
@@ -156,6 +156,18 @@ function call(id: number, name = ''): void {
   }
 }
 
+/** Patterns of addresses that made an SDK's matching hang (CVE-2026-0621), and one that is large once it is written out. */
+function offer(id: number, method: string, uri = ''): void {
+  const templates = ['x://a{/id*}{?tags*}', `x://${'{a,b*}'.repeat(600)}`]
+  if (method === 'resources/list') send({ id, result: { resources: [] } })
+  else if (method === 'resources/templates/list')
+    send({
+      id,
+      result: { resourceTemplates: templates.map(uriTemplate => ({ uriTemplate, name: 'hostile' })) },
+    })
+  else send({ id, result: { contents: [{ uri, text: `${uri.length} characters` }] } })
+}
+
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line) as Message
   if (method === 'notifications/cancelled' && process.env['STUB_LOG'] !== undefined)
@@ -166,11 +178,12 @@ for await (const line of createInterface({ input: process.stdin })) {
       id,
       result: {
         protocolVersion: '2025-11-25',
-        capabilities: { tools: { listChanged: true } },
+        capabilities: { tools: { listChanged: true }, ...(mode === 'templates' && { resources: {} }) },
         serverInfo: { name: 'stub', version: '1' },
       },
     })
   else if (method === 'tools/list') send({ id, result: tools(params?.cursor) })
   else if (method === 'tools/call') call(id, params?.name)
+  else if (mode === 'templates' && method?.startsWith('resources/')) offer(id, method, params?.uri)
   else send({ id, error: { code: -32601, message: 'Method not found' } })
 }

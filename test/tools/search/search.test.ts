@@ -231,6 +231,25 @@ describe('discovery is not permission', () => {
     assert.match(await found(other), /stripe__refund_payment/)
   })
 
+  test("an owner's own tools are named to nobody else, and nobody else can call them", async t => {
+    const name = 'ana_secret_refund'
+    const model = scripted([
+      search('ana secret refund of a payment'),
+      { calls: [{ name, input: {} }] },
+      { text: 'done' },
+    ])
+    const turnwire = await open(t, { model })
+    const ownTools = [{ name, description: 'Ana: secret refund of a payment.', input: { type: 'object' } }]
+    const ana = await turnwire.session('clerk', { owner: 'ana', ownTools })
+    assert.equal((await ana.send('Refund.')).status, 'waiting', 'she is handed the call of her own tool')
+    const bob = await turnwire.session('clerk', { owner: 'bob' })
+    assert.equal((await bob.send('Refund.')).text, 'done')
+    const [searched, called] = (await bob.history()).filter(entry => entry.role === 'tool')
+    assert.match(JSON.stringify(searched), /stripe__refund_payment/)
+    assert.doesNotMatch(JSON.stringify(searched), /secret/i)
+    assert.match(JSON.stringify(called), /There is no tool named/)
+  })
+
   test('a tool that a person refused for the session is not found any more', async t => {
     const refund = { calls: [{ name: 'stripe__refund_payment', input: {} }] }
     const model = scripted([

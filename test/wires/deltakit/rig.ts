@@ -25,6 +25,8 @@ export type RigOptions = {
   /** The agent's own tools run on the Responses wire too. */
   serverTools?: boolean
   policy?: TurnwireConfig['policy']
+  /** Further agents. */
+  agents?: readonly AgentConfig[]
   serveMcp?: AgentConfig['serveMcp']
   server?: TurnwireConfig['server']
 }
@@ -149,6 +151,7 @@ export async function rig(t: TestContext, options: RigOptions = {}): Promise<Rig
           ...(options.serveMcp && { serveMcp: options.serveMcp }),
         },
         { name: 'other', model: scripted([{ text: 'the other one' }], { whenOver: 'repeat-last' }) },
+        ...(options.agents ?? []),
       ],
       ...(options.policy && { policy: options.policy }),
       server: {
