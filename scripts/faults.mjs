@@ -16,6 +16,9 @@ const suite = [
   'test/bounded/disk',
   'test/bounded/one-way-cut',
   'power.test',
+  'test/payments/crash',
+  'test/payments/nodes-crash',
+  'test/relay/many-paid',
 ]
 const env = { SIM_SEEDS: '100000', ...process.env, FAULTS: 'long' }
 // A file that tries every place may take hours.

@@ -3,6 +3,7 @@ import type { CallPart, Outcome } from '../language/calls.ts'
 import type { Delta, Event, Grant, Settings, TurnStop } from '../language/events.ts'
 import type { PaymentRecord } from '../language/payments.ts'
 import type { AnswerAction, FormContent } from '../language/questions.ts'
+import type { ToolServerInfo } from '../language/servers.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 
@@ -108,7 +109,8 @@ export type OperatorAgent = {
 export type OperatorAgents = {
   agents: OperatorAgent[]
   models: Record<string, { id: string; contextTokens?: number }>
-  servers?: JsonObject[]
+  /** MCP servers, with their health. */
+  servers?: ToolServerInfo[]
 }
 
 export type OperatorCommand =
@@ -212,6 +214,21 @@ export type OperatorSystem = {
   nodes?: OperatorNode[]
   /** When the node that answers last saw them. */
   nodesSeenAt?: number
+  /** What `turnwire attach` does, or did, with the same data folder. */
+  attached?: AttachedMachine
+}
+
+/** This machine as one that serves a relay. Amounts are in the smallest unit of the relay's asset. */
+export type AttachedMachine = {
+  server: string
+  agentId: string
+  state: string
+  since: string
+  prices: { inputTokenPrice: string; outputTokenPrice: string }
+  requests: { served: number; failed: number; refused: number; inFlight: number }
+  /** At its own prices, if every request was paid for. The relay's record says what was. */
+  earnings: string
+  refusals: { at: string; reason: string }[]
 }
 
 export type OperatorNode = {
@@ -245,6 +262,7 @@ export type OperatorPayment = Pick<
   | 'usage'
   | 'reason'
   | 'owed'
+  | 'unclear'
   | 'refund'
 > & { session?: string }
 
@@ -254,7 +272,10 @@ export type OperatorPayments = {
   totals: { network: string; asset: string; amount: string; payments: number }[]
 }
 
-/** An agent that its owner has attached to a relay. Counts are those since the server started. */
+/**
+ * An agent that its owner has attached to a relay. Counts are those since the server started. `refused`: of those that
+ * failed, the ones that its machine refused. `earned`: by asset, if the server takes payments.
+ */
 export type AttachedAgent = {
   agentId: string
   walletAddress: string
@@ -262,7 +283,15 @@ export type AttachedAgent = {
   description?: string
   available: boolean
   pricing?: { inputTokenPrice: string; outputTokenPrice: string }
-  stats: { machines: number; inFlight: number; served: number; failed: number; firstEventMs?: number }
+  stats: {
+    machines: number
+    inFlight: number
+    served: number
+    failed: number
+    refused: number
+    firstEventMs?: number
+  }
+  earned?: { network: string; asset: string; amount: string; payments: number; pending: number }[]
 }
 
 export type OperatorKeyInfo = { name: string; operator: boolean; fixed: boolean }

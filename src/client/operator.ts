@@ -134,12 +134,15 @@ export class OperatorClient {
     return this.#get(`/payments?limit=${limit}`, options)
   }
   /** The agents that owners have attached. Only on a relay. */
-  async attachedAgents({ signal }: Options = {}): Promise<{ providers: AttachedAgent[] }> {
-    const request = { method: 'GET', path: '/v1/providers', signal, repeatable: true } as const
-    return (await this.#transport.json(request)) as { providers: AttachedAgent[] }
+  attachedAgents(options?: Options): Promise<{ agents: AttachedAgent[]; next?: number }> {
+    return this.#get('/relay', options)
   }
   refund(payment: string): Promise<{ id: string; state: string }> {
     return this.#send('POST', `/payments/${encodeURIComponent(payment)}/refund`)
+  }
+  /** Says what the chain shows of a payment that is unclear: the transaction that moved it, or "none". */
+  resolve(payment: string, transaction: string): Promise<{ id: string; state: string }> {
+    return this.#send('POST', `/payments/${encodeURIComponent(payment)}/resolve`, { transaction })
   }
   keys(options?: Options): Promise<{ keys: OperatorKeyInfo[] }> {
     return this.#get('/keys', options)

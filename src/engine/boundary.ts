@@ -97,8 +97,8 @@ export type Engine = {
   ownerOf(session: string): Promise<string | undefined>
   /** Every owner of a session, in any order. For operators. */
   owners(): Promise<string[]>
-  /** How much an owner has now. Counting may read a row of each of its sessions. */
-  usage(owner: string): Promise<OwnerUsage>
+  /** How much an owner has now, or with `all` the owners whose names begin so. Counting may read a row of each session. */
+  usage(owner: string, all?: boolean): Promise<OwnerUsage>
   /** The session that this owner created with this request key. */
   find(owner: string, key: string): Promise<string | undefined>
   remove(ref: SessionRef): Promise<void>

@@ -225,9 +225,9 @@ export class LocalEngine implements Engine {
     return this.#ports.store.owners()
   }
 
-  async usage(owner: string): Promise<OwnerUsage> {
-    const stored = await this.#ports.store.usage(owner)
-    return { ...stored, running: this.sessions.running(owner) }
+  async usage(owner: string, all = false): Promise<OwnerUsage> {
+    const stored = await this.#ports.store.usage(owner, all)
+    return { ...stored, running: this.sessions.running(owner, all) }
   }
 
   find(owner: string, key: string): Promise<string | undefined> {

@@ -136,8 +136,9 @@ export class OpenSessions implements SessionHome, FollowSource {
   }
 
   /** The sessions of this owner that are at work. */
-  running(owner: string): string[] {
-    const own = this.#open.values().filter(({ state, lost }) => state.owner === owner && !lost)
+  running(owner: string, all = false): string[] {
+    const isMeant = (name: string): boolean => (all ? name.startsWith(owner) : name === owner)
+    const own = this.#open.values().filter(({ state, lost }) => isMeant(state.owner) && !lost)
     return [...own.filter(({ status }) => status === 'running').map(({ id }) => id)]
   }
 

@@ -127,13 +127,17 @@ export type Store = {
   read(session: string, after?: number, options?: ReadOptions): Promise<Recorded[]>
   /**
    * Newest first. `owner` null: of all owners, for operators. `after` is the `next` of the page before. `status`: only these;
-   * those that wait are found without looking at the others.
+   * those that wait are found without looking at the others. A page of another status may have fewer rows than `limit`, or
+   * none, and a `next` all the same: it looks at a bounded number of sessions.
    */
   list(owner: string | null, page: ListPage): Promise<{ rows: ListedRow[]; next?: string }>
   /** All owners that have a session, in any order. For the operator only. */
   owners(): Promise<string[]>
-  /** How many sessions an owner has, and how many bytes their logs and blobs take. It may look at each of them. */
-  usage(owner: string): Promise<{ sessions: number; bytes: number }>
+  /**
+   * How many sessions an owner has, and how many bytes their logs and blobs take. It may look at each of them. `all`: of all
+   * owners whose names begin so; it may look at every session.
+   */
+  usage(owner: string, all?: boolean): Promise<{ sessions: number; bytes: number }>
   /** All sessions whose status is `running`, and those that wait and are `atWork` or have a `dueAt`. Asked once, when a process starts: it may look at every session. */
   unfinished(): Promise<string[]>
   /** False: there was none. `epoch`: rejects with `lease_lost`, as `append` does, if it is not the current one. */

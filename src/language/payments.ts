@@ -5,6 +5,14 @@ import type { JsonObject } from '../lib/json.ts'
 /** The wire of sessions that hold a payment each. They are in lists of their own. */
 export const paymentsWire = 'payments'
 
+/** All names of wallets begin so. Alone: a caller that has not shown yet which wallet it is. */
+export const anyWallet = 'wallet:'
+
+/** Wallets own what they pay for under this name. No key has a name with a colon. */
+export const walletOwner = (address: string): string => `${anyWallet}${address.toLowerCase()}`
+
+export const isWallet = (owner: string): boolean => owner.startsWith(anyWallet)
+
 /**
  * `reserved`: it pays for a request that is being answered. `settling`: the money is being moved, or nobody knows yet
  * whether it has moved. `settled`: it has moved. `released`: it was not charged, and can pay for the same request again.
@@ -39,6 +47,8 @@ export type PaymentRecord = {
   cap: string
   /** Unix seconds: after this it cannot be settled. */
   validUntil: number
+  /** When it was reserved: it has not moved before. Absent in old logs. */
+  reservedAt?: number
   agent: string
   path: string
   provider?: string
@@ -61,6 +71,8 @@ export type PaymentRecord = {
   settledAt?: number
   /** How often settling was tried. */
   tries?: number
+  /** Nobody here can find out whether it has moved: an operator has to say, from what the chain shows. */
+  unclear?: boolean
   /** Why it is as it is, where that is not plain. */
   reason?: string
   /** The answer failed after the money had moved: the payer can ask again without paying, or is paid back. */

@@ -32,11 +32,12 @@ export type PaymentsConfig = {
   /** The wallet that is paid. */
   payTo: string
   /**
-   * Who checks payments and moves the money. `url`: a facilitator elsewhere, by x402's protocol. `key`: this server, with a
-   * wallet that pays the fees of the chain; the key is 32 bytes as 0x and 64 hexadecimal digits.
+   * Who checks payments and moves the money. `url`: a facilitator elsewhere, by x402's protocol; with `rpcUrl` the chain is
+   * looked at when it does not say how a settlement ended. `key`: this server, with a wallet that pays the fees of the chain;
+   * the key is 32 bytes as 0x and 64 hexadecimal digits.
    */
   facilitator:
-    | { url: string; headers?: Readonly<Record<string, string>> }
+    | { url: string; headers?: Readonly<Record<string, string>>; rpcUrl?: string }
     | { key: string; rpcUrl: string; confirmations?: number }
   /** Offers Sixerr's form of metered payments too. `address`: the contract that settles them. Needs a key. */
   terminal?: { address: string; feeBps?: number }

@@ -3,22 +3,14 @@
 // at the place that all of them pass, the engine's boundary.
 import type { Engine } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { PaymentChange, PaymentRecord } from '../language/payments.ts'
+import { isWallet, type PaymentChange, type PaymentRecord, walletOwner } from '../language/payments.ts'
 import { hashJson } from '../lib/hash.ts'
 import type { JsonObject } from '../lib/json.ts'
+import { printable } from '../lib/text.ts'
 import { capOf, isMetered } from './amounts.ts'
 import type { PaymentsConfig } from './config.ts'
 import { type GivenPayment, paymentId, textIn } from './given.ts'
-import {
-  isBusy,
-  isWallet,
-  type Kept,
-  Ledger,
-  pause,
-  paymentConflict,
-  retryMs,
-  walletOwner,
-} from './ledger.ts'
+import { isBusy, type Kept, Ledger, pause, paymentConflict, retryMs } from './ledger.ts'
 import { type Offer, offerFor, offersOf, receiptHeader, refusalOf, type Shown } from './offers.ts'
 import type { PaidRequest } from './paid-request.ts'
 import type { Price, PricedRequest, PriceSource } from './price.ts'
@@ -107,7 +99,10 @@ export class PaymentDesk {
     }
     const offer = await this.#check(request, priced, shown, given)
     this.#options.crashPoint('payment-verified')
-    const fresh = recordOf(id, given, offer, asked, request.path, this.config)
+    const fresh = {
+      ...recordOf(id, given, offer, asked, request.path, this.config),
+      reservedAt: this.#options.now(),
+    }
     const { kept } = await this.ledger.reserve(fresh, hash)
     const again = await this.#renewed(kept, fresh)
     this.#options.crashPoint('payment-reserved')
@@ -240,6 +235,35 @@ export class PaymentDesk {
       'The payment is on its way and not confirmed yet. Send the same request with the same payment again; it is not charged twice.',
       { retryAfterMs: 5_000 },
     )
+  }
+
+  // ---- for operators ---------------------------------------------------------------------------------------
+
+  /** `id`: the whole of it, or a beginning that no other payment has. */
+  async #byId(id: string): Promise<Kept> {
+    const kept = await this.ledger.byId(id)
+    if (!kept) throw new TurnwireError('not_found', `There is no payment ${printable(id, 100)}.`)
+    return kept
+  }
+
+  /** Pays all of it back. */
+  async refund(id: string, by: string): Promise<PaymentRecord> {
+    const kept = await this.#byId(id)
+    const { record } = await this.settlement.refund(kept, kept.record.amount ?? '0', by)
+    return record
+  }
+
+  /** `transaction`: the one that moved a payment that is unclear; "none" if the chain shows that none has. */
+  async resolve(id: string, transaction: unknown): Promise<PaymentRecord> {
+    const isHash = typeof transaction === 'string' && /^0x[0-9a-f]{64}$/i.test(transaction)
+    if (!isHash && transaction !== 'none')
+      throw new TurnwireError(
+        'bad_request',
+        'Give the transaction that moved the payment, 0x and 64 digits, or "none" if none has.',
+      )
+    const kept = await this.#byId(id)
+    const { record } = await this.settlement.resolve(kept, isHash ? transaction : undefined)
+    return record
   }
 
   // ---- going on --------------------------------------------------------------------------------------------

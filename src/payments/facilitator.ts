@@ -7,11 +7,17 @@ import type { Abilities } from './offers.ts'
 
 export type Verified = { ok: true } | { ok: false; reason: string; message?: string }
 
-/** `pending`: nobody knows yet whether it has moved. */
+/** How far a node of the chain can be behind: so long after a payment has expired nothing moves it any more. */
+export const behindMs = 60_000
+
+/** `pending`: nobody knows yet whether it has moved. `unclear`: nor will this facilitator ever know. */
 export type Moved =
   | { state: 'moved'; transaction: string }
   | { state: 'failed'; reason: string }
-  | { state: 'pending'; reason: string; transaction?: string }
+  | { state: 'pending'; reason: string; transaction?: string; unclear?: true }
+
+/** It has not moved. `mayMove`: a try that was made before may still go through. */
+export type Unsent = { state: 'unsent'; mayMove?: true }
 
 export type SettleRequest = {
   record: PaymentRecord
@@ -27,13 +33,14 @@ export type SettleRequest = {
  * that the payment would settle now for all that was signed for. A payment settles at most once, however often `settle` is
  * called, since the chain takes an authorization once. `look` says what became of a settlement that was begun and whose
  * end is not known: `unsent` means that it did not move and may be settled again. Absent: it cannot be looked up, and
- * `settle` is called again.
+ * `settle` is called again. Only evidence makes a payment `moved` or `failed`: a statement of whoever was to move it, or the
+ * chain. A nonce that is used up is none: its payer can use it up without paying.
  */
 export type Facilitator = {
   abilities(): Promise<Abilities>
   verify(given: GivenPayment, asked: JsonObject): Promise<Verified>
   settle(request: SettleRequest): Promise<Moved>
-  look?(record: PaymentRecord): Promise<Moved | { state: 'unsent' }>
+  look?(record: PaymentRecord): Promise<Moved | Unsent>
   /** Pays back. Absent: it has no wallet. Undefined: its wallet is not the one that was paid. */
   refund?(
     record: PaymentRecord,
@@ -41,5 +48,5 @@ export type Facilitator = {
     sending: (transaction: string) => Promise<void>,
   ): Promise<Moved | undefined>
   /** What became of a refund that was begun. */
-  lookRefund?(transaction: string): Promise<Moved | { state: 'unsent' }>
+  lookRefund?(transaction: string): Promise<Moved | Unsent>
 }

@@ -3,15 +3,10 @@
 // keeps it. Nothing here decides about a payment.
 import type { Engine, ListedSession, SessionRef } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
-import { type PaymentChange, type PaymentRecord, paymentsWire } from '../language/payments.ts'
+import { type PaymentChange, type PaymentRecord, paymentsWire, walletOwner } from '../language/payments.ts'
 
 /** A payment as it stands. `seq`: the number of the last event of its log. */
 export type Kept = { ref: SessionRef; record: PaymentRecord; seq: number }
-
-/** Wallets own what they pay for under this name. No key has a name with a colon. */
-export const walletOwner = (address: string): string => `wallet:${address.toLowerCase()}`
-
-export const isWallet = (owner: string): boolean => owner.startsWith('wallet:')
 
 /** Someone else has changed it. */
 export const isBusy = (error: unknown): boolean => error instanceof TurnwireError && error.code === 'busy'

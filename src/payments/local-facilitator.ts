@@ -3,14 +3,22 @@
 import { wordsOf } from '../language/errors.ts'
 import type { PaymentRecord } from '../language/payments.ts'
 import type { JsonObject } from '../lib/json.ts'
+import { type Hex, isNonceUsed } from './chain-client.ts'
 import type { PaymentsConfig } from './config.ts'
-import type { Facilitator, Moved, SettleRequest, Verified } from './facilitator.ts'
-import { type GivenPayment, textIn } from './given.ts'
+import {
+  behindMs,
+  type Facilitator,
+  type Moved,
+  type SettleRequest,
+  type Unsent,
+  type Verified,
+} from './facilitator.ts'
+import type { GivenPayment } from './given.ts'
 import { chainIdOf, networkNameV1 } from './networks.ts'
 import type { Abilities } from './offers.ts'
 import { loadX402 } from './packages.ts'
-import { permit2, settleTerminal, verifyTerminal } from './terminal.ts'
-import { type Hex, type TransactionState, Wallet } from './wallet.ts'
+import { settleTerminal, verifyTerminal } from './terminal.ts'
+import { type TransactionState, Wallet } from './wallet.ts'
 
 type X402 = Awaited<ReturnType<typeof loadX402>>
 type Scheme = Pick<InstanceType<X402['ExactEvmScheme']>, 'verify' | 'settle'>
@@ -24,9 +32,6 @@ type LocalOptions = Pick<PaymentsConfig, 'network' | 'asset' | 'terminal'> & {
   settleMs: number
   confirmations?: number
 }
-
-/** How far a node of the chain can be behind. */
-const behindMs = 60_000
 
 export class LocalFacilitator implements Facilitator {
   readonly #x402: X402
@@ -106,7 +111,7 @@ export class LocalFacilitator implements Facilitator {
    * Only a transaction of this wallet shows that the money has moved: a payer can use a nonce up without paying, by cancelling
    * it or spending it elsewhere.
    */
-  async look(record: PaymentRecord): Promise<Moved | { state: 'unsent' }> {
+  async look(record: PaymentRecord): Promise<Moved | Unsent> {
     const states = new Map<string, TransactionState>()
     for (const hash of record.sent ?? []) {
       const state = await this.#wallet.stateOf(hash as Hex) // A hash of ours.
@@ -117,30 +122,11 @@ export class LocalFacilitator implements Facilitator {
       if (state === 'waiting') return { state: 'pending', reason: 'settlement_pending', transaction }
     const all = [...states.values()]
     if (all.at(-1) === 'reverted') return { state: 'failed', reason: 'transaction_reverted' }
-    if (!(await this.#isUsed(record))) return { state: 'unsent' }
+    if (!(await isNonceUsed(call => this.#wallet.read(call), record))) return { state: 'unsent' }
     // A node of the chain that is behind may not know our transaction yet.
     if (all.includes('absent') && Date.now() < record.validUntil * 1000 + behindMs)
       return { state: 'pending', reason: 'settlement_pending' }
     return { state: 'failed', reason: 'authorization_used_elsewhere' }
-  }
-
-  /** Whether the chain has taken the payment's nonce. */
-  async #isUsed({ form, given, payer }: PaymentRecord): Promise<boolean> {
-    const payload = (form === 'sixerr' ? given : given['payload']) as JsonObject // It was read when it came.
-    const permit = (payload['permit2Authorization'] ?? payload['permit']) as JsonObject | undefined
-    if (permit === undefined) {
-      const { nonce } = payload['authorization'] as { nonce: string }
-      const call = { abi: authorizationState, functionName: 'authorizationState', args: [payer, nonce] }
-      return (await this.#wallet.read({ address: this.#options.asset.address as Hex, ...call })) === true
-    }
-    const nonce = BigInt(textIn(permit, 'nonce'))
-    const word = await this.#wallet.read({
-      address: permit2,
-      abi: nonceBitmap,
-      functionName: 'nonceBitmap',
-      args: [payer, nonce >> 8n],
-    })
-    return ((word as bigint) >> (nonce & 255n)) % 2n === 1n
   }
 
   async refund(
@@ -161,7 +147,7 @@ export class LocalFacilitator implements Facilitator {
     }
   }
 
-  async lookRefund(transaction: string): Promise<Moved | { state: 'unsent' }> {
+  async lookRefund(transaction: string): Promise<Moved | Unsent> {
     const state = await this.#wallet.stateOf(transaction as Hex)
     if (state === 'done') return { state: 'moved', transaction }
     if (state === 'waiting') return { state: 'pending', reason: 'refund_pending', transaction }
@@ -190,23 +176,6 @@ function typed(given: JsonObject, asked: JsonObject): { payload: Payload; requir
   return { payload: given as unknown as Payload, requirements: asked as unknown as Requirements }
 }
 
-const view = { type: 'function', stateMutability: 'view' } as const
-const authorizationState = [
-  {
-    ...view,
-    name: 'authorizationState',
-    inputs: [{ type: 'address' }, { type: 'bytes32' }],
-    outputs: [{ type: 'bool' }],
-  },
-]
-const nonceBitmap = [
-  {
-    ...view,
-    name: 'nonceBitmap',
-    inputs: [{ type: 'address' }, { type: 'uint256' }],
-    outputs: [{ type: 'uint256' }],
-  },
-]
 const transfer = [
   {
     type: 'function',

@@ -4,8 +4,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import { TurnwireError } from '../language/errors.ts'
+import { anyWallet, walletOwner } from '../language/payments.ts'
 import { type GivenPayment, paymentHeaders, readPayment } from './given.ts'
-import { walletOwner } from './ledger.ts'
 import type { Refusal } from './offers.ts'
 import type { Drive } from './settlement.ts'
 
@@ -55,7 +55,7 @@ export class PaidRequest {
     this.url = facts.url
     this.setHeader = facts.setHeader
     this.isAnswering = facts.isAnswering
-    this.bare = facts.owner === 'wallet:'
+    this.bare = facts.owner === anyWallet
     const header = paymentHeaders.map(name => facts.header(name)).find(value => value !== undefined)
     this.given = header === undefined ? undefined : readPayment(header)
   }
@@ -63,7 +63,7 @@ export class PaidRequest {
   /** Who calls. A caller without a key: who it says that it is. */
   get owner(): string {
     if (!this.bare) return this.#owner
-    return this.given ? walletOwner(this.given.payer) : 'wallet:'
+    return this.given ? walletOwner(this.given.payer) : anyWallet
   }
 
   takeBody(pieces: readonly Uint8Array[]): void {

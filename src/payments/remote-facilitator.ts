@@ -1,9 +1,17 @@
 // A facilitator elsewhere, by x402's protocol: GET /supported, POST /verify, POST /settle. An answer that does not come in
 // time says nothing about whether the money has moved.
-import { TurnwireError } from '../language/errors.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { PaymentRecord } from '../language/payments.ts'
 import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
-import type { Facilitator, Moved, SettleRequest, Verified } from './facilitator.ts'
+import type { ChainEvidence } from './chain-evidence.ts'
+import {
+  behindMs,
+  type Facilitator,
+  type Moved,
+  type SettleRequest,
+  type Unsent,
+  type Verified,
+} from './facilitator.ts'
 import type { GivenPayment } from './given.ts'
 import type { Abilities } from './offers.ts'
 
@@ -12,21 +20,25 @@ export type RemoteOptions = {
   headers?: Readonly<Record<string, string>>
   network: string
   settleMs: number
+  /** What the chain shows, where the facilitator does not say. */
+  evidence?: Pick<ChainEvidence, 'look'>
   fetch?: typeof fetch
 }
 
 const verifyMs = 20_000
 /** What it supports is asked again after this time. */
 const supportedForMs = 10 * 60_000
-/** A facilitator says so of a payment that it, or another, has settled before. */
-const usedBefore = /nonce_already_used|already_settled|already_processed|invalid_nonce|duplicate_settlement/
 
 export class RemoteFacilitator implements Facilitator {
   readonly #options: RemoteOptions
+  /** Absent: no chain can be looked at. */
+  readonly look?: (record: PaymentRecord) => Promise<Moved | Unsent>
   #abilities: { known: Promise<Abilities>; until: number } | undefined
 
   constructor(options: RemoteOptions) {
     this.#options = options
+    const { evidence } = options
+    if (evidence) this.look = record => evidence.look(record)
   }
 
   abilities(): Promise<Abilities> {
@@ -58,12 +70,8 @@ export class RemoteFacilitator implements Facilitator {
     }
   }
 
-  verify(given: GivenPayment, asked: JsonObject): Promise<Verified> {
-    return this.#verify(given.raw, asked)
-  }
-
-  async #verify(raw: JsonObject, asked: JsonObject): Promise<Verified> {
-    const answer = await this.#ask('POST', '/verify', requestOf(raw, asked), verifyMs)
+  async verify(given: GivenPayment, asked: JsonObject): Promise<Verified> {
+    const answer = await this.#ask('POST', '/verify', requestOf(given.raw, asked), verifyMs)
     if (answer['isValid'] === true) return { ok: true }
     const { invalidReason, invalidMessage } = answer
     return {
@@ -79,30 +87,25 @@ export class RemoteFacilitator implements Facilitator {
     try {
       answer = await this.#ask('POST', '/settle', requestOf(record.given, asked), this.#options.settleMs)
     } catch (error) {
-      return { state: 'pending', reason: error instanceof Error ? error.message : String(error) }
+      return this.#pending(record, wordsOf(error))
     }
     const { success, transaction, errorReason } = answer
     const hash = typeof transaction === 'string' ? transaction : ''
     if (success === true) return { state: 'moved', transaction: hash }
     const reason = typeof errorReason === 'string' ? errorReason : 'settlement_failed'
-    const before = await this.#movedBefore(record, reason)
-    if (before === 'yes') return { state: 'moved', transaction: record.transaction ?? hash }
-    return before === 'unclear' || /pending|timeout|unexpected/.test(reason)
-      ? { state: 'pending', reason, ...(hash !== '' && { transaction: hash }) }
-      : { state: 'failed', reason }
+    const isFinal = (record.tries ?? 0) <= 1 && !/pending|timeout|unexpected/.test(reason)
+    if (isFinal) return { state: 'failed', reason }
+    return { ...this.#pending(record, reason), ...(hash !== '' && { transaction: hash }) }
   }
 
   /**
-   * It was asked before: if the payment is used up by now, it was that settlement that used it. A refusal that does not say
-   * so leaves it open, since a payer who is told to pay again might pay twice.
+   * It was asked before and did not say how that ended. A refusal now, such as of a nonce that is used up, does not say it
+   * either: the money may have moved, or its payer may have cancelled the payment. Without a chain to look at, what is not
+   * known when the payment has expired will never be known here.
    */
-  async #movedBefore(record: PaymentRecord, reason: string): Promise<'yes' | 'no' | 'unclear'> {
-    const { tries = 0, given, asked, validUntil } = record
-    if (tries <= 1) return 'no'
-    if (usedBefore.test(reason)) return 'yes'
-    const verified = await this.#verify(given, asked).catch(() => undefined)
-    if (verified?.ok === false && usedBefore.test(verified.reason)) return 'yes'
-    return verified?.ok === true || validUntil * 1000 < Date.now() ? 'no' : 'unclear'
+  #pending({ validUntil }: PaymentRecord, reason: string): Extract<Moved, { state: 'pending' }> {
+    const isOver = validUntil * 1000 + behindMs < Date.now()
+    return { state: 'pending', reason, ...(isOver && !this.look && { unclear: true }) }
   }
 
   async #ask(

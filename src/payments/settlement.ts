@@ -10,14 +10,12 @@ import type { Engine } from '../engine/index.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { PaymentChange, PaymentRecord } from '../language/payments.ts'
 import { costOf, feeOf, type TokensUsed } from './amounts.ts'
-import type { Facilitator, Moved } from './facilitator.ts'
+import { behindMs, type Facilitator } from './facilitator.ts'
 import { isBusy, type Kept, type Ledger, pause, retryMs } from './ledger.ts'
-import type { Price, PriceSource, Receipt } from './price.ts'
+import type { Price, PriceSource } from './price.ts'
 import { Refunds } from './refunds.ts'
+import { type Outcome, outcomeOf, SettlementRecords } from './settlement-records.ts'
 import { type TurnResult, type Work, watchTurn } from './watch-turn.ts'
-
-/** Kept beside the log of a session with a turn whose payment failed. It stays. */
-export const unpaidMark = 'x402-unpaid'
 
 /** A turn that is over by then is found to be so first. */
 const leastTimerMs = 1000
@@ -38,6 +36,9 @@ export type PaymentCrashPoint = (typeof paymentCrashPoints)[number]
 
 /** How often a payment that another node drives is looked at before it counts as pending. */
 const mostLooks = 400
+/** After this many looks without a change it is gone on with here. Doing so twice moves nothing twice. */
+const stillLooks = 40
+const mostTakeOvers = 10
 
 export type SettlementPorts = {
   engine: Engine
@@ -51,8 +52,7 @@ export type SettlementPorts = {
   log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, string>) => void
 }
 
-/** How a drive came out, as far as the payer is concerned. `released`: nothing was charged. */
-export type Outcome = 'settled' | 'pending' | 'failed' | 'released'
+/** How a drive came out. */
 export type Driven = { outcome: Outcome; record: PaymentRecord }
 
 /** `settled`: once it is known whether the money has moved. `done`: once nothing is left to be done. Neither rejects. */
@@ -63,11 +63,13 @@ export class Settlement {
   readonly #drives = new Map<string, Drive>()
   readonly #working = new Set<string>()
   readonly #refunds: Refunds
+  readonly #records: SettlementRecords
   #stopped = false
 
   constructor(ports: SettlementPorts) {
     this.#ports = ports
     this.#refunds = new Refunds(ports)
+    this.#records = new SettlementRecords(ports)
   }
 
   /** A paid turn of this session has not been settled yet. */
@@ -90,35 +92,47 @@ export class Settlement {
     if (before) return before
     const settled = Promise.withResolvers<Driven>()
     this.#working.add(work.session)
-    const done = this.#run(kept, work, early, settled.resolve)
-      .catch((error: unknown): Driven | Promise<Driven> => {
-        if (isBusy(error)) return this.#elsewhere(kept)
-        this.#ports.log('warn', 'A payment could not be settled now. It will be looked at again.', {
-          payment: id,
-          error: wordsOf(error),
-        })
-        return { outcome: 'pending', record: kept.record }
-      })
-      .then(driven => {
-        settled.resolve(driven)
-        this.#drives.delete(id)
-        this.#working.delete(work.session)
-        return driven
-      })
+    const done = this.#driven(kept, work, early, settled.resolve).then(driven => {
+      settled.resolve(driven)
+      this.#drives.delete(id)
+      this.#working.delete(work.session)
+      return driven
+    })
     const drive = { settled: settled.promise, done }
     this.#drives.set(id, drive)
     return drive
   }
 
-  /** Another node drives it: what comes of it is in the ledger. */
-  async #elsewhere(kept: Kept): Promise<Driven> {
-    let { record } = kept
-    for (let tries = 0; tries < mostLooks && !this.#stopped; tries += 1) {
-      record = (await this.#ports.ledger.read(kept.ref))?.record ?? record
-      if (outcomeOf(record) !== 'pending') break
+  /** Never rejects. */
+  async #driven(given: Kept, work: Work, early: boolean, settled: (driven: Driven) => void): Promise<Driven> {
+    let kept = given
+    for (let times = 1; ; times += 1)
+      try {
+        return await this.#run(kept, work, early, settled)
+      } catch (error) {
+        if (!isBusy(error)) {
+          const fields = { payment: kept.record.id, error: wordsOf(error) }
+          this.#ports.log('warn', 'A payment could not be settled now. It will be looked at again.', fields)
+          return { outcome: 'pending', record: kept.record }
+        }
+        kept = await this.#elsewhere(kept)
+        const outcome = outcomeOf(kept.record)
+        if (outcome !== 'pending' || times >= mostTakeOvers || this.#stopped)
+          return { outcome, record: kept.record }
+      }
+  }
+
+  /** Another node drives it: what comes of it is in the ledger. A payment that stands still may be that of a dead node. */
+  async #elsewhere(given: Kept): Promise<Kept> {
+    let kept = given
+    for (let looks = 0, changedAt = 0; looks < mostLooks && !this.#stopped; looks += 1) {
+      const found = (await this.#ports.ledger.read(kept.ref).catch(() => undefined)) ?? kept
+      if (found.seq !== kept.seq) changedAt = looks
+      kept = found
+      if (outcomeOf(kept.record) !== 'pending' || looks - changedAt >= stillLooks) break
       await pause(retryMs)
     }
-    return { outcome: outcomeOf(record), record }
+    return kept
   }
 
   async #run(given: Kept, work: Work, early: boolean, settled: (driven: Driven) => void): Promise<Driven> {
@@ -182,7 +196,7 @@ export class Settlement {
   /** The turn failed: a payment that has not moved is released, one that has is paid back where that is possible. */
   async #failed(given: Kept, reason: string): Promise<Driven> {
     // A settlement that was begun may have gone through.
-    const kept = given.record.state === 'settling' ? await this.#whatCameOfIt(given) : given
+    const kept = isUnknown(given.record) ? await this.#whatCameOfIt(given) : given
     if (kept.record.state === 'settling') return { outcome: 'pending', record: kept.record }
     if (kept.record.state === 'failed') return { outcome: 'released', record: kept.record }
     if (kept.record.state !== 'settled') {
@@ -200,9 +214,10 @@ export class Settlement {
   async #settle(given: Kept, amount: string, usage?: TokensUsed): Promise<Kept> {
     const { ledger, facilitator, crashPoint } = this.#ports
     let kept = given
+    if (kept.record.unclear) return kept
     if (kept.record.state === 'settling') {
       const found = await facilitator.look?.(kept.record)
-      if (found && found.state !== 'unsent') return this.#record(kept, found)
+      if (found && found.state !== 'unsent') return this.#records.record(kept, found)
     }
     const fee = feeOf(kept.record.price as unknown as Price, amount)
     const tries = (kept.record.tries ?? 0) + 1
@@ -215,84 +230,32 @@ export class Settlement {
       ...(usage && { usage }),
     })
     crashPoint('payment-settling')
-    if (amount === '0') return this.#record(kept, { state: 'moved', transaction: '' })
+    if (amount === '0') return this.#records.record(kept, { state: 'moved', transaction: '' })
     const sending = async (transaction: string): Promise<void> => {
       kept = await ledger.change(kept, { transaction, sent: [...(kept.record.sent ?? []), transaction] })
       crashPoint('payment-sending')
     }
     const moved = await facilitator.settle({ record: kept.record, amount, fee, sending })
     crashPoint('payment-moved')
-    if (moved.state !== 'failed' || !facilitator.look) return this.#record(kept, moved)
+    if (moved.state !== 'failed' || !facilitator.look) return this.#records.record(kept, moved)
     // A refusal may mean that an earlier try went through.
     const found = await facilitator.look(kept.record)
-    return this.#record(kept, found.state === 'unsent' ? moved : found)
+    return this.#records.record(kept, found.state === 'unsent' ? moved : found)
   }
 
-  /** Without a way to look, only settling it says whether it was settled. */
+  /**
+   * Of a settlement that was begun for a turn that failed. Without a way to look it stays pending: settling it again would
+   * charge for what failed. The payer can send the request again, and settle it with an answer.
+   */
   async #whatCameOfIt(kept: Kept): Promise<Kept> {
-    const { facilitator, ledger } = this.#ports
-    if (!facilitator.look) return this.#settle(kept, kept.record.amount ?? kept.record.cap)
+    const { facilitator, ledger, now } = this.#ports
+    const { validUntil } = kept.record
+    const isOver = validUntil * 1000 + behindMs < now()
+    const unclear = { state: 'pending', reason: 'turn_failed_while_settling' } as const
+    if (!facilitator.look) return this.#records.record(kept, { ...unclear, ...(isOver && { unclear: true }) })
     const found = await facilitator.look(kept.record)
-    return found.state === 'unsent' ? ledger.change(kept, { state: 'reserved' }) : this.#record(kept, found)
-  }
-
-  async #record(kept: Kept, moved: Moved): Promise<Kept> {
-    const { ledger, now, crashPoint, log } = this.#ports
-    const { record } = kept
-    if (moved.state === 'pending') {
-      log('warn', 'A settlement is pending.', { payment: record.id, reason: moved.reason })
-      return moved.transaction === undefined || moved.transaction === record.transaction
-        ? kept
-        : ledger.change(kept, { transaction: moved.transaction })
-    }
-    if (moved.state === 'failed') {
-      log('warn', 'A payment could not be settled.', { payment: record.id, reason: moved.reason })
-      await this.#markUnpaid(record)
-      return ledger.change(kept, { state: 'failed', open: false, reason: moved.reason })
-    }
-    const settled = await ledger.change(kept, {
-      state: 'settled',
-      transaction: moved.transaction,
-      settledAt: now(),
-    })
-    crashPoint('payment-settled')
-    await this.#giveReceipt(settled.record)
-    return settled
-  }
-
-  /** Before the payment counts as failed, so that its answer is never open to the payer. */
-  async #markUnpaid({ id, work }: PaymentRecord): Promise<void> {
-    if (!work) return
-    const { owner, session } = work
-    try {
-      await this.#ports.engine.keepBlob({ owner, session }, unpaidMark, id)
-    } catch (error) {
-      if (!(error instanceof TurnwireError && error.code === 'session_not_found')) throw error
-    }
-  }
-
-  /** The session whose turn was paid for has the receipt too. */
-  async #giveReceipt(record: PaymentRecord): Promise<void> {
-    const { engine, source, log } = this.#ports
-    const receipt = receiptOf(record)
-    source.paid?.(receipt)
-    if (!record.work) return
-    const { owner, session } = record.work
-    const { payer, payTo, network, asset, amount, transaction, settledAt } = record
-    const change: PaymentChange = {
-      ...{ state: 'settled', payer, payTo, network, asset },
-      ...(amount !== undefined && { amount }),
-      ...(transaction !== undefined && { transaction }),
-      ...(settledAt !== undefined && { settledAt }),
-    }
-    try {
-      await engine.command({ owner, session }, { do: 'record-payment', payment: record.id, change })
-    } catch (error) {
-      log('warn', 'The session of a paid turn could not be given its receipt.', {
-        payment: record.id,
-        error: wordsOf(error),
-      })
-    }
+    if (found.state !== 'unsent') return this.#records.record(kept, found)
+    return found.mayMove ? kept : ledger.change(kept, { state: 'reserved' })
   }
 
   // ---- going on --------------------------------------------------------------------------------------------
@@ -319,11 +282,24 @@ export class Settlement {
 
   async #resume(kept: Kept): Promise<void> {
     const { record } = kept
+    if (record.unclear) return
     if (record.state === 'refunding') await this.#refunds.resume(kept)
     else if (record.work) this.drive(kept, record.work, false)
     // Its request never began: it can pay for it until it expires.
     else if (record.validUntil * 1000 <= this.#ports.now())
       await this.#ports.ledger.change(kept, { state: 'released', open: false, reason: 'expired' })
+  }
+
+  /** An operator says what the chain shows of a payment that is unclear. `transaction`: the one that moved it, if any. */
+  async resolve(kept: Kept, transaction: string | undefined): Promise<Kept> {
+    if (!kept.record.unclear)
+      throw new TurnwireError('bad_request', 'It is not unclear what became of this payment.')
+    return this.#records.record(
+      kept,
+      transaction === undefined
+        ? { state: 'failed', reason: 'not_moved' }
+        : { state: 'moved', transaction: transaction.toLowerCase() },
+    )
   }
 
   /** Pays back up to what was settled. */
@@ -337,23 +313,11 @@ function isDeleted(turn: TurnResult): turn is Extract<TurnResult, { result: 'gon
   return turn.result === 'gone' && (turn.reason === 'session_not_found' || turn.reason === 'not_found')
 }
 
+/** A settlement was begun, and what came of it can be found out. */
+function isUnknown({ state, unclear }: PaymentRecord): boolean {
+  return state === 'settling' && !unclear
+}
+
 function isSameWork(before: Work | undefined, now: Work): boolean {
   return before?.session === now.session && before.first === now.first
-}
-
-function outcomeOf({ state }: PaymentRecord): Outcome {
-  if (state === 'settled' || state === 'refunding' || state === 'refunded') return 'settled'
-  if (state === 'failed' || state === 'released') return state
-  return 'pending'
-}
-
-export function receiptOf(record: PaymentRecord): Receipt {
-  const { id, payer, payTo, network, asset, amount = '0', transaction = '', agent, provider } = record
-  return {
-    payment: id,
-    ...{ payer, payTo, network, asset, amount, transaction, agent },
-    ...(provider !== undefined && { provider }),
-    usage: record.usage ?? { input: 0, output: 0 },
-    at: record.settledAt ?? 0,
-  }
 }

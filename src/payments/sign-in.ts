@@ -1,8 +1,8 @@
 // Signing in with a wallet: the server gives a text, the wallet signs it, and gets a token with which it reads what it paid
 // for, and continues it. Nothing is kept of it: the text holds its own proof, and so does the token.
 import { TurnwireError } from '../language/errors.ts'
+import { isWallet, walletOwner } from '../language/payments.ts'
 import { isJsonObject, parseJson } from '../lib/json.ts'
-import { isWallet, walletOwner } from './ledger.ts'
 import { loadViem } from './packages.ts'
 
 /** `sign` and `seal` as a vault has them. */

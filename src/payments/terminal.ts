@@ -4,13 +4,12 @@
 // signs neither the recipient nor the price: it trusts the contract, and whoever may call it.
 import { wordsOf } from '../language/errors.ts'
 import type { JsonObject } from '../lib/json.ts'
+import { type Hex, permit2 } from './chain-client.ts'
 import type { Moved, SettleRequest, Verified } from './facilitator.ts'
 import { type GivenPayment, textIn } from './given.ts'
 import { chainIdOf } from './networks.ts'
-import type { Hex, Wallet } from './wallet.ts'
+import type { Wallet } from './wallet.ts'
 
-/** The same on every chain. */
-export const permit2: Hex = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 /** A settlement takes some seconds. */
 const slackSeconds = 6
 

@@ -1,10 +1,7 @@
 // A wallet on one chain: reads contracts, and sends transactions one after the other. The hash of a transaction is told
 // before it is sent, so that whoever records it can find the transaction again after a crash.
+import { type Call, chainClient, type Hex, type Viem } from './chain-client.ts'
 import { loadViem } from './packages.ts'
-
-type Viem = Awaited<ReturnType<typeof loadViem>>
-export type Hex = `0x${string}`
-type Call = { address: Hex; abi: readonly unknown[]; functionName: string; args?: readonly unknown[] }
 
 export type WalletOptions = {
   key: string
@@ -18,13 +15,11 @@ export type WalletOptions = {
 /** `reverted`: the chain refused it. `absent`: the chain does not know it. */
 export type TransactionState = 'done' | 'reverted' | 'waiting' | 'absent'
 
-const pollMs = 500
-
 export class Wallet {
   readonly address: Hex
   readonly #viem: Viem
   readonly #options: WalletOptions
-  readonly #client: ReturnType<typeof clientFor>
+  readonly #client: ReturnType<typeof chainClient>
   readonly #account: ReturnType<Viem['privateKeyToAccount']>
   /** Transactions are numbered, so one is sent after the other. */
   #last: Promise<unknown> = Promise.resolve()
@@ -36,7 +31,7 @@ export class Wallet {
   private constructor(viem: Viem, options: WalletOptions) {
     this.#viem = viem
     this.#options = options
-    this.#client = clientFor(viem, options)
+    this.#client = chainClient(viem, options)
     this.#account = viem.privateKeyToAccount(options.key as Hex) // The configuration was checked.
     this.address = this.#account.address
   }
@@ -54,7 +49,7 @@ export class Wallet {
   verifyTypedData(signed: unknown): Promise<boolean> {
     // What was signed is typed by its own `types`, which TypeScript cannot follow through a variable.
     return this.#client.verifyTypedData(
-      signed as Parameters<ReturnType<typeof clientFor>['verifyTypedData']>[0],
+      signed as Parameters<ReturnType<typeof chainClient>['verifyTypedData']>[0],
     )
   }
 
@@ -122,14 +117,4 @@ export class Wallet {
       throw error
     }
   }
-}
-
-function clientFor(viem: Viem, { rpcUrl, chainId }: WalletOptions) {
-  const chain = viem.defineChain({
-    id: chainId,
-    name: `eip155:${chainId}`,
-    nativeCurrency: { name: 'native', symbol: 'native', decimals: 18 },
-    rpcUrls: { default: { http: [rpcUrl] } },
-  })
-  return viem.createPublicClient({ chain, transport: viem.http(rpcUrl), pollingInterval: pollMs })
 }

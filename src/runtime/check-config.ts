@@ -305,6 +305,7 @@ const serverKeys = [
   'stallMs',
   'graceMs',
   'perOwner',
+  'allWallets',
   'acp',
   'log',
   'cluster',
@@ -346,19 +347,19 @@ function checkServer(server: unknown, wrong: Wrong): void {
   if (server['acp'] !== undefined && typeof server['acp'] !== 'boolean')
     wrong('server.acp', 'must be true or false.')
   checkCounts(server, Object.keys(serverDefaults), 'server.', wrong)
-  checkOwnerLimits(server['perOwner'], wrong)
+  for (const name of ['perOwner', 'allWallets']) checkOwnerLimits(server[name], `server.${name}`, wrong)
   checkCluster(server['cluster'], wrong)
 }
 
-function checkOwnerLimits(limits: unknown, wrong: Wrong): void {
+function checkOwnerLimits(limits: unknown, key: string, wrong: Wrong): void {
   if (limits === undefined) return
   if (!isRecord(limits)) {
-    wrong('server.perOwner', 'must be an object such as { requests: 100 }.')
+    wrong(key, 'must be an object such as { requests: 100 }.')
     return
   }
   const names = Object.keys(defaultOwnerLimits)
-  checkKnown(limits, names, 'server.perOwner.', wrong)
-  checkCounts(limits, names, 'server.perOwner.', wrong)
+  checkKnown(limits, names, `${key}.`, wrong)
+  checkCounts(limits, names, `${key}.`, wrong)
 }
 
 function checkCounts(fields: Fields, names: readonly string[], prefix: string, wrong: Wrong): void {

@@ -82,8 +82,9 @@ function checkFacilitator(facilitator: unknown, wrong: Wrong): void {
     return
   }
   if ('url' in facilitator) {
-    checkKnown(facilitator, ['url', 'headers'], `${key}.`, wrong)
+    checkKnown(facilitator, ['url', 'headers', 'rpcUrl'], `${key}.`, wrong)
     checkUrl(facilitator['url'], `${key}.url`, wrong)
+    if (facilitator['rpcUrl'] !== undefined) checkUrl(facilitator['rpcUrl'], `${key}.rpcUrl`, wrong)
     return
   }
   checkKnown(facilitator, ['key', 'rpcUrl', 'confirmations'], `${key}.`, wrong)

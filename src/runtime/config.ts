@@ -104,6 +104,8 @@ export type ServerConfig = {
   stallMs?: number
   /** What one owner (the name of a key) may have at a time, over all wires. More is answered with 429. */
   perOwner?: Partial<OwnerLimits>
+  /** What all wallets that pay or sign in may have together: they have no account, and cost nothing to make. */
+  allWallets?: Partial<OwnerLimits>
   /** Also serves the Agent Client Protocol at /acp, over HTTP and WebSocket: experimental transports. Default false. */
   acp?: boolean
   /** How long running tools may take to finish when the server stops. */

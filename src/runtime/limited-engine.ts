@@ -1,12 +1,19 @@
 // The engine as callers of the server may use it: no owner has more turns at work, sessions or stored bytes than its limits
-// allow. It keeps upper bounds of these numbers, and asks the engine for the real ones only when a bound reaches its limit
+// allow, and neither have all wallets together. It keeps upper bounds of these numbers, and asks the engine for the real ones only when a bound reaches its limit
 // or has become old, so that an ordinary command costs nothing more.
 import type { Command, Engine, OwnerUsage } from '../engine/index.ts'
 import type { TurnwireError } from '../language/errors.ts'
+import { anyWallet, isWallet } from '../language/payments.ts'
 import type { TraceContext } from '../language/trace.ts'
 import { IdleMap } from '../lib/idle-map.ts'
 import { type CallName, ForwardingEngine } from './engine-socket/index.ts'
-import { type OwnerLimits, rateLimited } from './owner-limits.ts'
+import {
+  defaultOwnerLimits,
+  defaultWalletLimits,
+  type LimitSettings,
+  type OwnerLimits,
+  rateLimited,
+} from './owner-limits.ts'
 
 /** How long a count is good for: this long, or a hundred times as long as the counting took. */
 const goodForMs = 1_000
@@ -16,22 +23,24 @@ const startsTurn: ReadonlySet<Command['do']> = new Set(['say', 'respond', 'call'
 
 export class LimitedEngine extends ForwardingEngine {
   readonly #engine: Engine
-  readonly #limits: OwnerLimits
   readonly #trace: () => TraceContext | undefined
   readonly #owners: IdleMap<OwnerBounds>
+  readonly #wallets: OwnerBounds
 
   /** `trace`: of the request that is being served. */
   constructor(
     engine: Engine,
-    limits: OwnerLimits,
+    { perOwner, allWallets }: LimitSettings,
     trace: () => TraceContext | undefined = () => undefined,
     now = () => performance.now(),
   ) {
     super()
     this.#trace = trace
     this.#engine = engine
-    this.#limits = limits
+    const limits = { ...defaultOwnerLimits, ...perOwner }
     this.#owners = new IdleMap(owner => new OwnerBounds(() => engine.usage(owner), limits, now))
+    const shared = { ...defaultWalletLimits, ...allWallets }
+    this.#wallets = new OwnerBounds(() => engine.usage(anyWallet, true), shared, now, 'all wallets')
   }
 
   protected override forward<Name extends CallName>(
@@ -44,9 +53,8 @@ export class LimitedEngine extends ForwardingEngine {
   }
 
   override create(create: Parameters<Engine['create']>[0]): ReturnType<Engine['create']> {
-    const bounds = this.#of(create.owner)
-    const make = (): ReturnType<Engine['create']> => bounds.creating(() => this.#engine.create(create))
-    return bounds.full('sessions') ? this.#countFirst(create.owner, 'sessions', make) : make()
+    const make = (): ReturnType<Engine['create']> => this.#engine.create(create)
+    return this.#within(create.owner, 'sessions', (bounds, act) => bounds.creating(act), make)
   }
 
   override command(...[ref, command]: Parameters<Engine['command']>): ReturnType<Engine['command']> {
@@ -54,9 +62,7 @@ export class LimitedEngine extends ForwardingEngine {
     const act = (): ReturnType<Engine['command']> => this.#engine.command(ref, traced)
     // Others start no turn.
     if (!startsTurn.has(command.do)) return act()
-    const bounds = this.#of(ref.owner)
-    const start = (): ReturnType<Engine['command']> => bounds.starting(ref.session, act)
-    return bounds.full('turns') ? this.#countFirst(ref.owner, 'turns', start) : start()
+    return this.#within(ref.owner, 'turns', (bounds, start) => bounds.starting(ref.session, start), act)
   }
 
   override follow(...args: Parameters<Engine['follow']>): ReturnType<Engine['follow']> {
@@ -74,12 +80,15 @@ export class LimitedEngine extends ForwardingEngine {
   override answerOnce(
     ...[request, signal]: Parameters<Engine['answerOnce']>
   ): ReturnType<Engine['answerOnce']> {
-    const bounds = this.#of(request.owner)
-    if (bounds.answering >= this.#limits.turns) throw refusals.turns(this.#limits)
+    const all = this.#of(request.owner)
+    for (const bounds of all) bounds.refuseAnswering()
     // The signal of a caller aborts at the latest when its answer has been sent.
     if (signal && !signal.aborted) {
-      bounds.answering += 1
-      signal.addEventListener('abort', () => bounds.answered(), { once: true })
+      for (const bounds of all) bounds.answering += 1
+      const answered = (): void => {
+        for (const bounds of all) bounds.answering -= 1
+      }
+      signal.addEventListener('abort', answered, { once: true })
     }
     const trace = request.trace ?? this.#trace()
     return this.#engine.answerOnce(trace ? { ...request, trace } : request, signal)
@@ -92,21 +101,33 @@ export class LimitedEngine extends ForwardingEngine {
     return trace ? { ...command, trace } : command
   }
 
-  #of(owner: string): OwnerBounds {
-    return this.#owners.of(owner)
+  /** What bounds this owner. */
+  #of(owner: string): OwnerBounds[] {
+    const own = this.#owners.of(owner)
+    return isWallet(owner) ? [this.#wallets, own] : [own]
   }
 
-  async #countFirst<Result>(
+  /** Acts if no bound of the owner is reached. `during`: while it acts, it counts. */
+  #within<Result>(
     owner: string,
     what: 'sessions' | 'turns',
+    during: (bounds: OwnerBounds, act: () => Promise<Result>) => Promise<Result>,
     act: () => Promise<Result>,
   ): Promise<Result> {
-    const bounds = this.#of(owner)
-    await bounds.count()
-    const full = bounds.full(what)
-    if (full) throw refusals[full](this.#limits)
-    return act()
+    const all = this.#of(owner)
+    const counted = all.reduce((inner, bounds) => () => during(bounds, inner), act)
+    return all.some(bounds => bounds.full(what)) ? countFirst(all, what, counted) : counted()
   }
+}
+
+async function countFirst<Result>(
+  all: readonly OwnerBounds[],
+  what: 'sessions' | 'turns',
+  act: () => Promise<Result>,
+): Promise<Result> {
+  for (const bounds of all) if (bounds.full(what)) await bounds.count()
+  for (const bounds of all) bounds.refuseFull(what)
+  return act()
 }
 
 /** The most that one owner can have, by the last count and what was begun since. */
@@ -114,6 +135,7 @@ class OwnerBounds {
   readonly #usage: () => Promise<OwnerUsage>
   readonly #limits: OwnerLimits
   readonly #now: () => number
+  readonly #who: Bounded
   #sessions = 0
   #bytes = 0
   #running = new Set<string>()
@@ -125,8 +147,15 @@ class OwnerBounds {
   /** Stateless requests that are at work. */
   answering = 0
 
-  constructor(usage: () => Promise<OwnerUsage>, limits: OwnerLimits, now: () => number) {
+  /** `who`: whose they are, in what a caller is told. */
+  constructor(
+    usage: () => Promise<OwnerUsage>,
+    limits: OwnerLimits,
+    now: () => number,
+    who: Bounded = 'this key',
+  ) {
     this.#usage = usage
+    this.#who = who
     this.#limits = limits
     this.#now = now
   }
@@ -137,8 +166,13 @@ class OwnerBounds {
     return !isWorking && this.#now() >= this.#goodUntil
   }
 
-  answered(): void {
-    this.answering -= 1
+  refuseAnswering(): void {
+    if (this.answering >= this.#limits.turns) throw refusals.turns(this.#limits, this.#who)
+  }
+
+  refuseFull(what: 'sessions' | 'turns'): void {
+    const full = this.full(what)
+    if (full) throw refusals[full](this.#limits, this.#who)
   }
 
   /** The limit that is reached, or must be counted anew before one more is let in. */
@@ -191,13 +225,17 @@ class OwnerBounds {
   }
 }
 
-const refusals: Record<'turns' | 'sessions' | 'bytes', (limits: OwnerLimits) => TurnwireError> = {
-  turns: ({ turns }) => rateLimited(`${turns} turns of this key are at work. Wait until some have ended.`),
-  sessions: ({ sessions }) =>
-    rateLimited(`This key has ${sessions} sessions, which is its limit. Delete some first.`, 60_000),
-  bytes: ({ bytes }) =>
-    rateLimited(
-      `The sessions of this key take ${bytes} bytes, which is its limit. Delete some first.`,
-      60_000,
-    ),
+type Bounded = 'this key' | 'all wallets'
+
+const refusals: Record<'turns' | 'sessions' | 'bytes', (limits: OwnerLimits, who: Bounded) => TurnwireError> =
+  {
+    turns: ({ turns }, who) =>
+      rateLimited(`${turns} turns of ${who} are at work. Wait until some have ended.`),
+    sessions: ({ sessions }, who) => kept(who, `${sessions} sessions of ${who} are kept`),
+    bytes: ({ bytes }, who) => kept(who, `The sessions of ${who} take ${bytes} bytes`),
+  }
+
+function kept(who: Bounded, words: string): TurnwireError {
+  const then = who === 'this key' ? 'Delete some first.' : 'The operator of this server has to make room.'
+  return rateLimited(`${words}, which is the limit. ${then}`, 60_000)
 }

@@ -1,8 +1,10 @@
 // What the operator API needs of the server besides the engine: keys, the cookie, the state of the system, and requests in
 // the vendors' own forms.
+import { join } from 'node:path'
 import type { ModelRequest } from '../engine/index.ts'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import type { Json } from '../lib/json.ts'
+import { isRunning, readStatus } from '../relay/owner/status.ts'
 import type { OperatorBackend, SystemStatus } from '../wires/operator/index.ts'
 import type { ConsoleCookies } from './console-cookie.ts'
 import { addKey, type Keys, removeKey } from './keys.ts'
@@ -45,7 +47,16 @@ function systemStatus(runtime: Runtime, startedAt: number): SystemStatus {
     store: error === undefined ? { ok: true } : { ok: false, error },
     models: runtime.modelRecords(),
     ...nodesOf(runtime),
+    ...attachedOf(runtime),
   }
+}
+
+/** An owner's machine that is attached to a relay keeps its counts in the data folder. */
+function attachedOf({ folder }: Runtime): Pick<SystemStatus, 'attached'> {
+  const status = folder === undefined ? undefined : readStatus(join(folder, 'attach', 'status.json'))
+  if (!status) return {}
+  const { pid: _, tokens: __, ...shown } = status
+  return { attached: { ...shown, state: isRunning(status) ? status.state : 'stopped' } }
 }
 
 function nodesOf(runtime: Runtime): Pick<SystemStatus, 'nodes' | 'nodesSeenAt'> {

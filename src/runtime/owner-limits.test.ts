@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { OwnerAccounts } from './owner-limits.ts'
 
 function accountsAt(clock: { now: number }): OwnerAccounts {
-  return new OwnerAccounts({ requests: 10, burst: 20, streams: 2 }, 100, () => clock.now)
+  return new OwnerAccounts({ perOwner: { requests: 10, burst: 20, streams: 2 } }, 100, () => clock.now)
 }
 
 test('an owner in a hurry is slowed down, others are not, and time heals', () => {
@@ -22,7 +22,7 @@ test('an owner in a hurry is slowed down, others are not, and time heals', () =>
 })
 
 test('a refused request says how long to wait', () => {
-  const ana = new OwnerAccounts({ requests: 2, burst: 1 }, 100, () => 0).of('ana')
+  const ana = new OwnerAccounts({ perOwner: { requests: 2, burst: 1 } }, 100, () => 0).of('ana')
   ana.request()
   assert.throws(() => ana.request(), { code: 'rate_limited', retryAfterMs: 500 })
 })
@@ -58,4 +58,24 @@ test('frames that were read are paid for before more are read', () => {
   assert.throws(() => ana.request(), { code: 'rate_limited' })
   clock.now += 500
   assert.equal(ana.debtMs, 0)
+})
+
+test('all wallets together have limits of their own, and each its own besides', () => {
+  const limits = { perOwner: { burst: 5, streams: 2 }, allWallets: { burst: 8, streams: 3, requests: 2 } }
+  const accounts = new OwnerAccounts(limits, 100, () => 0)
+  const ended = ['wallet:a', 'wallet:b', 'wallet:c'].map(owner => accounts.enter(owner, false).leave)
+  assert.equal(accounts.open, 3)
+  assert.throws(() => accounts.enter('wallet:d', false), { code: 'rate_limited', message: /all wallets/ })
+  assert.equal(accounts.of('wallet:d').opened, 0)
+  accounts.enter('a key', false)
+  for (const end of ended) {
+    end()
+    end()
+  }
+  assert.equal(accounts.wallets.opened, 0)
+  // Four requests are left, whoever the callers say that they are.
+  for (let sent = 0; sent < 4; sent += 1) accounts.enter(`wallet:${sent}`, true).leave()
+  assert.throws(() => accounts.enter('wallet:x', true), { code: 'rate_limited', retryAfterMs: 500 })
+  assert.throws(() => accounts.enter('wallet:a', false), { code: 'rate_limited', retryAfterMs: 500 })
+  accounts.enter('a key', false)
 })

@@ -3,6 +3,7 @@
 // are counted by the engine (limited-engine.ts).
 
 import { TurnwireError } from '../language/errors.ts'
+import { isWallet } from '../language/payments.ts'
 import { IdleMap } from '../lib/idle-map.ts'
 import type { OwnerAccount } from '../wires/host.ts'
 
@@ -30,24 +31,57 @@ export const defaultOwnerLimits: OwnerLimits = {
   bytes: 64 * 1024 ** 3,
 }
 
+/** Of all wallets together. Each paid turn leaves two sessions, the turn's and the payment's, and payments are kept. */
+export const defaultWalletLimits: OwnerLimits = { ...defaultOwnerLimits, sessions: 10_000_000 }
+
 /** How many bodies of the largest size one owner may send at the same time. */
 const largestBodies = 8
 
+/** What one owner may have, and all wallets together: they are owners without an account, and a wallet costs nothing. */
+export type LimitSettings = { perOwner?: Partial<OwnerLimits>; allWallets?: Partial<OwnerLimits> }
+
 /** The accounts of all owners: names of keys, and wallets that pay. An account that is idle is as good as a new one. */
 export class OwnerAccounts {
-  readonly limits: OwnerLimits
+  /** That of all wallets together. */
+  readonly wallets: Account
   readonly #accounts: IdleMap<Account>
+  /** Open requests of callers that may be any wallet. */
+  #bare = 0
 
   /** `bodyBytes`: the largest body. `now`: milliseconds of a clock that is never set back. */
-  constructor(limits: Partial<OwnerLimits>, bodyBytes: number, now = () => performance.now()) {
-    this.limits = { ...defaultOwnerLimits, ...limits }
+  constructor({ perOwner, allWallets }: LimitSettings, bodyBytes: number, now = () => performance.now()) {
+    const limits = { ...defaultOwnerLimits, ...perOwner }
     const mostBodyBytes = largestBodies * bodyBytes
-    this.#accounts = new IdleMap(() => new Account(this.limits, mostBodyBytes, now))
+    this.#accounts = new IdleMap(() => new Account(limits, mostBodyBytes, now))
+    this.wallets = new Account({ ...defaultWalletLimits, ...allWallets }, mostBodyBytes, now, 'all wallets')
   }
 
   /** Requests and sockets of all owners that are open. */
   get open(): number {
-    return this.#accounts.values().reduce((sum, account) => sum + account.opened, 0)
+    return this.#accounts.values().reduce((sum, account) => sum + account.opened, this.#bare)
+  }
+
+  /**
+   * Counts a request, and that it is open. `bare`: whoever sends it can say to be any wallet, so only the account of all of
+   * them is asked. Gives the account that its body is counted on, and a function that ends it.
+   */
+  enter(owner: string, bare: boolean): { account: Account; leave: () => void } {
+    const account = bare ? this.wallets : this.of(owner)
+    const all = isWallet(owner) && !bare ? [this.wallets, account] : [account]
+    for (const each of all) each.request()
+    const opened: (() => void)[] = []
+    const leave = (): void => {
+      if (bare && opened.length > 0) this.#bare -= 1
+      for (const end of opened.splice(0)) end()
+    }
+    try {
+      for (const each of all) opened.push(each.open())
+    } catch (error) {
+      leave()
+      throw error
+    }
+    if (bare) this.#bare += 1
+    return { account, leave }
   }
 
   of(owner: string): Account {
@@ -59,14 +93,17 @@ export class Account implements OwnerAccount {
   readonly #limits: OwnerLimits
   readonly #mostBodyBytes: number
   readonly #now: () => number
+  readonly #who: string
   /** Requests left in the bucket, and when that was so. */
   #left: number
   #at: number
   #open = 0
   #bodyBytes = 0
 
-  constructor(limits: OwnerLimits, mostBodyBytes: number, now: () => number) {
+  /** `who`: whose it is, in what a caller is told. */
+  constructor(limits: OwnerLimits, mostBodyBytes: number, now: () => number, who = 'this key') {
     this.#limits = limits
+    this.#who = who
     this.#mostBodyBytes = mostBodyBytes
     this.#now = now
     this.#left = limits.burst
@@ -105,7 +142,7 @@ export class Account implements OwnerAccount {
   open(): () => void {
     const { streams } = this.#limits
     if (this.#open >= streams)
-      throw rateLimited(`${streams} requests and streams of this key are open. Close some first.`)
+      throw rateLimited(`${streams} requests and streams of ${this.#who} are open. Close some first.`)
     this.#open += 1
     let isOpen = true
     return () => {

@@ -5,11 +5,11 @@
 import type { Accepted, Command, Engine, FollowItem, OnceItem, SessionRef } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Ask } from '../language/events.ts'
+import { isWallet } from '../language/payments.ts'
 import {
   type Admitted,
   boundTo,
   currentRequest,
-  isWallet,
   type PaidRequest,
   type PaymentDesk,
 } from '../payments/index.ts'
@@ -153,7 +153,7 @@ export class PaidEngine extends ForwardingEngine {
     const model = (command.do === 'call' ? undefined : command.settings?.model) ?? settings.model
     const asked = { agent, ...(model !== undefined && { model }) }
     if (!(await this.#isPriced(request, ref.owner, asked))) return this.#engine.command(ref, command)
-    if (!request) throw onlyOverHttp(agent)
+    if (!request?.payable) throw onlyOverHttp(agent)
     request.refuseSecond()
     const admitted = await this.#admit(request, ref.owner, asked)
     return this.#begin(request, admitted, ref, command, true)
@@ -223,7 +223,7 @@ export class PaidEngine extends ForwardingEngine {
       yield* this.#engine.answerOnce(once, signal)
       return
     }
-    if (!request) throw onlyOverHttp(agent)
+    if (!request?.payable) throw onlyOverHttp(agent)
     const streams = once.deltas !== 'none'
     const admitted = await this.#admit(request, owner, asked)
     const ref = await this.#sessionFor(once, admitted)
@@ -313,9 +313,10 @@ function notFound(): TurnwireError {
   )
 }
 
+/** Sockets, ACP, MCP and the operator API have no place for a payment. */
 function onlyOverHttp(agent: string): TurnwireError {
   return new TurnwireError(
     'payment_required',
-    `"${agent}" is paid for by request, over HTTP. This connection cannot carry a payment.`,
+    `"${agent}" is paid for by request, and this connection cannot carry a payment. Use one of the HTTP wires, such as POST /v1/responses.`,
   )
 }

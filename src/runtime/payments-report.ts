@@ -69,7 +69,7 @@ export function csvOf(records: readonly PaymentRecord[], decimals: number): stri
       amount === undefined ? '' : toWhole(amount, decimals)
     const fields: Record<(typeof columns)[number], string> = {
       id: record.id,
-      state: record.state,
+      state: record.unclear ? 'unclear' : record.state,
       reservedFor: record.agent,
       payer: record.payer,
       payTo: record.payTo,

@@ -3,10 +3,12 @@
 // src/payments/price.ts.
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { TurnwireError } from '../language/errors.ts'
+import { anyWallet, isWallet } from '../language/payments.ts'
 import {
+  ChainEvidence,
+  chainIdOf,
   challengeFor,
   type Facilitator,
-  isWallet,
   LocalFacilitator,
   PaidRequest,
   PaymentDesk,
@@ -22,6 +24,7 @@ import {
 } from '../payments/index.ts'
 import type { Principal, WireEnv, WireHost } from '../wires/host.ts'
 import { plainErrors, readJsonObject, sendJson } from '../wires/http/index.ts'
+import { requireOperator } from '../wires/operator/index.ts'
 import type { AgentConfig } from './config.ts'
 import { PaidEngine } from './paid-engine.ts'
 import { operatorPayments, paymentsOf } from './payments-report.ts'
@@ -48,7 +51,9 @@ export async function startPayments(
   host: WireHost,
   config: PaymentsConfig,
 ): Promise<Payments> {
-  const desk = await openDesk(runtime, config, runtime.priceSource)
+  // Payments are sessions of their wallets: they count, and are not taken when wallets have as many as they may.
+  const limited = { engine: host.engine, log: runtime.log, config: runtime.config }
+  const desk = await openDesk(limited, config, runtime.priceSource)
   const signIn = new SignIn({ ...host, now: Date.now })
   const paid = { ...host, engine: new PaidEngine(host.engine, desk) }
   desk.start()
@@ -56,7 +61,7 @@ export async function startPayments(
     host: paid,
     desk,
     middleware: attachPayment(runtime),
-    bareCaller: c => (isPayable(c.req) ? { owner: 'wallet:', name: 'wallet:' } : undefined),
+    bareCaller: c => (isPayable(c.req) ? { owner: anyWallet, name: anyWallet } : undefined),
     callerOf: token => {
       const owner = signIn.owner(token)
       return owner === undefined ? undefined : { owner, name: owner }
@@ -88,7 +93,15 @@ export async function openDesk(
 
 async function openFacilitator(config: PaymentsConfig): Promise<Facilitator> {
   const { facilitator, network, asset, terminal, settleMs = 60_000 } = config
-  if ('url' in facilitator) return new RemoteFacilitator({ ...facilitator, network, settleMs })
+  if ('url' in facilitator) {
+    const { url, headers, rpcUrl } = facilitator
+    const evidence =
+      rpcUrl === undefined
+        ? undefined
+        : await ChainEvidence.open({ rpcUrl, chainId: chainIdOf(network) ?? 0 })
+    const options = { url, network, settleMs, ...(headers && { headers }) }
+    return new RemoteFacilitator({ ...options, ...(evidence && { evidence }) })
+  }
   return LocalFacilitator.open({
     ...facilitator,
     ...{ network, asset, settleMs },
@@ -188,10 +201,14 @@ function reportRoutes(host: WireHost, desk: PaymentDesk): Hono<WireEnv> {
   })
   app.post('/operator/payments/:id/refund', async c => {
     requireOperator(c)
-    const kept = await desk.ledger.byId(c.req.param('id'))
-    if (!kept) throw new TurnwireError('not_found', 'There is no such payment.')
-    const { record } = await desk.settlement.refund(kept, kept.record.amount ?? '0', c.get('principal').name)
+    const record = await desk.refund(c.req.param('id'), c.get('principal').name)
     return sendJson(c, { id: record.id, state: record.state, refund: record.refund ?? null })
+  })
+  app.post('/operator/payments/:id/resolve', async c => {
+    requireOperator(c)
+    const { transaction } = await readJsonObject(c, { ...host.limits, bodyBytes: smallBody })
+    const { id, state } = await desk.resolve(c.req.param('id'), transaction)
+    return sendJson(c, { id, state })
   })
   return app
 }
@@ -200,9 +217,4 @@ function pageOf(c: Context<WireEnv>): number {
   const limit = Number(c.req.query('limit') ?? 100)
   if (Number.isInteger(limit) && limit >= 1 && limit <= 1000) return limit
   throw new TurnwireError('bad_request', '"limit" must be a whole number from 1 to 1,000.')
-}
-
-function requireOperator(c: Context<WireEnv>): void {
-  if (c.get('principal').operator) return
-  throw new TurnwireError('forbidden', 'This needs a key with the operator scope.')
 }

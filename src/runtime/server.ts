@@ -28,7 +28,7 @@ import { Keys } from './keys.ts'
 import { LimitedEngine } from './limited-engine.ts'
 import { listen, MountedApp } from './listen.ts'
 import { operatorBackend } from './operator.ts'
-import { defaultOwnerLimits, OwnerAccounts } from './owner-limits.ts'
+import { OwnerAccounts } from './owner-limits.ts'
 import type { Payments } from './payments.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
 import type { OpenRelay } from './relay.ts'
@@ -76,7 +76,7 @@ export async function serveRuntime(
     const plain = await hostOf(runtime)
     const payments = await openPayments(runtime, plain, keys)
     const host = payments?.host ?? plain
-    const accounts = new OwnerAccounts(config.perOwner ?? {}, host.limits.bodyBytes)
+    const accounts = new OwnerAccounts(config, host.limits.bodyBytes)
     const measures = measured(runtime, accounts)
     const acp = config.acp === true ? await openAcp(runtime, host) : undefined
     const mcp = await openMcp(runtime, host)
@@ -131,10 +131,8 @@ function running(server: NodeServer, hostname: string, keys: Keys, close: () => 
 /** What every wire is given. */
 export async function hostOf(runtime: Runtime): Promise<WireHost> {
   const { config, log } = runtime
-  const engine = new LimitedEngine(
-    runtime.engine,
-    { ...defaultOwnerLimits, ...config.server?.perOwner },
-    () => runtime.telemetry.incoming.getStore(),
+  const engine = new LimitedEngine(runtime.engine, config.server ?? {}, () =>
+    runtime.telemetry.incoming.getStore(),
   )
   const about = await engine.describe()
   runtime.onTools(() => {
@@ -268,6 +266,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   app.route('/', messagesRoutes(host))
   app.route('/', geminiRoutes(host))
   app.route('/', operatorRoutes(host, operator))
+  if (relay) app.route('/', relay.operatorRoutes(host))
   if (measures) app.route('/', metricsRoute(measures, host.engine))
   if (acp) app.route('/', acp)
   if (mcp) app.route('/', mcp)
@@ -358,10 +357,8 @@ async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): P
 /** Counts every request, and what is open, for its owner. */
 function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
   return (c, next) => {
-    // Who has no key can say to be anyone.
-    const account = accounts.of(c.get('payment')?.bare ? 'wallet:' : c.get('principal').owner)
-    account.request()
-    c.env.outgoing.once('close', account.open())
+    const { account, leave } = accounts.enter(c.get('principal').owner, c.get('payment')?.bare === true)
+    c.env.outgoing.once('close', leave)
     c.set('account', account)
     return next()
   }

@@ -1,8 +1,8 @@
-// For the command: the payments of a data folder, and paying one back. Reading uses the engine of the process that has the
+// For the command: the payments of a data folder, paying one back, and saying what became of one. Reading uses the engine of the process that has the
 // folder, as visit.ts does; paying back uses the wallet of the configuration.
-import type { Engine } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { PaymentRecord } from '../language/payments.ts'
+import type { PaymentDesk } from '../payments/index.ts'
 import { Ledger } from '../payments/ledger.ts'
 import type { TurnwireConfig } from './config.ts'
 import { visitSessions } from './visit.ts'
@@ -22,16 +22,28 @@ export function listPayments(place: string, config: TurnwireConfig): Promise<Pay
 
 /** `id`: the whole of it, or a beginning that no other payment has. */
 export function refundPayment(place: string, config: TurnwireConfig, id: string): Promise<PaymentRecord> {
-  return visitSessions(place, config, engine => refund(engine, config, id))
+  return atDesk(place, config, desk => desk.refund(id, 'command'))
 }
 
-async function refund(engine: Engine, config: TurnwireConfig, id: string): Promise<PaymentRecord> {
-  if (!config.payments)
-    throw new TurnwireError('config_invalid', 'The configuration has no `payments`, so there is no wallet.')
-  const { openDesk } = await import('./payments.ts')
-  const desk = await openDesk({ engine, config, log: () => {} }, config.payments)
-  const kept = await desk.ledger.byId(id)
-  if (!kept) throw new TurnwireError('not_found', `There is no payment ${id}.`)
-  const { record } = await desk.settlement.refund(kept, kept.record.amount ?? '0', 'command')
-  return record
+/** An operator says by which transaction a payment has moved that is unclear, or "none". */
+export function resolvePayment(
+  place: string,
+  config: TurnwireConfig,
+  id: string,
+  transaction: string,
+): Promise<PaymentRecord> {
+  return atDesk(place, config, desk => desk.resolve(id, transaction))
+}
+
+function atDesk<Result>(
+  place: string,
+  config: TurnwireConfig,
+  act: (desk: PaymentDesk) => Promise<Result>,
+): Promise<Result> {
+  return visitSessions(place, config, async engine => {
+    if (!config.payments)
+      throw new TurnwireError('config_invalid', 'The configuration has no `payments`, so there is no wallet.')
+    const { openDesk } = await import('./payments.ts')
+    return act(await openDesk({ engine, config, log: () => {} }, config.payments))
+  })
 }

@@ -3,8 +3,8 @@
 // a restart. Prices and payments themselves are up to paid-engine.ts.
 import type { Command, Engine, SessionRef } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
-import { type PaymentRecord, paymentsWire } from '../language/payments.ts'
-import { boundTo, isWallet, type Ledger, type PaidRequest, unpaidMark } from '../payments/index.ts'
+import { isWallet, type PaymentRecord, paymentsWire } from '../language/payments.ts'
+import { boundTo, type Ledger, type PaidRequest, unpaidMark } from '../payments/index.ts'
 import type { CallName } from './engine-socket/index.ts'
 
 /** What a wallet may ask of its own sessions. `read`: if they are paid for. `change`: if no payment of theirs is open. */

@@ -64,7 +64,7 @@ export function throughClones(engine: Engine): Engine {
     changes: signal => stream(() => engine.changes(signal)),
     ownerOf: session => call(() => engine.ownerOf(session)),
     owners: () => call(() => engine.owners()),
-    usage: owner => call(() => engine.usage(owner)),
+    usage: (owner, all) => call(() => engine.usage(owner, all)),
     find: (owner, key) => call(() => engine.find(owner, key)),
     remove: ref => call(() => engine.remove(cloned(ref))),
     blob: (ref, name) => call(() => engine.blob(cloned(ref), name)),

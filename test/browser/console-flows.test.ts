@@ -122,12 +122,13 @@ describe('tools and keys', { skip }, () => {
     await page.locator('.tw-diff-added', { hasText: 'One, version 2.' }).waitFor()
     await page.goto(`${url}/tools?agent=helper&tool=stub__one`)
     await page.locator('.tw-diff-added', { hasText: 'One, version 2.' }).waitFor()
-    await page.locator('.server summary', { hasText: 'stub' }).click()
-    await page
-      .locator('.server')
-      .getByText(/20\d\d-\d\d-\d\d/)
-      .first()
+    const server = (name: string) => page.locator('.server', { has: page.getByText(name, { exact: true }) })
+    await server('stub').locator('.state-done', { hasText: 'connected' }).waitFor()
+    await server('stub')
+      .getByText(/stdio, speaks MCP 20\d\d-\d\d-\d\d, \d tools?, [1-9] changed since accepted, since /)
       .waitFor()
+    await server('gone').locator('.state-failed', { hasText: 'unavailable' }).waitFor()
+    await server('gone').locator('.tw-problem').waitFor()
     assert.deepEqual(problems, [])
   })
 })
@@ -254,26 +255,5 @@ describe('every page', { skip }, () => {
     const answer = await fetch(`${url}/nothing/here`)
     assert.equal(answer.status, 404)
     assert.match(answer.headers.get('content-type') ?? '', /json/)
-  })
-})
-
-describe('a relay', { skip }, () => {
-  const { browser, rig } = suite({ config: 'test/browser/console-relay-config.ts' })
-
-  test('lists the agents that owners have attached, on the page of the system', async t => {
-    const { url } = rig()
-    const { page, problems } = await open(t, browser(), `${url}/system`)
-    await page.getByText('None is attached.').waitFor()
-    const stats = { machines: 2, inFlight: 1, served: 12, failed: 1, firstEventMs: 420 }
-    const agent = {
-      agentId: '0xa',
-      walletAddress: `0x${'a'.repeat(40)}`,
-      name: 'Ada',
-      available: true,
-      stats,
-    }
-    await page.route('**/v1/providers', route => route.fulfill({ json: { providers: [agent] } }))
-    await page.getByRole('row', { name: /Ada available .* 2 1 12 1 420 ms/ }).waitFor()
-    assert.deepEqual(problems, [])
   })
 })

@@ -28,7 +28,7 @@ const cases: Case[] = [
     says: file => `${file} cannot be used:
   agent: there is no such setting. Did you mean "agents"?
   agents: must list at least one agent.
-  server.prot: there is no such setting. Known are: host, port, hosts, publicUrl, origins, keys, bodyBytes, requestMs, heartbeatMs, unsentBytes, stallMs, graceMs, perOwner, acp, log, cluster.
+  server.prot: there is no such setting. Known are: host, port, hosts, publicUrl, origins, keys, bodyBytes, requestMs, heartbeatMs, unsentBytes, stallMs, graceMs, perOwner, allWallets, acp, log, cluster.
   server.port: must be a whole number from 0 (any free port) to 65535.
   server.graceMs: must be a whole number above 0.
   data: must be a folder, "memory", a postgres:// address, or a store.`,

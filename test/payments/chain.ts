@@ -8,7 +8,14 @@ import { createInterface } from 'node:readline'
 import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { x402ExactPermit2ProxyAddress, x402UptoPermit2ProxyAddress } from '@x402/evm'
-import { createPublicClient, createTestClient, createWalletClient, http, parseAbi } from 'viem'
+import {
+  createPublicClient,
+  createTestClient,
+  createWalletClient,
+  http,
+  parseAbi,
+  parseSignature,
+} from 'viem'
 import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
 import { baseSepolia } from 'viem/chains'
 
@@ -97,6 +104,33 @@ export async function startChain() {
     async terminal(operator: Hex, platform: Hex): Promise<Hex> {
       const word = (address: Hex): string => address.slice(2).toLowerCase().padStart(64, '0')
       return deploy(`${compiled.terminal}${word(operator)}${word(platform)}`)
+    },
+    /** What a payer does who takes an authorization of ERC-3009 back. */
+    async cancel(account: PrivateKeyAccount, nonce: Hex): Promise<void> {
+      const client = createWalletClient({ account, chain: baseSepolia, transport })
+      const abi = parseAbi([
+        'function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+      ])
+      const signature = await account.signTypedData({
+        domain: { name: 'Test Dollar', version: '2', chainId: baseSepolia.id, verifyingContract: token },
+        types: {
+          CancelAuthorization: [
+            { name: 'authorizer', type: 'address' },
+            { name: 'nonce', type: 'bytes32' },
+          ],
+        },
+        primaryType: 'CancelAuthorization',
+        message: { authorizer: account.address, nonce },
+      })
+      const { r, s, yParity } = parseSignature(signature)
+      const args = [account.address, nonce, 27 + yParity, r, s] as const
+      const hash = await client.writeContract({
+        address: token,
+        abi,
+        functionName: 'cancelAuthorization',
+        args,
+      })
+      await reader.waitForTransactionReceipt({ hash })
     },
     /** What a payer does who takes a Permit2 authorization back. */
     async invalidate(account: PrivateKeyAccount, nonce: bigint): Promise<void> {

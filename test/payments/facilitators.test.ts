@@ -11,19 +11,19 @@ import { createWalletClient, http, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { baseSepolia } from 'viem/chains'
 import { cites } from '../requirements/manifest.ts'
-import { network, skipped, startChain } from './chain.ts'
+import { type Hex, network, skipped, startChain } from './chain.ts'
 import { asOperator, openShop, post, shop, tokenPrice } from './rig.ts'
 import { exactPayment, offersOf, paidWith } from './sign.ts'
-import { uptoPayment } from './sign-upto.ts'
+import { exactPermit2Payment, uptoPayment } from './sign-upto.ts'
 
 const chain = await startChain()
 const options = { skip: skipped }
 const path = '/v1/responses'
 const body = { model: 'helper', input: 'Hi', store: false }
 
-type Answer = (path: string) => 'answer' | 'silence' | 'error'
+type Answer = (path: string) => 'answer' | 'silence' | 'idle' | 'error'
 
-/** x402's own facilitator over HTTP. `how`: whether it answers; it does its work in any case but `error`. */
+/** x402's own facilitator over HTTP. `how`: whether it answers; with `silence` it does its work all the same. */
 async function openFacilitator(t: TestContext, how: Answer) {
   const { key } = await chain.facilitator()
   const account = privateKeyToAccount(key)
@@ -42,15 +42,17 @@ async function openFacilitator(t: TestContext, how: Answer) {
       'paymentPayload' | 'paymentRequirements',
       never
     >
+    const act = how(url)
+    if (act === 'idle') return
     const answer =
-      how(url) === 'error'
+      act === 'error'
         ? undefined
         : url === '/supported'
           ? facilitator.getSupported()
           : url === '/verify'
             ? await facilitator.verify(paymentPayload, paymentRequirements)
             : await facilitator.settle(paymentPayload, paymentRequirements)
-    if (how(url) === 'silence') return
+    if (act === 'silence') return
     outgoing
       .writeHead(answer ? 200 : 500, { 'content-type': 'application/json' })
       .end(JSON.stringify(answer ?? {}))
@@ -75,30 +77,142 @@ test(cites('X402-FAC-01', 'a facilitator elsewhere verifies and settles, once'),
   assert.equal(remote.calls.filter(call => call === '/settle').length, 1)
 })
 
+type Listed = { id: string; state: string; unclear?: boolean; transaction?: string; reason?: string }
+
+async function listed(url: string): Promise<Listed[]> {
+  const answer = await fetch(`${url}/operator/payments`, { headers: asOperator })
+  return ((await answer.json()) as { payments: Listed[] }).payments
+}
+
+/** Once the only payment is as wanted. */
+async function once(url: string, holds: (payment: Listed) => unknown): Promise<Listed> {
+  for (let tries = 0; tries < 400; tries += 1) {
+    const [payment] = await listed(url)
+    if (payment && holds(payment)) return payment
+    await pause(50)
+  }
+  return assert.fail(JSON.stringify(await listed(url)))
+}
+
+/** A facilitator that does its work, or does not, and says nothing about it, the first time that it is to settle. */
+async function silentOnce(t: TestContext, works: boolean) {
+  let settles = 0
+  const isFirst = (): boolean => settles++ === 0
+  return openFacilitator(t, call =>
+    call !== '/settle' || !isFirst() ? 'answer' : works ? 'silence' : 'idle',
+  )
+}
+
+for (const scheme of ['eip3009', 'permit2'] as const)
+  test(
+    cites(
+      'X402-FAC-02',
+      `a facilitator that settles and does not say so: pending, then found on the chain, never a second 402 (${scheme})`,
+    ),
+    options,
+    async t => {
+      const remote = await silentOnce(t, true)
+      const { url, asked } = await openShop(t, chain, {
+        payments: {
+          facilitator: { url: remote.url, rpcUrl: chain.rpcUrl },
+          asset: { ...chain.asset, transfer: [scheme] },
+          settleMs: 1500,
+          reconcileMs: 60_000,
+        },
+      })
+      const before = await chain.balance(shop)
+      const payment = paidWith(await signed(scheme, url))
+      const first = await post(url, path, body, payment)
+      assert.equal(first.status, 409, await first.clone().text())
+      assert.match(await first.text(), /payment_pending/)
+      assert.equal(first.headers.get('x-payment-state'), 'pending')
+      assert.equal(first.headers.get('x-should-retry'), 'false')
+      const second = await post(url, path, body, payment)
+      assert.equal(second.status, 200, await second.clone().text())
+      assert.equal((await chain.balance(shop)) - before, 10_000n)
+      assert.equal(asked(), 1)
+      const { transaction } = await once(url, ({ state }) => state === 'settled')
+      const { status } = await chain.reader.getTransactionReceipt({ hash: transaction as Hex })
+      assert.equal(status, 'success')
+      // The chain was asked, and not the facilitator again.
+      assert.equal(remote.calls.filter(call => call === '/settle').length, 1)
+    },
+  )
+
+async function signed(scheme: 'eip3009' | 'permit2', url: string): Promise<object> {
+  const payer = await chain.payer()
+  const offers = await offersOf(url, path, body)
+  return scheme === 'eip3009' ? exactPayment(payer, offers) : exactPermit2Payment(payer, offers)
+}
+
 test(
   cites(
-    'X402-FAC-02',
-    'a facilitator that settles and does not say so: pending, then found out, never a second 402',
+    'X402-FAIL-04',
+    'a payer who cancels while the facilitator is silent has not paid, and the chain shows it',
   ),
   options,
   async t => {
-    let silent = true
-    const remote = await openFacilitator(t, call => (call === '/settle' && silent ? 'silence' : 'answer'))
-    const { url, asked } = await openShop(t, chain, {
-      payments: { facilitator: { url: remote.url }, settleMs: 1500, reconcileMs: 60_000 },
+    const remote = await silentOnce(t, false)
+    const { url } = await openShop(t, chain, {
+      payments: {
+        facilitator: { url: remote.url, rpcUrl: chain.rpcUrl },
+        settleMs: 500,
+        reconcileMs: 60_000,
+      },
     })
+    const payer = await chain.payer()
+    const payment = await exactPayment(payer, await offersOf(url, path, body))
+    assert.equal((await post(url, path, body, paidWith(payment))).status, 409)
+    await chain.cancel(payer, payment.payload.authorization['nonce'] as Hex)
+    const before = await chain.balance(shop)
+    const second = await post(url, path, body, paidWith(payment))
+    assert.equal(second.status, 402, await second.clone().text())
+    const { reason } = await once(url, ({ state }) => state === 'failed')
+    assert.equal(reason, 'authorization_canceled')
+    assert.equal(await chain.balance(shop), before)
+  },
+)
+
+test(
+  cites(
+    'X402-FAC-02',
+    'without a chain to look at, a nonce that is used up decides nothing: an operator says what the chain shows',
+  ),
+  options,
+  async t => {
+    const remote = await silentOnce(t, true)
+    const rig = await openShop(t, chain, {
+      payments: { facilitator: { url: remote.url }, settleMs: 1000, reconcileMs: 100, validSeconds: 8 },
+    })
+    const { url } = rig
     const before = await chain.balance(shop)
     const payment = paidWith(await exactPayment(await chain.payer(), await offersOf(url, path, body)))
-    const first = await post(url, path, body, payment)
-    assert.equal(first.status, 409, await first.clone().text())
-    assert.match(await first.text(), /payment_pending/)
-    assert.equal(first.headers.get('x-payment-state'), 'pending')
-    assert.equal(first.headers.get('x-should-retry'), 'false')
-    silent = false
-    const second = await post(url, path, body, payment)
-    assert.equal(second.status, 200, await second.clone().text())
+    assert.equal((await post(url, path, body, payment)).status, 409)
     assert.equal((await chain.balance(shop)) - before, 10_000n)
-    assert.equal(asked(), 1)
+    // The facilitator says that the nonce is used. It may be the payer who used it up.
+    await once(url, () => remote.calls.filter(call => call === '/settle').length > 3)
+    assert.equal((await listed(url))[0]?.state, 'settling')
+    const resolve = (id: string, transaction: string) =>
+      post(url, `/operator/payments/${id}/resolve`, { transaction }, asOperator)
+    const [{ id } = { id: '' }] = await listed(url)
+    assert.equal((await resolve(id, 'none')).status, 400)
+    // Nobody waits a minute for it to expire for good.
+    const now = Date.now
+    t.after(() => {
+      Date.now = now
+    })
+    Date.now = () => now() + 120_000
+    await once(url, ({ unclear }) => unclear === true)
+    const settles = remote.calls.length
+    await pause(500)
+    assert.equal(remote.calls.length, settles, 'the facilitator is not asked any more')
+    assert.equal((await post(url, path, body, payment)).status, 409)
+    assert.equal((await resolve(id, '0x12')).status, 400)
+    const hash = `0x${'ab'.repeat(32)}`
+    assert.equal((await resolve(id, hash)).status, 200)
+    const { transaction } = await once(url, ({ state, unclear }) => state === 'settled' && !unclear)
+    assert.equal(transaction, hash)
+    assert.equal((await post(url, path, body, payment)).status, 200)
   },
 )
 

@@ -18,6 +18,7 @@ export type RigOptions = {
   payments?: Partial<NonNullable<TurnwireConfig['payments']>>
   data?: string
   payTo?: Hex
+  server?: TurnwireConfig['server']
 }
 
 export const fixedPrice = { request: '0.01' }
@@ -37,6 +38,7 @@ export async function openShop(t: TestContext, chain: Chain, options: RigOptions
           return steps[Math.min(asked, steps.length) - 1] ?? { text: 'Hello.' }
         }),
         price: options.price ?? fixedPrice,
+        serveMcp: { ask: true },
       },
       { name: 'free', model: scripted([{ text: 'Free.' }]) },
     ],
@@ -49,7 +51,7 @@ export async function openShop(t: TestContext, chain: Chain, options: RigOptions
       reconcileMs: 200,
       ...options.payments,
     },
-    server: { log: 'error', keys: [operator.entry] },
+    server: { log: 'error', keys: [operator.entry], ...options.server },
     data: options.data ?? 'memory',
   })
   const server = await startServer(turnwire, { port: 0 })

@@ -122,3 +122,14 @@ export async function sixerrPayment(
   })
   return { sender: payer.address, permit: { permitted, nonce, deadline }, signature }
 }
+
+/** The headers of a wallet that signed in. */
+export async function signIn(url: string, wallet: PrivateKeyAccount): Promise<Record<string, string>> {
+  const asked = await fetch(`${url}/v1/wallet/challenge?address=${wallet.address}`)
+  const { message } = (await asked.json()) as { message: string }
+  const signature = await wallet.signMessage({ message })
+  const answer = await post(url, '/v1/wallet/sign-in', { message, signature })
+  assert.equal(answer.status, 200, await answer.clone().text())
+  const { token } = (await answer.json()) as { token: string }
+  return { authorization: `Bearer ${token}` }
+}

@@ -7,20 +7,10 @@ import { payingFetch } from '../../src/client/payments.ts'
 import { cites } from '../requirements/manifest.ts'
 import { network, skipped, startChain } from './chain.ts'
 import { asOperator, openShop, post, shop, tokenPrice } from './rig.ts'
-import { encoded, exactPayment, offersOf, paidWith } from './sign.ts'
+import { encoded, exactPayment, offersOf, paidWith, signIn } from './sign.ts'
 
 const chain = await startChain()
 const options = { skip: skipped }
-
-async function signIn(url: string, wallet: PrivateKeyAccount): Promise<Record<string, string>> {
-  const asked = await fetch(`${url}/v1/wallet/challenge?address=${wallet.address}`)
-  const { message } = (await asked.json()) as { message: string }
-  const signature = await wallet.signMessage({ message })
-  const answer = await post(url, '/v1/wallet/sign-in', { message, signature })
-  assert.equal(answer.status, 200, await answer.clone().text())
-  const { token } = (await answer.json()) as { token: string }
-  return { authorization: `Bearer ${token}` }
-}
 
 const paying = (wallet: PrivateKeyAccount) =>
   payingFetch({

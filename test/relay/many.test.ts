@@ -2,39 +2,9 @@
 // served.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { JsonObject } from '../../src/lib/json.ts'
 import { cites } from '../requirements/manifest.ts'
-import { ask, newWallet, RawMachine, relay, saying, textIn, tokenOf } from './rig.ts'
-
-/** Answers every request with the number that it holds, and counts how often each was answered. */
-function serve(raw: RawMachine, answered: Map<string, number>, dies: () => boolean): void {
-  let seen = 0
-  const timer = setInterval(() => {
-    for (; seen < raw.frames.length; seen++) {
-      const frame = raw.frames[seen]
-      if (frame?.type === 'ping') raw.send({ type: 'pong', ts: frame.ts })
-      if (frame?.type !== 'request') continue
-      if (dies()) {
-        clearInterval(timer)
-        raw.end()
-        return
-      }
-      const number = /n(\d+)\./.exec(JSON.stringify(frame.body['input']))?.[1] ?? ''
-      answered.set(number, (answered.get(number) ?? 0) + 1)
-      answer(raw, frame.id, frame.body, `answer ${number}`)
-    }
-  }, 2)
-  void raw.closed.then(() => clearInterval(timer))
-}
-
-function answer(raw: RawMachine, id: string, body: JsonObject, text: string): void {
-  if (body['stream'] !== true) {
-    raw.send({ type: 'response', id, body: saying(text) })
-    return
-  }
-  raw.send({ type: 'stream_event', id, event: { type: 'response.completed', response: saying(text) } })
-  raw.send({ type: 'stream_end', id, usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 } })
-}
+import { comeBack, serve } from './counting-machine.ts'
+import { ask, newWallet, RawMachine, relay, textIn, tokenOf } from './rig.ts'
 
 test(cites(
   'SIX-WS-14',
@@ -47,17 +17,17 @@ test(cites(
   // Every other machine dies with a request in its hands; half of those come back under the same wallet.
   for (const [index, raw] of machines.entries()) {
     let left = index % 2 === 0 ? Infinity : 5 + index
-    serve(raw, answered, () => left-- <= 0)
+    serve(raw, answered, () => (left-- <= 0 ? 'dies' : 'answers'))
     if (index % 4 !== 1) continue
     const wallet = await newWallet()
-    void raw.closed.then(async () => serve(await RawMachine.attached(t, url, wallet), answered, () => false))
+    comeBack(raw, async () => serve(await RawMachine.attached(t, url, wallet), answered))
   }
   const token = await tokenOf(url)
   const asked = Array.from({ length: 1_000 }, (_, number) =>
     ask(url, { model: 'auto', input: `n${number}.`, stream: number % 2 === 0 }, { token }),
   )
   const answers = await Promise.all(asked)
-  const lost = answers.filter(({ text }, number) => !text.includes(`answer ${number}`))
+  const lost = answers.filter(({ text }, number) => !text.includes(`answer ${number}.`))
   assert.deepEqual(lost.map(textIn), [])
   assert.equal(answered.size, 1_000)
   assert.deepEqual(

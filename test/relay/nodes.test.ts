@@ -1,71 +1,13 @@
 // Several nodes on one PostgreSQL: a machine is attached to one of them, and requests at any of them reach it.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import test, { type TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { UptoEvmScheme } from '@x402/evm'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
-import type { JsonObject } from '../../src/lib/json.ts'
-import type { RelayConfig } from '../../src/relay/config.ts'
 import { clusterSecret } from '../../src/runtime/cluster/node-link.ts'
 import { meet } from '../../src/runtime/cluster/peers.ts'
-import type { TurnwireConfig } from '../../src/runtime/config.ts'
 import { runtimeOf } from '../../src/runtime/turnwire.ts'
-import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { type Hex, network, skipped, startChain } from '../payments/chain.ts'
-import { operator, shop } from '../payments/rig.ts'
 import { cites } from '../requirements/manifest.ts'
-import { databaseUrl, newSchema, own, withClient } from '../stores/postgres/server.ts'
-import { ask, eventsIn, machine, RawMachine, type RelayRig, relay, saying, textIn, until } from './rig.ts'
-
-const options = { skip: own.skip, timeout: 60_000 }
-const secret = 'a secret of the cluster, for tests only'
-
-type Database = { url: string; schema: string }
-
-async function database(t: TestContext): Promise<Database> {
-  const url = await databaseUrl()
-  const schema = newSchema()
-  t.after(() => withClient(url, sql => sql.unsafe(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`)))
-  return { url, schema }
-}
-
-function node(
-  t: TestContext,
-  { url, schema }: Database,
-  settings: Partial<RelayConfig> = {},
-  config: Partial<TurnwireConfig> = {},
-): Promise<RelayRig> {
-  const data = postgresStore({ url, schema, connections: 4 })
-  const server = { cluster: { secret, leaseMs: 3_000 }, ...config.server }
-  return relay(t, settings, { ...config, data, server })
-}
-
-/** A node that can be killed. */
-async function nodeProcess(t: TestContext, given: Database) {
-  const file = fileURLToPath(new URL('node-process.ts', import.meta.url))
-  const child = spawn(process.execPath, [file, JSON.stringify({ ...given, secret })], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const ended = once(child, 'exit')
-  const kill = async (): Promise<void> => {
-    child.kill('SIGKILL')
-    await ended
-  }
-  t.after(kill)
-  const [url] = (await Promise.race([once(createInterface(child.stdout), 'line'), ended])) as [unknown]
-  if (typeof url !== 'string') throw new Error('The node ended before it was served.')
-  return { url, kill }
-}
-
-type Provider = { agentId: string; available: boolean; pricing: JsonObject; stats: JsonObject }
-
-async function providers(url: string): Promise<Provider[]> {
-  const answer = await fetch(`${url}/v1/providers`)
-  return ((await answer.json()) as { providers: Provider[] }).providers
-}
+import { begin } from './counting-machine.ts'
+import { database, node, nodeProcess, options, providers, secret } from './nodes-rig.ts'
+import { ask, eventsIn, machine, newWallet, RawMachine, type RelayRig, saying, textIn, until } from './rig.ts'
 
 /** A client that reads a stream as it comes. */
 function openStream(url: string, signal?: AbortSignal) {
@@ -88,17 +30,6 @@ function openStream(url: string, signal?: AbortSignal) {
       return text
     },
   }
-}
-
-/** The machine says the first words of an answer. */
-function begin(raw: RawMachine, id: string, text: string): void {
-  const item = { type: 'message', id: 'm', role: 'assistant', content: [] }
-  const place = { item_id: 'm', output_index: 0, content_index: 0 }
-  for (const event of [
-    { type: 'response.output_item.added', output_index: 0, item },
-    { type: 'response.output_text.delta', ...place, delta: text },
-  ])
-    raw.send({ type: 'stream_event', id, event })
 }
 
 test(
@@ -243,32 +174,84 @@ test('a machine that comes to another node is found by a request that waits', op
   assert.equal(textIn(await waiting), 'at last')
 })
 
-test('a payment is taken by one node for a machine at another', {
-  ...options,
-  skip: own.skip || skipped,
-}, async t => {
-  const chain = await startChain()
-  const { key } = await chain.facilitator()
-  const payments = {
-    network,
-    asset: chain.asset,
-    payTo: shop,
-    facilitator: { key, rpcUrl: chain.rpcUrl },
-    settleMs: 20_000,
-    reconcileMs: 200,
-  }
-  const config = { payments, server: { keys: [operator.entry] } }
-  const data = await database(t)
-  const [a, b] = [await node(t, data, {}, config), await node(t, data, {}, config)]
-  const script = [{ text: 'It is 4.', usage: { input: 100, output: 50 } }]
-  const { agentId } = await machine(t, a.url, script, { prices: ['1', '4'] })
-  await until(async () => (await providers(b.url)).length === 1, 'the machine is known')
-  const client = new x402Client().setSpendControls(false)
-  const pay = wrapFetchWithPayment(fetch, client.register(network, new UptoEvmScheme(await chain.payer())))
-  const body = JSON.stringify({ model: 'm', routing: 'cheapest', input: '2+2?' })
-  const headers = { 'content-type': 'application/json' }
-  const paid = await pay(`${b.url}/v1/responses`, { method: 'POST', headers, body })
-  assert.equal(paid.status, 200, await paid.clone().text())
-  assert.match(await paid.text(), /It is 4\./)
-  await until(async () => (await chain.balance(agentId as Hex)) === 300n, 'the agent is paid')
-})
+test(
+  cites(
+    'SIX-WS-16',
+    'the node that has the machine is stopped: the machine comes to another, and no request is lost',
+  ),
+  options,
+  async t => {
+    const data = await database(t)
+    const [a, b] = [await nodeProcess(t, data), await node(t, data)]
+    const wallet = await newWallet()
+    const raw = await RawMachine.attached(t, a.url, wallet)
+    await until(async () => (await providers(b.url)).length === 1, 'it is known')
+    // Nothing was said yet when its node is told to stop.
+    const asked = ask(b.url, { model: 'any', agent_id: wallet.address, input: 'Hi' })
+    await raw.frame('request')
+    const stopped = a.stop()
+    assert.equal(await raw.closed, 1012)
+    // As machines do, at once: they are told that the server restarts.
+    const back = await RawMachine.attached(t, b.url, wallet)
+    const { id } = await back.frame('request')
+    back.send({ type: 'response', id, body: saying('from the other node') })
+    assert.equal(textIn(await asked), 'from the other node')
+    assert.equal(await stopped, 0)
+    await until(async () => (await providers(b.url))[0]?.stats['machines'] === 1, 'one machine is left')
+  },
+)
+
+test(
+  'three nodes: each of them reaches machines of both others, and what is said is said once',
+  options,
+  async t => {
+    const data = await database(t)
+    const nodes = [await node(t, data), await node(t, data), await node(t, data)]
+    const attached = await Promise.all(
+      nodes.map(({ url }, index) => machine(t, url, [{ text: `at ${index}` }])),
+    )
+    for (const { url } of nodes)
+      await until(
+        async () => (await providers(url)).filter(each => each.available).length === 3,
+        'all are known',
+      )
+    for (const { url } of nodes)
+      for (const [index, { agentId }] of attached.entries()) {
+        const answer = await ask(url, { model: 'any', agent_id: agentId, input: 'Hi' })
+        assert.equal(textIn(answer), `at ${index}`, answer.text)
+      }
+    for (const { statusNow } of attached) assert.equal(statusNow().requests.served, 3)
+  },
+)
+
+test(
+  'one agent with a machine at each of two nodes is one agent, and either machine answers for the other',
+  options,
+  async t => {
+    const data = await database(t)
+    const [a, b] = [await node(t, data, { atOnce: 1 }), await node(t, data, { atOnce: 1 })]
+    const wallet = await newWallet()
+    const [atA, atB] = [
+      await RawMachine.attached(t, a.url, wallet),
+      await RawMachine.attached(t, b.url, wallet),
+    ]
+    for (const { url } of [a, b]) {
+      await until(async () => (await providers(url))[0]?.stats['machines'] === 2, 'both machines are known')
+      assert.equal((await providers(url)).length, 1)
+    }
+    // Each machine takes one request at a time: the second goes to the other node.
+    const body = { model: 'any', agent_id: wallet.address, input: 'Hi' }
+    const first = ask(a.url, body)
+    const held = await atA.frame('request')
+    const second = ask(a.url, body)
+    const passed = await atB.frame('request')
+    atB.send({ type: 'response', id: passed.id, body: saying('from B') })
+    assert.equal(textIn(await second), 'from B')
+    // The machine here dies before it said anything: the one at the other node is asked.
+    atA.end()
+    const { id } = await atB.frame('request', 1)
+    assert.notEqual(id, held.id)
+    atB.send({ type: 'response', id, body: saying('B again') })
+    assert.equal(textIn(await first), 'B again')
+  },
+)

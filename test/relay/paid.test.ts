@@ -1,45 +1,19 @@
 // Relayed requests that are paid for on a real chain: the agent's own wallet is paid, for answers and nothing else.
 import assert from 'node:assert/strict'
-import test, { type TestContext } from 'node:test'
-import { UptoEvmScheme } from '@x402/evm'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import test from 'node:test'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import type { JsonObject } from '../../src/lib/json.ts'
-import { type Hex, network, permit2Address, skipped, startChain } from '../payments/chain.ts'
-import { operator, platform, post, shop } from '../payments/rig.ts'
-import { offersOf, paidWith } from '../payments/sign.ts'
+import { type Hex, skipped, startChain } from '../payments/chain.ts'
+import { operator, platform, post } from '../payments/rig.ts'
+import { encoded, offersOf, paidWith, sixerrPayment } from '../payments/sign.ts'
 import { uptoPayment } from '../payments/sign-upto.ts'
 import { cites } from '../requirements/manifest.ts'
-import { ask, machine, newWallet, RawMachine, relay, saying, tokenOf, until } from './rig.ts'
+import { comeBack, serve } from './counting-machine.ts'
+import { paidRelay, payingFetch, request } from './paid-rig.ts'
+import { ask, folder, machine, newWallet, RawMachine, tokenOf, until } from './rig.ts'
 
 const chain = await startChain()
 const options = { skip: skipped, timeout: 240_000 }
-
-async function paidRelay(t: TestContext, settings = {}, terminal?: { address: Hex; feeBps: number }) {
-  const { key, account } = await chain.facilitator()
-  const payments = {
-    network,
-    asset: chain.asset,
-    payTo: shop,
-    facilitator: { key, rpcUrl: chain.rpcUrl },
-    settleMs: 20_000,
-    reconcileMs: 200,
-    ...(terminal && { terminal }),
-  }
-  const server = { log: 'silent' as const, keys: [operator.entry] }
-  return { ...(await relay(t, settings, { payments, server })), account }
-}
-
-function payingFetch(payer: PrivateKeyAccount): typeof fetch {
-  const client = new x402Client().setSpendControls(false).register(network, new UptoEvmScheme(payer))
-  return wrapFetchWithPayment(fetch, client)
-}
-
-const request = (body: object): RequestInit => ({
-  method: 'POST',
-  headers: { 'content-type': 'application/json' },
-  body: JSON.stringify(body),
-})
 
 const tools = [{ type: 'function', function: { name: 'add', parameters: { type: 'object' } } }]
 
@@ -51,7 +25,7 @@ test(
   ),
   options,
   async t => {
-    const { url } = await paidRelay(t)
+    const { url } = await paidRelay(t, chain)
     const script = [
       { calls: [{ name: 'add', input: { a: 2, b: 2 } }], usage: { input: 100, output: 50 } },
       { text: 'It is 4.', usage: { input: 200, output: 10 } },
@@ -98,19 +72,9 @@ test(
   async t => {
     const { key, account } = await chain.facilitator()
     const address = await chain.terminal(account.address, platform)
-    const payments = {
-      network,
-      asset: chain.asset,
-      payTo: shop,
-      facilitator: { key, rpcUrl: chain.rpcUrl },
-      terminal: { address, feeBps: 1000 },
-      settleMs: 20_000,
-    }
-    const { url } = await relay(
-      t,
-      { maxCost: '5000' },
-      { payments, server: { log: 'silent', keys: [operator.entry] } },
-    )
+    const facilitator = { key, rpcUrl: chain.rpcUrl }
+    const terminal = { address, feeBps: 1000 }
+    const { url } = await paidRelay(t, chain, { maxCost: '5000' }, { facilitator, terminal })
     const usage = { input: 1000, output: 500 }
     const { agentId } = await machine(t, url, [{ text: 'Paid for.', usage }], { prices: ['1', '4'] })
     const payer = await chain.payer()
@@ -131,34 +95,8 @@ test(
       [agentId, '1', '4', '5000', 1000],
     )
     const before = await chain.balance(platform)
-    const deadline = Math.floor(Date.now() / 1000) + 600
-    const nonce = BigInt(Date.now())
-    const permitted = { token: chain.token, amount: 5000n }
-    const signature = await payer.signTypedData({
-      domain: { name: 'Permit2', chainId: 84532, verifyingContract: permit2Address },
-      types: {
-        PermitTransferFrom: [
-          { name: 'permitted', type: 'TokenPermissions' },
-          { name: 'spender', type: 'address' },
-          { name: 'nonce', type: 'uint256' },
-          { name: 'deadline', type: 'uint256' },
-        ],
-        TokenPermissions: [
-          { name: 'token', type: 'address' },
-          { name: 'amount', type: 'uint256' },
-        ],
-      },
-      primaryType: 'PermitTransferFrom',
-      message: { permitted, spender: address, nonce, deadline: BigInt(deadline) },
-    })
-    const permit = { permitted: { token: chain.token, amount: '5000' }, nonce: String(nonce), deadline }
-    const payment = Buffer.from(JSON.stringify({ sender: payer.address, permit, signature })).toString(
-      'base64',
-    )
-    const answer = await fetch(`${url}/v1/responses`, {
-      ...request(body),
-      headers: { 'content-type': 'application/json', 'x-payment': payment },
-    })
+    const payment = encoded(await sixerrPayment(payer, offer as Record<string, string>))
+    const answer = await post(url, '/v1/responses', body, { 'x-payment': payment })
     assert.equal(answer.status, 200, await answer.clone().text())
     assert.match(await answer.text(), /Paid for\./)
     await until(async () => (await chain.balance(agentId as Hex)) === 2700n, 'the agent is paid')
@@ -174,46 +112,36 @@ test(
   ),
   options,
   async t => {
-    const { url } = await paidRelay(t, { queueMs: 20_000, attempts: 5 })
+    const { url } = await paidRelay(t, chain, { queueMs: 20_000, attempts: 5 })
     const wallet = await newWallet()
     const prices = { inputTokenPrice: '1', outputTokenPrice: '1' }
     let died = 0
-    let served = 0
-    const start = async (mayDie: boolean): Promise<void> => {
+    const answered = new Map<string, number>()
+    const start = async (requests: number): Promise<void> => {
       const raw = await RawMachine.attached(t, url, wallet, prices)
-      let seen = 0
-      const timer = setInterval(() => {
-        for (; seen < raw.frames.length; seen++) {
-          const frame = raw.frames[seen]
-          if (frame?.type !== 'request') continue
-          if (mayDie && seen > 3) {
-            died += 1
-            clearInterval(timer)
-            raw.end()
-            void start(false)
-            return
-          }
-          served += 1
-          raw.send({ type: 'response', id: frame.id, body: saying('ok') })
-        }
-      }, 5)
-      void raw.closed.then(() => clearInterval(timer))
+      let left = requests
+      serve(raw, answered, () => (left-- > 0 ? 'answers' : 'dies'))
+      comeBack(raw, async () => {
+        if (left >= 0) return
+        died += 1
+        await start(Infinity)
+      })
     }
-    await Promise.all([start(true), start(true), start(false)])
+    await Promise.all([start(3), start(3), start(Infinity)])
     const payers: PrivateKeyAccount[] = []
     while (payers.length < 4) payers.push(await chain.payer())
     const answers = await Promise.all(
       Array.from({ length: 24 }, (_, number) =>
         payingFetch(payers[number % 4]!)(
           `${url}/v1/responses`,
-          request({ model: 'm', routing: 'cheapest', input: `${number}` }),
+          request({ model: 'm', routing: 'cheapest', input: `n${number}.` }),
         ),
       ),
     )
     const statuses = answers.map(({ status }) => status)
     assert.deepEqual(new Set(statuses), new Set([200]))
     assert.ok(died > 0)
-    assert.equal(served, 24)
+    assert.deepEqual([answered.size, new Set(answered.values())], [24, new Set([1])])
     // Three tokens read and two written, at one each.
     await until(async () => (await chain.balance(wallet.address)) === 24n * 5n, 'every answer is paid for')
 
@@ -237,7 +165,7 @@ test(
   ),
   options,
   async t => {
-    const { url } = await paidRelay(t)
+    const { url } = await paidRelay(t, chain)
     const { agentId } = await machine(t, url, [{ text: 'x' }], { prices: ['1', '1'] })
     const free = await machine(t, url, [{ text: 'free' }])
     const token = await tokenOf(url)
@@ -250,7 +178,7 @@ test(
 )
 
 test('an owner who raises the price after the offer was shown is not paid with it', options, async t => {
-  const { url } = await paidRelay(t)
+  const { url } = await paidRelay(t, chain)
   const wallet = await newWallet()
   const raw = await RawMachine.attached(t, url, wallet, { inputTokenPrice: '1', outputTokenPrice: '4' })
   const body = { model: 'm', agent_id: wallet.address, input: 'a' }
@@ -262,3 +190,48 @@ test('an owner who raises the price after the offer was shown is not paid with i
   assert.equal(refused.status, 402)
   assert.ok(!raw.frames.some(({ type }) => type === 'request'))
 })
+
+test(
+  'a paid request whose machine has gone gets its first answer again, also from a server that never saw it',
+  options,
+  async t => {
+    const data = folder(t)
+    const open = (queueMs: number) => paidRelay(t, chain, { queueMs }, {}, data)
+    const before = await open(20_000)
+    const wallet = await newWallet()
+    const prices = { inputTokenPrice: '1', outputTokenPrice: '1' }
+    const raw = await RawMachine.attached(t, before.url, wallet, prices)
+    const answered = new Map<string, number>()
+    serve(raw, answered)
+    const body = { model: 'm', agent_id: wallet.address, input: 'n1.' }
+    const offers = await offersOf(before.url, '/v1/responses', body)
+    // The next server has another address: the payment does not say what it is for.
+    const { resource: _, ...unbound } = await uptoPayment(await chain.payer(), offers)
+    const payment = paidWith(unbound)
+    const send = async (
+      url: string,
+      asked: object,
+      paid = payment,
+    ): Promise<{ status: number; text: string }> => {
+      const answer = await post(url, '/v1/responses', asked, paid)
+      return { status: answer.status, text: await answer.text() }
+    }
+    assert.equal((await send(before.url, body)).status, 200)
+    await until(async () => (await chain.balance(wallet.address)) === 5n, 'it is paid for')
+    raw.end()
+    await raw.closed
+    assert.match((await send(before.url, body)).text, /answer 1\./)
+    await before.stop()
+
+    const { url } = await open(1)
+    const unknown = await send(url, body, {})
+    assert.equal(unknown.status, 404, unknown.text)
+    const again = await send(url, body)
+    assert.equal(again.status, 200, again.text)
+    assert.match(again.text, /answer 1\./)
+    const other = await send(url, { ...body, input: 'n2.' })
+    assert.equal(other.status, 409, other.text)
+    assert.deepEqual([...answered], [['1', 1]])
+    assert.equal(await chain.balance(wallet.address), 5n)
+  },
+)

@@ -151,7 +151,7 @@ export class RawMachine {
       'message',
       data => void this.frames.push(JSON.parse((data as Buffer).toString()) as ServerFrame),
     )
-    this.closed = once(socket, 'close').then(([code]) => Number(code))
+    this.closed = new Promise(resolve => void socket.once('close', resolve))
   }
 
   static async connect(t: TestContext, url: string, path = '/'): Promise<RawMachine> {

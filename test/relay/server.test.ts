@@ -159,7 +159,7 @@ test(
         name: 'Ada',
         available: true,
         pricing: { inputTokenPrice: '1', outputTokenPrice: '4' },
-        stats: { machines: 1, inFlight: 0, served: 0, failed: 0 },
+        stats: { machines: 1, inFlight: 0, served: 0, failed: 0, refused: 0 },
       },
     ])
   },
@@ -174,7 +174,7 @@ test(cites('SIX-HTTP-03', 'an owner reads what their agent did, and nobody else 
   const read = (authorization?: string): Promise<Response> =>
     fetch(`${url}/v1/usage`, authorization === undefined ? {} : { headers: { authorization } })
   const usage = (await (await read(`Bearer ${token}`)).json()) as Record<string, unknown>
-  assert.deepEqual(usage['requests'], { served: 1, failed: 0, cancelled: 0 })
+  assert.deepEqual(usage['requests'], { served: 1, failed: 0, refused: 0, cancelled: 0 })
   assert.deepEqual(usage['usage'], { input_tokens: 7, output_tokens: 3, total_tokens: 10 })
   assert.equal(usage['agentId'], agentId)
   assert.equal((await read()).status, 401)
@@ -230,7 +230,7 @@ test(
     const { providers } = (await (await fetch(`${url}/v1/providers`)).json()) as {
       providers: { stats: unknown }[]
     }
-    assert.deepEqual(providers[0]?.stats, { machines: 1, inFlight: 0, served: 0, failed: 0 })
+    assert.deepEqual(providers[0]?.stats, { machines: 1, inFlight: 0, served: 0, failed: 0, refused: 0 })
     assert.ok(status)
   },
 )

@@ -22,11 +22,12 @@ X402-VERIFY-03 | 1 2 | ours | A payment that expires before the answer can be wh
 X402-FAIL-01 | 1 2 | http | A turn that fails is not charged, and the payment can pay for it again.
 X402-FAIL-02 | 1 2 | ours | What was settled for an answer that failed is paid back where the server can.
 X402-FAIL-03 | 1 2 | ours | A payment that could not be settled is failed for good: it is not tried again, and buys nothing.
-X402-FAIL-04 | 1 2 | ours | An authorization that its payer used up elsewhere has not paid: only the server's own transaction counts.
+X402-FAIL-04 | 1 2 | ours | An authorization that its payer used up elsewhere has not paid: only a transaction of the server counts, or the transfer itself on the chain.
 X402-FAC-01 | 2 | facilitator | A facilitator elsewhere is asked /supported, /verify and /settle.
-X402-FAC-02 | 2 | facilitator | A settlement without an answer is pending, looked up later, and never a new 402.
+X402-FAC-02 | 2 | facilitator | A settlement without an answer is pending, looked up later, and never a new 402. A nonce that is used up decides nothing.
 X402-FAC-03 | 2 | facilitator | A facilitator that fails is 502, and nothing is done.
 X402-WIRE-01 | 2 | ours | Every HTTP wire is paid for in the same way.
+X402-WIRE-02 | 2 | ours | Connections that cannot carry a payment, sockets, ACP, MCP and the operator API, refuse a turn that is to be paid for, and say so.
 X402-TURN-01 | 2 | ours | Each turn of a tool conversation is a payment of its own; its session has the receipts.
 X402-OWN-01 | 2 | ours | The wallet owns what it creates, and no other wallet sees it.
 X402-OWN-02 | 2 | ours | A wallet signs in to read, and GET /v1/usage shows it its payments.

@@ -1,6 +1,7 @@
 // Attaches an agent of this machine to a relay, until a signal stops it. Nothing listens here: the machine connects out.
 import { existsSync, readFileSync, unwatchFile, watchFile, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isJsonObject } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
 import type { LocalAgent } from '../../relay/owner/local-agent.ts'
@@ -164,9 +165,27 @@ async function changePrices(folder: string, prices: Prices): Promise<number> {
   if (!existsSync(join(folder, 'wallet.key'))) throw nothingAttached(folder)
   keepPrices(folder, prices)
   process.stdout.write(
-    `A token read costs ${prices.inputTokenPrice}, a token written ${prices.outputTokenPrice}. A running machine tells its relay within a second.\n`,
+    `A token read costs ${prices.inputTokenPrice}, a token written ${prices.outputTokenPrice}. ${await whoHas(folder, prices)}\n`,
   )
   return 0
+}
+
+/** How long a running machine is waited for. It looks for new prices twice a second. */
+const takesPricesMs = 10_000
+
+/** Says whether a machine that runs has taken these prices. */
+async function whoHas(folder: string, { inputTokenPrice, outputTokenPrice }: Prices): Promise<string> {
+  const { isRunning, readStatus } = await import('../../relay/owner/index.ts')
+  for (const end = Date.now() + takesPricesMs; Date.now() < end; await sleep(50)) {
+    const status = readStatus(join(folder, 'status.json'))
+    if (!status || !isRunning(status)) return 'They hold from the next start.'
+    const { state, prices } = status
+    if (prices.inputTokenPrice === inputTokenPrice && prices.outputTokenPrice === outputTokenPrice)
+      return state === 'attached'
+        ? 'The running machine has told its relay.'
+        : 'The running machine tells its relay as soon as it is connected.'
+  }
+  return 'The running machine has not taken them yet. See: turnwire attach --status'
 }
 
 // ---- the status --------------------------------------------------------------------------------------------------
@@ -178,11 +197,11 @@ function nothingAttached(folder: string): UsageError {
 }
 
 async function showStatus(folder: string): Promise<number> {
-  const { readStatus } = await import('../../relay/owner/index.ts')
+  const { isRunning, readStatus } = await import('../../relay/owner/index.ts')
   const status = readStatus(join(folder, 'status.json'))
   if (!status) throw nothingAttached(folder)
   const { requests, tokens, prices, refusals } = status
-  const state = isRunning(status.pid) ? status.state : 'stopped'
+  const state = isRunning(status) ? status.state : 'stopped'
   const rows: [string, string][] = [
     ['agent', status.agentId],
     ['relay', `${printable(status.server, 200)}, ${state} since ${printable(status.since, 40)}`],
@@ -216,14 +235,5 @@ async function relayRecord(folder: string, { server }: AttachStatus): Promise<st
     return printable(`${served} served since it started${paid}`, 500)
   } catch (error) {
     return printable(error instanceof Error ? error.message : String(error), 200)
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
   }
 }

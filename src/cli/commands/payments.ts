@@ -1,10 +1,11 @@
-// Lists payments, as lines or for a spreadsheet, and pays one back.
+// Lists payments, as lines or for a spreadsheet, pays one back, and takes an operator's word for what the chain shows of one.
 import { printable } from '../../lib/text.ts'
 import {
   csvOf,
   listPayments,
   type PaymentRecord,
   refundPayment,
+  resolvePayment,
   toWhole,
 } from '../../runtime/visit-payments.ts'
 import { type CliCommand, UsageError } from '../command.ts'
@@ -12,13 +13,16 @@ import { configOption, dataOption, sessionPlace, setUp } from '../setup.ts'
 
 export const payments: CliCommand = {
   name: 'payments',
-  usage: 'list | csv | refund <id>',
+  usage: 'list | csv | refund <id> | resolve <id> <transaction>',
   about: `Shows what wallets have paid, newest first: as lines, or as CSV for a spreadsheet. A payment that is settled can be
 paid back with the wallet of the configuration, if that is the wallet that was paid. All of this works beside a server
-that is running.`,
+that is running.
+
+A payment is "unclear" when a facilitator elsewhere was asked to move it, did not say how that ended, and the payment has
+expired since. Look for it on the chain, then say so with resolve: the transaction that moved it, or "none".`,
   options: { data: dataOption, config: configOption },
-  words: 2,
-  async run({ values, words: [action = 'list', id] }) {
+  words: 3,
+  async run({ values, words: [action = 'list', id, transaction] }) {
     const { config } = await setUp(values)
     const place = await sessionPlace(values)
     const { decimals = 6 } = config.payments?.asset ?? {}
@@ -28,8 +32,19 @@ that is running.`,
       process.stdout.write(`${lineOf(record, decimals)}\n`)
       return record.state === 'refunded' ? 0 : 1
     }
+    if (action === 'resolve') {
+      if (id === undefined || transaction === undefined)
+        throw new UsageError(
+          'Say which, and what moved it: turnwire payments resolve <id> <transaction>, or none',
+        )
+      const record = await resolvePayment(place, config, id, transaction)
+      process.stdout.write(`${lineOf(record, decimals)}\n`)
+      return 0
+    }
     if (action !== 'list' && action !== 'csv')
-      throw new UsageError(`turnwire payments knows list, csv and refund, not "${printable(action, 80)}".`)
+      throw new UsageError(
+        `turnwire payments knows list, csv, refund and resolve, not "${printable(action, 80)}".`,
+      )
     const records = await listPayments(place, config)
     if (action === 'csv') process.stdout.write(csvOf(records, decimals))
     else process.stdout.write(listOf(records, decimals))
@@ -39,11 +54,15 @@ that is running.`,
 
 function listOf(records: readonly PaymentRecord[], decimals: number): string {
   if (records.length === 0) return 'There are no payments.\n'
-  return records.map(record => `${lineOf(record, decimals)}\n`).join('')
+  const lines = records.map(record => `${lineOf(record, decimals)}\n`).join('')
+  const unclear = records.filter(record => record.unclear).length
+  if (unclear === 0) return lines
+  return `${lines}\n${unclear} unclear: nobody here knows whether the money has moved. Look at the chain, then: turnwire payments resolve <id> <transaction>, or none\n`
 }
 
 function lineOf(record: PaymentRecord, decimals: number): string {
-  const { id, state, amount, payer, agent, owed } = record
+  const { id, amount, payer, agent, owed } = record
+  const state = record.unclear ? 'unclear' : record.state
   const paid = amount === undefined ? `up to ${toWhole(record.cap, decimals)}` : toWhole(amount, decimals)
   const more = [record.transaction, owed ? 'owed' : undefined, record.reason].filter(text => text)
   return printable(`${id}  ${state}  ${paid}  ${payer}  ${agent}  ${more.join('  ')}`.trimEnd(), 400)

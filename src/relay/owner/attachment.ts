@@ -91,8 +91,8 @@ export class Attachment {
 
   /** From now on requests cost this. */
   reprice(prices: AttachStatus['prices']): void {
-    this.#options.status.reprice(prices)
     this.#send({ type: 'price_update', ...prices })
+    this.#options.status.reprice(prices)
   }
 
   /** One connection, from the first attempt to its end. Never rejects. */

@@ -22,6 +22,7 @@ export type AttachStatus = {
 
 /** The newest ones. */
 const mostRefusals = 20
+/** Counts in the file are at most this old. */
 const writeEveryMs = 500
 
 export class StatusFile {
@@ -53,7 +54,7 @@ export class StatusFile {
 
   reprice(prices: AttachStatus['prices']): void {
     this.#status.prices = prices
-    this.#later()
+    this.write()
   }
 
   now(state: AttachStatus['state']): void {
@@ -118,6 +119,16 @@ const emptyCounts: Pick<AttachStatus, 'requests' | 'tokens' | 'earnings' | 'refu
   tokens: { input: 0, output: 0 },
   earnings: '0',
   refusals: [],
+}
+
+/** Whether the machine that wrote it still runs. */
+export function isRunning({ pid, state }: AttachStatus): boolean {
+  try {
+    process.kill(pid, 0)
+    return state !== 'stopped'
+  } catch {
+    return false
+  }
 }
 
 /** Undefined: there is none, or none that can be read. */

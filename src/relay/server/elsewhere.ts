@@ -142,6 +142,8 @@ export class OtherNodes {
   }
 }
 
+const countNames = ['served', 'failed', 'refused', 'left', 'inputTokens', 'outputTokens'] as const
+
 /** What the machines of an agent did, here and elsewhere. */
 export function allOf({ machines, counts, elsewhere }: RelayAgent): Counts & {
   machines: number
@@ -151,8 +153,7 @@ export function allOf({ machines, counts, elsewhere }: RelayAgent): Counts & {
   for (const { listed, machines: far } of elsewhere.values()) {
     sum.machines += far.size
     sum.inFlight += inFlight(far.values())
-    for (const name of ['served', 'failed', 'left', 'inputTokens', 'outputTokens'] as const)
-      sum[name] += listed.counts[name]
+    for (const name of countNames) sum[name] += listed.counts[name]
   }
   return sum
 }

@@ -2,7 +2,7 @@
 // configuration has the setting `relay`.
 import type { Hono } from 'hono'
 import type { Model, ModelDelta } from '../../engine/ports.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import { walletOwner } from '../../language/payments.ts'
 import type { PriceSource } from '../../payments/price.ts'
 import type { Principal, Relay, WireEnv, WireHost } from '../../wires/host.ts'
 import type { Socket } from '../../wires/http/frame-queue.ts'
@@ -21,9 +21,10 @@ import {
 } from './elsewhere.ts'
 import { relayTokens, type Tokens } from './jwt.ts'
 import { answerHere, type RelayModelOptions, relayModel, type Served } from './model.ts'
+import { relayOperatorRoutes } from './operator-routes.ts'
 import { relayPrices } from './prices.ts'
 import { Registry } from './registry.ts'
-import { relayRoutes } from './routes.ts'
+import { type Earnings, relayRoutes } from './routes.ts'
 import { relayedTarget } from './target.ts'
 import { type Connection, Unsigned } from './unsigned.ts'
 
@@ -61,7 +62,9 @@ export class RelayServer implements Relay {
   /** What its agents cost. */
   readonly prices: PriceSource
   /** What an agent was paid, from whoever takes payments. Undefined: nobody does. */
-  earnings: ((agentId: string) => Promise<JsonObject>) | undefined
+  earnings: Earnings | undefined
+  /** Whether the request that is being handled carries a payment that was taken before: it gets the first answer again. */
+  isPaidFor: (() => Promise<boolean>) | undefined
   /** Asks the other nodes what is attached there, and tells `hear`. Undefined: there are none. */
   look: (() => Promise<void>) | undefined
   readonly #options: RelayOptions
@@ -121,8 +124,14 @@ export class RelayServer implements Relay {
       admits: wallet => this.#admits(wallet),
       now: this.#now,
       look: async () => this.look?.(),
-      earnings: agentId => this.earnings?.(agentId) ?? Promise.resolve(undefined),
+      earnings: () => this.earnings,
     })
+  }
+
+  /** For operators: mounted behind the check of keys. */
+  operatorRoutes(host: WireHost): Hono<WireEnv> {
+    const look = async (): Promise<void> => this.look?.()
+    return relayOperatorRoutes({ host, registry: this.#registry, look, earnings: () => this.earnings })
   }
 
   /** Machines that are attached. */
@@ -151,7 +160,7 @@ export class RelayServer implements Relay {
     const claims = this.#tokens.read(token, this.#now())
     if (!claims || !this.#admits(claims.wallet)) return undefined
     const { wallet } = claims
-    return { owner: `wallet:${wallet}`, name: wallet, wallet }
+    return { owner: walletOwner(wallet), name: wallet, wallet }
   }
 
   target(...[body, routed, principal]: Parameters<Relay['target']>): ReturnType<Relay['target']> {
@@ -199,7 +208,8 @@ export class RelayServer implements Relay {
     if (!this.#registry.get(agentId)) await this.look?.()
     if (this.#registry.get(agentId)) return true
     const isYoung = this.#now() - this.#startedAt < this.#settings.queueMs
-    return isYoung && readAddress(agentId) !== undefined
+    if (isYoung && readAddress(agentId) !== undefined) return true
+    return (await this.isPaidFor?.()) ?? false
   }
 
   #admits(wallet: Hex): boolean {

@@ -205,7 +205,7 @@ class RelayedRequest {
     if ('answer' in result) {
       registry.succeeded(agent, firstFrameMs ?? now() - begun)
       this.#count(agent, result.answer)
-    } else registry.failed(agent, ending.end === 'gone')
+    } else registry.failed(agent, howFailed(ending))
     return result
   }
 
@@ -256,6 +256,10 @@ class AnswerReader {
       this.#watch(delta)
     }
   }
+}
+
+function howFailed({ end }: Ending): Parameters<Registry['failed']>[1] {
+  return end === 'gone' ? 'gone' : end === 'error' ? 'refused' : 'failed'
 }
 
 function failureOf(ending: Ending): TurnwireError {

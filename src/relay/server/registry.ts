@@ -10,6 +10,8 @@ export type Prices = { inputTokenPrice: string; outputTokenPrice: string }
 export type Counts = {
   served: number
   failed: number
+  /** Of those that failed, the ones that its machine refused with an error. */
+  refused: number
   left: number
   inputTokens: number
   outputTokens: number
@@ -193,17 +195,18 @@ export class Registry {
     agent.counts.served += 1
   }
 
-  /** `isGone`: its machine left, which says nothing of its other machines. */
-  failed(agent: RelayAgent, isGone: boolean): void {
+  /** A machine that is gone says nothing of the agent's other machines. */
+  failed(agent: RelayAgent, how: 'gone' | 'refused' | 'failed'): void {
     agent.counts.failed += 1
-    if (isGone && [...agent.machines].some(({ open }) => open)) return
+    if (how === 'refused') agent.counts.refused += 1
+    if (how === 'gone' && [...agent.machines].some(({ open }) => open)) return
     const restMs = Math.min(longestRestMs, shortestRestMs * 2 ** Math.min(agent.failures, 10))
     agent.failures += 1
     agent.restsUntil = this.#now() + restMs
   }
 
   #newAgent(agentId: string, wallet: Hex): RelayAgent {
-    const counts = { served: 0, failed: 0, left: 0, inputTokens: 0, outputTokens: 0 }
+    const counts = { served: 0, failed: 0, refused: 0, left: 0, inputTokens: 0, outputTokens: 0 }
     const since = { failures: 0, restsUntil: 0, turn: 0, order: 0, seenAt: this.#now() }
     return { agentId, wallet, prices: noPrices, machines: new Set(), elsewhere: new Map(), counts, ...since }
   }

@@ -3,7 +3,6 @@
 import { type Context, Hono } from 'hono'
 import { TurnwireError } from '../../language/errors.ts'
 import { parseBearer } from '../../lib/http.ts'
-import { isJsonObject } from '../../lib/json.ts'
 import type { WireEnv, WireHost } from '../../wires/host.ts'
 import { failureOf, readJsonObject, sendFailure, sendJson } from '../../wires/http/index.ts'
 import { failureBody } from '../../wires/responses/wordings.ts'
@@ -23,8 +22,17 @@ export type RelayRoutes = {
   now: () => number
   /** Asks the other nodes what is attached there. */
   look: () => Promise<void>
-  /** What the owner of an agent has earned. Undefined: nothing is paid for here. */
-  earnings?: (agentId: string) => Promise<unknown>
+  /** Undefined: nothing is paid for here. */
+  earnings: () => Earnings | undefined
+}
+
+type Earned = { network: string; asset: string; amount: string; payments: number; pending: number }
+
+/** What agents were paid, from whoever takes payments. `of`: in the asset that is paid with now. */
+export type Earnings = {
+  of(agentId: string): Promise<Earned>
+  /** By the id of the agent. */
+  all(): Promise<ReadonlyMap<string, readonly Earned[]>>
 }
 
 /** A signature and a nonce need no more. */
@@ -49,10 +57,8 @@ export function relayRoutes(relay: RelayRoutes): Hono<WireEnv> {
   app.post('/auth/verify', c => verify(c, relay))
   app.get('/auth', c => signInPage(c))
   app.get('/v1/providers', async c => {
-    const limit = numberIn(c, 'limit', { least: 1, most: mostListed }) ?? usuallyListed
-    const after = numberIn(c, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER }) ?? 0
     await relay.look()
-    const { agents, next } = registry.page(after, limit, c.req.query('available') === 'true')
+    const { agents, next } = pageIn(c, registry)
     const providers = agents.map(each => describe(registry, each))
     return sendJson(c, { providers, ...(next !== undefined && { next }) })
   })
@@ -64,6 +70,13 @@ export function relayRoutes(relay: RelayRoutes): Hono<WireEnv> {
     return sendJson(c, await usageOf(relay, claims))
   })
   return app
+}
+
+/** The agents that a request asks for. */
+export function pageIn(c: Context<WireEnv>, registry: Registry): ReturnType<Registry['page']> {
+  const limit = numberIn(c, 'limit', { least: 1, most: mostListed }) ?? usuallyListed
+  const after = numberIn(c, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER }) ?? 0
+  return registry.page(after, limit, c.req.query('available') === 'true')
 }
 
 function numberIn(
@@ -118,9 +131,9 @@ export function claimsOf(
   return claims && admits(claims.wallet) ? claims : undefined
 }
 
-function describe(registry: Registry, agent: RelayAgent) {
+export function describe(registry: Registry, agent: RelayAgent) {
   const { agentId, wallet, name, description, prices, firstFrameMs } = agent
-  const { machines, inFlight, served, failed } = allOf(agent)
+  const { machines, inFlight, served, failed, refused } = allOf(agent)
   return {
     agentId,
     walletAddress: wallet,
@@ -133,6 +146,7 @@ function describe(registry: Registry, agent: RelayAgent) {
       inFlight,
       served,
       failed,
+      refused,
       ...(firstFrameMs !== undefined && { firstEventMs: Math.round(firstFrameMs) }),
     },
   }
@@ -141,21 +155,21 @@ function describe(registry: Registry, agent: RelayAgent) {
 /** Counts are those since the servers started that the machines are attached to, and this one; earnings are those on record. */
 async function usageOf({ registry, earnings }: RelayRoutes, { agentId, wallet }: Claims) {
   const agent = registry.get(agentId)
-  const none = { machines: 0, served: 0, failed: 0, left: 0, inputTokens: 0, outputTokens: 0 }
-  const { machines, served, failed, left, inputTokens, outputTokens } = agent ? allOf(agent) : none
-  const earned = await earnings?.(agentId)
+  const none = { machines: 0, served: 0, failed: 0, refused: 0, left: 0, inputTokens: 0, outputTokens: 0 }
+  const { machines, served, failed, refused, left, inputTokens, outputTokens } = agent ? allOf(agent) : none
+  const earned = await earnings()?.of(agentId)
   return {
     agentId,
     walletAddress: wallet,
     available: agent ? registry.isAvailable(agent) : false,
     machines,
     ...(agent && { pricing: agent.prices }),
-    requests: { served, failed, cancelled: left },
+    requests: { served, failed, refused, cancelled: left },
     usage: {
       input_tokens: inputTokens,
       output_tokens: outputTokens,
       total_tokens: inputTokens + outputTokens,
     },
-    ...(isJsonObject(earned) && { earnings: earned }),
+    ...(earned && { earnings: earned }),
   }
 }

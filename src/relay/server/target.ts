@@ -31,7 +31,7 @@ const info: AgentInfo = {
 export type TargetOptions = {
   /** The agents of this server: requests that name one are not for the relay. */
   isLocal: (agent: string) => boolean
-  /** Whether an agent with this id is or may soon be attached. */
+  /** Whether an agent with this id is or may soon be attached, or has answered this very request before. */
   isKnown: (agentId: string) => Promise<boolean>
 }
 

@@ -27,7 +27,10 @@ export type ClusterEngineParts = {
   others: () => Promise<RemoteNode[]>
 }
 
-export type RemoteNode = Pick<Engine, 'changes'> & { id: string; running(owner: string): Promise<string[]> }
+export type RemoteNode = Pick<Engine, 'changes'> & {
+  id: string
+  running(owner: string, all: boolean): Promise<string[]>
+}
 
 export class ClusterEngine extends ForwardingEngine {
   readonly #parts: ClusterEngineParts
@@ -73,10 +76,10 @@ export class ClusterEngine extends ForwardingEngine {
   }
 
   /** Turns are counted on all nodes. One that does not answer counts as idle. */
-  override async usage(owner: string): Promise<OwnerUsage> {
+  override async usage(owner: string, all = false): Promise<OwnerUsage> {
     const { local, others } = this.#parts
-    const [own, nodes] = await Promise.all([local.usage(owner), others()])
-    const elsewhere = await Promise.all(nodes.map(node => node.running(owner).catch(() => [])))
+    const [own, nodes] = await Promise.all([local.usage(owner, all), others()])
+    const elsewhere = await Promise.all(nodes.map(node => node.running(owner, all).catch(() => [])))
     return { ...own, running: [...new Set([...own.running, ...elsewhere.flat()])] }
   }
 

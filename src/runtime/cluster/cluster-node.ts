@@ -209,7 +209,7 @@ export class ClusterNode {
           this.#lease.meetOther()
           return prove(secret, address, id)
         },
-        running: owner => this.local.sessions.running(String(owner)),
+        running: (owner, all) => this.local.sessions.running(String(owner), all === true),
         takeOver: ids => this.#take(ids),
         left: () => void this.#takeOver.sweep(),
         giveUp: (session, epoch) => served.giveUp(String(session), Number(epoch), graceMs),
@@ -287,8 +287,8 @@ export class ClusterNode {
       .map(({ id, engine }) => ({
         id,
         changes: signal => engine.changes(signal),
-        running: async owner => {
-          const running = await withinMs(answerWithinMs, engine.ask('running', owner))
+        running: async (owner, all) => {
+          const running = await withinMs(answerWithinMs, engine.ask('running', owner, all))
           return running as string[] // As `#welcome` answers.
         },
       }))

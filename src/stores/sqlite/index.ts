@@ -57,7 +57,7 @@ export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): St
       read(sql => readEvents(sql, session, after, maxBytes)),
     list: (owner, page) => read(sql => listSessions(sql, owner, page)),
     owners: () => read(sql => sql.listOwners.all().map(([owner]) => owner)),
-    usage: owner => usageOf(reader, owner),
+    usage: (owner, all = false) => usageOf(reader, owner, all),
     unfinished: () => read(sql => sql.listUnfinished.all().map(([name]) => name)),
     blob: (session, name) => read(sql => sql.selectBlob.one(session, name)?.[0]),
     blobs: session =>
@@ -70,11 +70,17 @@ export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): St
 }
 
 /** Page by page, with pauses between: an owner may have a million sessions, and this runs on the main thread. */
-async function usageOf(reader: Reader, owner: string): Promise<{ sessions: number; bytes: number }> {
+async function usageOf(
+  reader: Reader,
+  owner: string,
+  all: boolean,
+): Promise<{ sessions: number; bytes: number }> {
   const usage = { sessions: 0, bytes: 0 }
   for (let last: number | null = 0; last !== null; ) {
     const after: number = last
-    const [sessions, bytes, next] = await reader.read(sql => sql.selectUsage.one(owner, after)!)
+    const [sessions, bytes, next] = await reader.read(
+      sql => (all ? sql.selectUsageOfAll : sql.selectUsage).one(owner, after)!,
+    )
     usage.sessions += sessions
     usage.bytes += bytes
     last = next
@@ -82,6 +88,9 @@ async function usageOf(reader: Reader, owner: string): Promise<{ sessions: numbe
   }
   return usage
 }
+
+/** Session rows that one page of a status looks at. There is no index of statuses: it would cost every turn two pages. */
+const STATUS_WINDOW = 10_000
 
 function listSessions(
   sql: Statements,
@@ -92,24 +101,31 @@ function listSessions(
   const [secret] = sql.cursorSecret.one()!
   const below = after === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(secret, owner, after).position
   // One more than the limit tells whether there is a next page.
-  const found = selectSessions(sql, owner, status, below, limit + 1)
+  const { found, seenTo } = selectSessions(sql, owner, status, below, limit + 1)
   const rows = found.slice(0, limit).map(([summary, ...columns]) => {
     const row = sessionRow(columns)
     // It was written from a ListSummary.
     return summary === null ? row : { ...row, summary: JSON.parse(summary) as ListSummary }
   })
-  const next = found.length > limit ? encodeCursor(secret, owner, found[limit - 1]![1]) : undefined
-  return { rows, ...(next !== undefined && { next }) }
+  const position = found.length > limit ? found[limit - 1]![1] : seenTo
+  return { rows, ...(position > 1 && { next: encodeCursor(secret, owner, position) }) }
 }
 
+/** `seenTo`: sessions with a smaller id were not looked at. Zero: all were. */
 function selectSessions(
   sql: Statements,
   owner: string | null,
   status: SessionStatus | undefined,
   below: number,
   limit: number,
-): ReturnType<Statements['listSessions']['all']> {
-  if (status === 'waiting') return sql.listWaiting.all(owner, below, limit)
-  if (status !== undefined) return sql.listByStatus.all(owner, below, limit, status)
-  return owner === null ? sql.listAllSessions.all(below, limit) : sql.listSessions.all(owner, below, limit)
+): { found: ReturnType<Statements['listSessions']['all']>; seenTo: number } {
+  if (status === 'waiting') return { found: sql.listWaiting.all(owner, below, limit), seenTo: 0 }
+  if (status !== undefined) {
+    const end = Math.min(below, (sql.lastSession.one()?.[0] ?? 0) + 1)
+    const seenTo = Math.max(0, end - STATUS_WINDOW)
+    return { found: sql.listByStatus.all(owner, end, limit, status, seenTo), seenTo }
+  }
+  const found =
+    owner === null ? sql.listAllSessions.all(below, limit) : sql.listSessions.all(owner, below, limit)
+  return { found, seenTo: 0 }
 }

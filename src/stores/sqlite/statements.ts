@@ -83,7 +83,8 @@ export function prepareStatements(db: DatabaseSync) {
     listByStatus: query<[summary: string | null, ...SessionColumns]>(`
       SELECT summaries.body, ${SESSION_COLUMNS}
       FROM sessions LEFT JOIN summaries ON summaries.session = sessions.id
-      WHERE status = ?4 AND id < ?2 AND owner = coalesce(?1, owner) ORDER BY id DESC LIMIT ?3`),
+      WHERE status = ?4 AND id < ?2 AND id >= ?5 AND owner = coalesce(?1, owner) ORDER BY id DESC LIMIT ?3`),
+    lastSession: query<[id: number | null]>('SELECT max(id) FROM sessions'),
     // Looks up one owner after the other in the index, so that it does not scan all sessions.
     listOwners: query<[owner: string]>(`
       WITH RECURSIVE found (owner) AS (
@@ -96,6 +97,13 @@ export function prepareStatements(db: DatabaseSync) {
     selectUsage: query<[sessions: number, bytes: number, last: number | null]>(`
       SELECT count(*), coalesce(sum(bytes), 0), iif(count(*) < 2000, NULL, max(id)) FROM (
         SELECT id, bytes + blob_bytes AS bytes FROM sessions WHERE owner = ?1 AND id > ?2 ORDER BY id LIMIT 2000)`),
+    /** The same of all owners whose names begin with ?1, among up to 2,000 sessions of anyone. */
+    selectUsageOfAll: query<[sessions: number, bytes: number, last: number | null]>(`
+      SELECT count(*) FILTER (WHERE is_meant), coalesce(sum(bytes) FILTER (WHERE is_meant), 0),
+        iif(count(*) < 2000, NULL, max(id))
+      FROM (
+        SELECT id, bytes + blob_bytes AS bytes, substr(owner, 1, length(?1)) = ?1 AS is_meant FROM sessions
+        WHERE id > ?2 ORDER BY id LIMIT 2000)`),
     listUnfinished: query<[name: string]>(`
       SELECT name FROM sessions WHERE status = 'running'
       UNION ALL

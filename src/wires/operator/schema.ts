@@ -57,6 +57,20 @@ export type SystemStatus = {
   /** Only where nodes share the store. */
   nodes?: NodeStatus[]
   nodesSeenAt?: number
+  /** What `turnwire attach` does, or did, with the same data folder. */
+  attached?: AttachedMachine
+}
+
+/** This machine as one that serves a relay. Amounts are in the smallest unit of the relay's asset. */
+export type AttachedMachine = {
+  server: string
+  agentId: string
+  state: string
+  since: string
+  prices: { inputTokenPrice: string; outputTokenPrice: string }
+  requests: { served: number; failed: number; refused: number; inFlight: number }
+  earnings: string
+  refusals: { at: string; reason: string }[]
 }
 
 export type VendorRequest = {

@@ -8,7 +8,7 @@ import { operator, useConsole } from '../../lib/console-state.tsx'
 import { count, Empty, Failure, Loading, State, useLoaded } from '../../lib/parts.tsx'
 import { applyTheme, readTheme, themes } from '../../lib/theme.ts'
 import { Nodes } from './nodes.tsx'
-import { AttachedAgents } from './relay.tsx'
+import { AttachedAgents, ThisMachine } from './relay.tsx'
 
 export default function System(): ReactElement {
   const { me, onChange } = useConsole()
@@ -44,6 +44,7 @@ export default function System(): ReactElement {
       {value?.nodes && <Nodes nodes={value.nodes} seenAt={value.nodesSeenAt} />}
       {value && <Models models={value.models} />}
       {me.features.includes('relay') && <AttachedAgents />}
+      {value?.attached && <ThisMachine attached={value.attached} />}
       <Keys />
       <ThisBrowser />
     </div>
@@ -158,7 +159,7 @@ function Models({ models }: { models: OperatorSystem['models'] }): ReactElement 
                 <td className={model.failures > 0 ? 'number bad' : 'number'}>{count(model.failures)}</td>
                 <td className="number">{model.medianMs === undefined ? '–' : duration(model.medianMs)}</td>
                 <td className="number">{count(model.tokens)}</td>
-                <td>
+                <td className="words">
                   {model.lastError === undefined ? '–' : printable(model.lastError, 200)}{' '}
                   {model.lastErrorAt !== undefined && <Time at={model.lastErrorAt} />}
                 </td>
