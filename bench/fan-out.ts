@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { owners } from './fan-out-script.ts'
 import { limit, type Result, runTrial, type Variant } from './harness.ts'
 import { join, tempFolder } from './parts.ts'
-import { here, post, type Served, start, startTurnwire } from './served.ts'
+import { here, post, type Served, start, startReaders, startTurnwire } from './served.ts'
 
 const each = 400
 const clients = owners.length * each
@@ -21,20 +21,16 @@ async function watch(
   playPath: (stream: string) => string,
 ): Promise<Watched> {
   const paths = await Promise.all(owners.map(streamPath))
-  const groups = owners.map((key, index) => ({ path: paths[index], key }))
+  const groups = owners.map((key, index) => ({ path: paths[index] ?? '', key }))
   const before = await served.ask('memory')
-  const readers = await start([here('fixtures/sse-clients.ts')], {
-    SSE_GROUPS: JSON.stringify(groups),
-    SSE_PORT: String(served.port),
-    SSE_EACH: String(each),
-  })
+  const readers = await startReaders({ port: served.port, groups, each })
   await setTimeout(500)
   const after = await served.ask('memory')
   const agent = new Agent({ keepAlive: true })
   const body = { messages: [{ role: 'user', content: 'Go on.' }] }
   const play = () =>
     Promise.all(
-      groups.map(({ path = '', key }) =>
+      groups.map(({ path, key }) =>
         post({
           agent,
           port: served.port,

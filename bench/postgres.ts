@@ -5,9 +5,9 @@ import postgres from 'postgres'
 import type { Event } from '../src/language/events.ts'
 import { postgresStore } from '../src/stores/postgres/index.ts'
 import { startServer } from '../test/stores/postgres/server.ts'
-import type { Trial } from './harness.ts'
+import { type Result, runTrial, type Trial } from './harness.ts'
 import { type AppendOne, appending, names } from './load.ts'
-import { here, post, start, startTurnwire } from './served.ts'
+import { cpuOf, here, post, start, startTurnwire } from './served.ts'
 
 type Row = [
   session: string,
@@ -94,8 +94,11 @@ export async function appendsOnPostgres(): Promise<Trial> {
   }
 }
 
-/** P12: turns per second of one node on PostgreSQL, with 64 clients. */
-export async function turnsOnPostgres(): Promise<Trial> {
+/**
+ * P12: turns of one node on PostgreSQL, with 64 clients: their wall time, and the CPU of the server alone. On a machine with
+ * few cores the clients and the database take the larger part of the wall time, on a busy one other programs.
+ */
+export async function turnsOnPostgres(): Promise<Result[]> {
   const clients = 64
   const turns = 20
   const turn = { messages: [{ role: 'user', content: 'What is two and three?' }] }
@@ -117,19 +120,29 @@ export async function turnsOnPostgres(): Promise<Trial> {
           await post({ agent, port, path: pathOf(client), body: turn })
       }),
     )
-  return {
+  const [floor, name] = ['bare server', 'turnwire (AAP)']
+  const ofBare = load(bare.port, client => `/${client}`)
+  const ofOurs = load(ours.port, client => paths[client] ?? '/')
+  const trial = { units: clients * turns, warmUps: 3 }
+  const wall = await runTrial({
+    ...trial,
     name: `turns over HTTP, ${clients} clients, PostgreSQL (wall per turn)`,
     measure: 'wall',
-    units: clients * turns,
     variants: [
-      { name: 'bare server', run: load(bare.port, client => `/${client}`) },
-      { name: 'turnwire (AAP)', run: load(ours.port, client => paths[client] ?? '/') },
+      { name: floor, run: ofBare },
+      { name, run: ofOurs },
     ],
-    bars: [{ id: 'P12, turns', ours: 'turnwire (AAP)', floor: 'bare server', most: 2 }],
-    async close() {
-      agent.destroy()
-      await Promise.all([ours.stop(), bare.stop()])
-      await server.remove()
-    },
-  }
+    bars: [{ id: 'P12, turns', ours: name, floor, most: 2 }],
+  })
+  const cpu = await runTrial({
+    ...trial,
+    name: `turns over HTTP, ${clients} clients, PostgreSQL (CPU of the server per turn)`,
+    measure: 'told',
+    variants: [cpuOf(floor, bare, ofBare), cpuOf(name, ours, ofOurs)],
+    bars: [],
+  })
+  agent.destroy()
+  await Promise.all([ours.stop(), bare.stop()])
+  await server.remove()
+  return [wall, cpu]
 }

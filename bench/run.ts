@@ -7,6 +7,7 @@ import * as engine from './engine.ts'
 import { fanOut } from './fan-out.ts'
 import { statelessRequests } from './gateway.ts'
 import { type Result, runTrial, show, type Trial } from './harness.ts'
+import { heldByOneNode } from './held.ts'
 import { hostileClients } from './hostile.ts'
 import { idleReaders } from './idle-readers.ts'
 import { turnsInFlight } from './in-flight.ts'
@@ -19,6 +20,7 @@ import * as server from './server.ts'
 import * as stored from './stored.ts'
 import { firstResult } from './tool-search.ts'
 import { transcoding } from './transcode.ts'
+import { unitCosts } from './unit-costs.ts'
 
 const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>> = {
   'cycle-memory': engine.cycleInMemory,
@@ -45,6 +47,8 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>>
   schemas: tools.thousandSchemas,
   'tool-search': firstResult,
   'in-flight': turnsInFlight,
+  'node-held': heldByOneNode,
+  'unit-costs': unitCosts,
   'nodes-hop': cluster.hopToHolder,
   'nodes-three': cluster.threeNodes,
   'nodes-take-over': cluster.takeOver,

@@ -1,7 +1,10 @@
 // Programs that are measured in a process of their own: started, asked what they spent, ended. And the little that a
 // client of them needs.
 import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type Agent, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Variant } from './harness.ts'
 
@@ -20,6 +23,8 @@ type Questions = {
   ticks: Ticks
   /** Of fixtures/sse-clients.ts. */
   frames: number
+  stops: number
+  ended: number
 }
 
 export type Served = {
@@ -92,6 +97,21 @@ export function startTurnwire(
 ): Promise<Served> {
   const args = [here('../bin/turnwire.mjs'), 'serve', '--config', here(`fixtures/${config}`)]
   return start(args, { PORT: '0', TURNWIRE_DATA: folder, ...env }, flags)
+}
+
+export type Readers = { port: number; groups: readonly { path: string; key: string }[]; each: number }
+
+/** Readers of event streams in a process of their own: `each` for every group. Resolves once all are open. */
+export async function startReaders({ port, groups, each }: Readers): Promise<Served> {
+  const folder = mkdtempSync(join(tmpdir(), 'turnwire-readers-'))
+  const file = join(folder, 'groups.json')
+  writeFileSync(file, JSON.stringify(groups))
+  try {
+    const orders = { SSE_GROUPS: file, SSE_PORT: String(port), SSE_EACH: String(each) }
+    return await start([here('fixtures/sse-clients.ts')], orders)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 }
 
 /** A variant that tells the CPU microseconds of the program while `load` runs. */

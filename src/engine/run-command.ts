@@ -4,6 +4,7 @@ import { TurnwireError } from '../language/errors.ts'
 import type { OptionValue, Settings } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { TraceContext } from '../language/trace.ts'
+import { copyPlain } from '../lib/copy-plain.ts'
 import type { JsonObject } from '../lib/json.ts'
 import type { Accepted, Command, GivenAnswer, GivenDecision, GivenSettings, RequestKey } from './boundary.ts'
 import { decidePayment } from './decide.ts'
@@ -23,7 +24,7 @@ type CommandOf<Name extends Command['do']> = Extract<Command, { do: Name }>
 
 export async function runCommand(session: Session, command: Command): Promise<Accepted> {
   const before = session.state.seq
-  const waited = structuredClone(session.state.batch.filter(waitsForOthers))
+  const waited = copyPlain(session.state.batch.filter(waitsForOthers))
   const done = (more: Partial<Accepted> = {}): Accepted => {
     const { seq, turn } = session.state
     return {

@@ -1,5 +1,6 @@
 // A session's state as plain data, for readers outside the engine. Everything is a copy.
 import type { Settings } from '../language/events.ts'
+import { copyPlain } from '../lib/copy-plain.ts'
 import type { NextAction, SessionSummary } from './boundary.ts'
 import type { HistoryFold } from './history-fold.ts'
 import { type Action, next, statusOf } from './next.ts'
@@ -14,7 +15,7 @@ export function summarise(
   const state = 'state' in known ? known.state : known
   const { entries, lastRole, compaction } = 'state' in known ? known : lengthOf(known)
   const { turn } = state
-  return structuredClone({
+  return copyPlain({
     id: state.id,
     owner: state.owner,
     agent: state.agent,

@@ -11,6 +11,8 @@ type Metric = { name: string; help: string; type: 'counter' | 'gauge' | 'histogr
 /** Values by their labels. */
 class Series<Value> {
   readonly #values = new Map<string, Value>()
+  /** The same values by the labels as they were given: the text of the labels is made once. */
+  readonly #known = new Map<string, Value>()
   readonly #names: readonly string[]
   readonly #make: () => Value
 
@@ -20,11 +22,16 @@ class Series<Value> {
   }
 
   of(labels: Labels): Value {
+    let given = ''
+    for (const name of this.#names) given += `${labels[name] ?? ''}\n`
+    const known = this.#known.get(given)
+    if (known) return known
     const key = this.#key(name => labels[name] ?? '')
     const isKnown = this.#values.has(key) || this.#values.size < mostSeries
     const shown = isKnown ? key : this.#key(() => 'other')
     const value = this.#values.get(shown) ?? this.#make()
     this.#values.set(shown, value)
+    if (this.#known.size < mostSeries) this.#known.set(given, value)
     return value
   }
 
@@ -96,9 +103,8 @@ export class MetricRegistry {
         const buckets = series.of(of)
         buckets.sum += value
         buckets.count += 1
-        bounds.forEach((bound, index) => {
-          if (value <= bound) buckets.counts[index] = (buckets.counts[index] ?? 0) + 1
-        })
+        for (let index = bounds.length - 1; index >= 0 && value <= bounds[index]!; index--)
+          buckets.counts[index]! += 1
       },
     }
   }

@@ -20,6 +20,8 @@ export class Keys {
   readonly #folder: string | undefined
   #byHash = new Map<string, Principal>()
   #stamp = ''
+  /** The number of this process's own writes at the last look, for as long as that look is good. */
+  #lookedAfter: number | undefined
   #hadKeys = false
 
   constructor(fixed: readonly KeyEntry[], folder?: string) {
@@ -57,10 +59,15 @@ export class Keys {
     ]
   }
 
+  /** Looks at the file once in a turn of the event loop: requests that arrive together share it. */
   #refresh(): void {
-    if (this.#folder === undefined) return
+    if (this.#folder === undefined || this.#lookedAfter === writes) return
     const stamp = stampOf(this.#folder)
     if (stamp !== this.#stamp) this.#read(stamp)
+    this.#lookedAfter = writes
+    setImmediate(() => {
+      this.#lookedAfter = undefined
+    })
   }
 
   /** A file that cannot be read is no reason to let anyone in: it throws, and the next request tries again. */
@@ -138,7 +145,11 @@ export function readKeys(folder: string): KeyEntry[] {
   )
 }
 
+/** Of this process. */
+let writes = 0
+
 export function writeKeys(folder: string, entries: readonly KeyEntry[]): void {
+  writes += 1
   const file = keyFile(folder)
   orInvalid(() => {
     makePrivateFolder(folder)

@@ -3,7 +3,6 @@
 import type { Append, SessionRow } from '../engine/ports.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Event, Recorded } from '../language/events.ts'
-import { roughSize } from '../lib/rough-size.ts'
 
 /** Larger appends become several rows, so that reading a page never parses much more than the page. */
 const LARGEST_BODY = 256 * 1024
@@ -51,30 +50,21 @@ export function checkEncoded({ error }: EncodedLog): void {
   throw new TurnwireError('store_failed', `The events are not JSON and cannot be recorded: ${error}`)
 }
 
+/** Each event is written once, so a large one stands alone. */
 function encodeEvents(events: readonly Event[]): EncodedEvents[] {
   const bodies: EncodedEvents[] = []
-  let from = 0
-  let size = 0
-  for (let to = 0; to < events.length; to++) {
-    const more = roughSize(events[to])
-    if (to > from && size + more > LARGEST_BODY) {
-      bodies.push(...encodeRun(events.slice(from, to)))
-      from = to
-      size = 0
+  let [count, body] = [0, '']
+  for (const event of events) {
+    const text = JSON.stringify(event)
+    if (count > 0 && body.length + text.length > LARGEST_BODY) {
+      bodies.push({ count, body: `${body}]` })
+      count = 0
     }
-    size += more
+    body = count === 0 ? `[${text}` : `${body},${text}`
+    count += 1
   }
-  if (from < events.length) bodies.push(...encodeRun(from === 0 ? events : events.slice(from)))
+  if (count > 0) bodies.push({ count, body: `${body}]` })
   return bodies
-}
-
-/** Events that fit in one body, but for what escapes add. A large event stands alone, so that it is written once. */
-function encodeRun(events: readonly Event[]): EncodedEvents[] {
-  const count = events.length
-  const body = JSON.stringify(events)
-  if (count === 1 || body.length <= LARGEST_BODY) return [{ count, body }]
-  const middle = count >> 1
-  return [...encodeRun(events.slice(0, middle)), ...encodeRun(events.slice(middle))]
 }
 
 /** Collects events from rows, in order, until there are about `maxBytes` of JSON; the first event always fits. */

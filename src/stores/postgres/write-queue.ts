@@ -14,6 +14,9 @@ export type QueueOptions = {
 
 export type WriteResult = { value: unknown } | { error: TurnwireError }
 
+/** Writes that are under way: of how many sessions, and since when. */
+type Group = { size: number; begun: number }
+
 type Pending = {
   write: Write
   resolve: (value: unknown) => void
@@ -22,6 +25,10 @@ type Pending = {
 
 /** About how many characters go together. */
 const FULL_GROUP = 4 * 1024 * 1024
+/** Groups of fewer sessions are not split. */
+const LARGE_GROUP = 16
+/** How much of an average is its newest value. */
+const NEWEST = 0.2
 
 export class WriteQueue {
   readonly #carryOut: (runs: Write[][]) => Promise<WriteResult[]>
@@ -32,14 +39,24 @@ export class WriteQueue {
   /** Sessions with writes that wait and none under way, longest waiting first. */
   readonly #ready = new Set<string>()
   readonly #underWay = new Set<string>()
-  /** How many sessions each group under way has. */
-  readonly #groups = new Set<{ size: number }>()
+  readonly #groups = new Set<Group>()
+  /** On average: how long a group is under way, and how long its sessions then work before they write again. */
+  #writeMs = 0
+  #workMs = 0
+  /** Since when nothing is under way. */
+  #quietSince: number | undefined
+  readonly #now: () => number
   #isScheduled = false
   #idle = Promise.withResolvers<void>()
 
   /** `carryOut` gets the writes that go together, those of one session in one list, and gives one result for each list. */
-  constructor(carryOut: (runs: Write[][]) => Promise<WriteResult[]>, options: QueueOptions = {}) {
+  constructor(
+    carryOut: (runs: Write[][]) => Promise<WriteResult[]>,
+    options: QueueOptions = {},
+    now = () => performance.now(),
+  ) {
     this.#carryOut = carryOut
+    this.#now = now
     this.#maxWrites = options.maxWrites ?? 512
     this.#maxGroups = options.maxGroups ?? 2
     this.#idle.resolve()
@@ -68,8 +85,8 @@ export class WriteQueue {
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
-      const group = this.#take()
-      const underWay = { size: group.length }
+      const group = this.#take(this.#most())
+      const underWay = { size: group.length, begun: this.#now() }
       this.#groups.add(underWay)
       const runs = group.map(pendings => pendings.map(({ write }) => write))
       this.#carryOut(runs).then(
@@ -97,12 +114,25 @@ export class WriteQueue {
     return true
   }
 
-  #take(): Pending[][] {
+  /**
+   * How many writes the next group takes. If sessions work for longer between two writes than a write takes, half of those
+   * that are ready go first: while the database has one half, this process works on the other. All together, either would
+   * wait for the other.
+   */
+  #most(): number {
+    if (this.#groups.size > 0) return this.#maxWrites
+    if (this.#quietSince !== undefined) this.#workMs = average(this.#workMs, this.#now() - this.#quietSince)
+    this.#quietSince = undefined
+    const isSplit = this.#ready.size >= LARGE_GROUP && this.#workMs > this.#writeMs
+    return isSplit ? Math.min(Math.ceil(this.#ready.size / 2), this.#maxWrites) : this.#maxWrites
+  }
+
+  #take(most: number): Pending[][] {
     const group: Pending[][] = []
     let writes = 0
     let size = 0
     for (const session of this.#ready) {
-      if (writes >= this.#maxWrites || size >= FULL_GROUP) break
+      if (writes >= most || size >= FULL_GROUP) break
       this.#ready.delete(session)
       this.#underWay.add(session)
       const waiting = this.#waiting.get(session)!
@@ -115,8 +145,10 @@ export class WriteQueue {
     return group
   }
 
-  #deliver(underWay: { size: number }, group: readonly Pending[][], results: readonly WriteResult[]): void {
+  #deliver(underWay: Group, group: readonly Pending[][], results: readonly WriteResult[]): void {
     this.#groups.delete(underWay)
+    this.#writeMs = average(this.#writeMs, this.#now() - underWay.begun)
+    if (this.#groups.size === 0) this.#quietSince = this.#now()
     for (const [index, run] of group.entries()) {
       const { session, epoch } = run[0]!.write
       const result = results[index]!
@@ -142,6 +174,10 @@ export class WriteQueue {
     if (kept.length > 0) this.#waiting.set(session, kept)
     else this.#waiting.delete(session)
   }
+}
+
+function average(before: number, newest: number): number {
+  return before + (newest - before) * NEWEST
 }
 
 /** How many of a session's writes can be made as one: appends that follow each other. */

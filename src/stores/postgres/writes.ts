@@ -135,6 +135,7 @@ export function appendParameters(runs: readonly (readonly Appending[])[]): {
     let lastAt: number | null = null
     let summary: string | undefined
     let facts: SessionFacts | undefined
+    let told: string | null = null
     for (const { batch: each, log, size: more } of run) {
       for (const { count: events, body } of log.bodies) {
         const joined: string | undefined =
@@ -148,10 +149,10 @@ export function appendParameters(runs: readonly (readonly Appending[])[]): {
       lastAt = log.lastAt ?? lastAt
       summary = log.summary ?? summary
       facts = each.facts ?? facts
+      told = log.facts ?? told
     }
     logs.addSummary(id, summary)
     const { status } = run.at(-1)!.batch
-    const told = facts ? JSON.stringify(facts) : null
     return [id, epoch, batch.seq, count, size, status, lastAt, told, resumes(facts), first]
   })
   const { form } = logs

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { copyPlain } from './copy-plain.ts'
+
+test('a copy is equal and shares no object with what it was made of', () => {
+  const value = { a: [1, { b: 'two' }, null], c: undefined, d: { e: [] as number[] } }
+  const copy = copyPlain(value)
+  assert.deepStrictEqual(copy, value)
+  assert.ok('c' in copy)
+  assert.notEqual(copy.a, value.a)
+  assert.notEqual(copy.a[1], value.a[1])
+  copy.d.e.push(1)
+  assert.deepEqual(value.d.e, [])
+})
+
+test('a member named __proto__ is copied as a member', () => {
+  const value = JSON.parse('{"__proto__":{"isAdmin":true},"n":1}')
+  const copy = copyPlain(value)
+  assert.equal(JSON.stringify(copy), JSON.stringify(value))
+  assert.equal(copy.isAdmin, undefined)
+})
