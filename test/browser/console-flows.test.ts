@@ -150,6 +150,13 @@ describe('people', { skip }, () => {
       await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name }).tap()
       assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, name)
     }
+    // Nothing is there only for a pointer that hovers.
+    const actions = page.locator('.tw-item-actions').first()
+    assert.equal(await actions.evaluate(element => getComputedStyle(element).opacity), '1')
+    await actions.getByRole('button', { name: /^Inspect/ }).tap()
+    const inspector = page.getByRole('complementary', { name: 'Inspector' })
+    const box = await inspector.boundingBox()
+    assert.ok(box && box.x >= 0 && box.x + box.width <= 390, JSON.stringify(box))
     assert.equal((await operator.session(id)).status, 'idle')
     assert.deepEqual(problems, [])
   })
