@@ -122,6 +122,7 @@ describe('tools and keys', { skip }, () => {
     await page.locator('.tw-diff-added', { hasText: 'One, version 2.' }).waitFor()
     await page.goto(`${url}/tools?agent=helper&tool=stub__one`)
     await page.locator('.tw-diff-added', { hasText: 'One, version 2.' }).waitFor()
+    await page.locator('.facts', { hasText: 'on the MCP server stub' }).waitFor()
     const server = (name: string) => page.locator('.server', { has: page.getByText(name, { exact: true }) })
     await server('stub').locator('.state-done', { hasText: 'connected' }).waitFor()
     await server('stub')
