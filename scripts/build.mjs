@@ -1,7 +1,7 @@
 // Builds JavaScript and types into dist/, since Node does not run TypeScript from inside node_modules, and the web console
 // into dist/console.
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, cpSync, rmSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -10,6 +10,11 @@ execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '-p', 
   cwd: root,
   stdio: ['ignore', 2, 2],
 })
-copyFileSync(`${root}src/react/style.css`, `${root}dist/react/style.css`)
+// One file, with the parts that it imports.
+const style = readFileSync(`${root}src/react/style.css`, 'utf8')
+writeFileSync(
+  `${root}dist/react/style.css`,
+  style.replace(/^@import "\.\/(.+)";$/gm, (_, part) => readFileSync(`${root}src/react/${part}`, 'utf8')),
+)
 execFileSync(process.execPath, [`${root}scripts/build-console.mjs`], { cwd: root, stdio: ['ignore', 2, 2] })
 cpSync(`${root}console/dist`, `${root}dist/console`, { recursive: true })

@@ -38,7 +38,9 @@ export function App(): ReactElement {
   if ('error' in visit)
     return (
       <main className="sign-in">
-        <h1>Turnwire</h1>
+        <h1>
+          <img src="/console/icon.svg" alt="" width="24" height="24" /> Turnwire
+        </h1>
         <Failure error={visit.error} retry={enter} />
       </main>
     )

@@ -3,6 +3,7 @@ import type { CallPart, Outcome } from '../language/calls.ts'
 import type { Delta, Event, Grant, Settings, TurnStop } from '../language/events.ts'
 import type { PaymentRecord } from '../language/payments.ts'
 import type { AnswerAction, FormContent } from '../language/questions.ts'
+import type { ToolServerInfo } from '../language/servers.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
 import type { Json, JsonObject } from '../lib/json.ts'
 
@@ -108,7 +109,8 @@ export type OperatorAgent = {
 export type OperatorAgents = {
   agents: OperatorAgent[]
   models: Record<string, { id: string; contextTokens?: number }>
-  servers?: JsonObject[]
+  /** MCP servers, with their health. */
+  servers?: ToolServerInfo[]
 }
 
 export type OperatorCommand =

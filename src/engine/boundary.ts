@@ -314,6 +314,8 @@ export type SessionSummary = {
   parent?: SessionParent
   /** Its turn is not continued: it ended the server several times, or is too large for its memory. */
   leftAlone?: ErrorCode
+  /** Those who follow it now, on any node, and said who they are. */
+  readers?: string[]
   /** The keys among those asked for that were used. */
   known: string[]
 }
@@ -351,6 +353,8 @@ export type FollowOptions = {
   /** Only what came of the request whose first event is `from`, and which was accepted before. */
   replay?: boolean
   deltas: DeltaMode
+  /** Who reads. While someone does, a summary of the session says so. */
+  as?: string
 }
 
 /**

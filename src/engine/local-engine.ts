@@ -37,6 +37,7 @@ import { listedSession } from './list-changes.ts'
 import { sliceBytes } from './log-pages.ts'
 import { OpenSessions } from './open-sessions.ts'
 import type { BlobRange, EnginePorts, ListPage, ModelRequest } from './ports.ts'
+import { Readers } from './readers.ts'
 import { previewRequest } from './request.ts'
 import { runCommand, sealSettings } from './run-command.ts'
 import { boundResults } from './seed.ts'
@@ -49,6 +50,7 @@ export class LocalEngine implements Engine {
   readonly #ports: EnginePorts
   /** Requests of `answerOnce` that are under way. */
   readonly #answering = new Set<Abort>()
+  readonly #readers = new Readers()
 
   constructor(ports: EnginePorts) {
     this.#ports = ports
@@ -132,7 +134,8 @@ export class LocalEngine implements Engine {
     options: FollowOptions,
     signal?: AbortSignal,
   ): AsyncIterable<readonly FollowItem[]> {
-    return { [Symbol.asyncIterator]: () => new Follower(this.sessions, ref, options, signal) }
+    const items = { [Symbol.asyncIterator]: () => new Follower(this.sessions, ref, options, signal) }
+    return options.as === undefined ? items : this.#readers.counted(ref.session, options.as, items)
   }
 
   answerOnce(request: OnceRequest, signal?: AbortSignal): AsyncIterable<readonly OnceItem[]> {
@@ -175,7 +178,12 @@ export class LocalEngine implements Engine {
     const { agent } = 'state' in known ? known.state : known
     const summary = summarise(known, this.#ports.agent(agent)?.limits, keys)
     const left = await this.sessions.leftAlone(ref)
-    return left ? { ...summary, leftAlone: left.code } : summary
+    const readers = this.#readers.of(ref.session)
+    return {
+      ...summary,
+      ...(left && { leftAlone: left.code }),
+      ...(readers.length > 0 && { readers }),
+    }
   }
 
   async history(ref: SessionRef, compacted = false, upTo?: number): Promise<SessionHistory> {

@@ -127,7 +127,8 @@ export type Store = {
   read(session: string, after?: number, options?: ReadOptions): Promise<Recorded[]>
   /**
    * Newest first. `owner` null: of all owners, for operators. `after` is the `next` of the page before. `status`: only these;
-   * those that wait are found without looking at the others.
+   * those that wait are found without looking at the others. A page of another status may have fewer rows than `limit`, or
+   * none, and a `next` all the same: it looks at a bounded number of sessions.
    */
   list(owner: string | null, page: ListPage): Promise<{ rows: ListedRow[]; next?: string }>
   /** All owners that have a session, in any order. For the operator only. */

@@ -13,7 +13,8 @@ import type { Wallet } from './wallet.ts'
 /** A settlement takes some seconds. */
 const slackSeconds = 6
 
-const types = {
+/** What a payer signs, by EIP-712. */
+export const permitTypes = {
   PermitTransferFrom: [
     { name: 'permitted', type: 'TokenPermissions' },
     { name: 'spender', type: 'address' },
@@ -59,7 +60,7 @@ export async function verifyTerminal(
       chainId: chainIdOf(textIn(asked, 'network')),
       verifyingContract: permit2,
     },
-    types,
+    types: permitTypes,
     primaryType: 'PermitTransferFrom',
     message: { ...permit, spender },
     signature: hexIn(given.raw, 'signature'),

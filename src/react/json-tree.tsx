@@ -79,7 +79,7 @@ function Member({ name, value, depth }: { name: string; value: Json; depth: numb
           open={depth < 2}
           label={
             <>
-              <code>{printable(name, 200)}</code> {size}
+              <code>{printable(name, 200)}</code> <Gist value={value} /> {size}
             </>
           }
         >
@@ -88,6 +88,16 @@ function Member({ name, value, depth }: { name: string; value: Json; depth: numb
       </dd>
     </div>
   )
+}
+
+/** Members that tell the items of a list apart, the first one that is there. */
+const telling = ['name', 'type', 'role', 'id', 'title']
+
+/** What an object is, while it is folded. */
+function Gist({ value }: { value: Json }): ReactElement | null {
+  if (!isJsonObject(value)) return null
+  const words = telling.map(name => value[name]).find(each => typeof each === 'string')
+  return typeof words === 'string' ? <code className="tw-gist">{printable(words, 40)}</code> : null
 }
 
 /** Undefined: it has nothing inside. */

@@ -28,6 +28,11 @@ export class RowHeights {
     for (let at = index + 1; at <= this.length; at += at & -at) this.#sums[at]! += change
   }
 
+  /** The height of one row. */
+  of(index: number): number {
+    return this.#heights[index] ?? 0
+  }
+
   /** Where a row begins; for `length`, the end of the last one. */
   start(index: number): number {
     let sum = 0

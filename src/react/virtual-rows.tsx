@@ -48,7 +48,7 @@ export function VirtualRows<T>(props: VirtualRowsProps<T>): ReactElement {
     const element = box.current
     if (element && follow && isAtEnd.current) element.scrollTop = element.scrollHeight
   }, [items, measured, follow])
-  useTarget(box, target, items, keyOf, heights)
+  useTarget({ box, target, items, keyOf, heights, isAtEnd })
   useEffect(() => {
     if (onEnd && items.length > 0 && last >= items.length) onEnd()
   }, [onEnd, last, items.length])
@@ -117,14 +117,22 @@ function useHeights<T>({ items, keyOf, estimate }: VirtualRowsProps<T>): {
   measured: number
 } {
   const known = useRef(new Map<string, number>())
-  const heights = useMemo(
-    () =>
-      new RowHeights(items.length, index => {
-        const item = items[index]
-        return (item === undefined ? undefined : known.current.get(keyOf(item, index))) ?? estimate
-      }),
-    [items, keyOf, estimate],
-  )
+  const before = useRef<{ items: readonly T[]; heights: RowHeights }>(undefined)
+  const heights = useMemo(() => {
+    const kept = before.current && sameEnds(before.current.items, items)
+    const made = new RowHeights(items.length, index => {
+      if (kept && before.current) {
+        // Most changes leave most rows where they were, or move them all by as much.
+        if (index < kept.first) return before.current.heights.of(index)
+        const old = index - items.length + before.current.items.length
+        if (index >= items.length - kept.last) return before.current.heights.of(old)
+      }
+      const item = items[index]
+      return (item === undefined ? undefined : known.current.get(keyOf(item, index))) ?? estimate
+    })
+    before.current = { items, heights: made }
+    return made
+  }, [items, keyOf, estimate])
   const latest = useRef(heights)
   latest.current = heights
   const [measured, setMeasured] = useState(0)
@@ -138,6 +146,16 @@ function useHeights<T>({ items, keyOf, estimate }: VirtualRowsProps<T>): {
     setMeasured,
   )
   return { heights, measure, measured }
+}
+
+/** How many items are the same at the beginning, and how many of the others at the end. */
+function sameEnds(before: readonly unknown[], now: readonly unknown[]): { first: number; last: number } {
+  const most = Math.min(before.length, now.length)
+  let first = 0
+  while (first < most && before[first] === now[first]) first += 1
+  let last = 0
+  while (last < most - first && before[before.length - 1 - last] === now[now.length - 1 - last]) last += 1
+  return { first, last }
 }
 
 /** What is in sight, in steps of 200 pixels, and whether that is the end. */
@@ -197,14 +215,14 @@ function useMeasure(
   )
 }
 
+type TargetOptions<T> = Pick<VirtualRowsProps<T>, 'target' | 'items' | 'keyOf'> & {
+  box: { current: HTMLElement | null }
+  heights: RowHeights
+  isAtEnd: { current: boolean }
+}
+
 /** Brings a row into the middle: first by its likely place, then, once it is in the document, exactly. */
-function useTarget<T>(
-  box: { current: HTMLElement | null },
-  target: { key: string; at: number } | undefined,
-  items: readonly T[],
-  keyOf: (item: T, index: number) => string,
-  heights: RowHeights,
-): void {
+function useTarget<T>({ box, target, items, keyOf, heights, isAtEnd }: TargetOptions<T>): void {
   const done = useRef<object>(undefined)
   useEffect(() => {
     const element = box.current
@@ -212,6 +230,8 @@ function useTarget<T>(
     const index = items.findIndex((item, at) => keyOf(item, at) === target.key)
     if (index < 0) return
     done.current = target
+    // The list may still be growing: it does not follow its end from here on.
+    isAtEnd.current = false
     element.scrollTop = Math.max(0, heights.start(index) - element.clientHeight / 2)
     let tries = 6
     const settle = (): void => {
@@ -221,5 +241,5 @@ function useTarget<T>(
       if (tries > 0) requestAnimationFrame(settle)
     }
     requestAnimationFrame(settle)
-  }, [box, target, items, keyOf, heights])
+  }, [box, target, items, keyOf, heights, isAtEnd])
 }

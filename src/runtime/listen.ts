@@ -5,7 +5,7 @@ import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { TurnwireError } from '../language/errors.ts'
 import type { WireEnv } from '../wires/host.ts'
-import { type Exchange, refuseBytes, refuseTarget } from './refusals.ts'
+import { refuseBytes, refuseTarget } from './refusals.ts'
 import type { Sockets } from './upgrades.ts'
 
 /** Requests that come before the app is there wait for it. */
@@ -36,8 +36,8 @@ export const connectionTimes = { headersMs: 60_000, idleMs: 75_000 }
 
 /** `requestMs`: a request that has not arrived whole by then is refused. Looked at four times in that time. */
 export function listen(app: MountedApp, hostname: string, port: number, requestMs: number): Promise<Server> {
-  /** The last request of each connection. */
-  const exchanges = new WeakMap<object, Exchange>()
+  /** The last answer of each connection. */
+  const answers = new WeakMap<object, ServerResponse>()
   const { headersMs, idleMs } = connectionTimes
   const settings = {
     shouldUpgradeCallback: (request: IncomingMessage): boolean => app.sockets?.serves(request) === true,
@@ -48,11 +48,11 @@ export function listen(app: MountedApp, hostname: string, port: number, requestM
   }
   const answer = listenerOf(app)
   const server = createServer(settings, (incoming, outgoing) => {
-    exchanges.set(incoming.socket, { incoming, outgoing })
+    answers.set(incoming.socket, outgoing)
     answer(incoming, outgoing)
   })
   server.on('upgrade', (request, stream, head) => app.sockets?.accept(request, stream, head))
-  server.on('clientError', (error, socket) => refuseBytes(error, socket, exchanges.get(socket)))
+  server.on('clientError', (error, socket) => refuseBytes(error, socket, answers.get(socket)))
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const words =

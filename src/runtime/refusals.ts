@@ -65,14 +65,14 @@ const brokenRequests: Record<string, [status: number, words: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
 }
 
-/** A request and its answer. The request may not have arrived whole. */
-export type Exchange = { incoming: IncomingMessage; outgoing: ServerResponse }
-
 /** A client that does not close its side has this long to read the answer. */
 const lingerMs = 1_000
 
-/** For bytes that are no HTTP request, and for those that do not come. `last`: the last request of the connection. */
-export function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex, last?: Exchange): void {
+/**
+ * For bytes that are no HTTP request, and for those that do not come. `last`: the last answer of the connection, whose request
+ * may not have arrived whole.
+ */
+export function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex, last?: ServerResponse): void {
   if (!socket.writable || !mayAnswer(last)) {
     socket.destroy()
     return
@@ -88,15 +88,15 @@ export function refuseBytes(error: NodeJS.ErrnoException, socket: Duplex, last?:
 }
 
 /** Two answers at once, or one inside another, could not be told apart. */
-function mayAnswer(last?: Exchange): boolean {
+function mayAnswer(last?: ServerResponse): boolean {
   if (!last) return true
-  return last.incoming.complete ? last.outgoing.writableFinished : !last.outgoing.headersSent
+  return last.req.complete ? last.writableFinished : !last.headersSent
 }
 
 /** In the words of the wire, if the headers of the broken request have arrived. */
-function brokenBody(refusal: PublicError, last?: Exchange): object {
-  if (!last || last.incoming.complete) return refusalBody('/', false, refusal)
-  return refusalBody(pathOf(last.incoming), isAnthropic(last.incoming), refusal)
+function brokenBody(refusal: PublicError, last?: ServerResponse): object {
+  if (!last || last.req.complete) return refusalBody('/', false, refusal)
+  return refusalBody(pathOf(last.req), isAnthropic(last.req), refusal)
 }
 
 function pathOf({ url = '' }: IncomingMessage): string {

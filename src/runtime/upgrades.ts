@@ -99,14 +99,20 @@ const tryLater = 1013
 /** A client that is refused has this long to read why. */
 const lingerMs = 1_000
 
+/** Of a masked control frame. */
+const controlHeader = 6
+
 /** The bytes of a message that has not arrived whole count as those of a body do. */
 function countUnfinished(stream: Duplex, socket: WebSocket, account: Account): void {
   let unfinished = 0
-  const release = (): void => {
-    account.releaseBody(unfinished)
-    unfinished = 0
+  const release = (bytes = unfinished): void => {
+    account.releaseBody(bytes)
+    unfinished -= bytes
   }
-  stream.on('data', (bytes: Buffer) => {
+  /** A control frame may come within a message, and is no part of it. */
+  const passed = (data: Buffer): void => release(Math.min(unfinished, controlHeader + data.length))
+  // Before the socket takes them: it may tell of a whole message at once.
+  stream.prependListener('data', (bytes: Buffer) => {
     try {
       account.takeBody(bytes.length)
       unfinished += bytes.length
@@ -116,8 +122,9 @@ function countUnfinished(stream: Duplex, socket: WebSocket, account: Account): v
       setTimeout(() => socket.terminate(), lingerMs).unref()
     }
   })
-  socket.on('message', release)
-  stream.once('close', release)
+  socket.on('message', () => release())
+  socket.on('ping', passed).on('pong', passed)
+  stream.once('close', () => release())
 }
 
 type Accepting = { sockets: WebSocketServer; stopPings: () => void }

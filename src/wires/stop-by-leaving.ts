@@ -6,13 +6,15 @@ import { TurnwireError } from '../language/errors.ts'
 
 /** How long a message waits for the readers of the turn before it to leave. */
 const leaveWithinMs = 2000
+/** How often readers on other nodes are looked for meanwhile. */
+const lookAgainMs = 50
 
 type Items<Item> = AsyncIterable<readonly Item[]>
 
 export class StopByLeaving {
   readonly #engine: Engine
   readonly #wire: string
-  /** By session: how many streams show it now, and who waits until there are none. */
+  /** By session: how many streams of this node show it now, and who waits until there are none. */
   readonly #readers = new Map<string, { count: number; left: PromiseWithResolvers<void> }>()
 
   constructor(engine: Engine, wire: string) {
@@ -20,7 +22,7 @@ export class StopByLeaving {
     this.#wire = wire
   }
 
-  /** Gives the items. If the signal aborts before the session rests or waits, the turn is cancelled unless it `staysOn`. */
+  /** Gives the items, which are followed `as` this wire. If the signal aborts before the session rests or waits, the turn is cancelled unless it `staysOn`. */
   async *watch<Item extends { type: string }>(
     ref: SessionRef,
     items: Items<Item>,
@@ -53,7 +55,7 @@ export class StopByLeaving {
 
   /** False: the running turn is still read, or is not of this wire. */
   async #endLeft(ref: SessionRef): Promise<boolean> {
-    if (!(await this.#allLeft(ref.session))) return false
+    if (!(await this.#allLeft(ref))) return false
     const { turn, status } = await this.#engine.summary(ref)
     if (status !== 'running' || !turn) return true
     if (turn.wire !== this.#wire) return false
@@ -61,14 +63,23 @@ export class StopByLeaving {
     return true
   }
 
-  async #allLeft(session: string): Promise<boolean> {
-    const readers = this.#readers.get(session)
-    if (!readers) return true
-    const { promise: late, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, leaveWithinMs)
-    await Promise.race([readers.left.promise, late])
-    clearTimeout(timer)
-    return !this.#readers.has(session)
+  async #allLeft(ref: SessionRef): Promise<boolean> {
+    const until = performance.now() + leaveWithinMs
+    const readers = this.#readers.get(ref.session)
+    if (readers) {
+      const { promise: late, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, leaveWithinMs)
+      await Promise.race([readers.left.promise, late])
+      clearTimeout(timer)
+    }
+    // Others may read it on other nodes.
+    while (!this.#readers.has(ref.session)) {
+      const { readers: names } = await this.#engine.summary(ref)
+      if (!names?.includes(this.#wire)) return true
+      if (performance.now() > until) return false
+      await new Promise(resolve => setTimeout(resolve, lookAgainMs))
+    }
+    return false
   }
 
   #enter(session: string): () => void {

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
+import { WebSocket } from 'ws'
 import { type Attacked, attacked, MiB, until } from './attack-rig.ts'
 
 type Half = { said: string; over: boolean; socket: Socket }
@@ -131,6 +132,38 @@ describe('many bodies and frames that never end', () => {
     const sent = `${head(server, 'POST /v1/responses HTTP/1.1', 'eve', json(bodyBytes))}\r\n`
     const halves = await Promise.all(Array.from({ length: count }, () => halfSend(t, server, sent, piece)))
     await assertBounded(t, server, halves)
+  })
+
+  test('messages that have arrived and pings count no longer', async t => {
+    const small = 64 * 1024
+    const server = await attacked(t, { owners, config: { server: { bodyBytes: small } } })
+    const headers = { authorization: `Bearer ${server.keys['eve']}` }
+    const open = async (): Promise<WebSocket> => {
+      const socket = new WebSocket(`${server.url.replace('http', 'ws')}/api/ws`, { headers })
+      t.after(() => socket.terminate())
+      await new Promise(resolve => socket.once('open', resolve))
+      return socket
+    }
+    // More than eight of the largest size, each whole, on sockets that stay open.
+    const sockets = await Promise.all(Array.from({ length: 20 }, open))
+    for (const socket of sockets) {
+      const answer = new Promise(resolve => socket.once('message', resolve))
+      socket.send(JSON.stringify({ unknown: 'x'.repeat(50_000) }))
+      await answer
+    }
+    const [socket] = sockets
+    let pongs = 0
+    socket!.on('pong', () => (pongs += 1))
+    const most = (8 * small) / 100
+    for (let sent = 0; sent < 2 * most; sent += 1) socket!.ping(Buffer.alloc(100))
+    await until(() => pongs >= 2 * most)
+    for (const each of sockets) assert.equal(each.readyState, each.OPEN)
+    const large = await server.send({
+      path: '/sessions',
+      body: `{"x":"${'x'.repeat(small / 2)}"}`,
+      as: 'eve',
+    })
+    assert.equal(large.status, 400, large.text)
   })
 
   test('of WebSockets: they count as bodies do', async t => {

@@ -6,10 +6,15 @@ export const attacks = {
   html: '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>[a](javascript:window.hacked=1)',
   escapes:
     '\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u001b]8;;https://evil.example\u001b\\link\u001b]8;;\u001b\\\u009b31m\u001b[31mred',
+  title: '\u001b]0;owned\u0007\u001b]2;owned\u0007',
+  lines: 'harmless\nAllowed by: the operator\r\nStatus: done',
+  name: '\u001b[2J<img src=x onerror="window.hacked=1">\u202eevil',
   bidi: 'invoice\u202efdp.exe',
   homoglyph: 'https://p\u0430ypal.com/login',
   long: `${'safe '.repeat(200_000)}DELETE EVERYTHING`,
 }
+
+export const poem = 'A list of a hundred thousand rows, and each of them a story that somebody has told.'
 
 const any = { type: 'object', properties: {} }
 const weather = tool({
@@ -49,7 +54,8 @@ const hostile = tool({
   run: () => ({
     parts: [
       { type: 'text', text: attacks.html },
-      { type: 'text', text: attacks.escapes },
+      { type: 'text', text: `${attacks.escapes}${attacks.title}` },
+      { type: 'file', url: 'data:text/html;base64,PHNjcmlwdD4=', mediaType: 'text/html', name: attacks.html },
       { type: 'image', url: 'data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9ImFsZXJ0KDEpIi8+' },
       { type: 'image', url: 'https://evil.example/pixel.png' },
     ],
@@ -78,13 +84,15 @@ export default defineConfig({
         [
           { text: attacks.html, thinking: attacks.html, calls: [{ name: 'hostile' }] },
           {
-            text: attacks.escapes,
+            text: `${attacks.escapes}${attacks.title}`,
             calls: [
+              { name: attacks.name, input: { [attacks.html]: attacks.title } },
               {
                 name: 'dangerous',
                 input: {
                   file: attacks.bidi,
                   host: attacks.homoglyph,
+                  lines: attacks.lines,
                   note: attacks.long,
                   html: attacks.html,
                 },
@@ -96,6 +104,36 @@ export default defineConfig({
         { whenOver: 'repeat-last' },
       ),
       tools: [hostile, dangerous],
+    },
+    {
+      name: 'poet',
+      // Its words come one by one, and its stream starts over.
+      model: scripted(
+        [{ text: poem, chunk: 6, delayMs: 40, reset: true, usage: { input: 20, output: 40, cost: 0.25 } }],
+        {
+          whenOver: 'repeat-last',
+          id: 'verse-1',
+        },
+      ),
+      tools: [],
+    },
+    {
+      name: 'endless',
+      // All its words, and never the end of its answer.
+      model: scripted([{ text: poem, chunk: 6, hang: true }], { whenOver: 'repeat-last' }),
+      tools: [],
+    },
+    {
+      name: 'faulty',
+      model: scripted([{ fail: { code: 'model_failed', message: 'The vendor answered 529: overloaded.' } }], {
+        whenOver: 'repeat-last',
+      }),
+      tools: [],
+    },
+    {
+      name: 'named',
+      model: 'spare',
+      tools: [],
     },
     {
       name: 'sleeper',

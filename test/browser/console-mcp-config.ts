@@ -20,5 +20,6 @@ export default defineConfig({
       env: { STUB_VERSION: process.env['STUB_VERSION'] ?? '1' },
       trust: 'trusted',
     },
+    gone: { command: join(import.meta.dirname, 'there-is-no-such-program') },
   },
 })

@@ -21,13 +21,19 @@ export function launch(): Promise<Browser> {
 
 export type Rig = { server: Served; url: string; data: string; operator: OperatorClient }
 
-export type ServerOptions = { config?: string; env?: Record<string, string> }
+/** `prepare` gets the data folder before the server is started on it. */
+export type ServerOptions = {
+  config?: string
+  env?: Record<string, string>
+  prepare?: (data: string) => Promise<void>
+}
 
 const usualConfig = 'test/browser/console-config.ts'
 
 export async function consoleServer(t: TestContext, options: ServerOptions = {}): Promise<Rig> {
   const cwd = folder(t)
-  const { config = usualConfig, env } = options
+  const { config = usualConfig, env, prepare } = options
+  await prepare?.(join(cwd, 'data'))
   const args = ['--config', join(root, config), '--data', join(cwd, 'data')]
   const server = await serve(t, { cwd, args, ...(env && { env }) })
   return { server, url: server.url, data: cwd, operator: new OperatorClient({ baseUrl: server.url }) }

@@ -2,13 +2,15 @@
 // policy, accessibility in both themes, and how much is loaded at first.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { root, turnwire } from '../cli/rig.ts'
 import { attacks } from './console-config.ts'
-import { consoleServer, open, restart, skip, suite } from './console-rig.ts'
+import { consoleServer, open, type Rig, restart, said, skip, suite } from './console-rig.ts'
 
 const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8')
 
@@ -19,6 +21,13 @@ async function violations(page: Page): Promise<string[]> {
   await session.send('Runtime.evaluate', { expression: axe })
   return page.evaluate(`axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })
     .then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 160))))`)
+}
+
+/** Control and format characters in the page, but for lines and tabs. */
+async function controlsIn(page: Page): Promise<string[]> {
+  const shown = (await page.locator('#main').textContent()) ?? ''
+  const found = Array.from(shown).filter(char => /[\p{Cc}\p{Cf}]/u.test(char) && !'\n\t'.includes(char))
+  return found.map(char => `U+${char.codePointAt(0)?.toString(16)}`)
 }
 
 describe('what a model or a tool says', { skip }, () => {
@@ -33,6 +42,13 @@ describe('what a model or a tool says', { skip }, () => {
     // The transcript holds only what is near the viewport.
     await page.locator('.tw-transcript .tw-scroll').evaluate(element => element.scrollTo({ top: 0 }))
     await page.locator('[data-status="ok"] .tw-call-line').click()
+    const invalid = page.locator('[data-status="invalid"]')
+    await invalid.waitFor()
+    assert.match(
+      await invalid.locator('.tw-call-name').innerText(),
+      /\\x1b\[2J|\\u001b\[2J/,
+      'a name is text',
+    )
     const text = (await page.locator('#main').innerText()) ?? ''
     assert.ok(text.includes('<script>window.hacked=1</script>'))
     const views = ['', '?view=log', '?view=vendors', '?view=usage', '?view=timeline']
@@ -48,20 +64,20 @@ describe('what a model or a tool says', { skip }, () => {
       await page.locator('.loading').waitFor({ state: 'detached' })
       assert.equal(
         await page
-          .locator('#main img, #main script, #main a[href^="javascript:"], #main svg[onload]')
+          .locator(
+            '#main img, #main script, #main a[href^="javascript:"], #main a[href^="data:"], #main svg[onload]',
+          )
           .count(),
         0,
       )
+      assert.deepEqual(await controlsIn(page), [], address)
+      assert.equal(await page.evaluate('window.hacked'), undefined)
     }
     await page.goto(`${url}/tools?agent=attacker&tool=hostile`)
     await page.getByRole('heading', { name: /hostile/ }).waitFor()
     assert.equal(await page.evaluate('window.hacked'), undefined)
-    const shown = (await page.locator('#main').textContent()) ?? ''
-    // Lines and tabs are all that is left of controls.
-    assert.deepEqual(
-      Array.from(shown).filter(char => /[\p{Cc}\p{Cf}]/u.test(char) && !'\n\t'.includes(char)),
-      [],
-    )
+    assert.deepEqual(await controlsIn(page), [])
+    assert.match(await page.title(), /Turnwire$/)
     assert.deepEqual(problems, [])
   })
 
@@ -78,20 +94,27 @@ describe('what a model or a tool says', { skip }, () => {
     assert.match(text, /note has 1,000,0\d\d characters/)
     assert.ok(text.includes('DELETE EVERYTHING'), 'the end of a long value is in sight')
     assert.match(text, /Arguments hash\s+\S{10,}/)
+    // A value with line ends is a block of its own: nothing in it passes for a line of the approval.
+    const lines = box.locator('.tw-given pre', { hasText: 'Allowed by: the operator' }).first()
+    assert.match(await lines.innerText(), /^harmless\nAllowed by: the operator/)
     await box.getByRole('button', { name: /between the beginning and the end/ }).click()
     assert.ok((await box.innerText()).length > 1_000_000, 'the full value can be reached')
   })
 })
+
+function addKey({ data }: Rig): string {
+  const { stdout } = turnwire(['keys', 'add', 'boss', '--operator', '--data', join(data, 'data')], {
+    cwd: data,
+  })
+  return /tw_\S+/.exec(stdout)?.[0] ?? ''
+}
 
 describe('keys', { skip }, () => {
   const { browser } = suite()
 
   test('a page signs in with a key, keeps it in no script’s reach, and is refused elsewhere', async t => {
     const started = await consoleServer(t)
-    const { stdout } = turnwire(['keys', 'add', 'boss', '--operator', '--data', join(started.data, 'data')], {
-      cwd: started.data,
-    })
-    const key = /tw_\S+/.exec(stdout)?.[0] ?? ''
+    const key = addKey(started)
     const rig = await restart(t, started)
     const { page, context } = await open(t, browser(), `${rig.url}/sessions`)
     await page.getByLabel('API key').fill('tw_wrong')
@@ -111,6 +134,51 @@ describe('keys', { skip }, () => {
     await page.getByRole('link', { name: 'System' }).click()
     await page.getByText('boss').first().waitFor()
   })
+
+  test('a page of another origin changes nothing, with a form, a script or an image, though it has the cookie', async t => {
+    const started = await consoleServer(t)
+    const id = await said(started.operator, 'Mail zoe@example.org that I am late')
+    const { calls } = await started.operator.session(id)
+    const callId = calls[0]!.part.id
+    const key = addKey(started)
+    const rig = await restart(t, started)
+    const { page, context } = await open(t, browser(), `${rig.url}/sessions`)
+    await page.getByLabel('API key').fill(key)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.locator(`a[href="/sessions/${id}"]`).waitFor()
+    // Another port of the same machine is the same site: the browser sends the cookie along.
+    const command = JSON.stringify({ do: 'decide', callId, granted: true })
+    const target = `${rig.url}/operator/sessions/${id}/commands`
+    const evil = createServer((_request, response) =>
+      response.setHeader('content-type', 'text/html').end(`<!doctype html>
+        <form id="f" method="post" enctype="text/plain" action="${target}">
+          <input name='${command.slice(0, -1)},"reason":"' value='"}'></form>
+        <img src="${target}?do=decide&callId=${callId}&granted=true">`),
+    )
+    t.after(() => void evil.close())
+    await new Promise<void>(resolve => void evil.listen(0, '127.0.0.1', resolve))
+    const { port } = evil.address() as AddressInfo // it listens on TCP
+    const other = await context.newPage()
+    await other.goto(`http://127.0.0.1:${port}/`)
+    const sent = other.waitForResponse(
+      answer => answer.url() === target && answer.request().method() === 'POST',
+    )
+    const fetched =
+      await other.evaluate<string>(`fetch(${JSON.stringify(target)}, { method: 'POST', credentials: 'include',
+      headers: { 'content-type': 'application/json', 'x-turnwire-console': '1' }, body: ${JSON.stringify(command)} })
+      .then(answer => String(answer.status), error => error.name)`)
+    assert.equal(fetched, 'TypeError', 'the browser is not allowed to send it')
+    await other.locator('#f').evaluate(form => (form as HTMLFormElement).submit())
+    const refused = await sent
+    assert.equal(refused.status(), 403)
+    // The console's own page reads what became of it: the call still waits.
+    await page.reload()
+    await page.locator(`a[href="/sessions/${id}"]`).getByText('waits for send_mail').waitFor()
+    const stage = await page.evaluate(
+      `fetch('/operator/sessions/${id}').then(answer => answer.json()).then(({ calls }) => calls[0].stage)`,
+    )
+    assert.equal(stage, 'asking')
+  })
 })
 
 describe('everybody', { skip }, () => {
@@ -127,17 +195,24 @@ describe('everybody', { skip }, () => {
       '/',
       `/?session=${id}`,
       '/sessions',
+      '/sessions?q=nothing+matches',
       '/approvals',
       '/tools?agent=helper&tool=send_mail',
       '/system',
+      '/payments',
       `/sessions/${id}`,
       `/sessions/${id}?view=log`,
+      `/sessions/${id}?view=timeline`,
       `/sessions/${id}?view=vendors`,
       `/sessions/${id}?view=usage`,
+      `/sessions/${id}?fork=2`,
+      '/sessions/sess_unknown',
       `/compare?a=${id}`,
+      '/nothing/here',
     ]
     for (const [colorScheme, width] of [
       ['light', 1280],
+      ['dark', 1280],
       ['dark', 390],
     ] as const) {
       const { page, problems } = await open(t, browser(), url, {

@@ -214,6 +214,55 @@ const cancelling: readonly Cancelling[] = [
   })),
 ]
 
+/** A turn that someone reads on one node, and a message to it on another. */
+const reading = [
+  {
+    name: 'AG-UI',
+    path: '/agui/helper',
+    type: 'TEXT_MESSAGE_CONTENT',
+    body: (threadId: string, id: string) => ({
+      ...{ threadId, runId: id, tools: [], context: [] },
+      messages: [{ id, role: 'user', content: 'Go.' }],
+    }),
+  },
+  {
+    name: 'AI SDK UI',
+    path: '/ui/helper',
+    type: 'text-delta',
+    body: (chat: string, id: string) => ({
+      ...{ id: chat, trigger: 'submit-message' },
+      messages: [{ id, role: 'user', parts: [{ type: 'text', text: 'Go.' }] }],
+    }),
+  },
+]
+
+test('a message on one node does not end a turn that is read on another, and does once nobody reads it', async t => {
+  const { a, b, c } = await wireNodes(t, { script: [{ text: 'half of it', chunk: 4, hang: true }] })
+  for (const { name, path, type, body } of reading)
+    await t.test(name, async () => {
+      const { sessionId } = await json<{ sessionId: string }>(
+        a.request('POST', '/sessions', { agent: { name: 'helper' } }),
+      )
+      const closing = new AbortController()
+      const read = await b.request('POST', path, body(sessionId, 'one'), { signal: closing.signal })
+      // The stream stays open: leaving a loop would close it.
+      const events = eventsOf(read)
+      for (let event = await events.next(); !event.done && event.value.type !== type; )
+        event = await events.next()
+      const session = await a.sessions.open('alice', sessionId)
+      const { turn } = session.state
+      const refused = await c.request('POST', path, body(sessionId, 'two'))
+      assert.match(await refused.text(), /busy|works on a turn|running/i)
+      assert.equal(session.state.turn?.id, turn?.id, 'the turn goes on')
+      closing.abort()
+      const taken = new AbortController()
+      const next = await c.request('POST', path, body(sessionId, 'three'), { signal: taken.signal })
+      await isShown(eventsOf(next), type)
+      assert.notEqual(session.state.turn?.id, turn?.id)
+      taken.abort()
+    })
+})
+
 test('a turn on one node is cancelled from another, on every wire', async t => {
   const nodes = await wireNodes(t, {
     script: [{ text: 'half of it', chunk: 4, hang: true }],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { layOut } from '../../console/src/pages/session/timeline-layout.ts'
-import { agentTool, rehearsal, scripted, tool } from '../../src/index.ts'
+import { agentTool, handOverTool, rehearsal, scripted, tool } from '../../src/index.ts'
 import type { Recorded } from '../../src/language/events.ts'
 import type { JsonObject } from '../../src/lib/json.ts'
 import { activityOf, type SessionView } from '../../src/react/view.ts'
@@ -236,5 +236,34 @@ test('what agents use that work for calls is added up, and agrees with what the 
   const [call] = [...view.calls.values()].filter(({ delegated }) => delegated)
   assert.equal(call?.delegated?.agent, 'writer')
   assert.equal(call.delegated.used.input, 70)
+  await turnwire.close()
+})
+
+test('a hand-over is shown where it happened, and a session of an agent leads to its own log', async () => {
+  const turnwire = await Turnwire.open({
+    data: 'memory',
+    agents: [
+      {
+        name: 'desk',
+        model: scripted([
+          { calls: [{ name: 'ask_writer', input: { task: 'Write' } }] },
+          { calls: [{ name: 'hand_over_to_writer', input: {} }] },
+        ]),
+        tools: [agentTool('writer'), handOverTool('writer')],
+      },
+      { name: 'writer', model: scripted(() => ({ text: 'The writer speaks.' })) },
+    ],
+  })
+  const session = await turnwire.session('desk')
+  await session.send('Go')
+  const { engine } = runtimeOf(turnwire)
+  const view = folded(await engine.events({ owner: 'local', session: session.id }))
+  assert.equal(view.agent, 'writer')
+  const note = view.items.find(({ type }) => type === 'note')
+  assert.equal(note?.type === 'note' && note.text, 'The agent writer goes on with the conversation')
+  const [call] = [...view.calls.values()].filter(({ delegated }) => delegated)
+  const worker = folded(await engine.events({ owner: 'local', session: call?.delegated?.session ?? '' }))
+  assert.equal(worker.agent, 'writer')
+  assert.match(JSON.stringify(worker.items), /The writer speaks/)
   await turnwire.close()
 })

@@ -1,14 +1,12 @@
 // kill -9 between any two instructions of a payment: no charge without an answer, no answer twice, no second charge.
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { test } from 'node:test'
 import type { PaymentCrashPoint } from '../../src/payments/index.ts'
 import { killed } from '../crash/killed-server.ts'
 import { cites } from '../requirements/manifest.ts'
 import { skipped, startChain } from './chain.ts'
-import { kinds, path, payments, settled, shopProcesses } from './killed-shop.ts'
+import { kinds, path, payments, payUntilKilled, settled, shopProcesses } from './killed-shop.ts'
 import { post, shop } from './rig.ts'
-import { offersOf, paidWith } from './sign.ts'
 
 const chain = await startChain()
 
@@ -24,15 +22,7 @@ for (const { name, price, stream, costs, sign, points } of kinds)
       const body = { model: 'helper', input: 'Hi', store: false, ...(stream && { stream }) }
       const before = await chain.balance(shop)
       const first = await serve(point)
-      const gone = once(first.child, 'exit')
-      const payment = await sign(await chain.payer(), await offersOf(first.url, path, body))
-      // The address of the next server is another; a payer need not say what it pays for.
-      const { resource: _, ...unbound } = payment
-      await post(first.url, path, body, paidWith(unbound))
-        .then(answer => answer.text())
-        .catch(() => '')
-      const [, signal] = (await gone) as [number | null, string | null]
-      assert.equal(signal, 'SIGKILL', 'the point was reached')
+      const payment = await payUntilKilled(chain, first, sign, body)
 
       const second = await serve()
       // Nobody asks again yet: what was begun is finished, what was not is not charged.
@@ -41,7 +31,7 @@ for (const { name, price, stream, costs, sign, points } of kinds)
         assert.equal(kept?.state, 'settled')
         assert.equal((await chain.balance(shop)) - before, costs)
       } else assert.equal(await chain.balance(shop), before)
-      const answer = await post(second.url, path, body, paidWith(unbound))
+      const answer = await post(second.url, path, body, payment)
       assert.equal(answer.status, 200, await answer.clone().text())
       assert.match(await answer.text(), /Hello\./)
       await settled(second.url)

@@ -1,7 +1,9 @@
 // Who moves the money: a facilitator elsewhere, which may not answer, and the server's own wallet on a chain that is slow.
 // A settlement whose end is not known is pending, and never a reason to pay again. What was settled can be paid back.
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { x402Facilitator } from '@x402/core/facilitator'
@@ -10,6 +12,9 @@ import { registerExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { createWalletClient, http, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { baseSepolia } from 'viem/chains'
+import { root, start } from '../cli/rig.ts'
+import { until } from '../cluster/rig.ts'
+import { newFolder } from '../crash/killed-server.ts'
 import { cites } from '../requirements/manifest.ts'
 import { type Hex, network, skipped, startChain } from './chain.ts'
 import { asOperator, openShop, post, shop, tokenPrice } from './rig.ts'
@@ -127,6 +132,7 @@ for (const scheme of ['eip3009', 'permit2'] as const)
       assert.match(await first.text(), /payment_pending/)
       assert.equal(first.headers.get('x-payment-state'), 'pending')
       assert.equal(first.headers.get('x-should-retry'), 'false')
+      await until(async () => (await chain.balance(shop)) - before === 10_000n)
       const second = await post(url, path, body, payment)
       assert.equal(second.status, 200, await second.clone().text())
       assert.equal((await chain.balance(shop)) - before, 10_000n)
@@ -181,14 +187,15 @@ test(
   options,
   async t => {
     const remote = await silentOnce(t, true)
-    const rig = await openShop(t, chain, {
+    const data = newFolder(t)
+    const { url } = await openShop(t, chain, {
+      data,
       payments: { facilitator: { url: remote.url }, settleMs: 1000, reconcileMs: 100, validSeconds: 8 },
     })
-    const { url } = rig
     const before = await chain.balance(shop)
     const payment = paidWith(await exactPayment(await chain.payer(), await offersOf(url, path, body)))
     assert.equal((await post(url, path, body, payment)).status, 409)
-    assert.equal((await chain.balance(shop)) - before, 10_000n)
+    await until(async () => (await chain.balance(shop)) - before === 10_000n)
     // The facilitator says that the nonce is used. It may be the payer who used it up.
     await once(url, () => remote.calls.filter(call => call === '/settle').length > 3)
     assert.equal((await listed(url))[0]?.state, 'settling')
@@ -209,7 +216,24 @@ test(
     assert.equal((await post(url, path, body, payment)).status, 409)
     assert.equal((await resolve(id, '0x12')).status, 400)
     const hash = `0x${'ab'.repeat(32)}`
-    assert.equal((await resolve(id, hash)).status, 200)
+    const config = join(data, 'turnwire.config.ts')
+    const payments = { network, asset: chain.asset, payTo: shop, facilitator: { url: remote.url } }
+    const agents = `[{ name: 'helper', model: rehearsal(), price: { request: '0.01' } }]`
+    const index = JSON.stringify(join(root, 'src/index.ts'))
+    writeFileSync(
+      config,
+      `import { rehearsal } from ${index}\nexport default { agents: ${agents}, payments: ${JSON.stringify(payments)} }\n`,
+    )
+    // Beside the server, which has the data folder.
+    const command = async (...words: string[]): Promise<string> => {
+      const started = start(t, ['payments', ...words, '--config', config, '--data', data], { cwd: data })
+      assert.equal(await started.exit, 0, started.stderr())
+      return started.stdout()
+    }
+    const list = await command('list')
+    assert.match(list, new RegExp(`^${id} {2}unclear {2}0\\.01 `, 'm'))
+    assert.match(list, /^1 unclear: .*turnwire payments resolve <id> <transaction>, or none$/m)
+    assert.match(await command('resolve', id, hash), / settled /)
     const { transaction } = await once(url, ({ state, unclear }) => state === 'settled' && !unclear)
     assert.equal(transaction, hash)
     assert.equal((await post(url, path, body, payment)).status, 200)

@@ -25,6 +25,21 @@ const lines = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].flatMap(([, text =
   text.trim().split('\n'),
 )
 
+/** Lines that nothing here has run yet. `…` stands for what a reader fills in. */
+const left = new Set(lines)
+
+function isLine(line: string, wanted: string): boolean {
+  const parts = wanted.split('…').map(part => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  return new RegExp(`^${parts.join('.*')}$`, 's').test(line)
+}
+
+/** The line is one of the guide's, and is run. */
+function tick(line: string): void {
+  const found = lines.find(each => isLine(line, each))
+  assert.ok(found, `not in the guide: ${line}`)
+  left.delete(found)
+}
+
 type Place = { folder: string; env: NodeJS.ProcessEnv }
 
 async function run({ folder, env }: Place, program: string, args: string[]): Promise<string> {
@@ -38,8 +53,21 @@ async function run({ folder, env }: Place, program: string, args: string[]): Pro
 }
 
 const turnwire = (place: Place, line: string): Promise<string> => {
-  assert.ok(lines.includes(line) || lines.some(each => each.startsWith(line.split('pay_')[0] ?? line)), line)
+  tick(line)
   return run(place, process.execPath, [bin, ...line.split(' ').slice(1)])
+}
+
+/** A line with curl, as it stands in the guide but for the address and what is filled in. Gives what it prints. */
+function curl(place: Place, url: string, line: string): Promise<string> {
+  tick(line)
+  const args = [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+    ([, one, two, plain]) => one ?? two ?? plain ?? '',
+  )
+  return run(
+    place,
+    'curl',
+    args.slice(1).map(arg => arg.replace('http://127.0.0.1:4117', url)),
+  )
 }
 
 async function setUp(t: TestContext, payTo: string, key: string): Promise<Place> {
@@ -79,13 +107,8 @@ test('the guide holds: configure, serve, ask, pay, list, pay back', { skip: skip
   const place = await setUp(t, account.address, key)
   assert.match(await turnwire(place, 'turnwire keys add me --operator'), /^tw_/)
   const url = await serve(t, place)
-  const asked = lines.find(line => line.startsWith('curl -si')) ?? ''
-  const args = [...asked.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
-  const refused = await run(
-    place,
-    'curl',
-    args.slice(1).map(arg => arg.replace('http://127.0.0.1:4117', url)),
-  )
+  tick('turnwire serve')
+  const refused = await curl(place, url, lines.find(line => line.startsWith('curl -si')) ?? '')
   assert.match(refused, /^HTTP\/1\.1 402 Payment Required/)
   assert.match(refused, /PAYMENT-REQUIRED: eyJ4NDAyVmVyc2lvbiI6Mi/i)
   assert.match(refused, /"x402Version":1,"error":"Payment required","accepts":\[\{"scheme":"exact"/)
@@ -97,4 +120,35 @@ test('the guide holds: configure, serve, ask, pay, list, pay back', { skip: skip
   assert.ok(id)
   assert.match(await turnwire(place, 'turnwire payments csv'), new RegExp(`^${id},settled,helper,`, 'm'))
   assert.match(await turnwire(place, `turnwire payments refund ${id}`), /refunded/)
+  // It is not unclear, and there is nothing to say about it. One that is: facilitators.test.ts.
+  await assert.rejects(
+    turnwire(place, `turnwire payments resolve ${id} 0x${'1'.repeat(64)}`),
+    /It is not unclear/,
+  )
+
+  const fill = (start: string, ...values: string[]): string =>
+    values.reduce((line, value) => line.replace('…', value), lines.find(line => line.startsWith(start)) ?? '')
+  const wallet = privateKeyToAccount(place.env['PAYER_KEY'] as `0x${string}`)
+  const challenge = fill('curl -s "http://127.0.0.1:4117/v1/wallet/challenge', wallet.address.slice(2))
+  const { message } = JSON.parse(await curl(place, url, challenge)) as { message: string }
+  const signature = await wallet.signMessage({ message })
+  const text = JSON.stringify(message).slice(1, -1)
+  const signIn = fill('curl -s http://127.0.0.1:4117/v1/wallet/sign-in', text, signature.slice(2))
+  const { token } = JSON.parse(await curl(place, url, signIn)) as { token: string }
+  const usage = fill('curl -s http://127.0.0.1:4117/v1/usage', token.replace(/^twp_/, ''))
+  const { data } = JSON.parse(await curl(place, url, usage)) as { data: { id: string; state: string }[] }
+  assert.deepEqual(
+    data.map(({ id, state }) => ({ id, state })),
+    [{ id, state: 'refunded' }],
+  )
+
+  const install = [...left]
+  assert.deepEqual(install.length, 1, install.join('\n'))
+  const { peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+    peerDependencies: Record<string, string>
+  }
+  for (const wanted of (install[0] ?? '').replace('npm install ', '').split(' ')) {
+    const [, name = '', version = ''] = /^(.+)@(.+)$/.exec(wanted) ?? []
+    assert.ok(peerDependencies[name]?.includes(version), `${wanted}: ${peerDependencies[name]}`)
+  }
 })

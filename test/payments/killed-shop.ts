@@ -1,12 +1,14 @@
 // Server processes that take payments and get killed, and the payments that are sent to them.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type PaymentCrashPoint, paymentCrashPoints } from '../../src/payments/index.ts'
 import { newFolder, serveScript } from '../crash/killed-server.ts'
 import { type Chain, network } from './chain.ts'
-import { asOperator, fixedPrice, operator, shop, tokenPrice } from './rig.ts'
-import { exactPayment } from './sign.ts'
+import { asOperator, fixedPrice, operator, post, shop, tokenPrice } from './rig.ts'
+import { exactPayment, offersOf, paidWith } from './sign.ts'
 import { uptoPayment } from './sign-upto.ts'
 
 const script = fileURLToPath(new URL('./shop-server.ts', import.meta.url))
@@ -60,4 +62,25 @@ export async function settled(url: string): Promise<{ state: string }[]> {
     await pause(50)
   }
   return payments(url)
+}
+
+/**
+ * Pays a server that is to be killed while it handles the payment, and waits for its end. Gives the payment: it says nothing of
+ * the address, since the next server has another.
+ */
+export async function payUntilKilled(
+  on: Chain,
+  { url, child }: Awaited<ReturnType<typeof serveScript>>,
+  sign: Kind['sign'],
+  body: object,
+): Promise<Record<string, string>> {
+  const gone = once(child, 'exit')
+  const { resource: _, ...unbound } = await sign(await on.payer(), await offersOf(url, path, body))
+  const payment = paidWith(unbound)
+  await post(url, path, body, payment)
+    .then(answer => answer.text())
+    .catch(() => '')
+  const [, signal] = (await gone) as [number | null, string | null]
+  assert.equal(signal, 'SIGKILL', 'the point was reached')
+  return payment
 }

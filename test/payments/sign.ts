@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { authorizationTypes } from '@x402/evm'
 import type { PrivateKeyAccount } from 'viem/accounts'
+import { permitTypes } from '../../src/payments/terminal.ts'
 import { type Hex, permit2Address } from './chain.ts'
 import { decoded, post } from './rig.ts'
 
@@ -100,18 +101,8 @@ export async function sixerrPayment(
       chainId: Number((offer['network'] ?? '').split(':')[1]),
       verifyingContract: permit2Address,
     },
-    types: {
-      PermitTransferFrom: [
-        { name: 'permitted', type: 'TokenPermissions' },
-        { name: 'spender', type: 'address' },
-        { name: 'nonce', type: 'uint256' },
-        { name: 'deadline', type: 'uint256' },
-      ],
-      TokenPermissions: [
-        { name: 'token', type: 'address' },
-        { name: 'amount', type: 'uint256' },
-      ],
-    },
+    // The contract on the chain checks that they are right.
+    types: permitTypes,
     primaryType: 'PermitTransferFrom',
     message: {
       permitted: { token: permitted.token as Hex, amount: BigInt(permitted.amount) },

@@ -16,6 +16,8 @@ import { newWallet, RawMachine, type RelayRig, until } from './rig.ts'
 const requests = isLong ? 1_000 : 100
 const machines = 20
 const agents = 5
+/** Requests at the same time. */
+const clients = 100
 /** Three tokens read and two written, at one each. */
 const price = 5n
 
@@ -65,7 +67,12 @@ test(cites(
       if (answer.status !== 200 || !text.includes('response.failed') || tries === 5) return { text, tries }
     }
   }
-  const answers = await Promise.all(Array.from({ length: requests }, (_, number) => ask(number)))
+  const answers: { text: string; tries: number }[] = []
+  let next = 0
+  const client = async (): Promise<void> => {
+    for (let number = next++; number < requests; number = next++) answers[number] = await ask(number)
+  }
+  await Promise.all(Array.from({ length: clients }, client))
   const lost = answers.filter(({ text }, number) => !text.includes(`answer ${number}.`))
   assert.deepEqual(lost, [])
   assert.ok(deaths.dies > 0 && deaths['breaks off'] > 0, JSON.stringify(deaths))

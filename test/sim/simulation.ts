@@ -247,6 +247,8 @@ export class Simulation implements System {
     this.calm = true
     this.disk.failing = 0
     this.trace.note('calm')
+    // Those that start now are ended too, so that one is left in the end.
+    if (this.#isCluster) while (this.#starting > 0) await this.scheduler.sleep(10)
     for (const node of [...this.nodes]) {
       if (this.chance.maybe(0.5)) this.crash(node, 'end')
       else await this.stop(node)

@@ -1,7 +1,7 @@
 // The frame of every page: the rail, the palette, the list of keys, and a line that says when the server is away.
 import { type ReactElement, type ReactNode, useEffect, useMemo, useState } from 'react'
 import { isTyping } from '../../../src/react/approval.tsx'
-import { Svg } from '../../../src/react/icons.tsx'
+import { ShapeIcon, Svg } from '../../../src/react/icons.tsx'
 import { operator, useConsole } from '../lib/console-state.tsx'
 import { Link, navigate } from '../lib/router.tsx'
 import { applyTheme, read, readTheme, type Theme, write } from '../lib/theme.ts'
@@ -68,17 +68,22 @@ export function Frame({ page, children }: { page: PageName | undefined; children
         />
       </nav>
       <main id="main" className="main" tabIndex={-1}>
-        {connection === 'broken' && (
-          <p className="banner" role="status">
-            The server does not answer. This page goes on by itself when it is back.
-          </p>
-        )}
+        {connection === 'broken' && <Away />}
         {children}
       </main>
       <UndoBar />
       {open === 'palette' && <Palette onClose={() => setOpen(undefined)} actions={paletteActions} />}
       {open === 'keys' && <KeyList onClose={() => setOpen(undefined)} />}
     </div>
+  )
+}
+
+function Away(): ReactElement {
+  return (
+    <p className="banner" role="status">
+      <ShapeIcon shape="ring" />
+      The server does not answer. This page goes on by itself when it is back.
+    </p>
   )
 }
 
@@ -90,6 +95,9 @@ const paletteActions = [
   { label: 'Sign out', hint: 'action', go: () => void operator.signOut().then(() => location.reload()) },
 ]
 
+/** Apple's keyboards have another key for commands. */
+const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
+
 type FootProps = { isNarrow: boolean; fold: () => void; openPalette: () => void; openKeys: () => void }
 
 function RailFoot({ isNarrow, fold, openPalette, openKeys }: FootProps): ReactElement {
@@ -98,13 +106,15 @@ function RailFoot({ isNarrow, fold, openPalette, openKeys }: FootProps): ReactEl
   const next: Theme = theme === 'system' ? 'light' : theme === 'light' ? 'dark' : 'system'
   const button = (label: string, short: string, onClick: () => void, look = ''): ReactElement => (
     <button type="button" className={`rail-button ${look}`} onClick={onClick} title={label}>
-      <span aria-hidden="true">{short}</span>
+      <span className="rail-key" aria-hidden="true">
+        {short}
+      </span>
       <span className="rail-label">{label}</span>
     </button>
   )
   return (
     <div className="rail-foot">
-      {button('Go to…', '⌘K', openPalette)}
+      {button('Go to…', isApple ? '⌘K' : '^K', openPalette)}
       {button('Keys', '?', openKeys)}
       {button(`Theme: ${theme}`, '◐', () => {
         applyTheme(next)

@@ -36,6 +36,7 @@ const keys: readonly [string, readonly [string, string][]][] = [
     'One session',
     [
       ['/', 'search inside the session'],
+      ['Shift Enter', 'a new line in a message'],
       ['n, Shift N', 'next, previous match'],
     ],
   ],

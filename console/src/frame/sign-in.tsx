@@ -22,7 +22,9 @@ export function SignIn({ onDone }: { onDone: (me: OperatorMe) => void }): ReactE
   }
   return (
     <main className="sign-in">
-      <h1>Turnwire</h1>
+      <h1>
+        <img src="/console/icon.svg" alt="" width="24" height="24" /> Turnwire
+      </h1>
       <form onSubmit={submit} className="tw-form">
         <label htmlFor={field}>API key</label>
         <input

@@ -113,8 +113,9 @@ export function Composer(props: ComposerProps): ReactElement {
       <textarea
         id={field}
         className="tw-input"
-        rows={2}
-        placeholder={`${label}. Enter sends, Shift+Enter makes a new line.`}
+        rows={1}
+        placeholder={label}
+        title="Enter sends, Shift+Enter makes a new line"
         value={text}
         onChange={event => setText(event.target.value)}
         onKeyDown={onKeyDown}

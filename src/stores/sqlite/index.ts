@@ -89,6 +89,9 @@ async function usageOf(
   return usage
 }
 
+/** Session rows that one page of a status looks at. There is no index of statuses: it would cost every turn two pages. */
+const STATUS_WINDOW = 10_000
+
 function listSessions(
   sql: Statements,
   owner: string | null,
@@ -98,24 +101,31 @@ function listSessions(
   const [secret] = sql.cursorSecret.one()!
   const below = after === undefined ? Number.MAX_SAFE_INTEGER : decodeCursor(secret, owner, after).position
   // One more than the limit tells whether there is a next page.
-  const found = selectSessions(sql, owner, status, below, limit + 1)
+  const { found, seenTo } = selectSessions(sql, owner, status, below, limit + 1)
   const rows = found.slice(0, limit).map(([summary, ...columns]) => {
     const row = sessionRow(columns)
     // It was written from a ListSummary.
     return summary === null ? row : { ...row, summary: JSON.parse(summary) as ListSummary }
   })
-  const next = found.length > limit ? encodeCursor(secret, owner, found[limit - 1]![1]) : undefined
-  return { rows, ...(next !== undefined && { next }) }
+  const position = found.length > limit ? found[limit - 1]![1] : seenTo
+  return { rows, ...(position > 1 && { next: encodeCursor(secret, owner, position) }) }
 }
 
+/** `seenTo`: sessions with a smaller id were not looked at. Zero: all were. */
 function selectSessions(
   sql: Statements,
   owner: string | null,
   status: SessionStatus | undefined,
   below: number,
   limit: number,
-): ReturnType<Statements['listSessions']['all']> {
-  if (status === 'waiting') return sql.listWaiting.all(owner, below, limit)
-  if (status !== undefined) return sql.listByStatus.all(owner, below, limit, status)
-  return owner === null ? sql.listAllSessions.all(below, limit) : sql.listSessions.all(owner, below, limit)
+): { found: ReturnType<Statements['listSessions']['all']>; seenTo: number } {
+  if (status === 'waiting') return { found: sql.listWaiting.all(owner, below, limit), seenTo: 0 }
+  if (status !== undefined) {
+    const end = Math.min(below, (sql.lastSession.one()?.[0] ?? 0) + 1)
+    const seenTo = Math.max(0, end - STATUS_WINDOW)
+    return { found: sql.listByStatus.all(owner, end, limit, status, seenTo), seenTo }
+  }
+  const found =
+    owner === null ? sql.listAllSessions.all(below, limit) : sql.listSessions.all(owner, below, limit)
+  return { found, seenTo: 0 }
 }

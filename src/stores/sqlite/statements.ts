@@ -83,7 +83,8 @@ export function prepareStatements(db: DatabaseSync) {
     listByStatus: query<[summary: string | null, ...SessionColumns]>(`
       SELECT summaries.body, ${SESSION_COLUMNS}
       FROM sessions LEFT JOIN summaries ON summaries.session = sessions.id
-      WHERE status = ?4 AND id < ?2 AND owner = coalesce(?1, owner) ORDER BY id DESC LIMIT ?3`),
+      WHERE status = ?4 AND id < ?2 AND id >= ?5 AND owner = coalesce(?1, owner) ORDER BY id DESC LIMIT ?3`),
+    lastSession: query<[id: number | null]>('SELECT max(id) FROM sessions'),
     // Looks up one owner after the other in the index, so that it does not scan all sessions.
     listOwners: query<[owner: string]>(`
       WITH RECURSIVE found (owner) AS (

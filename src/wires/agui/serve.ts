@@ -92,7 +92,7 @@ async function* runItems(
   { before, commands, first, turns }: Plan,
   signal: AbortSignal,
 ): AsyncGenerator<readonly RunItem[], void, undefined> {
-  const follow = { until: 'stop', deltas: 'take-back' } as const
+  const follow = { until: 'stop', deltas: 'take-back', as: aguiWire } as const
   if (commands.length === 0 && before.status === 'running')
     yield* turns.watch(ref, engine.follow(ref, { ...follow, from: before.seq + 1 }, signal), { signal })
   for (const [index, command] of commands.entries()) {

@@ -1,5 +1,6 @@
 // What the operator API shows: rows of lists, sessions, and the frames of its streams. Pure.
 import type {
+  AgentInfo,
   FollowItem,
   ListedSession,
   PlainError,
@@ -13,9 +14,17 @@ import type { FrameEncoder } from '../http/stream.ts'
 import { wireName } from './decode.ts'
 import type { OperatorRow } from './schema.ts'
 
-export function encodeRow(row: ListedSession): OperatorRow {
+/** Agents, as far as their sessions do not say it themselves. */
+type Agents = readonly Pick<AgentInfo, 'name' | 'model'>[]
+
+/** The name of the model that the session uses: the one of its settings, or else its agent's own, if that has a name. */
+export function modelOf({ agent, summary }: ListedSession, agents: Agents): string | undefined {
+  return summary.settings.model ?? agents.find(({ name }) => name === agent)?.model.name
+}
+
+export function encodeRow(row: ListedSession, agents: Agents): OperatorRow {
   const { facts, summary } = row
-  const { model } = summary.settings
+  const model = modelOf(row, agents)
   const forkedFrom = forkOf(summary.settings)
   return {
     id: row.id,
@@ -80,13 +89,16 @@ export const followEncoder: FrameEncoder<FollowItem> = {
 }
 
 /** `sees`: whether the reader may know of sessions of this owner. */
-export function changesEncoder(sees: (owner: string) => boolean): FrameEncoder<SessionChange> {
+export function changesEncoder(
+  sees: (owner: string) => boolean,
+  agents: Agents,
+): FrameEncoder<SessionChange> {
   return {
     begin: () => sseFrame('open', {}),
     take(change) {
       if (change.type === 'removed')
         return sees(change.owner) ? sseFrame('removed', { id: change.session }) : ''
-      return sees(change.row.owner) ? sseFrame('session', encodeRow(change.row)) : ''
+      return sees(change.row.owner) ? sseFrame('session', encodeRow(change.row, agents)) : ''
     },
     fail: encodeLost,
   }

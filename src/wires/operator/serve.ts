@@ -1,7 +1,8 @@
 // The routes of the operator API. A caller with the operator scope sees the sessions of every owner, any other caller those
 // of its own.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Context, Hono } from 'hono'
-import type { ListedSession, SessionRef } from '../../engine/index.ts'
+import type { AgentInfo, ListedSession, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { isFailure } from '../../language/events.ts'
 import { names } from '../fields.ts'
@@ -29,7 +30,7 @@ import {
   wholeNumber,
   wireName,
 } from './decode.ts'
-import { changesEncoder, encodeRow, encodeSession, followEncoder } from './encode.ts'
+import { changesEncoder, encodeRow, encodeSession, followEncoder, modelOf } from './encode.ts'
 import { forkedHistory } from './fork.ts'
 import { cookieName, type OperatorBackend, type OperatorRow } from './schema.ts'
 
@@ -169,7 +170,7 @@ async function refOf(c: C, { engine }: WireHost): Promise<SessionRef> {
 /** Pages of the store that one request looks at. */
 const mostPages = 40
 
-async function serveList(c: C, { engine }: WireHost): Promise<Response> {
+async function serveList(c: C, { engine, about }: WireHost): Promise<Response> {
   const query = decodeList(field => c.req.query(field))
   const owner = ownerFilter(c, query.owner)
   const found: OperatorRow[] = []
@@ -179,19 +180,26 @@ async function serveList(c: C, { engine }: WireHost): Promise<Response> {
     const limit = query.limit - found.length
     const status = query.status === 'failed' ? 'idle' : query.status
     const page = await engine.list(owner, { limit, ...(status && { status }), ...(after && { after }) })
-    found.push(...page.rows.filter(row => matches(row, query)).map(encodeRow))
+    const matching = page.rows.filter(row => matches(row, query, about.agents))
+    found.push(...matching.map(row => encodeRow(row, about.agents)))
     after = page.next
     if (after === undefined) break
+    // A store may answer without waiting. Others get their turn between two pages.
+    await nextTurn()
   }
   return sendJson(c, { sessions: found, ...(after !== undefined && { next: after }) })
 }
 
-function matches(row: ListedSession, { status, agent, model, q }: ListQuery): boolean {
-  const { opening = '', settings } = row.summary
+function matches(
+  row: ListedSession,
+  { status, agent, model, q }: ListQuery,
+  agents: readonly AgentInfo[],
+): boolean {
+  const { opening = '' } = row.summary
   return (
     (status !== 'failed' || isFailure(row.facts?.stop)) &&
     (agent === undefined || row.agent === agent) &&
-    (model === undefined || settings.model === model) &&
+    (model === undefined || modelOf(row, agents) === model) &&
     (q === undefined || row.id.toLowerCase().includes(q) || opening.toLowerCase().includes(q))
   )
 }
@@ -199,7 +207,7 @@ function matches(row: ListedSession, { status, agent, model, q }: ListQuery): bo
 function serveChanges(c: C, host: WireHost): Response {
   const { owner, operator } = c.get('principal')
   const sees = (whose: string): boolean => operator === true || whose === owner
-  return streamItems(c, host, signal => host.engine.changes(signal), changesEncoder(sees))
+  return streamItems(c, host, signal => host.engine.changes(signal), changesEncoder(sees, host.about.agents))
 }
 
 // ---- one session -------------------------------------------------------------------------------------------

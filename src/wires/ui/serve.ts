@@ -94,7 +94,8 @@ class UiHandlers {
   /** Answers and words at once: the stream shows the answer to the words, so the turn before it ends unseen. */
   async #untilStopped(c: Context<WireEnv>, ref: SessionRef, { first, turn }: Accepted): Promise<void> {
     const signal = clientGone(c)
-    const unseen = this.#host.engine.follow(ref, { from: first, until: 'stop', deltas: 'none' }, signal)
+    const options: FollowOptions = { from: first, until: 'stop', deltas: 'none', as: uiWire }
+    const unseen = this.#host.engine.follow(ref, options, signal)
     const items = this.#turns.watch(ref, unseen, { signal, ...(turn !== undefined && { turn }) })
     for await (const _ of items);
     signal.throwIfAborted()
@@ -132,7 +133,13 @@ class UiHandlers {
   ): Response {
     c.env.outgoing.setHeader('X-Vercel-AI-UI-Message-Stream', 'v1')
     c.env.outgoing.setHeader('X-Session-Id', ref.session)
-    const options: FollowOptions = { from: first, until: 'stop', replay: replayed, deltas: 'take-back' }
+    const options: FollowOptions = {
+      from: first,
+      until: 'stop',
+      replay: replayed,
+      deltas: 'take-back',
+      as: uiWire,
+    }
     const items = (signal: AbortSignal) =>
       this.#turns.watch(ref, this.#host.engine.follow(ref, options, signal), {
         signal,

@@ -30,6 +30,13 @@ async function open(
   return turnwire
 }
 
+/** What was said so far, as this vendor reads it. Where a cache ends is marked anew with each request. */
+function conversationIn(body: JsonObject): unknown[] {
+  const said = body['messages'] ?? body['input'] ?? body['contents']
+  assert.ok(Array.isArray(said))
+  return JSON.parse(JSON.stringify(said, (key, value) => (key === 'cache_control' ? undefined : value)))
+}
+
 const twoSearches = [
   find('open a pull request'),
   call('github__create_pull_request', { title: 'Fix' }),
@@ -53,6 +60,12 @@ describe('what a search finds is declared from the next request on', () => {
       for (const [at, list] of lists.entries()) {
         const before = lists[at - 1] ?? []
         assert.deepEqual(list.slice(0, before.length), before, `request ${at}`)
+      }
+      const spoken = sent.map(conversationIn)
+      for (const [at, items] of spoken.entries()) {
+        const before = spoken[at - 1] ?? []
+        assert.ok(items.length > before.length)
+        assert.deepEqual(items.slice(0, before.length), before, `the conversation of request ${at}`)
       }
       const calls = (await session.history()).flatMap(entry => (entry.role === 'tool' ? entry.results : []))
       assert.deepEqual(

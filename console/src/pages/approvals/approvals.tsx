@@ -154,13 +154,11 @@ function List({ approvals, current, onChoose }: ListProps): ReactElement {
             aria-current={approval === current ? 'true' : undefined}
             onClick={() => onChoose(approval.callId)}
           >
-            <span className="inbox-name">{printable(approval.tool.name, 60)}</span>
+            <span className="inbox-line">
+              <span className="inbox-name">{printable(approval.tool.name, 60)}</span>
+              {approval.askedAt !== undefined && <Time at={approval.askedAt} />}
+            </span>
             <span className="tw-muted">{printable(approval.opening ?? approval.text, 80)}</span>
-            {approval.askedAt !== undefined && (
-              <span className="tw-muted">
-                <Time at={approval.askedAt} />
-              </span>
-            )}
           </button>
         </li>
       ))}

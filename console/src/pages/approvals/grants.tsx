@@ -38,10 +38,12 @@ function GrantList(): ReactElement {
       {value.flatMap(session =>
         session.grants.map(grant => (
           <li key={grant.id}>
-            {printable(grantWords(grant), 300)} in{' '}
-            <Link to={`/sessions/${session.id}`} className="link">
-              {shortId(session.id)}
-            </Link>{' '}
+            <span>
+              {printable(grantWords(grant), 300)} in{' '}
+              <Link to={`/sessions/${session.id}`} className="link">
+                {shortId(session.id)}
+              </Link>
+            </span>
             <button
               type="button"
               className="tw-button tw-small"

@@ -28,7 +28,7 @@ export function Notify(): ReactElement | null {
       className="tw-button"
       onClick={() => void Notification.requestPermission().then(setPermission)}
     >
-      Notify me on this desktop
+      Notify me
     </button>
   )
 }

@@ -10,6 +10,7 @@ import { Composer, Conversation } from '../../lib/conversation.tsx'
 import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
 import { Empty, Loading, State } from '../../lib/parts.tsx'
 import { type Address, Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
+import { Manual } from '../session/manual.tsx'
 import { ClientAnswer } from './client-answer.tsx'
 import { answerOf, keepTools, type PageTool, readTools } from './page-tools.ts'
 import { playScript, readScript } from './script.ts'
@@ -20,6 +21,7 @@ export default function Playground(): ReactElement {
   const address = useAddress()
   const { catalogue } = useConsole()
   const agent = agentOf(catalogue?.agents, address.query.get('agent'))
+  const [playing, setPlaying] = useState<string>()
   if (!catalogue) return <Loading what="the agents" />
   if (!agent)
     return (
@@ -27,7 +29,15 @@ export default function Playground(): ReactElement {
         <p>Name one in turnwire.config.ts, then start the server again.</p>
       </Empty>
     )
-  return <Talk key={address.query.get('session') ?? 'new'} agent={agent} address={address} />
+  return (
+    <Talk
+      key={address.query.get('session') ?? 'new'}
+      agent={agent}
+      address={address}
+      playing={playing}
+      onPlaying={setPlaying}
+    />
+  )
 }
 
 function agentOf(
@@ -37,8 +47,16 @@ function agentOf(
   return agents?.find(agent => agent.name === name) ?? agents?.[0]
 }
 
-function Talk(props: { agent: OperatorAgent; address: Address }): ReactElement {
-  const { address } = props
+type TalkProps = {
+  agent: OperatorAgent
+  address: Address
+  /** The session whose model this page plays by a script. After a reload nobody does, and it waits under manual control. */
+  playing: string | undefined
+  onPlaying: (session: string | undefined) => void
+}
+
+function Talk(props: TalkProps): ReactElement {
+  const { address, playing, onPlaying } = props
   const { catalogue } = useConsole()
   const id = address.query.get('session') ?? undefined
   const model = address.query.get('model') ?? undefined
@@ -46,8 +64,8 @@ function Talk(props: { agent: OperatorAgent; address: Address }): ReactElement {
   // A session that is open keeps its agent, whatever the address says of the next one.
   const agent = catalogue?.agents.find(each => each.name === session.view?.agent) ?? props.agent
   const [tools, setTools] = useState(readTools)
-  const [script, setScript] = useState<string>()
-  const talk = useTalk({ session, id, agent, model, tools, script, address })
+  const [script, setScript] = useScript()
+  const talk = useTalk({ id, agent, model, tools, script, address, onPlaying })
   usePageTools(session, tools)
   const { view } = session
   return (
@@ -75,6 +93,7 @@ function Talk(props: { agent: OperatorAgent; address: Address }): ReactElement {
           />
         )}
         {talk.problem}
+        {view && playing !== id && <Manual session={session} view={view} />}
         <Composer
           onSend={talk.send}
           onStop={() => session.command({ do: 'cancel' })}
@@ -119,14 +138,26 @@ function PersonAnswer(props: {
   return <ClientAnswer onAnswer={text => session.command({ do: 'result', callId: call.id, text })} />
 }
 
-type TalkInput = {
-  session: LiveSession
+type TalkInput = Pick<TalkProps, 'onPlaying'> & {
   id: string | undefined
   agent: OperatorAgent
   model: string | undefined
   tools: readonly PageTool[]
   script: string | undefined
   address: Address
+}
+
+const scriptKey = 'turnwire-script'
+
+/** The script of this tab. A reload keeps it; another visit begins without one. */
+function useScript(): [string | undefined, (script: string | undefined) => void] {
+  const [script, setScript] = useState(() => sessionStorage.getItem(scriptKey) ?? undefined)
+  const keep = (next: string | undefined): void => {
+    if (next === undefined) sessionStorage.removeItem(scriptKey)
+    else sessionStorage.setItem(scriptKey, next)
+    setScript(next)
+  }
+  return [script, keep]
 }
 
 /** Says something: makes the session first if there is none, and plays the script if there is one. */
@@ -136,7 +167,7 @@ function useTalk(input: TalkInput): { send: (text: string) => Promise<void>; pro
   latest.current = input
   const send = useCallback(
     async (text: string) => {
-      const { id, agent, model, tools, script, address } = latest.current
+      const { id, agent, model, tools, script, address, onPlaying } = latest.current
       const answers = script === undefined ? undefined : readScript(script)
       const session = id ?? (await createFor(agent, model, tools))
       if (id === undefined) navigate(withQuery(address, { session, new: undefined }), { replace: true })
@@ -146,7 +177,8 @@ function useTalk(input: TalkInput): { send: (text: string) => Promise<void>; pro
       }
       const changed = (): Promise<void> => new Promise(resolve => void setTimeout(resolve, 300))
       const played = { session: () => operator.session(session), command: operatorCommand(session), changed }
-      attempt(playScript(played, answers, text))
+      onPlaying(session)
+      attempt(playScript(played, answers, text).finally(() => onPlaying(undefined)))
     },
     [attempt],
   )

@@ -109,7 +109,7 @@ function Choices({ agent, model, session }: SetupProps): ReactElement {
 function Script({ script, onScript }: SetupProps): ReactElement {
   const id = useId()
   return (
-    <details>
+    <details open={script !== undefined || undefined}>
       <summary>Script the model</summary>
       <p className="tw-muted">
         Your next message is answered with these answers, one after the other. The gate, the tools and the log

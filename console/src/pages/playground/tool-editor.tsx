@@ -13,7 +13,7 @@ export function ToolEditor({ tools, onChange }: ToolEditorProps): ReactElement {
       <ul className="plain">
         {tools.map(tool => (
           <li key={tool.name}>
-            <code>{tool.name}</code> <span className="tw-muted">answers with {answers[tool.answer]}</span>
+            <code>{tool.name}</code>
             <button
               type="button"
               className="tw-button tw-small"
@@ -22,6 +22,7 @@ export function ToolEditor({ tools, onChange }: ToolEditorProps): ReactElement {
             >
               Remove
             </button>
+            <span className="tw-muted">answers with {answers[tool.answer]}</span>
           </li>
         ))}
       </ul>

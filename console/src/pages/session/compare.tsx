@@ -1,6 +1,7 @@
 // Two sessions side by side, each live.
 import { type ReactElement, useCallback, useId } from 'react'
 import { activityOf, Transcript } from '../../../../src/react/index.ts'
+import { plural } from '../../../../src/react/words.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { useLiveSession } from '../../lib/live-session.ts'
 import { count, Failure, Loading, money, State, shortId, useLoaded } from '../../lib/parts.tsx'
@@ -61,7 +62,7 @@ function One({ id }: { id: string }): ReactElement {
     <>
       <p className="compare-facts">
         <State kind={activity} words={words} /> {count(view.usage.input + view.usage.output)} tokens, cost{' '}
-        {view.usage.priced ? money(view.usage.cost) : '–'}, {view.calls.size} calls{' '}
+        {view.usage.priced ? money(view.usage.cost) : '–'}, {plural(view.calls.size, 'call')}{' '}
         <Link to={`/sessions/${id}`} className="link">
           Open
         </Link>

@@ -37,15 +37,17 @@ export function SessionHead(props: HeadProps): ReactElement {
   const { session, view, name } = props
   const address = useAddress()
   const { activity, words } = activityOf(view)
+  const title = printable(openingOf(view) ?? 'Nothing said yet', 200)
   return (
     <header className="session-head">
+      <div className="session-title">
+        <Link to="/sessions" className="crumb">
+          Sessions
+        </Link>
+        <h1 title={title}>{title}</h1>
+        <Actions {...props} />
+      </div>
       <div className="session-facts">
-        <h1>
-          <Link to="/sessions" className="link crumb">
-            Sessions
-          </Link>{' '}
-          {printable(view.agent, 60)}
-        </h1>
         <State kind={activity} words={words} />
         <Facts id={session.id} view={view} />
       </div>
@@ -54,7 +56,7 @@ export function SessionHead(props: HeadProps): ReactElement {
           {views.map(each => (
             <Link
               key={each}
-              to={withQuery(address, { view: each === 'transcript' ? undefined : each })}
+              to={withQuery(address, { view: each === 'transcript' ? undefined : each, vendor: undefined })}
               aria-current={each === name ? 'page' : undefined}
               className={`tab tab-${each}`}
             >
@@ -67,16 +69,21 @@ export function SessionHead(props: HeadProps): ReactElement {
           <button
             type="button"
             className="tw-button tw-small strip-button"
-            aria-pressed={props.isStrip}
+            aria-expanded={props.isStrip}
             onClick={props.foldStrip}
           >
-            Timeline
+            {props.isStrip ? 'Hide the timeline' : 'Show the timeline'}
           </button>
         )}
-        <Actions {...props} />
       </div>
     </header>
   )
+}
+
+/** What the session is about: the first words of its first message, as in the list. */
+function openingOf({ items }: SessionView): string | undefined {
+  const first = items.find(item => item.type === 'user')
+  return first?.parts.find(part => part.type === 'text')?.text
 }
 
 function Facts({ id, view }: { id: string; view: SessionView }): ReactElement {
@@ -84,9 +91,10 @@ function Facts({ id, view }: { id: string; view: SessionView }): ReactElement {
   const model = view.steps.findLast(step => step.model !== undefined)?.model ?? view.settings?.model
   return (
     <dl className="facts">
-      <Fact name="Model" value={printable(model ?? '–', 60)} />
-      <Fact name="Tokens" value={count(usage.input + usage.output)} />
+      <Fact name="Agent" value={printable(view.agent, 60)} />
       <Fact name="Cost" value={costWords(usage)} />
+      <Fact name="Tokens" value={count(usage.input + usage.output)} />
+      <Fact name="Model" value={printable(model ?? '–', 60)} />
       <div>
         <dt>Began</dt>
         <dd>
@@ -105,7 +113,8 @@ function Facts({ id, view }: { id: string; view: SessionView }): ReactElement {
 }
 
 /** A part without a price makes the cost a lower bound. */
-function costWords({ priced, cost }: UsageTotal): string {
+function costWords({ input, output, priced, cost }: UsageTotal): string {
+  if (input + output === 0) return '–'
   if (priced) return money(cost)
   return cost > 0 ? `${money(cost)} or more` : 'no price set'
 }

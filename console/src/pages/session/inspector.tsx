@@ -1,5 +1,5 @@
 // What is selected, in full: times, the events about it as they stand in the log, and what can be done from there.
-import { type PointerEvent, type ReactElement, useState } from 'react'
+import { type CSSProperties, type PointerEvent, type ReactElement, useState } from 'react'
 import type { Json } from '../../../../src/lib/json.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import { type CallView, CopyButton, JsonTree, Status, type ViewItem } from '../../../../src/react/index.ts'
@@ -24,7 +24,7 @@ export function Inspector(props: InspectorProps): ReactElement {
   const about = new Set(item.type === 'call' ? item.call.events : seq === undefined ? [] : [seq])
   const events = session.log.filter(entry => about.has(entry.seq))
   return (
-    <aside className="inspector" aria-label="Inspector" style={{ width }}>
+    <aside className="inspector" aria-label="Inspector" style={widthStyle(width)}>
       <div className="drag" onPointerDown={drag} aria-hidden="true" />
       <header className="inspector-head">
         <h2>{item.type === 'call' ? printable(item.call.name, 60) : titles[item.type]}</h2>
@@ -64,6 +64,11 @@ export function Inspector(props: InspectorProps): ReactElement {
       ))}
     </aside>
   )
+}
+
+/** A variable, which a phone's style does not use. */
+function widthStyle(width: number): CSSProperties {
+  return { '--inspector-width': `${width}px` } as CSSProperties // React's type knows no variables
 }
 
 const titles: Readonly<Record<Exclude<ViewItem['type'], 'call'>, string>> = {

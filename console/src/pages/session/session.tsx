@@ -26,6 +26,9 @@ export default function Session({ id }: { id: string }): ReactElement {
   if (error && !view)
     return (
       <div className="page">
+        <header className="page-head">
+          <h1>Session</h1>
+        </header>
         <Failure error={error}>
           <p>
             It may have been deleted, or it belongs to somebody else.{' '}
@@ -67,22 +70,31 @@ function Shown({ session, view }: { session: LiveSession; view: SessionView }): 
         isStrip={isStrip}
         foldStrip={foldStrip}
       />
-      {hasStrip && <TimelineStrip view={view} selected={selected} onOpen={openBar} />}
-      <div className="session-body">
-        <div className="session-main">
-          <Body
-            name={name}
-            session={session}
-            view={view}
-            selected={selected}
-            onSelect={setSelected}
-            onFork={setFork}
-          />
+      {hasStrip && (
+        <TimelineStrip view={view} selected={selected} onOpen={openBar} isPage={name === 'timeline'} />
+      )}
+      {name !== 'timeline' && (
+        <div className="session-body">
+          <div className="session-main">
+            <Body
+              name={name}
+              session={session}
+              view={view}
+              selected={selected}
+              onSelect={setSelected}
+              onFork={setFork}
+            />
+          </div>
+          {item && name === 'transcript' && (
+            <Inspector
+              session={session}
+              item={item}
+              onClose={() => setSelected(undefined)}
+              onFork={setFork}
+            />
+          )}
         </div>
-        {item && name === 'transcript' && (
-          <Inspector session={session} item={item} onClose={() => setSelected(undefined)} onFork={setFork} />
-        )}
-      </div>
+      )}
       {fork !== undefined && fork <= view.seq && (
         <ForkDialog session={session} view={view} upTo={fork} onClose={closeFork} />
       )}

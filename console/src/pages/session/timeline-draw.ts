@@ -67,13 +67,20 @@ export function draw(canvas: CanvasRenderingContext2D, timeline: Timeline, optio
     drawBar(canvas, bar, timeline, options)
     seen.push({ bar, box })
   }
-  drawLabels(canvas, seen, options)
+  drawLabels(canvas, seen, timeline, options)
+}
+
+/** Where a name can stand inside a bar: its last solid part. */
+function solidOf(bar: Bar, timeline: Timeline, options: DrawOptions): Box | undefined {
+  const part = bar.parts.findLast(({ look }) => look === 'solid')
+  return part && boxOf({ ...bar, from: part.from, to: part.to }, timeline, options)
 }
 
 /** From the last bar to the first, so that each knows how much room is left before the next one in its lane. */
 function drawLabels(
   canvas: CanvasRenderingContext2D,
   seen: readonly { bar: Bar; box: Box }[],
+  timeline: Timeline,
   options: DrawOptions,
 ): void {
   const nextIn = new Map<number, number>()
@@ -81,7 +88,7 @@ function drawLabels(
   canvas.textBaseline = 'middle'
   for (const { bar, box } of seen.toReversed()) {
     const room = (nextIn.get(bar.lane) ?? options.width) - (box.x + box.width)
-    drawLabel(canvas, bar, box, room, options)
+    drawLabel(canvas, bar, { box, inside: solidOf(bar, timeline, options), room }, options)
     nextIn.set(bar.lane, Math.min(box.x, nextIn.get(bar.lane) ?? options.width))
   }
 }
@@ -102,11 +109,12 @@ function drawBreaks(canvas: CanvasRenderingContext2D, { scale }: Timeline, optio
     canvas.strokeRect(left + 0.5, axisHeight, Math.max(2, right - left) - 1, height)
     canvas.setLineDash([])
     const label = duration(ms)
-    const middle = Math.max(2, (left + right) / 2 - canvas.measureText(label).width / 2)
-    if (middle < free) continue
+    const wide = canvas.measureText(label).width
+    const start = Math.max(2, Math.min((left + right - wide) / 2, width - wide - 2))
+    if (start < free) continue
     canvas.fillStyle = colours.muted
-    canvas.fillText(label, middle, axisHeight / 2)
-    free = middle + canvas.measureText(label).width + 8
+    canvas.fillText(label, start, axisHeight / 2)
+    free = start + wide + 8
   }
 }
 
@@ -170,22 +178,21 @@ const marks: Readonly<Record<string, string>> = {
 function drawLabel(
   canvas: CanvasRenderingContext2D,
   bar: Bar,
-  { x, y, width }: Box,
-  room: number,
+  { box, inside, room }: { box: Box; inside: Box | undefined; room: number },
   options: DrawOptions,
 ): void {
   const { colours } = options
+  const { x, y, width } = box
   const mark = marks[statusShapes[bar.status]] ?? ''
   const text = mark === '' ? bar.label : `${mark} ${bar.label}`
   const wide = canvas.measureText(text).width
   const line = y + barHeight / 2 + 0.5
-  const isBusy = bar.status === 'waiting' || bar.status === 'client'
   if (wide + 8 < room) {
     canvas.fillStyle = mark === '' ? colours.muted : colourOf(bar, options)
     canvas.fillText(text, x + width + 4, line)
-  } else if (wide + 8 < width && !isBusy) {
+  } else if (inside && wide + 8 < inside.width) {
     canvas.fillStyle = colours.background
-    canvas.fillText(text, x + 4, line)
+    canvas.fillText(text, inside.x + 4, line)
   } else if (mark !== '' && room > 14) {
     canvas.fillStyle = colourOf(bar, options)
     canvas.fillText(mark, x + width + 3, line)

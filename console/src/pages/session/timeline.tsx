@@ -16,11 +16,17 @@ import { duration, plural } from '../../../../src/react/words.ts'
 import { boxOf, type Colours, draw, heightOf, laneHeight } from './timeline-draw.ts'
 import { type Bar, layOut, type Timeline } from './timeline-layout.ts'
 
-type TimelineProps = { view: SessionView; selected: string | undefined; onOpen: (bar: Bar) => void }
+type TimelineProps = {
+  view: SessionView
+  selected: string | undefined
+  onOpen: (bar: Bar) => void
+  /** It has the page for itself: the bars are there as a list too. */
+  isPage?: boolean
+}
 type Range = { from: number; to: number }
 const whole: Range = { from: 0, to: 1 }
 
-export function TimelineStrip({ view, selected, onOpen }: TimelineProps): ReactElement {
+export function TimelineStrip({ view, selected, onOpen, isPage = false }: TimelineProps): ReactElement {
   const now = useNow(view.active, 500)
   const timeline = useMemo(() => layOut(view, Math.max(now, view.updatedAt)), [view, now])
   const [range, setRange] = useState(whole)
@@ -41,16 +47,16 @@ export function TimelineStrip({ view, selected, onOpen }: TimelineProps): ReactE
   }
   const words = bar ? wordsOf(bar) : summaryOf(timeline, view)
   return (
-    <section className="timeline" aria-label="Timeline">
+    <section className={isPage ? 'timeline timeline-page' : 'timeline'} aria-label="Timeline">
       <div className="timeline-tools">
         <output className="timeline-words">{words}</output>
         <Sign label="Zoom in" sign="+" onClick={() => zoom(0.5)} />
         <Sign label="Zoom out" sign="−" onClick={() => zoom(2)} />
         <Sign label="Fit the width" sign="Fit the width" onClick={() => setRange(whole)} />
         <Switch label="Critical path" isOn={isCritical} set={setCritical} />
-        <Switch label="As a list" isOn={isList} set={setList} />
+        {!isPage && <Switch label="As a list" isOn={isList} set={setList} />}
       </div>
-      {isList ? (
+      {isList && !isPage ? (
         <BarList timeline={timeline} onOpen={onOpen} />
       ) : (
         <Canvas
@@ -64,6 +70,7 @@ export function TimelineStrip({ view, selected, onOpen }: TimelineProps): ReactE
           onKeyDown={onKeyDown}
         />
       )}
+      {isPage && <BarList timeline={timeline} onOpen={onOpen} />}
     </section>
   )
 }

@@ -31,7 +31,7 @@ export function UsageView({ view }: { view: SessionView }): ReactElement {
       </table>
       <p className="tw-muted">
         {view.usage.priced ? '' : 'No price is configured for a model, so the cost is incomplete. '}
-        People were waited for {duration(waits)}.
+        Waiting for people took {duration(waits)} in all.
       </p>
       <Steps steps={view.steps} />
     </section>

@@ -1,10 +1,11 @@
 // The same history as each vendor would receive it, with the rules of its API that it would break.
-import { type ReactElement, useCallback, useState } from 'react'
+import { type ReactElement, useCallback } from 'react'
 import { type VendorProtocol, vendorProtocols } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import { JsonTree } from '../../../../src/react/index.ts'
 import { operator } from '../../lib/console-state.tsx'
-import { Failure, Loading, useLoaded } from '../../lib/parts.tsx'
+import { Failure, Loading, State, useLoaded } from '../../lib/parts.tsx'
+import { navigate, useAddress, withQuery } from '../../lib/router.tsx'
 
 const names: Readonly<Record<VendorProtocol, string>> = {
   anthropic: 'Anthropic Messages',
@@ -15,7 +16,9 @@ const names: Readonly<Record<VendorProtocol, string>> = {
 }
 
 export function Vendors({ id, seq }: { id: string; seq: number }): ReactElement {
-  const [protocol, setProtocol] = useState<VendorProtocol>('anthropic')
+  const address = useAddress()
+  const asked = address.query.get('vendor')
+  const protocol = vendorProtocols.find(each => each === asked) ?? 'anthropic'
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new event makes another request
   const load = useCallback(
     (signal: AbortSignal) => operator.request(id, protocol, { signal }),
@@ -35,7 +38,7 @@ export function Vendors({ id, seq }: { id: string; seq: number }): ReactElement 
             aria-selected={each === protocol}
             aria-controls="vendor-panel"
             className="tab"
-            onClick={() => setProtocol(each)}
+            onClick={() => navigate(withQuery(address, { vendor: each }), { replace: true })}
           >
             {names[each]}
           </button>
@@ -65,7 +68,7 @@ function Findings({ findings, warnings, name }: FindingsProps): ReactElement {
   return (
     <div className="findings">
       {findings.length === 0 ? (
-        <p className="good">The doctor finds nothing that {name} would reject.</p>
+        <State kind="done" words={`The doctor finds nothing that ${name} would reject.`} />
       ) : (
         <ul className="bad">
           {findings.map(({ rule, message, why }) => (

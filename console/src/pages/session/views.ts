@@ -1,3 +1,3 @@
-// The views of a session. On a wide screen the timeline is a strip above the transcript, and no view of its own.
+// The views of a session. The timeline is also a strip above the transcript, where there is room.
 export const views = ['transcript', 'timeline', 'log', 'vendors', 'usage'] as const
 export type ViewName = (typeof views)[number]

@@ -4,20 +4,26 @@ import type { ListedStatus, OperatorSession } from '../../../../src/client/index
 import { isFailure, type TurnStop } from '../../../../src/language/events.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import { Time, VirtualRows } from '../../../../src/react/index.ts'
-import { type SessionFilter, useSessions } from '../../../../src/react/use-lists.ts'
+import { type SessionFilter, type UsedSessions, useSessions } from '../../../../src/react/use-lists.ts'
+import { plural } from '../../../../src/react/words.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { count, Empty, Failure, Loading, money, State, type StateKind, shortId } from '../../lib/parts.tsx'
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 
 const statuses: readonly ListedStatus[] = ['running', 'waiting', 'idle', 'failed']
 const keyOf = (row: OperatorSession): string => row.id
-const renderRow = (row: OperatorSession): ReactElement => <Row row={row} />
-
 export default function Sessions(): ReactElement {
   const address = useAddress()
   const filter = useMemo(() => filterOf(address.query), [address.query])
-  const { onChange } = useConsole()
+  const { onChange, catalogue } = useConsole()
   const list = useSessions(operator, filter)
+  const agents = catalogue?.agents
+  const renderRow = useCallback(
+    (row: OperatorSession) => (
+      <Row row={row} ownModel={agents?.find(({ name }) => name === row.agent)?.model.id} />
+    ),
+    [agents],
+  )
   const { take, more } = list
   useEffect(() => onChange(take), [onChange, take])
   const isFiltered = Object.keys(filter).length > 0
@@ -27,11 +33,12 @@ export default function Sessions(): ReactElement {
         <h1>Sessions</h1>
         <Filters filter={filter} />
       </header>
-      {list.error && <Failure error={list.error} />}
+      {list.error && <Failure error={list.error} retry={() => take({ type: 'open' })} />}
       <div className="session-columns" aria-hidden="true">
         <span>Status</span>
         <span>Opening</span>
-        <span>Agent, model</span>
+        <span>Agent</span>
+        <span>Model</span>
         <span>Wire</span>
         <span className="number">Tokens</span>
         <span className="number">Cost</span>
@@ -45,13 +52,24 @@ export default function Sessions(): ReactElement {
         role="list"
         onEnd={more}
         render={renderRow}
-        empty={list.isLoading ? <Loading what="the sessions" /> : <Nothing isFiltered={isFiltered} />}
+        empty={
+          list.isLoading ? (
+            <Loading what="the sessions" />
+          ) : (
+            !list.error && <Nothing isFiltered={isFiltered} />
+          )
+        }
       />
       <p className="tw-muted list-foot" role="status">
-        {count(list.sessions.length)} {list.isWhole ? '' : 'or more '}sessions
+        {list.isWhole ? plural(list.sessions.length, 'session') : soFar(list)}
       </p>
     </div>
   )
+}
+
+function soFar({ sessions, isLoading }: UsedSessions): string {
+  if (sessions.length === 0) return isLoading ? 'Looking …' : ''
+  return `${count(sessions.length)} sessions so far${isLoading ? ', looking for more …' : ''}`
 }
 
 function filterOf(query: URLSearchParams): SessionFilter {
@@ -139,7 +157,8 @@ function Select({ name, value = '', options, onChange }: SelectProps): ReactElem
   )
 }
 
-function Row({ row }: { row: OperatorSession }): ReactElement {
+/** `ownModel`: what the agent uses unless the session names another. */
+function Row({ row, ownModel }: { row: OperatorSession; ownModel: string | undefined }): ReactElement {
   const { kind, words } = stateOf(row)
   return (
     <Link to={`/sessions/${row.id}`} className="session-row">
@@ -147,18 +166,18 @@ function Row({ row }: { row: OperatorSession }): ReactElement {
         <State kind={kind} words={words} />
       </span>
       <span className="cell-opening">
-        <span className="opening-text">{printable(row.opening ?? '(nothing said yet)', 200)}</span>
+        <span className={row.opening === undefined ? 'opening-text tw-muted' : 'opening-text'}>
+          {printable(row.opening ?? 'Nothing said yet', 200)}
+        </span>
+        {row.forkedFrom && <span className="tag">fork</span>}
         <code className="tw-muted">{shortId(row.id)}</code>
-        {row.forkedFrom && <span className="tw-muted">fork</span>}
       </span>
-      <span className="cell-agent">
-        {printable(row.agent, 40)}
-        {row.model !== undefined && <span className="tw-muted"> {printable(row.model, 40)}</span>}
-      </span>
+      <span className="cell-agent">{printable(row.agent, 40)}</span>
+      <span className="cell-model tw-muted">{printable(row.model ?? ownModel ?? '–', 40)}</span>
       <span className="cell-wire tw-muted">{printable(row.wire ?? '', 20)}</span>
-      <span className="number">{count(row.tokens)}</span>
-      <span className="number">{money(row.cost)}</span>
-      <span className="number tw-muted">
+      <span className="number cell-tokens">{count(row.tokens)}</span>
+      <span className="number cell-cost">{money(row.cost)}</span>
+      <span className="number cell-changed tw-muted">
         <Time at={row.updatedAt} />
       </span>
     </Link>

@@ -159,7 +159,7 @@ function Models({ models }: { models: OperatorSystem['models'] }): ReactElement 
                 <td className={model.failures > 0 ? 'number bad' : 'number'}>{count(model.failures)}</td>
                 <td className="number">{model.medianMs === undefined ? '–' : duration(model.medianMs)}</td>
                 <td className="number">{count(model.tokens)}</td>
-                <td>
+                <td className="words">
                   {model.lastError === undefined ? '–' : printable(model.lastError, 200)}{' '}
                   {model.lastErrorAt !== undefined && <Time at={model.lastErrorAt} />}
                 </td>

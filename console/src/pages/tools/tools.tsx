@@ -1,19 +1,21 @@
 // Agents and their tools: schemas, where each runs, trust; MCP servers; and a form to try a tool through the gate.
-import { type ReactElement, useState } from 'react'
+import { type ReactElement, useEffect, useState } from 'react'
 import type { OperatorAgent } from '../../../../src/client/index.ts'
-import type { Json, JsonObject } from '../../../../src/lib/json.ts'
+import type { Json } from '../../../../src/lib/json.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import { Diff, JsonTree, KindIcon } from '../../../../src/react/index.ts'
 import { type OperatorTool, useConsole } from '../../lib/console-state.tsx'
 import { changeOf } from '../../lib/live-session.ts'
-import { CommandLine, Empty, Loading } from '../../lib/parts.tsx'
+import { Empty, Loading } from '../../lib/parts.tsx'
 import { type Address, Link, useAddress, withQuery } from '../../lib/router.tsx'
+import { Servers } from './servers.tsx'
 import { TryTool } from './try-tool.tsx'
 
 export default function Tools(): ReactElement {
   const address = useAddress()
-  const { catalogue } = useConsole()
+  const { catalogue, reloadCatalogue } = useConsole()
   const [words, setWords] = useState('')
+  useEvery(10_000, reloadCatalogue)
   if (!catalogue) return <Loading what="the tools" />
   const agent = catalogue.agents.find(each => each.name === address.query.get('agent')) ?? catalogue.agents[0]
   if (!agent) return <Empty title="There is no agent yet" />
@@ -66,6 +68,14 @@ export default function Tools(): ReactElement {
       </div>
     </div>
   )
+}
+
+/** Servers come and go, which is no change of a session that the page would be told of. */
+function useEvery(ms: number, act: () => void): void {
+  useEffect(() => {
+    const timer = setInterval(act, ms)
+    return () => clearInterval(timer)
+  }, [ms, act])
 }
 
 type AgentTabsProps = { agents: readonly OperatorAgent[]; current: OperatorAgent; address: Address }
@@ -171,43 +181,4 @@ function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }):
       </details>
     </section>
   )
-}
-
-function Servers({ servers }: { servers: readonly JsonObject[] }): ReactElement {
-  return (
-    <section aria-label="MCP servers">
-      <h2>MCP servers</h2>
-      {servers.length === 0 ? (
-        <>
-          <p className="tw-muted">None is configured. In turnwire.config.ts:</p>
-          <CommandLine
-            text={
-              "mcp: { files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] } }"
-            }
-          />
-        </>
-      ) : (
-        servers.map((server, index) => <Server key={wordsOf(server['name']) || index} server={server} />)
-      )}
-    </section>
-  )
-}
-
-/** Its name, whether it can be used, and all that it said of itself. */
-function Server({ server }: { server: JsonObject }): ReactElement {
-  const { name, error, status } = server
-  const state = wordsOf(error) || wordsOf(status) || 'connected'
-  return (
-    <details className="tw-details server">
-      <summary>
-        <code>{wordsOf(name)}</code>{' '}
-        <span className={error === undefined && state !== 'failed' ? 'good' : 'bad'}>{state}</span>
-      </summary>
-      <JsonTree value={server} label={`MCP server ${wordsOf(name)}`} />
-    </details>
-  )
-}
-
-function wordsOf(value: Json | undefined): string {
-  return typeof value === 'string' ? printable(value, 120) : ''
 }

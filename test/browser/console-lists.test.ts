@@ -1,0 +1,201 @@
+// What lists and tables of the console say, in a real Chromium: every column, filters in the address, and that a list never
+// says anything else than the page of the thing itself.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import type { OperatorClient } from '../../src/client/index.ts'
+import { poem } from './console-config.ts'
+import { consoleServer, open, restart, said, skip, suite, tab } from './console-rig.ts'
+
+/** Sessions that stand in every way that a session can, by what was done to each. */
+async function sessionsOfEveryKind(operator: OperatorClient): Promise<Record<string, string>> {
+  const begun = async (agent: string, text: string): Promise<string> => {
+    const { id } = await operator.create({ agent })
+    await operator.command(id, { do: 'say', text })
+    return id
+  }
+  const stopped = await begun('sleeper', 'Wait')
+  await operator.command(stopped, { do: 'cancel' })
+  return {
+    new: (await operator.create({ agent: 'helper' })).id,
+    done: await said(operator, 'What is the weather in Oslo?'),
+    waiting: await said(operator, 'Mail wanda@example.org that I am late'),
+    failed: await said(operator, 'Try', 'faulty'),
+    running: await begun('sleeper', 'Wait for long'),
+    stopped,
+    priced: await said(operator, 'A poem', 'poet'),
+  }
+}
+
+describe('the list of sessions', { skip }, () => {
+  const { browser, rig } = suite()
+
+  test('says the same of a session as its own page, whatever its state, also after a restart', async t => {
+    const own = await consoleServer(t)
+    const { url, operator } = own
+    const kinds = await sessionsOfEveryKind(operator)
+    const { page, problems } = await open(t, browser(), `${url}/sessions`, {
+      viewport: { width: 1440, height: 900 },
+    })
+    const compare = async (): Promise<void> => {
+      for (const [name, id] of Object.entries(kinds)) {
+        await page.goto(`${url}/sessions`)
+        const row = page.locator(`a[href="/sessions/${id}"]`)
+        await row.waitFor()
+        const cell = (column: string): Promise<string> => row.locator(`.cell-${column}`).innerText()
+        const inList = {
+          kind: await row.locator('.state').getAttribute('class'),
+          tokens: await cell('tokens'),
+          agent: await cell('agent'),
+          wire: await cell('wire'),
+          opening: await row.locator('.opening-text').innerText(),
+        }
+        const cost = await cell('cost')
+        await row.click()
+        await page.locator('.session-head .state').waitFor()
+        const fact = (of: string): Promise<string> =>
+          page.locator('.session-facts .facts > div', { hasText: of }).locator('dd').innerText()
+        assert.deepEqual(
+          {
+            kind: await page.locator('.session-head .state').getAttribute('class'),
+            tokens: await fact('Tokens'),
+            agent: await fact('Agent'),
+            wire: await fact('Wire'),
+            opening: await page.locator('.session-head h1').innerText(),
+          },
+          inList,
+          name,
+        )
+        const costInside = await fact('Cost')
+        assert.ok(
+          cost === costInside || (cost === '–' && costInside === 'no price set'),
+          `${cost}, ${costInside}`,
+        )
+      }
+    }
+    await compare()
+    await operator.command(kinds['running']!, { do: 'cancel' })
+    await restart(t, own)
+    await compare()
+    assert.deepEqual(problems, [])
+  })
+
+  test('has status, what it waits for, agent, model, wire, tokens, cost and age of each', async t => {
+    const { url, operator } = rig()
+    const waiting = await said(operator, 'Mail xenia@example.org that I am late')
+    const priced = await said(operator, 'Another poem', 'poet')
+    const named = await said(operator, 'Say something', 'named')
+    const { page } = await open(t, browser(), `${url}/sessions`, { viewport: { width: 1440, height: 900 } })
+    const words = async (id: string): Promise<string> => {
+      const row = page.locator(`a[href="/sessions/${id}"]`)
+      await row.waitFor()
+      return (await row.innerText()).replaceAll(/\s+/g, ' ')
+    }
+    assert.match(
+      await words(waiting),
+      /^waits for send_mail Mail xenia@example\.org that I am late sess?_\S+… helper rehearsal operator [\d,]+ – (just now|\d+ s ago)$/,
+    )
+    assert.match(await words(priced), /^done Another poem \S+ poet verse-1 operator 60 0\.2500 /)
+    assert.match(await words(named), /^done Say something \S+ named spare operator /)
+  })
+
+  test('is filtered by status, agent, model and words, which the address keeps', async t => {
+    const { url, operator } = rig()
+    const needle = await said(operator, 'What is the weather in Uppsala?', 'named')
+    await said(operator, 'What is the weather in Uppsala again?')
+    const { page } = await open(t, browser(), `${url}/sessions`)
+    await page.getByLabel('Agent').selectOption('named')
+    await page.getByLabel('Model').selectOption('spare')
+    await page.getByLabel('Status').selectOption('idle')
+    await page.getByLabel('Search sessions').fill('UPPSALA')
+    await page.waitForURL(/q=UPPSALA/)
+    const foot = page.locator('.list-foot')
+    await foot.filter({ hasText: /^1 session$/ }).waitFor()
+    await page.reload()
+    await foot.filter({ hasText: /^1 session$/ }).waitFor()
+    assert.equal(await page.getByLabel('Agent').inputValue(), 'named')
+    assert.equal(await page.getByLabel('Search sessions').inputValue(), 'UPPSALA')
+    await page.locator(`a[href="/sessions/${needle}"]`).click()
+    await page.locator('.session-head').waitFor()
+    await page.goBack()
+    assert.match(page.url(), /agent=named.*model=spare.*status=idle.*q=UPPSALA/)
+    // A session that does not pass the filter stays away, and one that does comes by itself.
+    await said(operator, 'Something else', 'named')
+    await said(operator, 'From Uppsala with love', 'named')
+    await foot.filter({ hasText: /^2 sessions$/ }).waitFor()
+  })
+})
+
+describe('tables', { skip }, () => {
+  const { browser, rig } = suite()
+
+  test('of models have requests, failures, latency, tokens and the last error of each', async t => {
+    const { url, operator } = rig()
+    await said(operator, 'A poem', 'poet')
+    await said(operator, 'Try', 'faulty')
+    const { page } = await open(t, browser(), `${url}/system`)
+    await page.getByRole('row', { name: /^poet verse-1 1 0 .*s 60 –$/ }).waitFor()
+    await page
+      .getByRole('row', { name: /^faulty \S+ [1-9]\d* [1-9]\d* .*answered 529: overloaded/ })
+      .waitFor()
+    const { version } = await operator.me()
+    const health = page.getByRole('region', { name: 'Health' })
+    await health.getByText('can be written').waitFor()
+    await health.getByText(version, { exact: true }).waitFor()
+    await health.getByText(/^\d[\d.]* (MB|GB)$/).waitFor()
+  })
+
+  test('of tools say where each runs, whether it asks, what it changes, and its schema', async t => {
+    const { url } = rig()
+    const { page } = await open(t, browser(), `${url}/tools?agent=helper`)
+    const row = (name: string) => page.locator('.tool-link', { hasText: name })
+    assert.match(await row('send_mail').innerText(), /asks first/)
+    assert.match(await row('get_weather').innerText(), /runs/)
+    await row('send_mail').click()
+    const one = page.getByRole('region', { name: 'Tool send_mail' })
+    const facts = (await one.locator('.facts').first().innerText()).replaceAll(/\s+/g, ' ')
+    assert.match(
+      facts,
+      /Runs on this server Trust asks first Kind other Changes things yes, and it may destroy/,
+    )
+    await one.getByText('Definition').click()
+    await one.getByText('additionalProperties').waitFor()
+    await page.getByLabel('Search tools').fill('weather')
+    await row('send_mail').waitFor({ state: 'detached' })
+    await row('get_weather').waitFor()
+  })
+})
+
+describe('a transcript', { skip }, () => {
+  const { browser, rig } = suite()
+
+  test('grows as the model speaks, also in a tab that came later, before anything is in the log', async t => {
+    const { url, operator } = rig()
+    const { id } = await operator.create({ agent: 'endless' })
+    const first = await open(t, browser(), `${url}/sessions/${id}`)
+    await first.page.getByLabel('Send a message').fill('A poem')
+    await first.page.keyboard.press('Enter')
+    const live = (page: Page) => page.locator('.tw-answer[aria-busy="true"] .tw-prose')
+    await live(first.page).filter({ hasText: poem }).waitFor()
+    const second = await tab(first.context, `${url}/sessions/${id}`)
+    await live(second.page).filter({ hasText: poem }).waitFor()
+    const { events } = await operator.events(id)
+    assert.ok(!events.some(({ event }) => event.type === 'model.answered'))
+    await second.page.getByRole('button', { name: 'Stop' }).first().click()
+    for (const { page, problems } of [first, second]) {
+      await page.locator('.session-head .state-stopped').waitFor()
+      assert.deepEqual(problems, [])
+    }
+  })
+
+  test('says each word once, though the stream of the answer started over', async t => {
+    const { url, operator } = rig()
+    const { id } = await operator.create({ agent: 'poet' })
+    const { page, problems } = await open(t, browser(), `${url}/sessions/${id}`)
+    await page.getByLabel('Send a message').fill('A poem')
+    await page.keyboard.press('Enter')
+    await page.locator('.session-head .state', { hasText: 'Done' }).waitFor()
+    assert.deepEqual(await page.locator('.tw-answer .tw-prose').allInnerTexts(), [poem])
+    assert.deepEqual(problems, [])
+  })
+})
