@@ -176,10 +176,14 @@ export class Driver {
     forget()
   }
 
-  /** Calls that were started before a crash and may be repeated. They keep their keys. */
+  /**
+   * Calls that were started before a crash and may be repeated. They keep their keys. An answer that came during the recovery
+   * may have woken the loop, which has started them then.
+   */
   async repeat(calls: readonly CallState[]): Promise<void> {
-    this.#running.room.force(calls.length)
-    return this.#startAll(calls)
+    const left = calls.filter(call => !this.#running.has(call.part.id))
+    this.#running.room.force(left.length)
+    return this.#startAll(left)
   }
 
   /** Records the start, then runs. There is room for them. */

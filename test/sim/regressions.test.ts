@@ -110,3 +110,59 @@ test('a grant for one use is used once, even if several calls are checked at the
   assert.equal(runs, 1)
   assert.deepEqual(session.state.batch.map(call => call.stage).sort(), ['asking', 'settled'])
 })
+
+test('a call that a recovery repeats is started once, also when an answer comes during the recovery', async () => {
+  const memory = memoryStore()
+  const looked: number[] = []
+  const seen = Promise.withResolvers<void>()
+  const declared = { description: 'x', input, trust: 'trusted' } as const
+  const hang = () => new Promise<string>(() => {})
+  const pay = tool({ ...declared, name: 'pay', run: hang })
+  const mail = tool({ ...declared, name: 'mail', trust: 'ask', run: () => 'sent' })
+  const look = (run: () => Promise<string> | string) =>
+    tool({ ...declared, name: 'look', readOnly: true, run })
+  const script = [{ calls: [{ name: 'look' }, { name: 'pay' }, { name: 'mail' }] }, { text: 'Done.' }]
+  const before = makeRig({ store: memory, tools: [look(hang), pay, mail], script })
+  const first = await begin(before)
+  await first.say({ parts: words('go'), wire: 'test' })
+  while (first.state.batch.map(call => call.stage).join() !== 'started,started,asking')
+    await new Promise(resolve => setImmediate(resolve))
+  // The recovery reads the row again after it has settled the payment.
+  const reading = Promise.withResolvers<void>()
+  const slow = { is: false }
+  const store: Store = {
+    ...memory,
+    row: async id => {
+      if (slow.is) await reading.promise
+      return memory.row(id)
+    },
+    append: async batch => {
+      await memory.append(batch)
+      slow.is ||= batch.events.some(event => event.type === 'call.settled')
+    },
+  }
+  const after = makeRig({
+    store,
+    tools: [look(() => seen.promise.then(() => `seen ${looked.push(1)}`)), pay, mail],
+    script: [{ text: 'Done.' }],
+  })
+  const recovering = after.engine.recover()
+  while (!slow.is) await new Promise(resolve => setImmediate(resolve))
+  const session = after.engine.inMemory({ owner, session: first.id })
+  assert.ok(session)
+  const callId = session.state.batch.find(({ stage }) => stage === 'asking')?.part.id ?? ''
+  await session.respond({ results: [], decisions: [{ callId, granted: true, by: owner }] })
+  // The loop goes on with the mail, and then with what the process before has left.
+  while (session.state.batch.find(({ part }) => part.name === 'look')?.attempt !== 2)
+    await new Promise(resolve => setImmediate(resolve))
+  reading.resolve()
+  await recovering
+  seen.resolve()
+  await session.driver.settle()
+  assert.equal(looked.length, 1)
+  const starts = (await eventsOf(after, session)).flatMap(event =>
+    event.type === 'call.started' && event.callId !== callId ? [event.attempt] : [],
+  )
+  assert.deepEqual(starts, [1, 1, 2])
+  await Promise.all([before.engine.stop(0), after.engine.stop(0)])
+})
