@@ -259,8 +259,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     session?.lose(deleted)
     if (session) await this.ports.store.remove(id, session.epoch)
     else await this.#beside.write(id, this.#opening.get(id), epoch => this.ports.store.remove(id, epoch))
-    this.#light.forget(id)
-    this.pages.forget(id)
+    for (const kept of [this.#light, this.pages]) kept.forget(id)
     this.#changes.tell(id, deleted)
     this.listChanges.removed(owner, id)
   }
