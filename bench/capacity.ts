@@ -2,9 +2,13 @@
 // tables of docs/operations/capacity.md; `--write` puts them into that page, and a test compares the two.
 //
 //   npm run capacity -- --write
+//
+// `--from <file>` first takes the unit costs from what `BENCH_OUT=<file> npm run bench -- unit-costs node-held nodes-three`
+// has measured.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import type { Result } from './harness.ts'
 import given from './unit-costs.json' with { type: 'json' }
 
 /** Measured: see `npm run bench -- unit-costs node-held nodes`. */
@@ -116,9 +120,10 @@ export const machines: Machines = {
 
 export const loads = [10_000, 1_000_000, 100_000_000] as const
 
-/** The name of the largest, and its value. */
+/** The name of the largest, and its value. Whatever is needed only once is there anyway. */
 function largest(of: Record<string, number>): [name: string, value: number] {
-  return Object.entries(of).reduce((a, b) => (b[1] > a[1] ? b : a))
+  const [name, value] = Object.entries(of).reduce((a, b) => (b[1] > a[1] ? b : a))
+  return [value > 1 ? name : 'nothing: one is enough', value]
 }
 
 export function plan(load: Load, costs: UnitCosts, by: Machines = machines): Plan {
@@ -192,7 +197,7 @@ function nodesFor(rates: Rates, costs: UnitCosts, by: Machines): Nodes {
 
 // ---- the page --------------------------------------------------------------------------------------------------
 
-export const costs: UnitCosts = given
+export const costs: UnitCosts = { ...given }
 
 function number(value: number): string {
   if (value >= 100) return Math.round(value).toLocaleString('en')
@@ -266,6 +271,43 @@ export function costTable(): string {
   return ['| cost | measured |', '|---|---:|', ...costLines.map(row)].join('\n')
 }
 
+// ---- measured costs --------------------------------------------------------------------------------------------
+
+const costsFile = fileURLToPath(new URL('unit-costs.json', import.meta.url))
+
+/** Which number of the trials is which unit cost. The others are set by hand: a limit, or what a trial was told to hold. */
+const measuredAs: Partial<Record<keyof UnitCosts, string>> = {
+  turnNodeCpu: 'turn: CPU of the node, µs',
+  turnDatabaseCpu: 'turn: CPU of the database, µs',
+  turnCommitsShared: 'turn: commits, 64 sessions at once',
+  turnCommitsAlone: 'turn: commits, one session alone',
+  turnWalBytes: 'turn: bytes of write-ahead log',
+  turnBytes: 'turn: bytes stored',
+  sessionNodeCpu: 'session: CPU of the node, µs',
+  sessionDatabaseCpu: 'session: CPU of the database, µs',
+  sessionBytes: 'session: bytes stored',
+  streamKiB: 'an idle stream',
+  streamCpu: 'CPU of one in a second',
+  turnAtWorkKiB: 'KiB of each turn at work',
+  nodeCommits: 'node: commits a second when nothing happens',
+  nodeKiB: 'node: memory before the first request, KiB',
+}
+
+/** The costs with those replaced that were measured. */
+export function measuredCosts(before: UnitCosts, results: readonly Pick<Result, 'medians'>[]): UnitCosts {
+  const medians = Object.assign({}, ...results.map(each => each.medians)) as Record<string, number>
+  const costs = { ...before }
+  const round = (value: number): number => Number(value.toPrecision(3))
+  for (const [cost, name] of Object.entries(measuredAs)) {
+    const value = medians[name]
+    if (value !== undefined) costs[cost as keyof UnitCosts] = round(value)
+  }
+  const { three, 'three, any': any } = medians
+  // Of three nodes' requests to any node, two thirds make a hop.
+  if (three !== undefined && any !== undefined) costs.hopFactor = round(1 + (any / three - 1) * 1.5)
+  return costs
+}
+
 const page = fileURLToPath(new URL('../docs/operations/capacity.md', import.meta.url))
 
 /** The page with its tables replaced by those of this program. */
@@ -282,7 +324,13 @@ export function withTables(text: string): string {
 export const pageText = (): string => readFileSync(page, 'utf8')
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } })
+  const { values } = parseArgs({
+    options: { write: { type: 'boolean', default: false }, from: { type: 'string' } },
+  })
+  if (values.from !== undefined) {
+    Object.assign(costs, measuredCosts(costs, JSON.parse(readFileSync(values.from, 'utf8')) as Result[]))
+    writeFileSync(costsFile, `${JSON.stringify(costs, null, 2)}\n`)
+  }
   if (values.write) writeFileSync(page, withTables(pageText()))
   console.log(`${costTable()}\n\n${planTable()}`)
 }

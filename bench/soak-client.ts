@@ -83,32 +83,39 @@ export class SoakClient {
 
   async #turn(path: string): Promise<void> {
     const chance = Math.random()
-    if (chance < 0.35) return this.#noted(await this.#say(path, 'Please pay.'))
+    if (chance < 0.35) return this.#noted(path, await this.#say(path, 'Please pay.'))
     if (chance < 0.65) return this.#approve(path, await this.#say(path, 'Please mail.'))
     if (chance < 0.75) return this.#cancel(path)
     if (chance < 0.9) return this.#cutOff(path)
-    return this.#noted(await this.#say(path, 'Please talk.'))
+    return this.#noted(path, await this.#say(path, 'Please talk.'))
   }
 
   #say(path: string, content: string): Promise<Stop> {
     return this.#send<Stop>(`${path}/turns`, { messages: [{ role: 'user', content }] })
   }
 
-  #noted({ stopReason, code }: Stop): void {
+  async #noted(path: string, { stopReason, code }: Stop): Promise<void> {
     if (stopReason === 'end_turn') return
-    if (stopReason === 'error' && code?.startsWith('model_')) this.#counts.failedByModel += 1
-    else this.#counts.wrong.push(`a turn ended with ${stopReason} ${code ?? ''}`)
+    if (stopReason === 'error' && code?.startsWith('model_')) {
+      this.#counts.failedByModel += 1
+      return
+    }
+    const log: Logged[] = []
+    const last = await this.#rest(path)
+    while ((log.at(-1)?.id ?? 0) < last) await this.#again(url => readLog(`${url}${path}/events`, log, last))
+    const types = log.map(({ type }) => type).join(' ')
+    this.#counts.wrong.push(`${path}: a turn ended with ${stopReason} ${code ?? ''}, its log is: ${types}`)
   }
 
   async #approve(path: string, stop: Stop): Promise<void> {
-    if (stop.stopReason !== 'tool_use') return this.#noted(stop)
+    if (stop.stopReason !== 'tool_use') return this.#noted(path, stop)
     // A person who does not answer: the next message abandons the call.
     if (Math.random() < 0.1) return
     await pause(Math.random() * 1_000)
     const granted = Math.random() < 0.75
     const { pending } = await this.#state(path)
     const messages = pending.map(({ toolCallId }) => ({ role: 'tool_permission', toolCallId, granted }))
-    this.#noted(await this.#send<Stop>(`${path}/turns`, { messages }))
+    await this.#noted(path, await this.#send<Stop>(`${path}/turns`, { messages }))
     this.#counts.approvals += 1
   }
 

@@ -56,11 +56,13 @@ const secret = 'the secret of the nodes of a soak, for this alone'
 function answerTo(body: unknown, broke: () => void): ScriptedTurn {
   const { messages } = body as { messages: unknown[] } // the double has checked it
   const last = JSON.stringify(messages.at(-1))
+  // A message whose turn failed is sent again with the next one.
+  const wanted = [...last.matchAll(/Please (\w+)/g)].at(-1)?.[1]
   const turn: ScriptedTurn = last.includes('tool_result')
     ? { text: 'All done.' }
-    : last.includes('pay')
+    : wanted === 'pay'
       ? { text: 'Let me see.', calls: [{ name: 'pay', input: { n: messages.length } }] }
-      : last.includes('mail')
+      : wanted === 'mail'
         ? { calls: [{ name: 'mail', input: { n: messages.length } }] }
         : { text: 'A slow answer. '.repeat(20), chunk: 20, delayMs: 15 }
   if (Math.random() >= FAULTY) return turn

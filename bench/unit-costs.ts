@@ -1,4 +1,4 @@
-// What one turn, one session and one question to a person cost a node and its database: CPU, commits, bytes, connections.
+// What one turn and one session cost a node and its database: CPU, commits, bytes, connections.
 // These are the numbers that docs/operations/capacity.md reckons with (bench/unit-costs.json). A turn here is a message, a
 // call of a tool of the server, and two answers of a model that does not think.
 import { readdirSync, readFileSync } from 'node:fs'
@@ -61,8 +61,8 @@ class Meter {
   }
 
   async #spent(): Promise<Spent> {
-    // Connections tell what they did when they are idle, at most once a second.
-    await pause(1_500)
+    // Connections that are idle tell what they did after ten seconds.
+    await pause(10_500)
     const sql = this.#sql
     const nodeCpu = await this.#node.ask('cpu')
     const databaseCpu = cpuOfDatabase(this.#database)
@@ -112,8 +112,8 @@ export async function unitCosts(): Promise<Result> {
   const node = await startTurnwire('bench.config.ts', database.url)
   const agent = new Agent({ keepAlive: true, maxSockets: clients })
   const send = (path: string, body: unknown): Promise<string> => post({ agent, port: node.port, path, body })
-  const create = async (agentName = 'bench'): Promise<string> =>
-    JSON.parse(await send('/sessions', { agent: { name: agentName } })).sessionId
+  const create = async (): Promise<string> =>
+    JSON.parse(await send('/sessions', { agent: { name: 'bench' } })).sessionId
   const takeTurns = async (ids: readonly string[], count: number): Promise<void> => {
     await Promise.all(
       ids.map(async id => {
@@ -121,10 +121,10 @@ export async function unitCosts(): Promise<Result> {
       }),
     )
   }
-  const many = (agentName?: string): Promise<string[]> =>
-    Promise.all(Array.from({ length: clients }, () => create(agentName)))
+  const many = (): Promise<string[]> => Promise.all(Array.from({ length: clients }, create))
   const medians = await withClient(database.url, async sql => {
     const meter = new Meter(node, database, sql)
+    const { rss } = await node.ask('memory')
     await takeTurns(await many(), turns)
     const idle = await meter.each(10, () => pause(10_000))
     const sessions = clients * 10
@@ -135,8 +135,6 @@ export async function unitCosts(): Promise<Result> {
     const turn = await meter.each(clients * turns, () => takeTurns(ids, turns))
     const [alone = ''] = ids
     const single = await meter.each(200, () => takeTurns([alone], 200))
-    const asking = await many('asks')
-    const wait = await meter.each(clients, () => takeTurns(asking, 1))
     return {
       'turn: CPU of the node, µs': turn.nodeCpu,
       'turn: CPU of the database, µs': turn.databaseCpu,
@@ -148,9 +146,9 @@ export async function unitCosts(): Promise<Result> {
       'session: CPU of the node, µs': session.nodeCpu,
       'session: CPU of the database, µs': session.databaseCpu,
       'session: bytes stored': session.bytes,
-      'waiting session: appends until it waits': wait.appends,
       'node: commits a second when nothing happens': idle.commits,
       'node: connections': await meter.connections(),
+      'node: memory before the first request, KiB': rss / 1_024,
     }
   })
   agent.destroy()

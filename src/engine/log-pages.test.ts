@@ -94,3 +94,22 @@ test('so many pages are kept, and the others are read again', async () => {
   assert.ok(kept > 4 * mostPage, `${kept} bytes were kept`)
   assert.ok(kept <= 17 * mostPage, `${kept} bytes were kept`)
 })
+
+test('pages that nobody asks for are dropped after a while, and those of a deleted session at once', async () => {
+  let now = 0
+  const { store, asked } = storeOf(Array(10).fill(KiB))
+  const pages = new LogPages(store, () => now)
+  const reads = async (session: string): Promise<number> => {
+    const before = asked.length
+    await pages.after(session, 0)
+    return asked.length - before
+  }
+  assert.deepEqual([await reads('old'), await reads('used'), await reads('deleted')], [1, 1, 1])
+  now += 20_000
+  assert.equal(await reads('used'), 0)
+  pages.forget('deleted')
+  now += 20_000
+  // Reading a page is when old ones are dropped.
+  assert.equal(await reads('new'), 1)
+  assert.deepEqual([await reads('used'), await reads('old'), await reads('deleted')], [0, 1, 1])
+})

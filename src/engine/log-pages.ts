@@ -5,11 +5,20 @@ import type { FollowItem } from './boundary.ts'
 import type { Store } from './ports.ts'
 
 export type LogItem = Extract<FollowItem, { type: 'event' }>
-type Page = { session: string; items: readonly LogItem[]; sizes: readonly number[]; size: number }
+type Page = {
+  session: string
+  items: readonly LogItem[]
+  sizes: readonly number[]
+  size: number
+  /** When a reader last asked for some of it. */
+  usedAt: number
+}
 
 const pageBytes = 256 * 1024
 /** About the JSON of all pages that are kept. The newest page is kept, however large. */
 const keptBytes = 16 * 1024 * 1024
+/** Pages that nobody asked for in this time are dropped when the next one is read. */
+const keptMs = 30_000
 /** About the JSON of what a reader is given at once, unless one event is larger. */
 export const sliceBytes = 32 * 1024
 
@@ -21,8 +30,17 @@ export class LogPages {
   #size = 0
   readonly #reading = new Map<string, Promise<Page>>()
 
-  constructor(store: Pick<Store, 'read'>) {
+  readonly #now: () => number
+
+  /** `now`: milliseconds of a clock that is never set back. */
+  constructor(store: Pick<Store, 'read'>, now = () => performance.now()) {
     this.#store = store
+    this.#now = now
+  }
+
+  /** The session was deleted. */
+  forget(session: string): void {
+    for (const page of this.#bySession.get(session) ?? []) this.#drop(page)
   }
 
   /** Some of the events after number `after`, in order. Empty: there are no more. The items are shared by all readers. */
@@ -41,7 +59,9 @@ export class LogPages {
       const first = items[0]!.seq
       return after + 1 >= first && after + 1 < first + items.length
     })
-    if (found && this.#kept.delete(found)) this.#kept.add(found)
+    if (!found) return undefined
+    found.usedAt = this.#now()
+    if (this.#kept.delete(found)) this.#kept.add(found)
     return found
   }
 
@@ -58,7 +78,8 @@ export class LogPages {
     const recorded = await this.#store.read(session, after, { maxBytes: pageBytes })
     const items = recorded.map((each): LogItem => ({ type: 'event', ...each }))
     const sizes = items.map(({ event }) => roughSize(event))
-    const page = { session, items, sizes, size: sizes.reduce((sum, size) => sum + size, 0) }
+    const size = sizes.reduce((sum, each) => sum + each, 0)
+    const page = { session, items, sizes, size, usedAt: this.#now() }
     if (items.length > 0) this.#keep(page)
     return page
   }
@@ -69,7 +90,8 @@ export class LogPages {
     this.#kept.add(page)
     this.#size += page.size
     for (const oldest of this.#kept) {
-      if (this.#size <= keptBytes || oldest === page) return
+      const isOld = oldest.usedAt < page.usedAt - keptMs
+      if (oldest === page || (this.#size <= keptBytes && !isOld)) return
       this.#drop(oldest)
     }
   }

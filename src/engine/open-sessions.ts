@@ -59,7 +59,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     this.ports = ports
     this.#recovery = new Recovery(ports, (id, options) => this.#load(id, options))
     this.#light = new LightStates(ports)
-    this.pages = new LogPages(ports.store)
+    this.pages = new LogPages(ports.store, () => ports.world.elapsed())
     this.#beside = new BesideLog(ports.store, id => this.#find(id))
   }
 
@@ -259,7 +259,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     session?.lose(deleted)
     if (session) await this.ports.store.remove(id, session.epoch)
     else await this.#beside.write(id, this.#opening.get(id), epoch => this.ports.store.remove(id, epoch))
-    this.#light.forget(id)
+    for (const kept of [this.#light, this.pages]) kept.forget(id)
     this.#changes.tell(id, deleted)
     this.listChanges.removed(owner, id)
   }

@@ -20,7 +20,7 @@ export type SessionFilter = Omit<SessionQuery, 'after' | 'limit'>
 /** The methods of an OperatorClient that the lists need. */
 export type ListSource = {
   sessions(query: SessionQuery): Promise<{ sessions: OperatorSession[]; next?: string }>
-  approvals(): Promise<{ approvals: OperatorApproval[] }>
+  approvals(): Promise<{ approvals: OperatorApproval[]; more?: boolean }>
   changes(options: Omit<WatchOptions, 'after'>): AsyncIterable<SessionChanged>
   command(id: string, command: OperatorCommand): Promise<unknown>
 }
@@ -181,6 +181,8 @@ export type DecidedCall = Pick<OperatorApproval, 'session' | 'callId' | 'tool' |
 
 export type UsedApprovals = {
   approvals: readonly OperatorApproval[]
+  /** There are others, in sessions that the server has not looked at. */
+  more: boolean
   isLoading: boolean
   error: Error | undefined
   /** Reads them again. */
@@ -190,13 +192,15 @@ export type UsedApprovals = {
 
 export function useApprovals(source: Pick<ListSource, 'approvals' | 'command'>): UsedApprovals {
   const [approvals, setApprovals] = useState<readonly OperatorApproval[]>([])
+  const [more, setMore] = useState(false)
   const [isLoading, setLoading] = useState(true)
   const [error, setError] = useState<Error>()
   const due = useRef<ReturnType<typeof setTimeout>>(undefined)
   const read = useCallback(async () => {
     try {
-      const { approvals: now } = await source.approvals()
-      setApprovals(now)
+      const now = await source.approvals()
+      setApprovals(now.approvals)
+      setMore(now.more ?? false)
       setError(undefined)
     } catch (cause) {
       setError(cause instanceof Error ? cause : new Error(String(cause)))
@@ -220,7 +224,7 @@ export function useApprovals(source: Pick<ListSource, 'approvals' | 'command'>):
     },
     [source, refresh],
   )
-  return { approvals, isLoading, error, refresh, decide }
+  return { approvals, more, isLoading, error, refresh, decide }
 }
 
 /** A decision, and the grant that a person gave with it. */

@@ -122,6 +122,7 @@ describe('tools and keys', { skip }, () => {
     await page.locator('.tw-diff-added', { hasText: 'One, version 2.' }).waitFor()
     await page.goto(`${url}/tools?agent=helper&tool=stub__one`)
     await page.locator('.tw-diff-added', { hasText: 'One, version 2.' }).waitFor()
+    await page.locator('.facts', { hasText: 'on the MCP server stub' }).waitFor()
     const server = (name: string) => page.locator('.server', { has: page.getByText(name, { exact: true }) })
     await server('stub').locator('.state-done', { hasText: 'connected' }).waitFor()
     await server('stub')
@@ -150,6 +151,13 @@ describe('people', { skip }, () => {
       await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name }).tap()
       assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false, name)
     }
+    // Nothing is there only for a pointer that hovers.
+    const actions = page.locator('.tw-item-actions').first()
+    assert.equal(await actions.evaluate(element => getComputedStyle(element).opacity), '1')
+    await actions.getByRole('button', { name: /^Inspect/ }).tap()
+    const inspector = page.getByRole('complementary', { name: 'Inspector' })
+    const box = await inspector.boundingBox()
+    assert.ok(box && box.x >= 0 && box.x + box.width <= 390, JSON.stringify(box))
     assert.equal((await operator.session(id)).status, 'idle')
     assert.deepEqual(problems, [])
   })

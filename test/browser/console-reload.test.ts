@@ -1,6 +1,7 @@
 // A reload in the middle of a flow, and pages that stay open while the server starts again, in a real Chromium.
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { scripted, startServer, Turnwire } from '../../src/index.ts'
 import { sharedMemory } from '../../src/stores/memory.ts'
 import { secret } from '../cluster/rig.ts'
@@ -71,6 +72,82 @@ describe('a reload in the middle', { skip }, () => {
     assert.deepEqual(problems, [])
   })
 
+  test('of a decision sends nothing: the call waits as it was, with nothing left of the form', async t => {
+    const { url, operator } = rig()
+    const id = await said(operator, 'Mail walt@example.org that I am late')
+    const { seq } = await operator.session(id)
+    const { page, problems } = await open(t, browser(), `${url}/sessions/${id}`)
+    const approval = page.locator('.tw-approval')
+    for (const [button, fill] of [
+      ['Edit…', () => page.getByRole('textbox', { name: /^to/ }).fill('other@example.org')],
+      ['Always…', () => page.getByLabel('Which arguments').selectOption({ label: 'with any arguments' })],
+      ['Reject…', () => page.getByLabel('Why not?').fill('Not like that')],
+    ] as const) {
+      await approval.getByRole('button', { name: button }).click()
+      await fill()
+      await page.reload()
+      await approval.getByRole('button', { name: 'Allow once' }).waitFor()
+      assert.match(await approval.locator('.tw-given').innerText(), /walt@example\.org/)
+    }
+    const after = await operator.session(id)
+    assert.deepEqual([after.seq, after.grants], [seq, []])
+    await operator.command(id, { do: 'cancel' })
+    assert.deepEqual(problems, [])
+  })
+
+  test('of a script keeps it, and leaves the session under manual control, which can be given back', async t => {
+    const { url, operator } = rig()
+    const { page, problems } = await open(t, browser(), url)
+    await page.getByText('Script the model').click()
+    await page.getByLabel('Use a script').check()
+    const script =
+      '[{"call":"send_mail","input":{"to":"xaver@example.org","body":"Hi"}},{"text":"Scripted end."}]'
+    await page.getByLabel('Script', { exact: true }).fill(script)
+    await page.getByLabel(/Say something/).fill('Go')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Allow once' }).waitFor()
+    assert.equal(
+      await page.getByRole('region', { name: 'Manual control' }).count(),
+      0,
+      'the script is played',
+    )
+    await page.reload()
+    assert.equal(await page.getByLabel('Script', { exact: true }).inputValue(), script)
+    // Nobody plays it any more: a person goes on.
+    const manual = page.getByRole('region', { name: 'Manual control' })
+    await manual.waitFor()
+    await page.getByRole('button', { name: 'Allow once' }).click()
+    await manual.getByText('Run the calls').waitFor()
+    await manual.getByRole('button', { name: 'Give control back' }).click()
+    await page
+      .getByText(/Sent to xaver@example\.org/)
+      .first()
+      .waitFor()
+    const session = new URL(page.url()).searchParams.get('session') ?? ''
+    const { events } = await operator.events(session)
+    assert.equal(events.filter(({ event }) => event.type === 'call.started').length, 1)
+    assert.deepEqual(problems, [])
+  })
+
+  test('of the tools of a page keeps them, and of the vendors’ view its vendor', async t => {
+    const { url, operator } = rig()
+    const { page, problems } = await open(t, browser(), url)
+    await page.getByRole('button', { name: 'Define a tool' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('my_shoe_size')
+    await page.getByLabel('What it is for').fill('The shoe size of the user.')
+    await page.getByLabel('It answers with').selectOption('text')
+    await page.getByLabel('The text').fill('44')
+    await page.getByRole('button', { name: 'Add the tool' }).click()
+    await page.reload()
+    await page.getByRole('button', { name: 'Remove my_shoe_size' }).waitFor()
+    const id = await said(operator, 'What is the weather in Riga?')
+    await page.goto(`${url}/sessions/${id}?view=vendors`)
+    await page.getByRole('tab', { name: 'Gemini Interactions' }).click()
+    await page.reload()
+    await page.getByText('finds nothing that Gemini Interactions would reject').waitFor()
+    assert.deepEqual(problems, [])
+  })
+
   test('of a comparison shows the same two sessions, live', async t => {
     const { url, operator } = rig()
     const a = await said(operator, 'What is the weather in Kyiv?')
@@ -108,6 +185,45 @@ describe('while the server starts again', { skip }, () => {
     await page.getByRole('button', { name: 'Add' }).click()
     await page.locator('.made-key code').waitFor()
     assert.deepEqual(problems, [])
+  })
+
+  test('every view of a session, two sessions side by side and a form of a decision go on', async t => {
+    const first = await consoleServer(t)
+    const id = await said(first.operator, 'Mail yuri@example.org that I am late')
+    // A browser of its own for each: one browser opens six connections to a server, and pages in sight keep theirs.
+    const at = async (path: string): Promise<Page> => (await open(t, browser(), first.url + path)).page
+    const compare = await at(`/compare?a=${id}&b=${id}`)
+    const log = await at(`/sessions/${id}?view=log`)
+    const timeline = await at(`/sessions/${id}?view=timeline`)
+    const usage = await at(`/sessions/${id}?view=usage`)
+    const vendors = await at(`/sessions/${id}?view=vendors`)
+    const form = await at('/approvals')
+    const pages = [compare, log, timeline, usage, vendors, form]
+    await form.getByRole('button', { name: 'Edit…' }).click()
+    await form.getByRole('textbox', { name: /^to/ }).fill('zita@example.org')
+    first.server.child.kill('SIGKILL')
+    for (const page of pages) await page.getByText('The server does not answer').waitFor()
+    const { operator } = await restart(t, first)
+    for (const page of pages)
+      await page.getByText('The server does not answer').waitFor({ state: 'detached' })
+    // What was typed is still there, and counts.
+    await form.getByRole('button', { name: 'Allow with these arguments' }).click()
+    await form.getByRole('button', { name: 'Send now' }).click()
+    await log.locator('.log-row', { hasText: 'turn.ended' }).waitFor()
+    await timeline.locator('.bar-row', { hasText: 'send_mail' }).locator('.tw-status-ok').waitFor()
+    await usage.locator('tr.sum').getByText('2', { exact: true }).waitFor()
+    await vendors.getByRole('button', { name: 'Raw' }).click()
+    await vendors
+      .getByText(/Sent to zita@example\.org/)
+      .first()
+      .waitFor()
+    for (const side of ['A', 'B'])
+      await compare
+        .getByRole('region', { name: `Session ${side}`, exact: true })
+        .getByText(/Sent to zita@example\.org/)
+        .last()
+        .waitFor()
+    assert.equal((await operator.session(id)).status, 'idle')
   })
 
   test('the page of tools shows the definitions of the new process, and tries one', async t => {

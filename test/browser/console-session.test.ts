@@ -61,6 +61,44 @@ describe('one session', { skip }, () => {
     assert.deepEqual(problems, [])
   })
 
+  test('what a vendor would reject stands beside the request, with the reason', async t => {
+    const { url, operator } = rig()
+    const id = await said(operator, 'What is the weather in Oslo?')
+    const { page } = await open(t, browser(), 'about:blank')
+    // No history that this server makes breaks a rule, so the answer is given one here.
+    await page.route('**/request?*', async route => {
+      const answer = (await (await route.fetch()).json()) as object
+      const finding = { rule: 'A-12', message: 'A result has no call.', why: 'The API answers 400.' }
+      await route.fulfill({ json: { ...answer, findings: [finding], warnings: ['The image was left out.'] } })
+    })
+    await page.goto(`${url}/sessions/${id}?view=vendors&vendor=openai-chat`)
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: 'A-12 A result has no call. The API answers 400.' })
+      .waitFor()
+    await page.getByText('The image was left out.').waitFor()
+    await page.getByRole('tab', { name: 'Chat Completions', selected: true }).waitFor()
+  })
+
+  test('a fork takes another model and an edited message', async t => {
+    const { url, operator } = rig()
+    const id = await said(operator, 'What is the weather in Oslo?')
+    const { page, problems } = await open(t, browser(), `${url}/sessions/${id}`)
+    await page.locator('.tw-item-user').hover()
+    await page.getByRole('button', { name: 'Fork from event 2' }).click()
+    const dialog = page.getByRole('dialog')
+    const message = dialog.getByLabel('Message, edited')
+    assert.equal(await message.inputValue(), 'What is the weather in Oslo?', 'the message can be edited')
+    await message.fill('What is the weather in Rome?')
+    await dialog.getByLabel('Model').selectOption('spare')
+    await dialog.getByRole('button', { name: 'Fork' }).click()
+    await page.getByText('The spare model speaks.').waitFor()
+    assert.equal(await page.locator('.tw-user').count(), 1, 'it is said in place of the other one')
+    const fork = new URL(page.url()).pathname.split('/').at(-1)!
+    assert.equal((await operator.session(fork)).model, 'spare')
+    assert.deepEqual(problems, [])
+  })
+
   test('a fork continues with another message and runs nothing again', async t => {
     const { url, operator } = rig()
     const id = await said(operator, 'What is the weather in Oslo?')

@@ -7,6 +7,6 @@ import { own } from '../stores/postgres/server.ts'
 
 test('300 idle streams and 50 turns on one node, none lost', own, async () => {
   const turns = 50
-  const held = await hold({ streams: 300, turns, thinkMs: 1_500, idleMs: 10 })
+  const held = await hold({ streams: 300, turns, thinkMs: 500, idleMs: 10 })
   assert.deepEqual([held.answered, held.shown, held.lost], [turns, turns, 0])
 })

@@ -2,15 +2,35 @@
 // engine and the simulator show.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { costs, loads, machines, pageText, plan, usual, withTables } from '../../bench/capacity.ts'
+import {
+  costs,
+  loads,
+  machines,
+  measuredCosts,
+  pageText,
+  plan,
+  usual,
+  withTables,
+} from '../../bench/capacity.ts'
+import type { Store } from '../../src/engine/index.ts'
 import { tool } from '../../src/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
-import { begin, makeRig, say, stopAll, until } from '../engine/rig.ts'
+import { begin, makeRig, type RigOptions, say, stopAll, until } from '../engine/rig.ts'
+import { Scheduler } from '../sim/scheduler.ts'
 
 after(stopAll)
 
 test('the tables of the page are those of the program', () => {
   assert.equal(withTables(pageText()), pageText(), 'run: npm run capacity -- --write')
+})
+
+test('unit costs are taken from what the trials measured', () => {
+  const results = [
+    { medians: { 'turn: CPU of the node, µs': 412.34, 'an idle stream': 20.017 } },
+    { medians: { one: 300, three: 310, 'three, any': 465 } },
+  ]
+  const { turnNodeCpu, streamKiB, hopFactor, turnAppends } = measuredCosts(costs, results)
+  assert.deepEqual([turnNodeCpu, streamKiB, hopFactor, turnAppends], [412, 20, 1.75, costs.turnAppends])
 })
 
 test('a hundred times the sessions need about a hundred times the nodes, appends and bytes', () => {
@@ -37,14 +57,22 @@ test('no node is asked for more than one was seen to hold, and no server for mor
   }
 })
 
-/** Appends to the store that `work` makes. */
-async function counted(trust: 'trusted' | 'ask') {
-  const store = memoryStore()
-  let appends = 0
-  const append: typeof store.append = batch => {
-    appends += 1
-    return store.append(batch)
-  }
+/** A session with one tool, and how often its store was called: in all, and to append. */
+async function counted(trust: 'trusted' | 'ask', world: RigOptions['world'] = {}) {
+  let [calls, appends] = [0, 0]
+  const store: Store = new Proxy(memoryStore(), {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      // As on PostgreSQL, where events that may wait do so; here for as long as nothing else is written.
+      if (name === 'lingerMs') return 60_000
+      if (typeof member !== 'function') return member
+      return (...args: unknown[]) => {
+        calls += 1
+        if (name === 'append') appends += 1
+        return Reflect.apply(member, target, args)
+      }
+    },
+  })
   const add = tool({
     name: 'add',
     description: 'Adds.',
@@ -54,14 +82,14 @@ async function counted(trust: 'trusted' | 'ask') {
     run: () => '5',
   })
   const rig = makeRig({
-    // As on PostgreSQL, where events that may wait do so; here for as long as nothing else is written.
-    store: { ...store, lingerMs: 60_000, append },
+    store,
+    world,
     tools: [add],
     script: ({ history }) =>
       history.at(-1)?.role === 'user' ? { calls: [{ name: 'add', input: {} }] } : { text: 'Five.' },
   })
   const session = await begin(rig)
-  return { session, appends: () => appends }
+  return { session, calls: () => calls, appends: () => appends }
 }
 
 test('a turn makes as many appends as the unit costs say', async () => {
@@ -84,4 +112,23 @@ test('a question to a person makes as many appends more as the unit costs say', 
   }
   await session.flushed()
   assert.equal((appends() - before) / 5, costs.turnAppends + costs.answerAppends)
+})
+
+test('an hour of simulated time in which a session waits for a person costs no call of the store', async () => {
+  const scheduler = new Scheduler()
+  const { session, calls } = await counted('ask', {
+    now: () => scheduler.now,
+    elapsed: () => scheduler.now,
+    timer: (ms, run) => scheduler.after(ms, run),
+  })
+  await say(session, 'What is two and three?')
+  await session.flushed()
+  const [before, began] = [calls(), scheduler.now]
+  let isOver = false
+  scheduler.after(3_600_000, () => {
+    isOver = true
+  })
+  await scheduler.run(() => isOver)
+  assert.equal(scheduler.now - began, 3_600_000)
+  assert.deepEqual([calls() - before, session.status], [0, 'waiting'])
 })

@@ -41,6 +41,7 @@ export const skipped = hasAnvil ? false : 'anvil is not installed on this platfo
 const tokenAbi = parseAbi([
   'function mint(address to, uint256 amount)',
   'function balanceOf(address) view returns (uint256)',
+  'function transfer(address to, uint256 amount) returns (bool)',
   'function approve(address spender, uint256 amount) returns (bool)',
 ])
 
@@ -69,7 +70,10 @@ export async function startChain() {
   await tester.setCode({ address: permit2Address, bytecode: compiled.permit2 })
   await tester.setCode({ address: x402ExactPermit2ProxyAddress, bytecode: compiled.exactProxy })
   await tester.setCode({ address: x402UptoPermit2ProxyAddress, bytecode: compiled.uptoProxy })
-  const call = async (args: { functionName: 'mint' | 'approve'; args: [Hex, bigint] }, from = funded) => {
+  const call = async (
+    args: { functionName: 'mint' | 'approve' | 'transfer'; args: [Hex, bigint] },
+    from = funded,
+  ) => {
     const client = createWalletClient({ account: from, chain: baseSepolia, transport })
     const hash = await client.writeContract({ address: token, abi: tokenAbi, ...args })
     await reader.waitForTransactionReceipt({ hash })
@@ -105,6 +109,9 @@ export async function startChain() {
       const word = (address: Hex): string => address.slice(2).toLowerCase().padStart(64, '0')
       return deploy(`${compiled.terminal}${word(operator)}${word(platform)}`)
     },
+    /** An ordinary transfer. */
+    send: (from: PrivateKeyAccount, to: Hex, amount: bigint) =>
+      call({ functionName: 'transfer', args: [to, amount] }, from),
     /** What a payer does who takes an authorization of ERC-3009 back. */
     async cancel(account: PrivateKeyAccount, nonce: Hex): Promise<void> {
       const client = createWalletClient({ account, chain: baseSepolia, transport })

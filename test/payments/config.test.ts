@@ -33,6 +33,11 @@ const wrong: [why: RegExp, payments: unknown, price: unknown][] = [
   ],
   [/payments\.facilitator: must be/, { ...good, facilitator: {} }, undefined],
   [
+    /payments\.facilitator\.rpcUrl: must be an address such as/,
+    { ...good, facilitator: { ...good.facilitator, rpcUrl: 'base' } },
+    undefined,
+  ],
+  [
     /payments\.facilitator\.key: must be 0x/,
     { ...good, facilitator: { key: 'x', rpcUrl: 'http://a' } },
     undefined,

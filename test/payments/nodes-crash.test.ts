@@ -36,7 +36,7 @@ for (const { name, price, stream, costs, sign, points } of kinds)
       `${name}: a node is killed at ${point}, and the payment buys one answer at another`,
     ), {
       skip,
-      timeout: 120_000,
+      timeout: 300_000,
     }, async t => {
       assert.ok(chain)
       const { serve } = await shopProcesses(t, chain, price, await database(t))

@@ -50,6 +50,39 @@ test('a facilitator elsewhere that finds the payment used at the first try has m
   await inState(desk, 'failed')
 })
 
+test('a payment that has moved is settled, whatever another node wrote about it meanwhile', async t => {
+  const settle = async ({ record }: { record: PaymentRecord }): Promise<Moved> => {
+    // Another node took it for that of a dead one, and was told nothing of use.
+    const kept = await opened.desk.ledger.find(record.payer, record.id)
+    assert.ok(kept)
+    await opened.desk.ledger.change(kept, { tries: 2 })
+    return { state: 'moved', transaction: '0x02' }
+  }
+  const opened = await openDesk(t, { facilitator: { settle } })
+  await turn(opened.paid, request({ header: await payment(opened.desk) }))
+  assert.equal((await inState(opened.desk, 'settled', false)).transaction, '0x02')
+})
+
+test('a turn that failed while its payment was being settled is not charged by trying again', async t => {
+  let settles = 0
+  const settle = async (): Promise<Moved> => {
+    settles += 1
+    return { state: 'pending', reason: 'timeout' }
+  }
+  const fail = { code: 'model_failed', message: 'cut off', after: 3 } as const
+  const script = [{ text: 'Hello, and then', chunk: 1, delayMs: 200, fail }]
+  const { paid, desk } = await openDesk(t, { facilitator: { settle }, script })
+  await assert.rejects(turn(paid, request({ header: await payment(desk) })), { code: 'payment_pending' })
+  const [{ id = '' } = {}] = await records(desk)
+  for (let times = 0; times < 3; times += 1) {
+    // A drive ends once the turn has ended.
+    await desk.settlement.reconcile()
+    await desk.settlement.driveOf(id)?.done
+  }
+  assert.equal(settles, 1)
+  assert.equal((await inState(desk, 'settling')).unclear, undefined)
+})
+
 test(cites('X402-VERIFY-03', 'a payment that expires before the answer can be whole is refused'), async t => {
   for (const price of [exactPrice, meteredPrice]) {
     const { paid, desk, shown } = await openDesk(t, { price })

@@ -23,11 +23,7 @@ import { useApprovals, useChanges } from '../../../src/react/use-lists.ts'
 import { type Held, type HeldDecisions, useHeldDecisions } from './held-decisions.ts'
 
 /** A tool of an agent, as the server describes it. */
-export type OperatorTool = OperatorAgent['tools'][number] & {
-  /** The MCP server that it comes from. */
-  server?: string
-  unavailable?: string
-}
+export type OperatorTool = OperatorAgent['tools'][number]
 
 export const operator = new OperatorClient({ baseUrl: location.origin })
 

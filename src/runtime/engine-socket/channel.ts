@@ -26,6 +26,12 @@ export function streamChannel(stream: Duplex & { ref?(): unknown; unref?(): unkn
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   let take: (message: unknown) => void = () => {}
   let isClosing = false
+  let isCorked = false
+  const flush = (): void => {
+    if (!isCorked) return
+    isCorked = false
+    stream.uncork()
+  }
   const frames = new FrameReader()
   stream.on('data', (bytes: Buffer) => {
     try {
@@ -48,12 +54,17 @@ export function streamChannel(stream: Duplex & { ref?(): unknown; unref?(): unkn
       const body = serialize(message)
       const head = Buffer.allocUnsafe(lengthBytes)
       head.writeUInt32BE(body.length)
-      stream.cork()
+      if (!isCorked) {
+        // Messages of one turn of the event loop are one write: encrypting and sending cost more than what they say.
+        isCorked = true
+        stream.cork()
+        setImmediate(flush)
+      }
       stream.write(head)
       stream.write(body)
-      stream.uncork()
     },
     close: () => {
+      flush()
       // Closing takes a moment, for which the process has to live.
       isClosing = true
       stream.ref?.()

@@ -1,4 +1,4 @@
-// How the engine's boundary is spoken over a channel. A call has one answer. A stream gives one batch for each `pull`, so
+// How the engine's boundary is spoken over a channel. A call has one answer. A stream gives as many batches as were pulled, so
 // that a reader sets the pace; `cancel` ends it. Errors cross as their code and message.
 import type { Engine, PlainError } from '../../engine/index.ts'
 import { errorCodes, TurnwireError, wordsOf } from '../../language/errors.ts'
@@ -42,14 +42,17 @@ export const streamNames = [
 export type CallName = (typeof callNames)[number]
 export type StreamName = (typeof streamNames)[number]
 
+/** So many batches may be on their way to a reader, or wait for it. Most streams of a turn are shorter. */
+export const batchesAhead = 4
+
 /** `epoch`: the session that it is about is expected to have this one. Absent: whatever it has. */
 type LinkCall = { id: number; name: string; args: unknown[]; epoch?: number }
 
 export type LinkRequest =
   | ({ type: 'call' } & LinkCall)
-  /** The first batch is sent without a `pull`. */
+  /** The first batches are sent without a `pull`: `batchesAhead` of them. */
   | ({ type: 'open' } & LinkCall)
-  | { type: 'pull'; id: number }
+  | { type: 'pull'; id: number; batches: number }
   | { type: 'cancel'; id: number }
 
 export type LinkReply =

@@ -4,6 +4,7 @@ import type { Engine } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Channel } from './channel.ts'
 import {
+  batchesAhead,
   type CallName,
   callNames,
   type LinkReply,
@@ -72,7 +73,7 @@ class ServedPeer {
     if (request.type === 'call') void this.#answer(request)
     else if (request.type === 'open') this.#open(request)
     else if (request.type === 'pull' && serving) {
-      serving.pulls += 1
+      serving.pulls += request.batches
       void this.#pump(request.id, serving)
     } else if (request.type === 'cancel' && serving) {
       this.#streams.delete(request.id)
@@ -112,7 +113,7 @@ class ServedPeer {
     try {
       const admitting = extra ? undefined : this.#admit(name, args, epoch)
       const items = admitting ? begunAfter(admitting, begin) : begin()
-      const serving = { items, stop, busy: false, pulls: 1 }
+      const serving = { items, stop, busy: false, pulls: batchesAhead }
       this.#streams.set(id, serving)
       void this.#pump(id, serving)
     } catch (error) {

@@ -1,7 +1,7 @@
-// The reader's end of one stream over a channel. One batch is asked for ahead, so that a fast reader does not wait for a
-// round trip each time, and a slow one has at most one batch in memory.
+// The reader's end of one stream over a channel. A few batches are asked for ahead, so that a fast reader does not wait for a
+// round trip each time, and a slow one has no more than these in memory.
 import type { TurnwireError } from '../../language/errors.ts'
-import { type LinkReply, type LinkRequest, remadeError } from './protocol.ts'
+import { batchesAhead, type LinkReply, type LinkRequest, remadeError } from './protocol.ts'
 
 type Result<Item> = IteratorResult<readonly Item[]>
 type Link = {
@@ -16,6 +16,8 @@ export class StreamReader<Item> implements AsyncIterator<readonly Item[]> {
   readonly #lastBatch: (error: TurnwireError) => readonly Item[] | undefined
   #link: Link | undefined
   #batches: (readonly Item[])[] = []
+  /** Batches that were read since the last `pull`. */
+  #taken = 0
   #ended = false
   #failure: TurnwireError | undefined
   #wake: (() => void) | undefined
@@ -65,7 +67,8 @@ export class StreamReader<Item> implements AsyncIterator<readonly Item[]> {
       })
     const value = this.#batches.shift()
     if (value) {
-      if (!this.#ended && this.#link) this.#link.send({ type: 'pull', id: this.#link.id })
+      this.#taken += 1
+      if (this.#taken === batchesAhead / 2) this.#pull()
       return { value, done: false }
     }
     const failure = this.#failure
@@ -80,6 +83,12 @@ export class StreamReader<Item> implements AsyncIterator<readonly Item[]> {
     this.#failure = undefined
     this.#end()
     return { value: undefined, done: true }
+  }
+
+  /** Half of what may be ahead, so that the stream does not stop meanwhile. */
+  #pull(): void {
+    if (!this.#ended && this.#link) this.#link.send({ type: 'pull', id: this.#link.id, batches: this.#taken })
+    this.#taken = 0
   }
 
   #end(): void {

@@ -39,7 +39,7 @@ export default function Approvals(): ReactElement {
       <header className="page-head">
         <h1>Approvals</h1>
         <p className="tw-muted" role="status">
-          {approvals.length === 0 ? 'Nothing waits' : `${approvals.length} waiting`}
+          {waitingWords(approvals.length, used.more)}
         </p>
         <span className="spacer" />
         <UndoTime />
@@ -57,6 +57,12 @@ export default function Approvals(): ReactElement {
       <Grants />
     </div>
   )
+}
+
+/** Decided calls make room for those that were not read. */
+function waitingWords(shown: number, more: boolean): string {
+  if (more) return `${shown} waiting, and more that appear when these are decided`
+  return shown === 0 ? 'Nothing waits' : `${shown} waiting`
 }
 
 type OneProps = { approval: OperatorApproval; onAnswer: (answer: ApprovalAnswer) => void }

@@ -102,12 +102,12 @@ const states: Readonly<Record<OperatorPayment['state'], StateKind>> = {
 type RowProps = { payment: OperatorPayment; decimals: number; reload: () => void }
 
 function Row({ payment, decimals, reload }: RowProps): ReactElement {
-  const { state, amount, cap, agent, payer, transaction, settledAt, session, reason, owed } = payment
-  const why = reason ?? (owed ? 'the answer failed after it was paid' : undefined)
+  const { state, amount, cap, agent, payer, transaction, settledAt, session, unclear } = payment
+  const why = whyOf(payment)
   return (
     <tr>
       <td>
-        <State kind={states[state]} words={state} />
+        <State kind={unclear ? 'waiting' : states[state]} words={unclear ? 'unclear' : state} />
         {why !== undefined && <p className="tw-muted reason">{printable(why, 300)}</p>}
       </td>
       <td className="number">{amount === undefined ? '–' : wholeAmount(amount, decimals)}</td>
@@ -129,6 +129,12 @@ function Row({ payment, decimals, reload }: RowProps): ReactElement {
       <td>{state === 'settled' && <Refund payment={payment} decimals={decimals} reload={reload} />}</td>
     </tr>
   )
+}
+
+function whyOf({ id, unclear, reason, owed }: OperatorPayment): string | undefined {
+  if (unclear)
+    return `Nobody here knows whether it has moved. Look at the chain, then say so: turnwire payments resolve ${id} <transaction>, or none`
+  return reason ?? (owed ? 'the answer failed after it was paid' : undefined)
 }
 
 function Refund({ payment, decimals, reload }: RowProps): ReactElement {

@@ -1,9 +1,11 @@
 // Agents and their tools: schemas, where each runs, trust; MCP servers; and a form to try a tool through the gate.
 import { type ReactElement, useEffect, useState } from 'react'
 import type { OperatorAgent } from '../../../../src/client/index.ts'
+import type { ToolServerInfo } from '../../../../src/language/servers.ts'
 import type { Json } from '../../../../src/lib/json.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import { Diff, JsonTree, KindIcon } from '../../../../src/react/index.ts'
+import { plural } from '../../../../src/react/words.ts'
 import { type OperatorTool, useConsole } from '../../lib/console-state.tsx'
 import { changeOf } from '../../lib/live-session.ts'
 import { Empty, Loading } from '../../lib/parts.tsx'
@@ -102,6 +104,7 @@ const trusts = { trusted: 'runs', ask: 'asks first', deny: 'never runs' } as con
 type ToolLinkProps = { tool: OperatorTool; address: Address; agent: OperatorAgent; isCurrent: boolean }
 
 function ToolLink({ tool, address, agent, isCurrent }: ToolLinkProps): ReactElement {
+  const server = useServerOf(tool, agent)
   return (
     <li>
       <Link
@@ -112,7 +115,7 @@ function ToolLink({ tool, address, agent, isCurrent }: ToolLinkProps): ReactElem
         <KindIcon kind={tool.kind} />
         <code>{printable(tool.name, 60)}</code>
         <span className="tw-muted">{trusts[tool.trust] ?? tool.trust}</span>
-        {tool.unavailable !== undefined && <span className="bad">unavailable</span>}
+        {server && server.state !== 'connected' && <span className="bad">{server.state}</span>}
       </Link>
     </li>
   )
@@ -123,7 +126,7 @@ function About({ agent }: { agent: OperatorAgent }): ReactElement {
     <section aria-label="Agent">
       {agent.description !== undefined && <p>{printable(agent.description, 600)}</p>}
       <p className="tw-muted">
-        Model {printable(agent.model?.id ?? '–', 80)}, {agent.tools.length} tools.{' '}
+        Model {printable(agent.model?.id ?? '–', 80)}, {plural(agent.tools.length, 'tool')}.{' '}
         <Link to={`/?agent=${encodeURIComponent(agent.name)}`} className="link">
           Talk to it
         </Link>
@@ -138,10 +141,24 @@ function About({ agent }: { agent: OperatorAgent }): ReactElement {
   )
 }
 
+/** The MCP server that a tool comes from. Its tools are named after it. */
+function useServerOf(tool: OperatorTool, agent: OperatorAgent): ToolServerInfo | undefined {
+  const { catalogue } = useConsole()
+  return catalogue?.servers?.find(
+    ({ name, agents }) => tool.name.startsWith(`${name}__`) && agents.includes(agent.name),
+  )
+}
+
+function placeOf(tool: OperatorTool, server: ToolServerInfo | undefined): string {
+  if (server) return `on the MCP server ${printable(server.name, 60)}`
+  return tool.side === 'client' ? 'in the application' : 'on this server'
+}
+
 function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }): ReactElement {
+  const server = useServerOf(tool, agent)
   const change = changeOf(tool)
   const facts: [string, string][] = [
-    ['Runs', tool.server === undefined ? 'on this server' : `on the MCP server ${tool.server}`],
+    ['Runs', placeOf(tool, server)],
     ['Trust', trusts[tool.trust] ?? tool.trust],
     ['Kind', tool.kind],
     [
@@ -158,7 +175,6 @@ function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }):
         <span className="tw-muted">{printable(tool.title ?? '', 80)}</span>
       </h2>
       <p>{printable(tool.description, { multiline: true, maxChars: 4000 })}</p>
-      {tool.unavailable !== undefined && <p className="tw-problem">{printable(tool.unavailable, 400)}</p>}
       {tool.changed !== undefined && (
         <>
           <p className="tw-problem">{printable(tool.changed, { multiline: true, maxChars: 4000 })}</p>

@@ -1,0 +1,143 @@
+// The timeline as plain data: what a person reads from its bars.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Bar, layOut } from '../../console/src/pages/session/timeline-layout.ts'
+import { ViewFold, type WatchedItem } from '../../src/react/view-fold.ts'
+
+const begin = 1_790_000_000_000
+
+/** A view of these events, each with the milliseconds since the beginning at which it happened. */
+function viewOf(events: readonly [ms: number, event: object][]): ReturnType<ViewFold['snapshot']> {
+  const fold = new ViewFold()
+  let seq = 0
+  for (const [ms, event] of events) {
+    const isDelta = 'delta' in event
+    if (!isDelta) seq += 1
+    // The events are written down as the log has them.
+    fold.take((isDelta ? event : { seq, event: { v: 1, at: begin + ms, ...event } }) as WatchedItem)
+  }
+  return fold.snapshot()
+}
+
+const settings = { tools: null, options: {}, clientTools: [] }
+const call = (id: string, name = 'read') => ({ type: 'call', id, name, form: 'json', text: '{}' })
+const started = (callId: string, attempt = 1) => ({
+  type: 'call.started',
+  callId,
+  attempt,
+  allowed: { toolHash: 'h', rule: 'r' },
+})
+const settled = (callId: string, kind = 'ok') => ({
+  type: 'call.settled',
+  callId,
+  outcome: { kind, parts: [], from: { source: 'tool', tool: 'read' } },
+})
+const opening: [number, object][] = [
+  [0, { type: 'session.created', owner: 'local', agent: 'a', wire: 'w', settings, seed: [] }],
+  [0, { type: 'turn.started', turn: 't', wire: 'w', parts: [] }],
+]
+const answered = (...parts: object[]) => ({
+  type: 'model.answered',
+  model: 'm',
+  stop: parts.length > 0 ? 'calls' : 'end',
+  parts,
+})
+const barsOf = (events: [number, object][], now: number): Bar[] =>
+  layOut(viewOf([...opening, ...events]), begin + now).bars
+const named = (bars: readonly Bar[], id: string): Bar => bars.find(bar => bar.callId === id)!
+
+test('parallel calls are side by side, each in a lane of its own, in the order asked', () => {
+  const bars = barsOf(
+    [
+      [400, answered(call('a'), call('b'), call('c'))],
+      [410, started('a')],
+      [411, started('b')],
+      [412, started('c')],
+      [500, settled('b')],
+      [700, settled('a')],
+      [900, settled('c')],
+      [1000, answered()],
+      [1000, { type: 'turn.ended', turn: 't', stop: 'end' }],
+    ],
+    1000,
+  )
+  assert.deepEqual(
+    ['a', 'b', 'c'].map(id => named(bars, id).lane),
+    [1, 2, 3],
+  )
+  assert.deepEqual(
+    bars.filter(bar => bar.kind === 'step').map(bar => bar.lane),
+    [0, 0],
+  )
+  // The turn waited for the last of them.
+  assert.deepEqual(
+    ['a', 'b', 'c'].map(id => named(bars, id).isCritical),
+    [false, false, true],
+  )
+  assert.equal(named(bars, 'c').to - named(bars, 'c').from, 500)
+  assert.equal(named(bars, 'c').share, 0.5)
+})
+
+test('what waits for a person is hatched until the decision, and a call that waits now until now', () => {
+  const requested = (callId: string) => ({
+    type: 'approval.requested',
+    callId,
+    argsHash: 'x',
+    toolHash: 'h',
+    rule: 'r',
+  })
+  const bars = barsOf(
+    [
+      [100, answered(call('a', 'mail'), call('b', 'mail'))],
+      [110, requested('a')],
+      [110, requested('b')],
+      [2110, { type: 'approval.decided', callId: 'a', granted: true, by: 'ana' }],
+      [2120, started('a')],
+      [2500, settled('a')],
+    ],
+    3000,
+  )
+  const parts = (id: string) =>
+    named(bars, id).parts.map(({ look, from, to }) => [look, from - begin, to - begin])
+  assert.deepEqual(parts('a'), [
+    ['thin', 100, 110],
+    ['hatched', 110, 2110],
+    ['solid', 2120, 2500],
+  ])
+  assert.deepEqual(parts('b'), [
+    ['thin', 100, 110],
+    ['hatched', 110, 3000],
+  ])
+  assert.deepEqual([named(bars, 'a').status, named(bars, 'b').status], ['ok', 'waiting'])
+})
+
+test('another attempt of a call and a stream that started over are notches', () => {
+  const bars = barsOf(
+    [
+      [60, { delta: { type: 'step.reset', step: 1 } }],
+      [400, answered(call('a'))],
+      [410, started('a')],
+      [600, started('a', 2)],
+      [700, started('a', 3)],
+      [900, settled('a')],
+    ],
+    1000,
+  )
+  assert.equal(named(bars, 'a').notches, 2)
+  assert.equal(bars.find(bar => bar.kind === 'step')?.notches, 1)
+})
+
+test('every outcome keeps its own status on its bar', () => {
+  const kinds = ['ok', 'error', 'invalid', 'denied', 'timeout', 'cancelled', 'abandoned', 'unknown']
+  const bars = barsOf(
+    [
+      [100, answered(...kinds.map(kind => call(kind)))],
+      ...kinds.map((kind): [number, object] => [200, settled(kind, kind)]),
+    ],
+    300,
+  )
+  assert.deepEqual(
+    kinds.map(kind => named(bars, kind).status),
+    kinds,
+  )
+})
