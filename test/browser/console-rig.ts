@@ -2,6 +2,7 @@
 // another origin, or a refused inline script fails the test.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, type TestContext } from 'node:test'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
@@ -111,4 +112,15 @@ export async function tab(context: BrowserContext, address: string): Promise<Ope
   })
   await page.goto(address)
   return { page, context, problems }
+}
+
+const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8')
+
+/** The rules of WCAG 2.2 A and AA that the page breaks. */
+export async function violations(page: Page): Promise<string[]> {
+  // Debuggers may run scripts that the page's own policy forbids.
+  const session = await page.context().newCDPSession(page)
+  await session.send('Runtime.evaluate', { expression: axe })
+  return page.evaluate(`axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })
+    .then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 160))))`)
 }

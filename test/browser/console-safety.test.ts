@@ -10,18 +10,7 @@ import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { root, turnwire } from '../cli/rig.ts'
 import { attacks } from './console-config.ts'
-import { consoleServer, open, type Rig, restart, said, skip, suite } from './console-rig.ts'
-
-const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8')
-
-/** The rules of WCAG 2.2 A and AA that the page breaks. */
-async function violations(page: Page): Promise<string[]> {
-  // Debuggers may run scripts that the page's own policy forbids.
-  const session = await page.context().newCDPSession(page)
-  await session.send('Runtime.evaluate', { expression: axe })
-  return page.evaluate(`axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })
-    .then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 160))))`)
-}
+import { consoleServer, open, type Rig, restart, said, skip, suite, violations } from './console-rig.ts'
 
 /** Control and format characters in the page, but for lines and tabs. */
 async function controlsIn(page: Page): Promise<string[]> {
@@ -117,6 +106,10 @@ describe('keys', { skip }, () => {
     const key = addKey(started)
     const rig = await restart(t, started)
     const { page, context } = await open(t, browser(), `${rig.url}/sessions`)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+      assert.deepEqual(await violations(page), [], `sign-in ${colorScheme}`)
+    }
     await page.getByLabel('API key').fill('tw_wrong')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('alert').waitFor()

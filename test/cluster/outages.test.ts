@@ -6,9 +6,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isLong } from '../faults/scale.ts'
 import { type OwnServer, own, startPair, startServer, withClient } from '../stores/postgres/server.ts'
 import { startLoad } from './load.ts'
-import { begin, historyOf, type Processes, processes, say, stateOf, until } from './processes.ts'
+import { begin, historyOf, insist, type Processes, processes, say, stateOf, until } from './processes.ts'
 
-const leaseMs = 3_000
+const leaseMs = 4_000
 
 /** Starts three nodes at work on a database, lets `act` harm it, and checks what is left. */
 async function throughOutage(t: TestContext, cluster: Processes, act: () => Promise<void>): Promise<void> {
@@ -17,15 +17,21 @@ async function throughOutage(t: TestContext, cluster: Processes, act: () => Prom
   const any = (): string => nodes[next++ % nodes.length]!.url
   const sessions = await Promise.all(Array.from({ length: 9 }, () => begin(any())))
   const paying = await Promise.all(nodes.map(({ url }) => begin(url)))
-  // Each pays on its own node. Nobody sends it again.
-  for (const [index, id] of paying.entries()) void say(nodes[index]!.url, id, 'Please pay').catch(() => {})
+  // Each pays on its own node. Requests that were lost are sent again, under the same key.
+  const paid = Promise.all(
+    paying.map((id, index) => insist(() => say(nodes[index]!.url, id, 'Please pay', `pay-${id}`))),
+  )
   const load = startLoad(sessions, any, 3)
-  await until(() => load.turns() >= sessions.length && cluster.effects().length === paying.length)
-  await act()
-  const before = load.turns()
-  await until(() => load.turns() >= before + sessions.length)
-  cluster.release()
-  await load.stop()
+  try {
+    await until(() => load.turns() >= sessions.length && cluster.effects().length === paying.length)
+    await act()
+    const before = load.turns()
+    await until(() => load.turns() >= before + sessions.length)
+  } finally {
+    cluster.release()
+    await load.stop()
+    await paid
+  }
   await load.check()
   // Nobody asks for them: they are continued by themselves.
   await until(async () => {

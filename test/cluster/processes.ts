@@ -158,7 +158,7 @@ export async function begin(url: string, key?: string): Promise<string> {
   return made.sessionId
 }
 
-export type Answer = { stopReason: string; messages: { role: string; content: unknown }[] }
+export type Answer = { stopReason: string; code?: string; messages: { role: string; content: unknown }[] }
 
 export function say(url: string, id: string, content: string, key?: string): Promise<Answer> {
   return post<Answer>(url, `/sessions/${id}/turns`, { messages: [{ role: 'user', content }] }, key)

@@ -58,19 +58,18 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
     child.once('error', reject)
     child.once('close', code => resolve([code]))
   })
-  const stop = new Stop(child)
+  const info = collect(child, 4, 4096)
+  const inside = info.first.then(text => Number(/"child-pid":\s*(\d+)/.exec(text)?.[1] ?? 0))
+  const stop = new Stop(child, inside)
   const clock = setTimeout(() => stop.now({ timedOut: true }), limits.timeoutMs)
   const cancel = (): void => stop.now({ stopped: 'It was cancelled.' })
   signal.addEventListener('abort', cancel, { once: true })
   const stdout = new Output(child.stdout!, limits.outputBytes, run.show)
   const stderr = new Output(child.stderr!, limits.outputBytes, run.show)
   const left = collect(child, 3, mostState)
-  const info = collect(child, 4, 4096)
   let unwatch = (): void => {}
-  void info.first.then(text => {
-    const pid = /"child-pid":\s*(\d+)/.exec(text)?.[1]
-    if (pid === undefined) return
-    unwatch = watchProcesses(Number(pid), sandbox.root, limits, stopped => stop.now({ stopped }))
+  void inside.then(pid => {
+    if (pid > 0) unwatch = watchProcesses(pid, sandbox.root, limits, stopped => stop.now({ stopped }))
   })
   try {
     const [code] = await ended
@@ -87,23 +86,47 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   }
 }
 
-/** Ends the sandbox, once, and remembers why. */
+/** Bubblewrap names the first process as soon as it has made it. One that does not is ended all the same. */
+const mostNamingMs = 5_000
+
+/**
+ * Ends the sandbox, once, and remembers why. The first process inside is ended, and with it all others. If bubblewrap alone were
+ * ended while it starts, that process could outlive it: it asks to end with its parent only a little later.
+ */
 class Stop {
   readonly #child: ChildProcess
+  readonly #inside: Promise<number>
   why: Pick<CommandEnd, 'timedOut' | 'stopped'> | undefined
 
-  constructor(child: ChildProcess) {
+  /** `inside`: the first process, by its number out here. 0: there is none. */
+  constructor(child: ChildProcess, inside: Promise<number>) {
     this.#child = child
+    this.#inside = inside
   }
 
   now(why: Pick<CommandEnd, 'timedOut' | 'stopped'>): void {
-    if (this.why || this.#child.exitCode !== null || this.#child.pid === undefined) return
+    if (this.why || this.#isOver || this.#child.pid === undefined) return
     this.why = why
-    try {
-      process.kill(-this.#child.pid, 'SIGKILL')
-    } catch {
-      // It has just ended by itself.
-    }
+    const { promise: waited, resolve } = Promise.withResolvers<number>()
+    const timer = setTimeout(resolve, mostNamingMs, 0)
+    void Promise.race([this.#inside, waited]).then(pid => {
+      clearTimeout(timer)
+      this.#kill(pid)
+    })
+  }
+
+  get #isOver(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  }
+
+  #kill(inside: number): void {
+    if (this.#isOver) return
+    for (const pid of inside > 0 ? [inside, -this.#child.pid!] : [-this.#child.pid!])
+      try {
+        process.kill(pid, 'SIGKILL')
+      } catch {
+        // It has just ended by itself.
+      }
   }
 }
 

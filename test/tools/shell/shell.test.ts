@@ -223,6 +223,37 @@ describe('limits', { skip }, () => {
   })
 })
 
+/** As bubblewrap is while it starts: what it has made would outlive it, and it has not said yet what it made. */
+const starting = (word: string): string => `#!/bin/bash
+setsid sleep ${word} &
+sleep 0.3
+echo '{"child-pid": '$!'}' >&4
+wait
+`
+
+test('a command that is cancelled while its sandbox is being made leaves nothing', async () => {
+  const word = `95${process.pid}`
+  const program = join(base, 'starting')
+  writeFileSync(program, starting(word), { mode: 0o755 })
+  const { made } = open({ bubblewrap: program })
+  const stop = new AbortController()
+  const running = made.run({ commands: ['true'] }, contextFor({ signal: stop.signal })) as Promise<ToolOutput>
+  setImmediate(() => stop.abort(new Error('no more')))
+  await assert.rejects(running, /no more/)
+  await until(() => processesWith(word).length === 0)
+})
+
+test('cancelled at any moment, a real sandbox leaves nothing', { skip }, async () => {
+  const word = `94${process.pid}`
+  const { made } = open()
+  for (let ms = 0; ms < 24; ms += 2) {
+    const signal = AbortSignal.timeout(ms)
+    const run = async () => made.run({ commands: [`sleep ${word}`] }, contextFor({ signal }))
+    await assert.rejects(run)
+  }
+  await until(() => processesWith(word).length === 0)
+})
+
 test('without bubblewrap nothing is run, and the reason is given', async () => {
   const { made } = open({ bubblewrap: '/no/such/bwrap' })
   assert.match(made.unavailable ?? '', /bubblewrap is not installed/)
