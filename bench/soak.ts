@@ -154,10 +154,14 @@ class Soak {
     const killed = this.#mortal
     this.#mortal = undefined
     if (!killed) return
-    const ended = new Promise(resolve => killed.child.once('exit', resolve))
-    killed.child.kill('SIGKILL')
-    await ended
-    this.#kills += 1
+    const { child } = killed
+    if (child.exitCode !== null) this.#counts.wrong.push(`a node ended by itself, with code ${child.exitCode}`)
+    else {
+      const ended = new Promise(resolve => child.once('exit', resolve))
+      child.kill('SIGKILL')
+      await ended
+      this.#kills += 1
+    }
     await pause(Math.random() * 3_000)
     for (;;) {
       try {

@@ -72,13 +72,24 @@ export class Database {
 
   /** All or nothing. `work` may be called again after a conflict. */
   transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    return this.#try(async client => {
-      const done: { value?: T } = {}
-      await client.begin(async transaction => {
-        done.value = await work((text, parameters) => this.#send(transaction, text, parameters))
-      })
-      return done.value as T // it was set by the callback, which has been run
-    })
+    return this.#try(
+      client =>
+        new Promise<T>((resolve, reject) => {
+          const done: { value?: T } = {}
+          const worked = async (transaction: Pick<Client, 'unsafe'>): Promise<void> => {
+            try {
+              done.value = await work((text, parameters) => this.#send(transaction, text, parameters))
+            } catch (thrown) {
+              reject(thrown)
+              // The client would write ROLLBACK to the connection that is gone, which ends the process (its issue 1208).
+              if (faultOf(thrown).kind === 'lost') await new Promise(() => {})
+              throw thrown
+            }
+          }
+          // `value` was set: the work was done.
+          client.begin(worked).then(() => resolve(done.value as T), reject)
+        }),
+    )
   }
 
   /**
