@@ -170,6 +170,7 @@ describe('long lists', { skip }, () => {
     await shortPage.close()
     const { page, problems } = await open(t, browser(), `${url}/sessions`)
     page.setDefaultTimeout(120_000)
+    await page.locator('.session-row').first().waitFor()
     // As someone has them who has scrolled so far.
     const loaded = await workOf(page, () =>
       page.evaluate(`(async () => {
