@@ -155,7 +155,8 @@ class Soak {
     this.#mortal = undefined
     if (!killed) return
     const { child } = killed
-    if (child.exitCode !== null) this.#counts.wrong.push(`a node ended by itself, with code ${child.exitCode}`)
+    if (child.exitCode !== null)
+      this.#counts.wrong.push(`a node ended by itself, with code ${child.exitCode}`)
     else {
       const ended = new Promise(resolve => child.once('exit', resolve))
       child.kill('SIGKILL')

@@ -11,10 +11,14 @@ export const noStrace =
 
 export type SystemCall = 'pwrite64' | 'fsync'
 
-/** The command that a program is run with. `inject`: as strace takes it, such as `signal=KILL:when=3`. */
+/**
+ * The command that a program is run with. Only calls on the files of the database count, so that what tools and models of
+ * a test write stays whole. `inject`: as strace takes it, such as `signal=KILL:when=3`.
+ */
 export function tracing(folder: string, call: SystemCall, inject?: string): string[] {
   const fault = inject === undefined ? [] : ['-e', `inject=${call}:${inject}`]
-  return ['strace', '-f', '-qq', '-o', join(folder, 'strace'), '-e', `trace=${call}`, ...fault]
+  const files = ['', '-wal', '-shm', '-journal'].flatMap(end => ['-P', join(folder, `sessions.db${end}`)])
+  return ['strace', '-f', '-qq', '-o', join(folder, 'strace'), ...files, '-e', `trace=${call}`, ...fault]
 }
 
 /** How many of these calls the thread made that made most of them. */

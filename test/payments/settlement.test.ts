@@ -73,11 +73,11 @@ test('a turn that failed while its payment was being settled is not charged by t
   const script = [{ text: 'Hello, and then', chunk: 1, delayMs: 200, fail }]
   const { paid, desk } = await openDesk(t, { facilitator: { settle }, script })
   await assert.rejects(turn(paid, request({ header: await payment(desk) })), { code: 'payment_pending' })
-  const [{ id = '' } = {}] = await records(desk)
+  const [record] = await records(desk)
   for (let times = 0; times < 3; times += 1) {
     // A drive ends once the turn has ended.
     await desk.settlement.reconcile()
-    await desk.settlement.driveOf(id)?.done
+    await desk.settlement.driveOf(record?.id ?? '')?.done
   }
   assert.equal(settles, 1)
   assert.equal((await inState(desk, 'settling')).unclear, undefined)
