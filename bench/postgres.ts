@@ -94,6 +94,15 @@ export async function appendsOnPostgres(): Promise<Trial> {
   }
 }
 
+/** The events of the only turn so far, row by row: one for each append. */
+async function rowsOfTurn(url: string): Promise<unknown[]> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} })
+  const rows = await sql<{ body: string }[]>`
+    SELECT body FROM turnwire.events WHERE first_seq > 1 ORDER BY first_seq`
+  await sql.end()
+  return rows.map(({ body }) => JSON.parse(body) as unknown)
+}
+
 /**
  * P12: turns of one node on PostgreSQL, with 64 clients: their wall time, and the CPU of the server alone. On a machine with
  * few cores the clients and the database take the larger part of the wall time, on a busy one other programs.
@@ -104,7 +113,6 @@ export async function turnsOnPostgres(): Promise<Result[]> {
   const turn = { messages: [{ role: 'user', content: 'What is two and three?' }] }
   const server = await startServer()
   const ours = await startTurnwire('bench.config.ts', server.url)
-  const bare = await start([here('fixtures/bare-postgres.ts'), server.url])
   const agent = new Agent({ keepAlive: true, maxSockets: clients })
   const paths = await Promise.all(
     Array.from({ length: clients }, async () => {
@@ -113,6 +121,9 @@ export async function turnsOnPostgres(): Promise<Result[]> {
       return `/sessions/${JSON.parse(created).sessionId}/turns`
     }),
   )
+  await post({ agent, port: ours.port, path: paths[0] ?? '/', body: turn })
+  const rows = JSON.stringify(await rowsOfTurn(server.url))
+  const bare = await start([here('fixtures/bare-postgres.ts'), server.url, rows])
   const load = (port: number, pathOf: (client: number) => string) => () =>
     Promise.all(
       paths.map(async (_, client) => {

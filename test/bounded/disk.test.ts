@@ -176,11 +176,15 @@ test('files may not grow: turns are refused, reading goes on, and writing goes o
   assert.deepEqual(await saidIn(server, session), ['said 1', 'said 2'])
 })
 
+/** A commit relies on a check of the file's place in the last 10 ms. */
+const untilCheckedAnew = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 50))
+
 test('the data folder is moved away: turns are refused until it is back', async t => {
   const folder = join(attackFolder(t), 'data')
   const server = await attacked(t, { folder })
   const session = await server.session()
   assert.equal((await server.turn(session, 'said 1')).status, 200)
+  await untilCheckedAnew()
   renameSync(folder, `${folder}.away`)
   assert.deepEqual(await healthOf(server), { status: 503, code: 'store_failed' })
   await refuses(server, session, 503, 'store_failed')
@@ -209,8 +213,7 @@ for (const [name, lose] of losses)
     const folder = join(attackFolder(t), 'data')
     const server = await attacked(t, { folder })
     const session = await server.session()
-    // A commit relies on a check of the last 10 ms.
-    await new Promise(resolve => setTimeout(resolve, 50))
+    await untilCheckedAnew()
     lose(folder)
     await refuses(server, session, 503, 'store_failed')
     const created = await server.send({ path: '/sessions', body: { agent: { name: 'helper' } } })

@@ -36,14 +36,14 @@ export class RoutedAttachments {
     tools: readonly AttachedTool[],
     stop: AbortSignal,
   ): AsyncGenerator<readonly AttachedItem[]> {
-    let search = this.#router.search(ref, true)
+    let search = this.#router.searchToRead(ref)
     for (let isKnown = false; !stop.aborted; ) {
       let routed: Routed | undefined
       let moved: unknown
       try {
         routed = await this.#router.find(search)
         for await (const batch of routed.engine.attach(ref, tools, stop)) {
-          search = this.#router.search(ref, true)
+          search = this.#router.searchToRead(ref)
           const isAttached = batch[0]?.type === 'attached'
           const items = isAttached && isKnown ? batch.slice(1) : batch
           isKnown ||= isAttached

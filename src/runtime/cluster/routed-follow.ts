@@ -16,7 +16,7 @@ export async function* routedFollow(
   stop: AbortSignal,
 ): AsyncGenerator<readonly FollowItem[]> {
   const reader = new RoutedReader(options)
-  let search = router.search(ref, true)
+  let search = router.searchToRead(ref)
   while (!stop.aborted) {
     let routed: Routed | undefined
     let moved: unknown
@@ -28,7 +28,7 @@ export async function* routedFollow(
         const items = reader.take(batch, routed.peer !== undefined)
         if (items.length > 0) {
           yield items
-          search = router.search(ref, true)
+          search = router.searchToRead(ref)
         }
         if (reader.isOver) return
         if (reader.moved) break

@@ -22,6 +22,8 @@ type Place = { node: NodeInfo; epoch: number }
 
 /** Places that are remembered. */
 const mostPlaces = 10_000
+/** Readers wait at least so long: one who waits for a whole answer would take the loss for its end. */
+const readerPatienceMs = 60_000
 /** How soon a node that was not reached, or a lease that was not over, is looked at again. */
 const lookAgainMs = 100
 
@@ -54,8 +56,13 @@ export class Router {
     this.#here = { engine: parts.local }
   }
 
-  search(ref: SessionRef, adopts = false): Search {
-    return new Search(ref, adopts, this.#parts.patienceMs)
+  search(ref: SessionRef): Search {
+    return new Search(ref, false, this.#parts.patienceMs)
+  }
+
+  /** For one who reads along: this node has the session if nobody else does. */
+  searchToRead(ref: SessionRef): Search {
+    return new Search(ref, true, Math.max(this.#parts.patienceMs, readerPatienceMs))
   }
 
   /** This node has stopped: whoever looks for a session is told so. */
@@ -103,7 +110,7 @@ export class Router {
     if (performance.now() > search.deadline)
       throw new TurnwireError(
         'moved',
-        'The node that has this session cannot be reached, and its lease lasts. Nothing was recorded; try again.',
+        'The node that has this session cannot be reached, and its lease lasts. Try again.',
         { retryAfterMs: 1000 },
       )
     await pause(lookAgainMs * (0.5 + Math.random() / 2))
