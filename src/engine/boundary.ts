@@ -97,7 +97,10 @@ export type Engine = {
   ownerOf(session: string): Promise<string | undefined>
   /** Every owner of a session, in any order. For operators. */
   owners(): Promise<string[]>
-  /** How much an owner has now, or with `all` the owners whose names begin so. Counting may read a row of each session. */
+  /**
+   * How much an owner has now. Counting may read a row of each of its sessions. `all`: of all owners whose names begin so; then
+   * only what runs is counted.
+   */
   usage(owner: string, all?: boolean): Promise<OwnerUsage>
   /** The session that this owner created with this request key. */
   find(owner: string, key: string): Promise<string | undefined>

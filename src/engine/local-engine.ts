@@ -234,7 +234,7 @@ export class LocalEngine implements Engine {
   }
 
   async usage(owner: string, all = false): Promise<OwnerUsage> {
-    const stored = await this.#ports.store.usage(owner, all)
+    const stored = all ? { sessions: 0, bytes: 0 } : await this.#ports.store.usage(owner)
     return { ...stored, running: this.sessions.running(owner, all) }
   }
 

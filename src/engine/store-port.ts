@@ -133,11 +133,8 @@ export type Store = {
   list(owner: string | null, page: ListPage): Promise<{ rows: ListedRow[]; next?: string }>
   /** All owners that have a session, in any order. For the operator only. */
   owners(): Promise<string[]>
-  /**
-   * How many sessions an owner has, and how many bytes their logs and blobs take. It may look at each of them. `all`: of all
-   * owners whose names begin so; it may look at every session.
-   */
-  usage(owner: string, all?: boolean): Promise<{ sessions: number; bytes: number }>
+  /** How many sessions an owner has, and how many bytes their logs and blobs take. It may look at each of them. */
+  usage(owner: string): Promise<{ sessions: number; bytes: number }>
   /** All sessions whose status is `running`, and those that wait and are `atWork` or have a `dueAt`. Asked once, when a process starts: it may look at every session. */
   unfinished(): Promise<string[]>
   /** False: there was none. `epoch`: rejects with `lease_lost`, as `append` does, if it is not the current one. */

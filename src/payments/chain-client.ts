@@ -1,4 +1,5 @@
 // Reads a chain: the client for it, and whether the chain has taken the nonce of a payment.
+import type { Chain, HttpTransport, PublicClient } from 'viem'
 import type { PaymentRecord } from '../language/payments.ts'
 import type { JsonObject } from '../lib/json.ts'
 import { textIn } from './given.ts'
@@ -18,7 +19,10 @@ export const permit2: Hex = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 
 const pollMs = 500
 
-export function chainClient(viem: Viem, { rpcUrl, chainId }: { rpcUrl: string; chainId: number }) {
+export type ChainClient = PublicClient<HttpTransport, Chain>
+
+export function chainClient(viem: Viem, at: { rpcUrl: string; chainId: number }): ChainClient {
+  const { rpcUrl, chainId } = at
   const chain = viem.defineChain({
     id: chainId,
     name: `eip155:${chainId}`,

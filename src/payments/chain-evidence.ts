@@ -2,12 +2,11 @@
 // decides by what can be seen and nothing else. Where nothing can be seen, it says so.
 import type { PaymentRecord } from '../language/payments.ts'
 import type { JsonObject } from '../lib/json.ts'
-import { chainClient, type Hex, isNonceUsed, nonceOf } from './chain-client.ts'
+import { type ChainClient, chainClient, type Hex, isNonceUsed, nonceOf } from './chain-client.ts'
 import { behindMs, type Moved, type Unsent } from './facilitator.ts'
 import { textIn } from './given.ts'
 import { loadViem } from './packages.ts'
 
-type Client = ReturnType<typeof chainClient>
 type Range = { fromBlock: bigint; toBlock: bigint }
 
 /** Blocks that are asked for at a time: servers of chains refuse longer ranges. */
@@ -17,7 +16,7 @@ const mostRanges = 400
 const usualAgeMs = 24 * 3_600_000
 
 export class ChainEvidence {
-  readonly #client: Client
+  readonly #client: ChainClient
   readonly #events: ReturnType<typeof eventsOf>
 
   static async open(options: { rpcUrl: string; chainId: number }): Promise<ChainEvidence> {
@@ -25,7 +24,7 @@ export class ChainEvidence {
     return new ChainEvidence(chainClient(viem, options), eventsOf(viem))
   }
 
-  private constructor(client: Client, events: ReturnType<typeof eventsOf>) {
+  private constructor(client: ChainClient, events: ReturnType<typeof eventsOf>) {
     this.#client = client
     this.#events = events
   }

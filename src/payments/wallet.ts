@@ -1,6 +1,6 @@
 // A wallet on one chain: reads contracts, and sends transactions one after the other. The hash of a transaction is told
 // before it is sent, so that whoever records it can find the transaction again after a crash.
-import { type Call, chainClient, type Hex, type Viem } from './chain-client.ts'
+import { type Call, type ChainClient, chainClient, type Hex, type Viem } from './chain-client.ts'
 import { loadViem } from './packages.ts'
 
 export type WalletOptions = {
@@ -19,7 +19,7 @@ export class Wallet {
   readonly address: Hex
   readonly #viem: Viem
   readonly #options: WalletOptions
-  readonly #client: ReturnType<typeof chainClient>
+  readonly #client: ChainClient
   readonly #account: ReturnType<Viem['privateKeyToAccount']>
   /** Transactions are numbered, so one is sent after the other. */
   #last: Promise<unknown> = Promise.resolve()
@@ -48,9 +48,7 @@ export class Wallet {
   /** Also for wallets that are contracts. */
   verifyTypedData(signed: unknown): Promise<boolean> {
     // What was signed is typed by its own `types`, which TypeScript cannot follow through a variable.
-    return this.#client.verifyTypedData(
-      signed as Parameters<ReturnType<typeof chainClient>['verifyTypedData']>[0],
-    )
+    return this.#client.verifyTypedData(signed as Parameters<ChainClient['verifyTypedData']>[0])
   }
 
   /** Fails if the call would fail. */

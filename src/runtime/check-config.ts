@@ -25,7 +25,7 @@ import { isKeyEntry } from './keys.ts'
 import { logLevels } from './log.ts'
 import { checkAgentServers, checkMcp } from './mcp-config.ts'
 import { checkModels, isModel } from './named-models.ts'
-import { defaultOwnerLimits } from './owner-limits.ts'
+import { defaultOwnerLimits, defaultWalletLimits } from './owner-limits.ts'
 import { checkRetention } from './retention.ts'
 
 /** Throws with every mistake, each with its key and what to do. `source` is the file, or how it was given. */
@@ -347,17 +347,18 @@ function checkServer(server: unknown, wrong: Wrong): void {
   if (server['acp'] !== undefined && typeof server['acp'] !== 'boolean')
     wrong('server.acp', 'must be true or false.')
   checkCounts(server, Object.keys(serverDefaults), 'server.', wrong)
-  for (const name of ['perOwner', 'allWallets']) checkOwnerLimits(server[name], `server.${name}`, wrong)
+  checkOwnerLimits(server['perOwner'], defaultOwnerLimits, 'server.perOwner', wrong)
+  checkOwnerLimits(server['allWallets'], defaultWalletLimits, 'server.allWallets', wrong)
   checkCluster(server['cluster'], wrong)
 }
 
-function checkOwnerLimits(limits: unknown, key: string, wrong: Wrong): void {
+function checkOwnerLimits(limits: unknown, defaults: object, key: string, wrong: Wrong): void {
   if (limits === undefined) return
   if (!isRecord(limits)) {
     wrong(key, 'must be an object such as { requests: 100 }.')
     return
   }
-  const names = Object.keys(defaultOwnerLimits)
+  const names = Object.keys(defaults)
   checkKnown(limits, names, `${key}.`, wrong)
   checkCounts(limits, names, `${key}.`, wrong)
 }

@@ -15,7 +15,7 @@ import type { ClusterSettings } from './cluster/settings.ts'
 import type { KeyEntry } from './keys.ts'
 import type { LogLevel } from './log.ts'
 import type { McpServerConfig } from './mcp-config.ts'
-import type { OwnerLimits } from './owner-limits.ts'
+import type { OwnerLimits, WalletLimits } from './owner-limits.ts'
 import type { Retention } from './retention.ts'
 import type { TelemetryConfig } from './telemetry/index.ts'
 
@@ -105,7 +105,7 @@ export type ServerConfig = {
   /** What one owner (the name of a key) may have at a time, over all wires. More is answered with 429. */
   perOwner?: Partial<OwnerLimits>
   /** What all wallets that pay or sign in may have together: they have no account, and cost nothing to make. */
-  allWallets?: Partial<OwnerLimits>
+  allWallets?: Partial<WalletLimits>
   /** Also serves the Agent Client Protocol at /acp, over HTTP and WebSocket: experimental transports. Default false. */
   acp?: boolean
   /** How long running tools may take to finish when the server stops. */

@@ -1,6 +1,6 @@
 // The engine as callers of the server may use it: no owner has more turns at work, sessions or stored bytes than its limits
-// allow, and neither have all wallets together. It keeps upper bounds of these numbers, and asks the engine for the real ones only when a bound reaches its limit
-// or has become old, so that an ordinary command costs nothing more.
+// allow, and all wallets together have no more turns at work than theirs. It keeps upper bounds of these numbers, and asks the
+// engine for the real ones only when a bound reaches its limit or has become old, so that an ordinary command costs nothing more.
 import type { Command, Engine, OwnerUsage } from '../engine/index.ts'
 import type { TurnwireError } from '../language/errors.ts'
 import { anyWallet, isWallet } from '../language/payments.ts'
@@ -39,7 +39,7 @@ export class LimitedEngine extends ForwardingEngine {
     this.#engine = engine
     const limits = { ...defaultOwnerLimits, ...perOwner }
     this.#owners = new IdleMap(owner => new OwnerBounds(() => engine.usage(owner), limits, now))
-    const shared = { ...defaultWalletLimits, ...allWallets }
+    const shared = { ...defaultWalletLimits, ...allWallets, sessions: Infinity, bytes: Infinity }
     this.#wallets = new OwnerBounds(() => engine.usage(anyWallet, true), shared, now, 'all wallets')
   }
 
@@ -231,11 +231,10 @@ const refusals: Record<'turns' | 'sessions' | 'bytes', (limits: OwnerLimits, who
   {
     turns: ({ turns }, who) =>
       rateLimited(`${turns} turns of ${who} are at work. Wait until some have ended.`),
-    sessions: ({ sessions }, who) => kept(who, `${sessions} sessions of ${who} are kept`),
-    bytes: ({ bytes }, who) => kept(who, `The sessions of ${who} take ${bytes} bytes`),
+    sessions: ({ sessions }, who) => kept(`${sessions} sessions of ${who} are kept`),
+    bytes: ({ bytes }, who) => kept(`The sessions of ${who} take ${bytes} bytes`),
   }
 
-function kept(who: Bounded, words: string): TurnwireError {
-  const then = who === 'this key' ? 'Delete some first.' : 'The operator of this server has to make room.'
-  return rateLimited(`${words}, which is the limit. ${then}`, 60_000)
+function kept(words: string): TurnwireError {
+  return rateLimited(`${words}, which is the limit. Delete some first.`, 60_000)
 }

@@ -22,23 +22,27 @@ export type OwnerLimits = {
   bytes: number
 }
 
-export const defaultOwnerLimits: OwnerLimits = {
+/** Of all wallets together. What they keep is limited for each of them alone: counting it for all would read every session. */
+export type WalletLimits = Omit<OwnerLimits, 'sessions' | 'bytes'>
+
+export const defaultWalletLimits: WalletLimits = {
   requests: 1_000,
   burst: 10_000,
   streams: 10_000,
   turns: 1_000,
+}
+
+export const defaultOwnerLimits: OwnerLimits = {
+  ...defaultWalletLimits,
   sessions: 1_000_000,
   bytes: 64 * 1024 ** 3,
 }
-
-/** Of all wallets together. Each paid turn leaves two sessions, the turn's and the payment's, and payments are kept. */
-export const defaultWalletLimits: OwnerLimits = { ...defaultOwnerLimits, sessions: 10_000_000 }
 
 /** How many bodies of the largest size one owner may send at the same time. */
 const largestBodies = 8
 
 /** What one owner may have, and all wallets together: they are owners without an account, and a wallet costs nothing. */
-export type LimitSettings = { perOwner?: Partial<OwnerLimits>; allWallets?: Partial<OwnerLimits> }
+export type LimitSettings = { perOwner?: Partial<OwnerLimits>; allWallets?: Partial<WalletLimits> }
 
 /** The accounts of all owners: names of keys, and wallets that pay. An account that is idle is as good as a new one. */
 export class OwnerAccounts {
@@ -90,7 +94,7 @@ export class OwnerAccounts {
 }
 
 export class Account implements OwnerAccount {
-  readonly #limits: OwnerLimits
+  readonly #limits: WalletLimits
   readonly #mostBodyBytes: number
   readonly #now: () => number
   readonly #who: string
@@ -101,7 +105,7 @@ export class Account implements OwnerAccount {
   #bodyBytes = 0
 
   /** `who`: whose it is, in what a caller is told. */
-  constructor(limits: OwnerLimits, mostBodyBytes: number, now: () => number, who = 'this key') {
+  constructor(limits: WalletLimits, mostBodyBytes: number, now: () => number, who = 'this key') {
     this.#limits = limits
     this.#who = who
     this.#mostBodyBytes = mostBodyBytes

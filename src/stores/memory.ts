@@ -223,8 +223,8 @@ class MemoryStore implements Store {
     ...new Set(this.#filter(() => true).map(({ row }) => row.owner)),
   ]
 
-  readonly usage: Store['usage'] = async (owner, all = false) => {
-    const own = this.#filter(({ row }) => (all ? row.owner.startsWith(owner) : row.owner === owner))
+  readonly usage: Store['usage'] = async owner => {
+    const own = this.#filter(({ row }) => row.owner === owner)
     const bytes = own.reduce((sum, { row }) => sum + row.bytes + row.blobBytes, 0)
     return { sessions: own.length, bytes }
   }

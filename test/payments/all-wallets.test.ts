@@ -82,16 +82,3 @@ test(
     await until(async () => (await chain.balance(shop)) - before === 900n)
   },
 )
-
-test('sessions: when wallets have as many as they may, the next pays for none', options, async t => {
-  // A payment is a session too, and so is each paid turn: two payers have four.
-  const { url, asked } = await openLimited(t, { sessions: 4 })
-  const first = await chain.balance(shop)
-  for (const payment of [await paid(url), await paid(url)])
-    assert.match(await (await post(url, path, body, payment)).text(), /response\.completed/)
-  await until(async () => (await chain.balance(shop)) - first === 600n)
-  await refused(await post(url, path, body, await paid(url)), /sessions of all wallets are kept/)
-  assert.equal(asked(), 2)
-  assert.equal((await chain.balance(shop)) - first, 600n)
-  await withKey(url)
-})

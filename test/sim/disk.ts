@@ -139,7 +139,7 @@ export class Disk {
         read(async () => parsed(JSON.stringify(await inner.read(id, after, options)))),
       list: (owner, page) => read(() => inner.list(owner, page)),
       owners: () => read(() => inner.owners()),
-      usage: (owner, all) => read(() => inner.usage(owner, all)),
+      usage: owner => read(() => inner.usage(owner)),
       unfinished: () => read(() => inner.unfinished()),
       blob: (id, name) => read(() => inner.blob(id, name)),
       blobs: id => read(() => inner.blobs(id)),

@@ -78,7 +78,7 @@ class PostgresStore implements NodeStore {
 
   readonly owners: Store['owners'] = () => this.#read(reader => reader.owners())
 
-  readonly usage: Store['usage'] = (owner, all) => this.#read(reader => reader.usage(owner, all))
+  readonly usage: Store['usage'] = owner => this.#read(reader => reader.usage(owner))
 
   readonly unfinished: Store['unfinished'] = () => this.#read(reader => reader.unfinished(this.#selfId))
 

@@ -75,12 +75,10 @@ export class Reader {
     return owners
   }
 
-  async usage(owner: string, all = false): ReturnType<Store['usage']> {
-    const { selectUsage, selectUsageOfAll } = this.#sql
-    const [found] = await this.#rows<[sessions: number, bytes: number]>(
-      all ? selectUsageOfAll : selectUsage,
-      [toText(owner)],
-    )
+  async usage(owner: string): ReturnType<Store['usage']> {
+    const [found] = await this.#rows<[sessions: number, bytes: number]>(this.#sql.selectUsage, [
+      toText(owner),
+    ])
     const [sessions, bytes] = found!
     return { sessions, bytes }
   }

@@ -231,9 +231,6 @@ function listStatements(schema: string) {
     /** The first owner after `$1`. One look into the index for each, instead of a look at every session. */
     nextOwner: `SELECT owner FROM ${schema}.sessions WHERE owner > $1 ORDER BY owner LIMIT 1`,
     selectUsage: `SELECT count(*), coalesce(sum(bytes + blob_bytes), 0)::bigint FROM ${schema}.sessions WHERE owner = $1`,
-    /** Of all owners whose names begin with $1. It looks at every session: names are sorted as the database's language has it. */
-    selectUsageOfAll: `SELECT count(*), coalesce(sum(bytes + blob_bytes), 0)::bigint FROM ${schema}.sessions
-      WHERE starts_with(owner, $1)`,
     /** Those that the node `$1` could claim. */
     listUnfinished: `SELECT s.id FROM ${schema}.sessions AS s WHERE s.at_work AND ${isFree(schema, '$1::text')}`,
   }

@@ -97,13 +97,6 @@ export function prepareStatements(db: DatabaseSync) {
     selectUsage: query<[sessions: number, bytes: number, last: number | null]>(`
       SELECT count(*), coalesce(sum(bytes), 0), iif(count(*) < 2000, NULL, max(id)) FROM (
         SELECT id, bytes + blob_bytes AS bytes FROM sessions WHERE owner = ?1 AND id > ?2 ORDER BY id LIMIT 2000)`),
-    /** The same of all owners whose names begin with ?1, among up to 2,000 sessions of anyone. */
-    selectUsageOfAll: query<[sessions: number, bytes: number, last: number | null]>(`
-      SELECT count(*) FILTER (WHERE is_meant), coalesce(sum(bytes) FILTER (WHERE is_meant), 0),
-        iif(count(*) < 2000, NULL, max(id))
-      FROM (
-        SELECT id, bytes + blob_bytes AS bytes, substr(owner, 1, length(?1)) = ?1 AS is_meant FROM sessions
-        WHERE id > ?2 ORDER BY id LIMIT 2000)`),
     listUnfinished: query<[name: string]>(`
       SELECT name FROM sessions WHERE status = 'running'
       UNION ALL

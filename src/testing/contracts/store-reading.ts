@@ -207,15 +207,4 @@ function usageTests(subject: StoreSubject): void {
     await store.remove('t')
     assert.deepEqual(await store.usage('ada'), { sessions: 1, bytes: rows[0]?.bytes })
   })
-
-  test('the usage of all owners whose names begin alike is what they have together', async () => {
-    const { store } = subject
-    const owners = ['ada', 'ad:a%', 'ad:b', 'Ad:', 'ad', 'x-ad:']
-    for (const owner of owners) await store.create(newSession(`of-${owner}`, { owner }))
-    const rows = [await store.row('of-ad:a%'), await store.row('of-ad:b')]
-    const bytes = rows.reduce((sum, row) => sum + (row?.bytes ?? 0) + (row?.blobBytes ?? 0), 0)
-    assert.deepEqual(await store.usage('ad:', true), { sessions: 2, bytes })
-    assert.equal((await store.usage('ad', true)).sessions, 4)
-    assert.deepEqual(await store.usage('nobody', true), { sessions: 0, bytes: 0 })
-  })
 }
