@@ -78,10 +78,13 @@ export function useSessions(source: Pick<ListSource, 'sessions'>, filter: Sessio
   const [error, setError] = useState<Error>()
   const [isLoading, setLoading] = useState(false)
   const isReading = useRef(false)
+  /** What has changed since the page that is being read was asked for: the page may be older. */
+  const since = useRef<Change[]>([])
   const key = JSON.stringify(filter)
   const read = useCallback(
     async (after: string | undefined, isCurrent: () => boolean) => {
       isReading.current = true
+      since.current = []
       setLoading(true)
       try {
         const filtered = JSON.parse(key) as SessionFilter // it was made of one
@@ -91,13 +94,19 @@ export function useSessions(source: Pick<ListSource, 'sessions'>, filter: Sessio
           page = await source.sessions({ ...filtered, after: page.next, limit: 200 })
         if (!isCurrent()) return
         setError(undefined)
-        setSessions(before => withRows(after === undefined ? [] : before, page.sessions))
+        const newer = since.current
+        setSessions(before => {
+          const rows = withRows(after === undefined ? [] : before, page.sessions)
+          return newer.reduce<readonly OperatorSession[]>((all, each) => changed(all, each, filtered), rows)
+        })
         setNext(page.next ?? null)
       } catch (cause) {
         if (isCurrent()) setError(cause instanceof Error ? cause : new Error(String(cause)))
       } finally {
-        isReading.current = false
-        if (isCurrent()) setLoading(false)
+        if (isCurrent()) {
+          isReading.current = false
+          setLoading(false)
+        }
       }
     },
     [source, key],
@@ -115,8 +124,9 @@ export function useSessions(source: Pick<ListSource, 'sessions'>, filter: Sessio
   }, [next, read])
   const take = useCallback(
     (change: SessionChanged) => {
-      if (change.type === 'open') restart()
-      else setSessions(before => changed(before, change, JSON.parse(key) as SessionFilter))
+      if (change.type === 'open') return restart()
+      if (isReading.current) since.current.push(change)
+      setSessions(before => changed(before, change, JSON.parse(key) as SessionFilter))
     },
     [restart, key],
   )
@@ -152,9 +162,11 @@ function placeOf(rows: readonly OperatorSession[], row: OperatorSession): number
   return low
 }
 
+type Change = Exclude<SessionChanged, { type: 'open' }>
+
 function changed(
   before: readonly OperatorSession[],
-  change: Exclude<SessionChanged, { type: 'open' }>,
+  change: Change,
   filter: SessionFilter,
 ): readonly OperatorSession[] {
   if (change.type === 'session' && passes(change.session, filter)) return withRows(before, [change.session])

@@ -30,6 +30,28 @@ async function sessionsOfEveryKind(operator: OperatorClient): Promise<Record<str
 describe('the list of sessions', { skip }, () => {
   const { browser, rig } = suite()
 
+  test('keeps what happens while it is read: the answer to a list may be older', async t => {
+    const { url, operator } = rig()
+    const earlier = await said(operator, 'Say something early')
+    const { page, problems } = await open(t, browser(), url)
+    const asked = Promise.withResolvers<void>()
+    const late = Promise.withResolvers<void>()
+    await page.route('**/operator/sessions?*', async route => {
+      const response = await route.fetch()
+      asked.resolve()
+      await late.promise
+      await route.fulfill({ response })
+    })
+    await page.getByRole('link', { name: 'Sessions' }).click()
+    await asked.promise
+    const row = page.locator(`a[href="/sessions/${await said(operator, 'Say something late')}"]`)
+    await row.waitFor()
+    late.resolve()
+    await page.locator(`a[href="/sessions/${earlier}"]`).waitFor()
+    await row.waitFor()
+    assert.deepEqual(problems, [])
+  })
+
   test('says the same of a session as its own page, whatever its state, also after a restart', async t => {
     const own = await consoleServer(t)
     const { url, operator } = own
