@@ -74,7 +74,7 @@ describe('with keys alone', { skip }, () => {
     ]) {
       await page.goto(url + address)
       await page.locator('#main h1, #main h2').first().waitFor()
-      await page.locator('.loading').waitFor({ state: 'detached' })
+      await page.waitForFunction(() => !document.querySelector('.loading'))
       // Rows that come while the focus goes round are found by the next walk.
       let walked = await walk(page)
       for (let more = 0; more < 2 && !isComplete(walked); more += 1) walked = await walk(page)

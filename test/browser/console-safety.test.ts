@@ -50,7 +50,7 @@ describe('what a model or a tool says', { skip }, () => {
     for (const address of pages) {
       await page.goto(url + address)
       await page.locator('#main h1').first().waitFor()
-      await page.locator('.loading').waitFor({ state: 'detached' })
+      await page.waitForFunction(() => !document.querySelector('.loading'))
       assert.equal(
         await page
           .locator(
@@ -215,7 +215,7 @@ describe('everybody', { skip }, () => {
       for (const address of pages) {
         await page.goto(url + address)
         await page.locator('#main h1, #main h2').first().waitFor()
-        await page.locator('.loading').waitFor({ state: 'detached' })
+        await page.waitForFunction(() => !document.querySelector('.loading'))
         assert.deepEqual(await violations(page), [], `${address} ${colorScheme}`)
         const wide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
         assert.equal(wide, false, `${address} fits ${width} pixels`)

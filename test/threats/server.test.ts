@@ -282,8 +282,8 @@ describe('secrets', () => {
     const turns = { method: 'POST', path: `/aap/v3/sessions/${id}/turns` }
     const answers = [
       await rig.as('ana', { ...turns, body: say('one') }),
-      await rig.as('ana', { ...turns, body: say('two', { stream: 'delta' }) }),
-      await rig.as('ana', { ...turns, body: say('three', { agent: { options } }) }),
+      await rig.as('ana', { ...turns, body: say('umbrella', { stream: 'delta' }) }),
+      await rig.as('ana', { ...turns, body: say('parachute', { agent: { options } }) }),
       await rig.as('ana', { path: `/aap/v3/sessions/${id}` }),
       await rig.as('ana', { path: '/aap/v3/sessions' }),
       await rig.as('ana', { path: `/aap/v3/sessions/${id}/history?type=full` }),
@@ -298,7 +298,7 @@ describe('secrets', () => {
 
     const logs = rig.logs.join('')
     assert.match(logs, /model step failed/i)
-    for (const secret of [...Object.values(canary), rig.keys.ana, 'two', 'three'])
+    for (const secret of [...Object.values(canary), rig.keys.ana, 'umbrella', 'parachute'])
       assert.ok(!logs.includes(secret), `${secret} is in the log`)
 
     const bytes = bytesOf(rig.folder)
