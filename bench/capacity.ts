@@ -302,9 +302,9 @@ export function measuredCosts(before: UnitCosts, results: readonly Pick<Result, 
     const value = medians[name]
     if (value !== undefined) costs[cost as keyof UnitCosts] = round(value)
   }
-  const { three, 'three, any': any } = medians
+  const { three, 'three, any': anyNode } = medians
   // Of three nodes' requests to any node, two thirds make a hop.
-  if (three !== undefined && any !== undefined) costs.hopFactor = round(1 + (any / three - 1) * 1.5)
+  if (three !== undefined && anyNode !== undefined) costs.hopFactor = round(1 + (anyNode / three - 1) * 1.5)
   return costs
 }
 

@@ -36,7 +36,7 @@ export type PaymentCrashPoint = (typeof paymentCrashPoints)[number]
 
 /** How often a payment that another node drives is looked at before it counts as pending. */
 const mostLooks = 400
-/** After this many looks without a change it is gone on with here. Doing so twice moves nothing twice. */
+/** After this many looks without a change this node goes on with it. If the other one does too, nothing moves twice. */
 const stillLooks = 40
 const mostTakeOvers = 10
 
@@ -293,7 +293,7 @@ export class Settlement {
   /** An operator says what the chain shows of a payment that is unclear. `transaction`: the one that moved it, if any. */
   async resolve(kept: Kept, transaction: string | undefined): Promise<Kept> {
     if (!kept.record.unclear)
-      throw new TurnwireError('bad_request', 'It is not unclear what became of this payment.')
+      throw new TurnwireError('bad_request', 'This payment is not unclear: there is nothing to resolve.')
     return this.#records.record(
       kept,
       transaction === undefined

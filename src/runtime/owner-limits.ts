@@ -66,7 +66,7 @@ export class OwnerAccounts {
   }
 
   /**
-   * Counts a request, and that it is open. `bare`: whoever sends it can say to be any wallet, so only the account of all of
+   * Counts a request, and that it is open. `bare`: whoever sends it can claim to be any wallet, so only the account of all of
    * them is asked. Gives the account that its body is counted on, and a function that ends it.
    */
   enter(owner: string, bare: boolean): { account: Account; leave: () => void } {

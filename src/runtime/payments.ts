@@ -51,7 +51,7 @@ export async function startPayments(
   host: WireHost,
   config: PaymentsConfig,
 ): Promise<Payments> {
-  // Payments are sessions of their wallets: they count, and are not taken when wallets have as many as they may.
+  // A payment is kept as a session of its wallet, so the limits of that wallet apply to it.
   const limited = { engine: host.engine, log: runtime.log, config: runtime.config }
   const desk = await openDesk(limited, config, runtime.priceSource)
   const signIn = new SignIn({ ...host, now: Date.now })

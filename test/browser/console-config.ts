@@ -16,7 +16,7 @@ export const attacks = {
 
 export const poem = 'A list of a hundred thousand rows, and each of them a story that somebody has told.'
 
-const any = { type: 'object', properties: {} }
+const anyObject = { type: 'object', properties: {} }
 const weather = tool({
   name: 'get_weather',
   title: 'Weather',
@@ -48,7 +48,7 @@ const hostile = tool({
   name: 'hostile',
   title: attacks.html,
   description: `Attacks. ${attacks.html}`,
-  input: any,
+  input: anyObject,
   trust: 'trusted',
   readOnly: true,
   run: () => ({
@@ -61,11 +61,11 @@ const hostile = tool({
     ],
   }),
 })
-const dangerous = tool({ name: 'dangerous', description: 'Asks first.', input: any, run: () => 'done' })
+const dangerous = tool({ name: 'dangerous', description: 'Asks first.', input: anyObject, run: () => 'done' })
 const slow = tool({
   name: 'slow',
   description: 'Runs for a long time.',
-  input: any,
+  input: anyObject,
   trust: 'trusted',
   readOnly: true,
   run: (_input, context) => {

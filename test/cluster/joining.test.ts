@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { afterEach, test } from 'node:test'
 import type { NodeStore } from '../../src/engine/index.ts'
 import type { TurnwireError } from '../../src/language/errors.ts'
-import { NodeLease } from '../../src/runtime/cluster/node-lease.ts'
+import { type LeaseOptions, NodeLease } from '../../src/runtime/cluster/node-lease.ts'
 import { realTiming } from '../../src/runtime/cluster/timing.ts'
 import { sharedMemory } from '../../src/stores/memory.ts'
 import { begin, makeCluster, secret, stopNodes, until } from './rig.ts'
@@ -91,6 +91,24 @@ test('a node that is alone goes on after its database was away for longer than i
   assert.equal(a.node.failure(), undefined)
 })
 
+/** A lease with nothing around it. `changed`: methods of the store that do something else. */
+function bareLease(store: NodeStore, changed: Partial<NodeStore>, options: Partial<LeaseOptions>): NodeLease {
+  let ids = 0
+  return new NodeLease({
+    store: { ...store, ...changed } as NodeStore, // The methods of the memory are its own fields.
+    leaseMs: 60_000,
+    newId: () => `node_${++ids}`,
+    address: () => undefined,
+    version: '1',
+    canWork: async () => {},
+    onLost() {},
+    onJoined() {},
+    onSeen() {},
+    log() {},
+    ...options,
+  })
+}
+
 /** A lease over a clock of the test. */
 async function leaseRig(leaseMs: number) {
   let now = 0
@@ -101,20 +119,12 @@ async function leaseRig(leaseMs: number) {
   const slow: Pick<NodeStore, 'renew'> = {
     renew: () => new Promise(resolve => renewals.push(() => resolve(store.renew()))),
   }
-  let ids = 0
-  const lease = new NodeLease({
-    store: { ...store, ...slow } as NodeStore, // The methods of the memory are its own fields.
+  const lease = bareLease(store, slow, {
     leaseMs,
-    newId: () => `node_${++ids}`,
-    address: () => undefined,
-    version: '1',
     canWork: async () => {
       if (!able) throw new Error('deaf')
     },
     onLost: reason => void lost.push(reason),
-    onJoined() {},
-    onSeen() {},
-    log() {},
     timing: { ...realTiming(), now: () => now },
   })
   await lease.begin()
@@ -147,6 +157,39 @@ test('a lease is trusted for its length less a second from when its renewal was 
   await lease.end()
 })
 
+test('a timer that fires a moment early leaves no time in which a lease is over and not given up', async () => {
+  let now = 0
+  const timers: { ms: number; run: () => void }[] = []
+  const lost: TurnwireError[] = []
+  const lease = bareLease(
+    sharedMemory(() => now).open(),
+    {},
+    {
+      leaseMs: 4_000,
+      onLost: reason => void lost.push(reason),
+      timing: {
+        now: () => now,
+        after(ms, run) {
+          timers.push({ ms, run })
+          return () => {}
+        },
+        random: () => 1,
+      },
+    },
+  )
+  await lease.begin()
+  lease.meetOther()
+  const watch = timers.find(({ ms }) => ms === 3_000)!
+  now = 2_999.5
+  watch.run()
+  const again = timers.at(-1)!
+  assert.ok(again.ms <= 1, `It looks again after ${again.ms} ms.`)
+  now += again.ms
+  again.run()
+  assert.equal(lost.length, 1)
+  await lease.end()
+})
+
 test('a renewal that took long counts from when it was sent', async () => {
   const { lease, renewals, pass } = await leaseRig(3_000)
   await until(() => renewals.length === 1)
@@ -164,25 +207,13 @@ test('a renewal that took long counts from when it was sent', async () => {
 test('a node whose attempt to join got no answer tries again under the same id', async () => {
   const store = sharedMemory().open()
   let attempts = 0
-  let ids = 0
   const lossy: Pick<NodeStore, 'join'> = {
     join: async (node, ms) => {
       await store.join(node, ms)
       if (++attempts < 3) throw new Error('The answer was lost.')
     },
   }
-  const lease = new NodeLease({
-    store: { ...store, ...lossy } as NodeStore, // The methods of the memory are its own fields.
-    leaseMs: 60_000,
-    newId: () => `node_${++ids}`,
-    address: () => undefined,
-    version: '1',
-    canWork: async () => {},
-    onLost() {},
-    onJoined() {},
-    onSeen() {},
-    log() {},
-  })
+  const lease = bareLease(store, lossy, {})
   await assert.rejects(lease.begin())
   await assert.rejects(lease.begin())
   await lease.begin()
@@ -206,18 +237,9 @@ test('an answer that came later than the lease is trusted is asked for again, un
       now += late.shift() ?? 0
     },
   }
-  let ids = 0
-  const lease = new NodeLease({
-    store: { ...store, ...slow } as NodeStore, // The methods of the memory are its own fields.
+  const lease = bareLease(store, slow, {
     leaseMs: 4_000,
-    newId: () => `node_${++ids}`,
-    address: () => undefined,
-    version: '1',
-    canWork: async () => {},
     onLost: reason => void lost.push(reason),
-    onJoined() {},
-    onSeen() {},
-    log() {},
     timing: { ...realTiming(), now: () => now },
   })
   await lease.begin()

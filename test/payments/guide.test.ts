@@ -123,7 +123,7 @@ test('the guide holds: configure, serve, ask, pay, list, pay back', { skip: skip
   // It is not unclear, and there is nothing to say about it. One that is: facilitators.test.ts.
   await assert.rejects(
     turnwire(place, `turnwire payments resolve ${id} 0x${'1'.repeat(64)}`),
-    /It is not unclear/,
+    /This payment is not unclear/,
   )
 
   const fill = (start: string, ...values: string[]): string =>

@@ -135,13 +135,13 @@ export class NodeLease {
     this.#watch(Math.max(this.#trustedUntil - this.#timing.now(), 0))
   }
 
-  /** A node that is alone goes on, and looks again whether it still is. */
+  /** A node that is alone goes on, and looks again whether it still is. A timer can fire a moment early: it is set again. */
   #watch(ms: number): void {
     this.#stopWatch?.()
     this.#stopWatch = this.#timing.after(ms, () => {
       if (this.#state !== 'held') return
       if (!this.#isTrusted) this.#lose('The lease was not renewed in time.')
-      else this.#watch(Math.max(this.#trustedUntil - this.#timing.now(), aloneMs))
+      else this.#watch(Math.max(this.#trustedUntil - this.#timing.now(), this.#alone ? aloneMs : 1))
     })
   }
 
