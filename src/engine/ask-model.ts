@@ -21,8 +21,11 @@ async function askWithHooks(
 ): Promise<ModelAnswer> {
   const { ports } = session
   const subject = subjectOf(session)
-  const before = beforeStep(ports, subject, session.request(), recorder(session, 'beforeStep'))
+  const whole = session.request()
+  const before = beforeStep(ports, subject, whole, recorder(session, 'beforeStep'))
   const request = await step.stop.until(before)
+  const withheld = whole.tools.filter(tool => !request.tools.includes(tool))
+  if (withheld.length > 0) step.withheld = withheld.map(({ name }) => name)
   const answer = await step.stop.until(respond(session, model, request, step, number))
   return step.stop.until(afterStep(ports, subject, answer, recorder(session, 'afterStep')))
 }

@@ -289,7 +289,9 @@ export class Driver {
       if (step.over) return
       ports.world.crashPoint('model-answered')
       logWarnings(ports, model.id, answer)
-      session.record([decideAnswer(answer, model.id, callIds(step), session.context)], true)
+      const answered = decideAnswer(answer, model.id, callIds(step), session.context)
+      if (step.withheld) answered.withheld = step.withheld
+      session.record([answered], true)
     } catch (error) {
       if (!step.over) this.#fail(error)
     } finally {

@@ -188,6 +188,8 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
   state.byId = indexBatch(state.batch)
   state.unsettled = calls.length
   if (event.loads) load(state.loaded, event.loads)
+  if (event.withheld) state.withheld = event.withheld
+  else if (state.withheld) delete state.withheld
   if (event.usage) state.contextTokens = event.usage.input + event.usage.output
   const turn = state.turn
   if (!turn) return

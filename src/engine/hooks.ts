@@ -1,6 +1,6 @@
 // An operator's functions around a turn: before and after a model step, before and after a call, when arguments do not fit,
 // and at a turn's end. A hook sees, refuses, or replaces; what it proposes passes the same checks as anything else, and
-// every change is an event. A hook that throws or hangs counts as a refusal.
+// every change is an event. A hook that throws, hangs, or returns something else counts as a refusal.
 import type { Outcome } from '../language/calls.ts'
 import { textOf } from '../language/content.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
@@ -9,6 +9,7 @@ import type { Entry } from '../language/history.ts'
 import type { Json } from '../lib/json.ts'
 import { decideEdit, decideSettled } from './decide-call.ts'
 import { exactText } from './hidden-arguments.ts'
+import { hookAnswerFault } from './hook-answers.ts'
 import type { Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { Admission, EnginePorts, Finished, ModelAnswer, ModelRequest, ToolOutput } from './ports.ts'
@@ -61,7 +62,7 @@ export type Hooks = {
 
 const defaultTimeoutMs = 10_000
 
-/** What the hook gives; a refusal if it fails or takes too long. */
+/** What the hook gives; a refusal if it fails, takes too long, or gives what is no answer of it. */
 async function ask<Change>(
   { hooks, world, log }: Pick<EnginePorts, 'hooks' | 'world' | 'log'>,
   name: HookName,
@@ -72,7 +73,10 @@ async function ask<Change>(
   const ms = hooks?.timeoutMs ?? defaultTimeoutMs
   const stopClock = world.timer(ms, () => late.reject(new Error(`It did not answer within ${ms} ms.`)))
   try {
-    return (await Promise.race([call(), late.promise])) ?? undefined
+    const answer = (await Promise.race([call(), late.promise])) ?? undefined
+    const fault = answer === undefined ? undefined : hookAnswerFault(name, answer)
+    if (fault !== undefined) throw new TypeError(fault)
+    return answer
   } catch (error) {
     log('error', 'A hook failed; this counts as a refusal.', {
       ...subject,

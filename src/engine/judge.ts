@@ -56,7 +56,7 @@ function judge(
   starting: Starting | undefined,
 ): Promise<void> | undefined {
   const offered = byName.get(call.part.name)
-  if (!offered || isHidden(session, call, offered)) {
+  if (!offered || isWithheld(session, call) || isHidden(session, call, offered)) {
     session.record([unknownTool(session, call, offered)])
     return undefined
   }
@@ -133,13 +133,19 @@ function isHidden(session: Session, call: CallState, offered: Offered): boolean 
   return !declaredFor(session).tools.some(({ name }) => name === call.part.name)
 }
 
+/** A hook withheld the tool in the step that made the call, or the call that made this one. */
+function isWithheld({ state }: Session, { part: { name } }: CallState): boolean {
+  return state.withheld?.includes(name) === true
+}
+
 /** Names nothing that the model was not declared: what a search would not find is unknown. */
 function unknownTool(session: Session, call: CallState, offered: Offered | undefined): CallSettled {
-  const { tools } = declaredFor(session)
+  const { withheld = [] } = session.state
+  const tools = declaredFor(session).tools.filter(tool => !withheld.includes(tool.name))
   const { name } = call.part
   const search = tools.find(tool => tool.finds)?.name
   const outcome =
-    offered && !isDenied(session, offered)
+    offered && !isWithheld(session, call) && !isDenied(session, offered)
       ? outcomes.notLoaded(name, search)
       : outcomes.unknownTool(
           name,

@@ -149,6 +149,8 @@ export type SessionState = {
   /** The tools that searches have found, in the order in which they were first found. */
   loaded: string[]
   requests: Map<string, { hash: string; seq: number }>
+  /** The tools that a hook withheld from the model when it gave the last answer. */
+  withheld?: string[]
   /** Outputs that are kept whole in the store, by call. */
   kept?: Map<string, KeptOutput>
   /** Calls of calls that someone was asked about, or ran, in answers whose calls are all settled. */

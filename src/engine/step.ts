@@ -14,6 +14,8 @@ export type Step = {
   earlier: (StepCall | undefined)[]
   /** The text of the current attempt so far. */
   text: string
+  /** The tools that a hook withheld from the model. */
+  withheld?: string[]
   over: boolean
 }
 

@@ -145,6 +145,8 @@ export type ModelAnswered = At & {
   requestId?: string
   /** The tools that the vendor's own search found. */
   loads?: string[]
+  /** The tools that a hook withheld in this step: calls of them are not run. */
+  withheld?: string[]
 }
 /** The application is to run it. */
 export type CallHanded = At & { type: 'call.handed'; callId: string; argsHash: string; toolHash: string }

@@ -201,6 +201,27 @@ describe('around a model step', () => {
     assert.deepEqual(events, ['beforeStep input'])
   })
 
+  test('a tool that was withheld is not run, though the model calls it, and is there again in the next step', async t => {
+    let steps = 0
+    const { turnwire, ran } = await open(
+      t,
+      { beforeStep: () => (++steps === 1 ? { tools: ['mail'] } : undefined) },
+      [add, add, { text: 'Five.' }],
+    )
+    const { session, reply } = await play(turnwire)
+    assert.equal(reply.text, 'Five.')
+    const results = (await session.history()).flatMap(entry => (entry.role === 'tool' ? entry.results : []))
+    assert.deepEqual(
+      results.map(({ outcome }) => outcome.kind),
+      ['invalid', 'ok'],
+    )
+    assert.match(
+      JSON.stringify(results[0]?.outcome.parts),
+      /There is no tool named \\"add\\"\. Offered are: mail\./,
+    )
+    assert.equal(ran.length, 1)
+  })
+
   test('a refusal ends the turn with its reason', async t => {
     for (const hooks of [
       { beforeStep: () => ({ refuse: 'closed' }) },
@@ -243,6 +264,74 @@ test('a repair hook gives other arguments for those that do not fit', async t =>
   assert.match(reasons[0] ?? '', /a/)
   assert.deepEqual(ran, ['2+3 for nobody'])
   assert.deepEqual(events, ['repair input'])
+})
+
+test('what a repair hook gives is checked like any other; one that fails leaves the arguments refused', async t => {
+  const script: Script = [{ calls: [{ name: 'add', input: { a: '2', b: 3 } }] }, { text: 'So.' }]
+  const fails = (): never => {
+    throw new Error('broken')
+  }
+  for (const repair of [() => '{"a":"two","b":3}', () => 'no JSON', () => 7 as never, fails]) {
+    const { turnwire, ran } = await open(t, { repair }, script)
+    const { outcome, reply } = await play(turnwire)
+    assert.equal(outcome?.kind, 'invalid')
+    assert.equal(reply.text, 'So.')
+    assert.deepEqual(ran, [])
+  }
+})
+
+/** Ways in which the code of a hook fails. The last three return what is no answer of any hook. */
+const failures: Record<string, () => never> = {
+  throws: () => {
+    throw new Error('broken')
+  },
+  hangs: () => new Promise<never>(() => {}) as never,
+  'returns false': () => false as never,
+  'returns true': () => true as never,
+  'returns an empty refusal': () => ({ refuse: undefined }) as never,
+}
+const wrongAnswers: [keyof Hooks, object][] = [
+  ['beforeStep', { tools: 'mail' }],
+  ['afterStep', {}],
+  ['beforeCall', {}],
+  ['beforeCall', { input: undefined }],
+  ['afterCall', { output: 'six' }],
+  ['afterCall', { output: { parts: [{ type: 'text', text: 6 }] } }],
+]
+
+describe('a hook whose code fails refuses, and nothing else is lost', () => {
+  const cases: [string, Hooks][] = [
+    ...(['beforeStep', 'afterStep', 'beforeCall', 'afterCall'] as const).flatMap(hook =>
+      Object.entries(failures).map(([how, fail]): [string, Hooks] => [`${hook} ${how}`, { [hook]: fail }]),
+    ),
+    ...wrongAnswers.map(([hook, answer]): [string, Hooks] => [
+      `${hook} returns ${JSON.stringify(answer)}`,
+      { [hook]: () => answer },
+    ]),
+  ]
+  for (const [name, hooks] of cases)
+    test(name, async t => {
+      const { turnwire, ran, log } = await open(t, { ...hooks, timeoutMs: 50 })
+      const { reply, outcome, session } = await play(turnwire)
+      assert.ok(log.includes('A hook failed; this counts as a refusal.'))
+      if (/Step/.test(name)) {
+        assert.equal(reply.status === 'done' && reply.error?.code, 'hook_refused')
+        assert.deepEqual(ran, [])
+      } else {
+        assert.equal(outcome?.kind, /^beforeCall/.test(name) ? 'denied' : 'error')
+        assert.equal(ran.length, /^beforeCall/.test(name) ? 0 : 1)
+        assert.equal(reply.text, 'Five.')
+      }
+      // The session goes on.
+      assert.equal(await session.status(), 'idle')
+    })
+
+  test('turnEnded', async t => {
+    for (const turnEnded of Object.values(failures)) {
+      const { turnwire } = await open(t, { turnEnded, timeoutMs: 50 })
+      assert.equal((await play(turnwire)).reply.text, 'Five.')
+    }
+  })
 })
 
 test('the end of a turn is told once it is durable', async t => {
