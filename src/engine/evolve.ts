@@ -1,6 +1,6 @@
 // evolve(state, event): applies an event to a state, in place. It reads no clock, draws no random number and does no I/O. It
 // checks nothing either: an event in the log has happened.
-import type { CallPart, CallResult, Outcome } from '../language/calls.ts'
+import type { CallPart, CallResult, Outcome, ReadableOutput } from '../language/calls.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type {
   Allowed,
@@ -285,10 +285,10 @@ function settle(state: SessionState, event: CallSettled): void {
   if (call.stage !== 'settled') state.unsettled -= 1
   call.stage = 'settled'
   call.outcome = event.outcome
-  const { kept } = event.outcome
-  if (kept) {
+  const readable = readableOf(call, event.outcome)
+  if (readable) {
     state.kept ??= new Map()
-    state.kept.set(event.callId, kept)
+    state.kept.set(event.callId, readable)
   }
   if (event.outcome.loads) load(state.loaded, event.outcome.loads)
   if (state.turn) {
@@ -297,6 +297,12 @@ function settle(state: SessionState, event: CallSettled): void {
   }
   resumeParent(state, call)
   if (state.unsettled === 0) closeBatch(state)
+}
+
+/** A call that made another gets its result whole, so that nobody has to read more of it. */
+function readableOf({ parent }: CallState, { kept, cut, from }: Outcome): ReadableOutput | undefined {
+  if (kept) return kept
+  return cut && from.source === 'tool' && parent === undefined ? { blob: cut.blob, parts: true } : undefined
 }
 
 /** A model reads the results of the calls that it made. */

@@ -1,7 +1,7 @@
 // An output that is too large for the model and for memory: taken from a tool piece by piece, redacted and written to the
 // store as it comes, with a bounded preview and a digest. What is written is visible only once it is whole.
 import { createHash } from 'node:crypto'
-import { type KeptOutput, keptName } from '../language/calls.ts'
+import { type KeptOutput, keptName, readOutputName } from '../language/calls.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { SessionRef } from './boundary.ts'
 import { refuseIfFull } from './limits.ts'
@@ -318,5 +318,3 @@ function textNotice(left: number, size: number, callId: string): string {
 function binaryNotice(size: number, callId: string): string {
   return `[${size} bytes that are not text. They are kept for the application under the call id ${callId}; they cannot be read here.]`
 }
-
-export const readOutputName = 'read_output'

@@ -1,9 +1,9 @@
-// The tool that reads what was left out of a kept output. A session offers it once it has such an output. It passes the gate
+// The tool that reads what was left out of a long output. A session offers it once it has such an output. It passes the gate
 // like any other tool: rules of the policy apply to its name.
-import type { KeptOutput } from '../language/calls.ts'
+import { type ReadableOutput, readOutputName } from '../language/calls.ts'
+import { type ResultPart, textOf } from '../language/content.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
 import { isJsonObject, type Json } from '../lib/json.ts'
-import { readOutputName } from './kept-output.ts'
 import { InvalidInput, type Tool, type ToolOutput } from './ports.ts'
 import type { Session } from './session.ts'
 
@@ -83,13 +83,15 @@ function readOutputTool(session: Session): Tool {
 async function readOutput(session: Session, input: Json, signal: AbortSignal): Promise<ToolOutput> {
   // It fits the schema.
   const { id, offset = 0, length = usualLength, search } = (isJsonObject(input) ? input : {}) as ReadInput
-  const kept = session.state.kept?.get(id)
-  if (!kept) throw new InvalidInput(`There is no kept output of a call ${id}. ${knownIds(session)}`)
-  if (kept.binary) throw new InvalidInput('This output is not text: it can be read by the application only.')
+  const readable = session.state.kept?.get(id)
+  if (!readable) throw new InvalidInput(`There is no kept output of a call ${id}. ${knownIds(session)}`)
+  if ('binary' in readable && readable.binary)
+    throw new InvalidInput('This output is not text: it can be read by the application only.')
+  const output = await openOutput(session, readable)
   const text =
     search === undefined
-      ? await excerpt(session, kept, offset, length)
-      : await matches(session, kept, offset, search, signal)
+      ? await excerpt(output, offset, length)
+      : await matches(output, offset, search, signal)
   return { parts: [{ type: 'text', text }] }
 }
 
@@ -99,29 +101,38 @@ function knownIds({ state }: Session): string {
   return `There are: ${[...(state.kept?.keys() ?? [])].slice(-20).join(', ')}.`
 }
 
-async function bytesAt(
-  { ports, id }: Session,
-  { blob }: KeptOutput,
-  from: number,
-  length: number,
-): Promise<Buffer> {
-  const found = await ports.store.blobRange(id, blob, from, length)
-  if (!found) throw new Error('The output is not there any more.')
-  return Buffer.from(found.bytes)
+type OpenOutput = { size: number; read: (from: number, length: number) => Buffer | Promise<Buffer> }
+
+/** A kept output is read from the store piece by piece. A result that was cut is small enough to be read at once. */
+async function openOutput({ ports: { store }, id }: Session, readable: ReadableOutput): Promise<OpenOutput> {
+  const { blob } = readable
+  if ('bytes' in readable)
+    return {
+      size: readable.bytes,
+      read: async (from, length) =>
+        Buffer.from((await store.blobRange(id, blob, from, length))?.bytes ?? gone()),
+    }
+  // The gate wrote it, from parts that it had made.
+  const parts = JSON.parse((await store.blob(id, blob)) ?? gone()) as ResultPart[]
+  const whole = Buffer.from(textOf(parts))
+  return { size: whole.length, read: (from, length) => whole.subarray(from, from + length) }
 }
 
-async function excerpt(session: Session, kept: KeptOutput, offset: number, length: number): Promise<string> {
-  if (offset >= kept.bytes) return `The output has ${kept.bytes} bytes. There is nothing at ${offset}.`
-  const bytes = await bytesAt(session, kept, offset, length)
+function gone(): never {
+  throw new Error('The output is not there any more.')
+}
+
+async function excerpt({ size, read }: OpenOutput, offset: number, length: number): Promise<string> {
+  if (offset >= size) return `The output has ${size} bytes. There is nothing at ${offset}.`
+  const bytes = await read(offset, length)
   const end = offset + bytes.length
-  const rest = end < kept.bytes ? `; go on at offset ${end}` : ', the end'
-  return `[bytes ${offset} to ${end} of ${kept.bytes}${rest}]\n${new TextDecoder().decode(bytes)}`
+  const rest = end < size ? `; go on at offset ${end}` : ', the end'
+  return `[bytes ${offset} to ${end} of ${size}${rest}]\n${new TextDecoder().decode(bytes)}`
 }
 
 /** Windows overlap, so that a match is not missed between two of them. */
 async function matches(
-  session: Session,
-  kept: KeptOutput,
+  { size, read }: OpenOutput,
   offset: number,
   search: string,
   signal: AbortSignal,
@@ -129,9 +140,9 @@ async function matches(
   const wanted = Buffer.from(search)
   const found: string[] = []
   let at = offset
-  while (at < kept.bytes && found.length < mostMatches) {
+  while (at < size && found.length < mostMatches) {
     signal.throwIfAborted()
-    const bytes = await bytesAt(session, kept, at, window)
+    const bytes = await read(at, window)
     let from = 0
     for (;;) {
       const index = bytes.indexOf(wanted, from)
@@ -139,10 +150,10 @@ async function matches(
       found.push(`${at + index}: ${lineAround(bytes, index, wanted.length)}`)
       from = index + wanted.length
     }
-    if (at + bytes.length >= kept.bytes || bytes.length === 0) break
+    if (at + bytes.length >= size || bytes.length === 0) break
     at += Math.max(bytes.length - wanted.length + 1, from)
   }
-  if (found.length === 0) return `"${search}" does not occur in the ${kept.bytes} bytes from ${offset} on.`
+  if (found.length === 0) return `"${search}" does not occur in the ${size} bytes from ${offset} on.`
   const more = found.length === mostMatches ? ' There may be more: search on from a larger offset.' : ''
   return `${found.length} found, each with its offset.${more}\n${found.join('\n')}`
 }

@@ -1,6 +1,6 @@
 // A session's state: the fold of its log. It is changed in place, one event at a time, so that the cost of a step does not
 // grow with the session. Folding the log anew gives an equal state.
-import type { CallPart, KeptOutput, Outcome } from '../language/calls.ts'
+import type { CallPart, Outcome, ReadableOutput } from '../language/calls.ts'
 import type { ErrorCode } from '../language/errors.ts'
 import type {
   Ask,
@@ -151,8 +151,8 @@ export type SessionState = {
   requests: Map<string, { hash: string; seq: number }>
   /** The tools that a hook withheld from the model when it gave the last answer. */
   withheld?: string[]
-  /** Outputs that are kept whole in the store, by call. */
-  kept?: Map<string, KeptOutput>
+  /** Outputs of which the store has more than the model was shown, by call. */
+  kept?: Map<string, ReadableOutput>
   /** Calls of calls that someone was asked about, or ran, in answers whose calls are all settled. */
   answered?: string[]
   controlledBy?: string

@@ -53,6 +53,12 @@ export function keptName(callId: string): string {
   return `${callId}.output`
 }
 
+/** The tool with which a model reads what was left out of a long result. */
+export const readOutputName = 'read_output'
+
+/** What that tool reads: a kept output, or a result that was cut, whose blob has its parts. */
+export type ReadableOutput = KeptOutput | { blob: string; parts: true }
+
 export type Outcome = {
   kind: OutcomeKind
   /** What the model reads. Never empty: an empty result becomes a text that says so. */

@@ -2,6 +2,7 @@
 // a notice. The notice tells the model how much is missing and where the whole result is. Storing the whole result is
 // output.ts's work.
 
+import { readOutputName } from '../language/calls.ts'
 import type { ResultPart } from '../language/content.ts'
 import { cutUtf8, lastUtf8, utf8Length } from '../lib/text.ts'
 
@@ -14,9 +15,16 @@ const smallestLimit = 256
 /** Each part counts at least this much towards the media limit, so that many small parts are limited too. */
 const mediaFloor = 64 * 1024
 
-export function bound(parts: ResultPart[], limits: { text: number; media: number }, callId: string): Bounded {
+/** `isReadable`: the model has a tool that reads the rest of the text. */
+export function bound(
+  parts: ResultPart[],
+  limits: { text: number; media: number },
+  callId: string,
+  isReadable: boolean,
+): Bounded {
   const media = boundMedia(parts, limits.media, callId)
-  const text = boundText(media.parts, Math.max(limits.text, smallestLimit), callId)
+  const where = isReadable ? readerWords(callId) : keptWords(callId)
+  const text = boundText(media.parts, Math.max(limits.text, smallestLimit), where)
   return { parts: text.parts, leftOut: media.leftOut + text.leftOut }
 }
 
@@ -44,12 +52,12 @@ function boundMedia(parts: ResultPart[], limit: number, callId: string): Bounded
  * Treats the texts of all parts as one: keeps its first and last bytes, with the notice at the first cut. Other parts
  * keep their position.
  */
-function boundText(parts: ResultPart[], limit: number, callId: string): Bounded {
+function boundText(parts: ResultPart[], limit: number, where: string): Bounded {
   const sizes = sizesAbove(parts, limit)
   if (sizes === null) return { parts, leftOut: 0 }
   const total = sizes.reduce((sum, size) => sum + size, 0)
   // At most `total` bytes are left out, so this is the longest form of the notice.
-  const room = limit - utf8Length(notice(total, total, callId))
+  const room = limit - utf8Length(notice(total, total, where))
   const headEnd = Math.ceil(room / 2)
   const tailStart = total - (room - headEnd)
 
@@ -66,7 +74,7 @@ function boundText(parts: ResultPart[], limit: number, callId: string): Bounded 
     start = end
   }
 
-  let marker = notice(total - kept, total, callId)
+  let marker = notice(total - kept, total, where)
   const shown: ResultPart[] = []
   for (const [index, part] of parts.entries()) {
     if (part.type !== 'text') {
@@ -98,8 +106,16 @@ function keepEnds(text: string, head: number, tail: number, size: number): { hea
   return { head: head > 0 ? cutUtf8(text, head).text : '', tail: tail > 0 ? lastUtf8(text, tail) : '' }
 }
 
-function notice(leftOut: number, total: number, callId: string): string {
-  return `\n[… ${leftOut} of ${total} bytes left out here. The whole result is kept under the call id ${shortId(callId)}. …]\n`
+function notice(leftOut: number, total: number, where: string): string {
+  return `\n[… ${leftOut} of ${total} bytes left out here. ${where} …]\n`
+}
+
+function keptWords(callId: string): string {
+  return `The whole result is kept under the call id ${shortId(callId)}.`
+}
+
+function readerWords(callId: string): string {
+  return `The whole result is kept. Read more of it, or search it, with the tool ${readOutputName} and the call id ${shortId(callId)}.`
 }
 
 function shortId(callId: string): string {

@@ -171,7 +171,8 @@ function compose(
   const clean = checked.parts.map(part => cleanPart(part, settings.redactor, tally))
   const whole = clean.filter(part => part.type !== 'text' || part.text !== '')
   const structured = placeStructured(checked.structured, whole, textLimit, settings.redactor, tally)
-  const { parts, leftOut } = bound(whole, { text: textLimit, media: settings.mediaLimit }, callId)
+  const limits = { text: textLimit, media: settings.mediaLimit }
+  const { parts, leftOut } = bound(whole, limits, callId, from.source === 'tool')
   const kept = leftOut > 0 ? wholeBlob(whole, callId) : undefined
   const outcome: Outcome = { kind: checked.kind, parts: neverEmpty(parts, checked.kind), from }
   if (structured !== undefined) outcome.structured = structured

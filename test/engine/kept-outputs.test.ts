@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { after, describe, test } from 'node:test'
-import type { Model, Store } from '../../src/engine/index.ts'
+import type { Model, Store, Tool } from '../../src/engine/index.ts'
 import type { Outcome } from '../../src/language/calls.ts'
 import { defaultLimits } from '../../src/policy/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
@@ -181,6 +181,7 @@ describe('read_output', () => {
   async function readWith(
     input: (callId: string) => object,
     gate: RigOptions['gate'] = {},
+    run: () => unknown = () => lines(100_000),
   ): Promise<Outcome> {
     let step = 0
     const model: Model = {
@@ -195,7 +196,7 @@ describe('read_output', () => {
         return { parts: [{ type: 'call', id: `c${step}`, name, form: 'json', text }], stop: 'calls' }
       },
     }
-    const rig = makeRig({ tools: [long(() => lines(100_000))], gate, model })
+    const rig = makeRig({ tools: [long(run)], gate, model })
     const session = await begin(rig)
     assert.ok(!session.offer.byName.has('read_output'))
     await say(session, 'go')
@@ -221,6 +222,46 @@ describe('read_output', () => {
     assert.match(textOf(await readWith(id => ({ id, search: 'line 7777' }))), /^11 found/)
     assert.match(textOf(await readWith(id => ({ id, search: 'output' }))), /^20 found.*There may be more/)
     assert.match(textOf(await readWith(id => ({ id, search: 'nowhere' }))), /does not occur/)
+  })
+
+  test('reads the whole of a result that was no stream, also of several parts and of data', async () => {
+    const text = Array.from({ length: 10_000 }, (_, number) => line(number)).join('')
+    const half = text.length / 2
+    const parts = [text.slice(0, half), text.slice(half)].map(each => ({ type: 'text' as const, text: each }))
+    for (const run of [() => text, () => ({ parts }), () => ({ parts: [], structured: { text } })]) {
+      const found = textOf(await readWith(id => ({ id, search: 'line 7777 ' }), {}, run))
+      assert.match(found, /^1 found, each with its offset\.\n\d+: .*line 7777 of the long output/)
+    }
+    const excerpt = textOf(
+      await readWith(
+        id => ({ id, offset: 29, length: 29 }),
+        {},
+        () => text,
+      ),
+    )
+    assert.equal(excerpt, `[bytes 29 to 58 of ${text.length}; go on at offset 58]\n${text.slice(29, 58)}`)
+  })
+
+  test('is named where a result was cut, and not offered for a result that a program got whole', async () => {
+    const { outcome, callId } = await played(() => 'x'.repeat(100_000))
+    assert.match(textOf(outcome), new RegExp(`with the tool read_output and the call id ${callId}\\.`))
+    const base = tool({ name: 'outer', description: 'd', input: anything, trust: 'trusted', run: () => '' })
+    const outer: Tool = {
+      ...base,
+      resumable: true,
+      run: async (_, { nested }) => {
+        const { outcome: inner } = await nested!.call('1', 'long', '{}')
+        return { parts: [{ type: 'text', text: `${inner.kind} ${textOf(inner).length}` }] }
+      },
+    }
+    const rig = makeRig({
+      tools: [long(() => 'x'.repeat(100_000)), outer],
+      script: [{ calls: [{ name: 'outer' }] }, { text: 'ok' }],
+    })
+    const session = await begin(rig)
+    await say(session, 'go')
+    assert.match(JSON.stringify(session.state.entries), /"ok 100000"/)
+    assert.ok(!session.offer.byName.has('read_output'))
   })
 
   test('passes the gate: wrong arguments and rules of the policy count', async () => {

@@ -2,7 +2,9 @@
 // one session with a scripted model, against the same tool that the tests of tool.ts run alone.
 import assert from 'node:assert/strict'
 import type { Store, Tool, ToolContext, ToolOutput } from '../../engine/ports.ts'
-import type { CallResult, Outcome } from '../../language/calls.ts'
+import { type CallResult, type Outcome, readOutputName } from '../../language/calls.ts'
+import { textOf as contentText } from '../../language/content.ts'
+import type { Entry } from '../../language/history.ts'
 import type { Json } from '../../lib/json.ts'
 import { scripted } from '../../models/scripted/index.ts'
 import { Turnwire } from '../../runtime/turnwire.ts'
@@ -51,7 +53,14 @@ async function open(tool: Tool, text: string, store?: Store): Promise<Opened> {
       {
         name: 'helper',
         tools: [tool],
-        model: scripted((_, at) => (at === 0 ? { calls: [call] } : { text: 'Done.' })),
+        model: scripted(({ history }, at) => {
+          if (at === 0) return { calls: [call] }
+          const last = history.at(-1)
+          const readsOn = last?.role === 'user' && contentText(last.parts) === readOn
+          return readsOn
+            ? { calls: [{ name: readOutputName, input: { id: callIdIn(history) } }] }
+            : { text: 'Done.' }
+        }),
       },
     ],
     data: store ?? memoryStore(),
@@ -59,6 +68,14 @@ async function open(tool: Tool, text: string, store?: Store): Promise<Opened> {
   })
   engines.add(turnwire)
   return { turnwire, session: await turnwire.session('helper') }
+}
+
+/** Has the model read more of the result that it was shown. */
+const readOn = 'Read on.'
+
+function callIdIn(history: readonly Entry[]): string {
+  const [result] = history.flatMap(entry => (entry.role === 'tool' ? entry.results : []))
+  return result?.callId ?? ''
 }
 
 function textOf({ tool, input }: ToolScene): string {
@@ -169,6 +186,12 @@ export function outputTests(player: PlayScene): void {
     // Pictures have limits of their own.
     const texts = parts.filter(part => part.type === 'text')
     assert.ok(JSON.stringify(texts).length < 2 * tool.outputLimit + 4_096)
+    // The model can read the rest.
+    await opened.session.send(readOn)
+    const read = (await opened.session.history()).findLast(entry => entry.role === 'tool')
+    assert.ok(read?.role === 'tool')
+    const [{ name, outcome } = assert.fail()] = read.results
+    assert.deepEqual([name, outcome.kind], [readOutputName, 'ok'])
   })
 
   play('a result that breaks its own promise is an error', 'wrong', async scene => {

@@ -88,6 +88,27 @@ test('server-filesystem reads and writes in its folder, and fails outside of it'
   assert.match(texts[2] ?? '', /denied/i)
 })
 
+test('a file that is too long for the model is read on with read_output', async t => {
+  const home = folder(t)
+  const path = join(home, 'long.txt')
+  writeFileSync(path, Array.from({ length: 20_000 }, (_, at) => `entry ${at} of the file\n`).join(''))
+  const turnwire = await open(
+    t,
+    { files: node('@modelcontextprotocol/server-filesystem/dist/index.js', home) },
+    ({ history }) => {
+      const results = history.flatMap(entry => (entry.role === 'tool' ? entry.results : []))
+      const id = results[0]?.callId ?? ''
+      if (results.length === 0) return { calls: [{ name: 'files__read_text_file', input: { path } }] }
+      if (results.length > 1) return { text: 'Done.' }
+      return { calls: [{ name: 'read_output', input: { id, search: 'entry 12345 ' } }] }
+    },
+  )
+  const { kinds, texts } = await ask(turnwire)
+  assert.deepEqual(kinds, ['ok', 'ok'])
+  assert.doesNotMatch(texts[0] ?? '', /entry 12345 /)
+  assert.match(texts[1] ?? '', /entry 12345 of the file/)
+})
+
 test('server-memory keeps a graph, with structured results', async t => {
   const home = folder(t)
   const memory = {
