@@ -54,7 +54,9 @@ export async function hopToHolder(): Promise<Trial> {
     name: 'a turn through another node, and on the node that has the session',
     measure: 'wall',
     units: 160,
-    rounds: 5,
+    rounds: 9,
+    // Each node compiles its code by itself.
+    warmUps: 6,
     variants: [
       { name: 'on its node', run: () => fresh(a.url) },
       { name: 'through another', run: () => fresh(b.url) },
@@ -99,8 +101,7 @@ export async function threeNodes(): Promise<Trial> {
     unit: 'µs of CPU per turn',
     units: 1,
     rounds: 5,
-    // Each of the three compiles its code by itself.
-    warmUps: 2,
+    warmUps: 6,
     variants: [
       { name: 'one', run: () => run(nodes.slice(0, 1), true) },
       { name: 'three', run: () => run(nodes, true) },

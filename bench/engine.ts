@@ -67,6 +67,7 @@ export async function cycleOnDisk(): Promise<Trial> {
     name: 'one cycle, synced to disk (wall)',
     measure: 'wall',
     units: cycles,
+    warmUps: 30,
     variants: [
       {
         name: 'bare loop with two synced commits',

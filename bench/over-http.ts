@@ -69,8 +69,8 @@ async function cycles(atOnce: number): Promise<Trial> {
     }),
   ]
   const bars = [
-    { id: 'P2 over HTTP', ours: ourName, floor: bareName, most: atOnce === 1 ? 1.5 : 1.15 },
-    ...(installed ? [{ id: 'P2 over HTTP', ours: ourName, floor: sdkName, most: 0.3 }] : []),
+    { id: 'P2 over HTTP', ours: ourName, floor: bareName, most: atOnce === 1 ? 2.2 : 1.7 },
+    ...(installed ? [{ id: 'P2 over HTTP', ours: ourName, floor: sdkName, most: 0.4 }] : []),
   ]
   if (installed) {
     const sdk = await load<AiSdk>('ai-sdk')

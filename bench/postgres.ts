@@ -134,7 +134,7 @@ export async function turnsOnPostgres(): Promise<Result[]> {
   const [floor, name] = ['bare server', 'turnwire (AAP)']
   const ofBare = load(bare.port, client => `/${client}`)
   const ofOurs = load(ours.port, client => paths[client] ?? '/')
-  const trial = { units: clients * turns, warmUps: 3 }
+  const trial = { units: clients * turns, warmUps: 15 }
   const wall = await runTrial({
     ...trial,
     name: `turns over HTTP, ${clients} clients, PostgreSQL (wall per turn)`,

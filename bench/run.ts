@@ -21,10 +21,12 @@ import * as stored from './stored.ts'
 import { firstResult } from './tool-search.ts'
 import { transcoding } from './transcode.ts'
 import { unitCosts } from './unit-costs.ts'
+import { youngProcess } from './young.ts'
 
 const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>> = {
   'cycle-memory': engine.cycleInMemory,
   'cycle-disk': engine.cycleOnDisk,
+  'cycle-young': youngProcess,
   'long-session': engine.longSession,
   'http-cycle': http.cyclesOverHttp,
   'http-long-session': http.longSessionOverHttp,

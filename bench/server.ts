@@ -37,6 +37,7 @@ export async function turnsPerSecond(): Promise<Trial> {
     name: `turns over HTTP, ${clients} clients, SQLite FULL (wall per turn)`,
     measure: 'wall',
     units: clients * turns,
+    warmUps: 15,
     variants: [
       { name: 'bare server', run: load(bare.port, () => '/') },
       { name: 'turnwire (AAP)', run: load(ours.port, client => paths[client] ?? '/') },

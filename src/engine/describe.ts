@@ -4,10 +4,11 @@ import type { ToolDeclaration } from '../language/tools.ts'
 import type { AgentInfo, ModelInfo } from './boundary.ts'
 import type { Agent, Model } from './ports.ts'
 
+/** Declarations of tools never change, so they are given as they are: copying thousands of schemas would delay the start. */
 export function describeAgent(agent: Agent, modelName?: string): AgentInfo {
   const own = modelInfo(agent.model({ tools: null, options: {}, clientTools: [] }))
   const { title, description, system, maxTokens } = agent
-  return structuredClone({
+  return {
     name: agent.name,
     version: agent.version,
     ...(title !== undefined && { title }),
@@ -18,8 +19,8 @@ export function describeAgent(agent: Agent, modelName?: string): AgentInfo {
     parallel: agent.parallel,
     clientTools: agent.clientTools,
     fullHistory: agent.fullHistory,
-    images: agent.images,
-    options: [...agent.options],
+    images: { ...agent.images },
+    options: structuredClone([...agent.options]),
     tools: agent.tools.map(tool => ({
       ...declarationOf(tool),
       exposed: tool.exposed,
@@ -31,7 +32,7 @@ export function describeAgent(agent: Agent, modelName?: string): AgentInfo {
       }),
     })),
     model: modelName === undefined ? own : { ...own, name: modelName },
-  })
+  }
 }
 
 /** What a tool says of itself, without what only the engine needs. */

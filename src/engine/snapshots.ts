@@ -2,8 +2,7 @@
 // the log. A snapshot is never needed: one that is missing, damaged, of another version or not of this log is not used. It
 // is written in parts that are fenced by the writer's epoch: the new entries of the history, then a head that names them.
 import type { Entry } from '../language/history.ts'
-import { packJson, unpackJson } from '../lib/packed-json.ts'
-import { roughSize } from '../lib/rough-size.ts'
+import { packJson, packText, unpackJson } from '../lib/packed-json.ts'
 import { laterTurn } from './later-turn.ts'
 import type { EnginePorts, Store } from './ports.ts'
 import type { Session } from './session.ts'
@@ -138,18 +137,19 @@ export class SnapshotWriter {
 
 function packParts(series: string, entries: readonly Entry[], from: number): Uint8Array[] {
   const packed: Uint8Array[] = []
-  let part: Part = { series, entries: [] }
+  let texts: string[] = []
   let size = 0
-  for (const entry of entries.slice(from)) {
-    const more = roughSize(entry)
-    if (part.entries.length > 0 && size + more > partBytes) {
-      packed.push(packJson(part))
-      part = { series, entries: [] }
-      size = 0
-    }
-    part.entries.push(entry)
-    size += more
+  const pack = (): void => {
+    packed.push(packText(`{"series":${JSON.stringify(series)},"entries":[${texts.join(',')}]}`))
+    texts = []
+    size = 0
   }
-  if (part.entries.length > 0) packed.push(packJson(part))
+  for (const entry of entries.slice(from)) {
+    const text = JSON.stringify(entry)
+    if (size > 0 && size + text.length > partBytes) pack()
+    texts.push(text)
+    size += text.length
+  }
+  if (size > 0) pack()
   return packed
 }

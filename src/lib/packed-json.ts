@@ -4,10 +4,15 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 const params = { [constants.ZSTD_c_compressionLevel]: 1 }
 
 export function packJson(value: unknown): Uint8Array {
-  return zstdCompressSync(Buffer.from(JSON.stringify(value)), { params })
+  return packText(JSON.stringify(value))
 }
 
-/** `size`: of the JSON. Throws if the bytes are not those of `packJson`. Only for bytes that this program wrote: nothing bounds what they become. */
+/** `json`: the text of a value. */
+export function packText(json: string): Uint8Array {
+  return zstdCompressSync(Buffer.from(json), { params })
+}
+
+/** `size`: of the JSON. Throws if the bytes were not packed here. Only for bytes that this program wrote: nothing bounds what they become. */
 export function unpackJson(bytes: Uint8Array): { value: unknown; size: number } {
   const json = zstdDecompressSync(bytes)
   return { value: JSON.parse(json.toString('utf8')), size: json.length }

@@ -206,6 +206,7 @@ describe('everybody', { skip }, () => {
     for (const [colorScheme, width] of [
       ['light', 1280],
       ['dark', 1280],
+      ['light', 390],
       ['dark', 390],
     ] as const) {
       const { page, problems } = await open(t, browser(), url, {

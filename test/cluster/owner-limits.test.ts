@@ -70,3 +70,38 @@ test('requests are counted on each node', async t => {
   await assertLimited(answers.find(({ status }) => status === 429)!)
   assert.equal((await b.request('GET', '/sessions')).status, 200)
 })
+
+test('stored bytes are counted over all nodes', async t => {
+  const script = Array.from({ length: 100 }, () => ({ text: 'x'.repeat(2_000) }))
+  const { a, b, c } = await wireNodes(t, { script, server: { perOwner: { bytes: 20_000 } } })
+  const [one, two] = [await begin(a), await begin(b)]
+  // Neither has too much alone.
+  for (const [at, id] of [
+    [a, one],
+    [b, two],
+  ] as const)
+    for (let turns = 0; turns < 5; turns++) assert.equal((await say(at, id)).status, 200)
+  await until(async () => {
+    const made = await c.request('POST', '/sessions', { agent: { name: 'helper' } })
+    if (made.status === 429) await assertLimited(made)
+    return made.status === 429
+  })
+  // Whoever deletes some may go on.
+  for (const id of [one, two]) assert.equal((await c.request('DELETE', `/sessions/${id}`)).status, 204)
+  await until(
+    async () => (await c.request('POST', '/sessions', { agent: { name: 'helper' } })).status === 201,
+  )
+})
+
+test('open streams are counted on each node', async t => {
+  const { a, b } = await wireNodes(t, { server: { perOwner: { streams: 3 } } })
+  const id = await begin(a)
+  const follow = (at: AllWires): Promise<Response> => at.request('GET', `/sessions/${id}/events?after=0`)
+  const open = [await follow(a), await follow(a), await follow(a)]
+  for (const each of open) assert.equal(each.status, 200)
+  await assertLimited(await follow(a))
+  const elsewhere = await follow(b)
+  assert.equal(elsewhere.status, 200)
+  for (const each of [...open, elsewhere]) await each.body?.cancel()
+  await until(async () => (await a.request('GET', '/sessions')).status === 200)
+})
