@@ -7,7 +7,7 @@ import { type Context, Hono } from 'hono'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import type { Principal, WireEnv, WireHost } from '../host.ts'
 import { readJson } from '../http/body.ts'
-import { sendJson } from '../http/index.ts'
+import { leaveConnectionToNode, sendJson } from '../http/index.ts'
 import { refusedMessage } from './decode-message.ts'
 import type { AcpHost } from './host.ts'
 import { serveVersion1 } from './serve.ts'
@@ -49,6 +49,7 @@ export function acpHttp(hostFor: HostFor, limits: WireHost['limits'], log: AcpHo
       throw new Error('Every connection is made with its own agent.')
     },
     maxBufferedBytes: limits.unsentBytes,
+    maxOutputStallMs: limits.stallMs ?? 30_000,
   })
   const connectorFor = (host: AcpHost, opened: (link: AgentConnection) => void): AgentConnector => ({
     connect(stream) {
@@ -91,7 +92,9 @@ export function acpHttp(hostFor: HostFor, limits: WireHost['limits'], log: AcpHo
   }
 
   return {
-    routes: new Hono<WireEnv>().all('/acp', handle).all('/acp/:agent', handle),
+    routes: new Hono<WireEnv>()
+      .all('/acp', leaveConnectionToNode, handle)
+      .all('/acp/:agent', leaveConnectionToNode, handle),
     open(socket, principal, agent) {
       serveVersion1(hostFor(principal, agent), socketStream(socket, limits))
     },

@@ -37,7 +37,7 @@ export function sendRaw(
       // A stream of events may never end. One that a request of another kind opened ends with its turn.
       const isStream =
         request.method === 'GET' && /HTTP\/1\.1 200 [\s\S]*?text\/event-stream[\s\S]*?\r\n\r\n/.test(text)
-      if (isStream || isKeptOpen(text)) finish()
+      if (isStream) finish()
     })
     // The server may close while the rest of a body is on its way.
     socket.on('error', () => {})
@@ -61,12 +61,4 @@ function bytesOf(port: number, key: string, { method, path, headers, body }: Raw
 function statusIn(text: string): number {
   const found = [...text.matchAll(/(?:^|\r\n\r\n)HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
   return found.find(status => status >= 200) ?? 0
-}
-
-/** Some answers say that the connection stays open, though they were asked to close it. */
-function isKeptOpen(text: string): boolean {
-  const [head = '', ...rest] = text.split('\r\n\r\n')
-  if (!/^connection: keep-alive/im.test(head)) return false
-  const length = /^content-length: (\d+)/im.exec(head)?.[1]
-  return length === undefined ? text.endsWith('0\r\n\r\n') : rest.join('\r\n\r\n').length >= Number(length)
 }

@@ -1,11 +1,13 @@
 // The protocol over HTTP and WebSocket, on a whole server: the SDK's own clients, keys, and who may see what.
 import assert from 'node:assert/strict'
+import { get, type IncomingMessage } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
 import { client as clientApp, type McpServer, type Stream } from '@agentclientprotocol/sdk'
 import { createHttpStream } from '@agentclientprotocol/sdk/experimental/http-client'
 import { createWebSocketStream } from '@agentclientprotocol/sdk/experimental/ws-client'
 import { WebSocket } from 'ws'
 import { scripted } from '../../../src/models/scripted/index.ts'
+import type { ServerConfig } from '../../../src/runtime/config.ts'
 import { newKey } from '../../../src/runtime/keys.ts'
 import { startServer } from '../../../src/runtime/server.ts'
 import { Turnwire } from '../../../src/runtime/turnwire.ts'
@@ -15,7 +17,7 @@ import { codeOf, cwd } from './rig.ts'
 
 type Server = { url: string; keys: { ana: string; bo: string } }
 
-async function serve(context: TestContext, acp = true): Promise<Server> {
+async function serve(context: TestContext, acp = true, more: ServerConfig = {}): Promise<Server> {
   const [ana, bo] = [newKey('ana'), newKey('bo')]
   const mail = tool({ name: 'mail', description: 'Sends.', input: { type: 'object' }, run: () => 'sent' })
   const turnwire = await Turnwire.open({
@@ -28,7 +30,7 @@ async function serve(context: TestContext, acp = true): Promise<Server> {
       },
       { name: 'other', model: scripted([{ text: 'another agent' }]) },
     ],
-    server: { keys: [ana.entry, bo.entry], acp, log: 'silent' },
+    server: { keys: [ana.entry, bo.entry], acp, log: 'silent', ...more },
   })
   const running = await startServer(turnwire, { port: 0 })
   context.after(() => running.stop())
@@ -160,17 +162,58 @@ describe('a remote client', () => {
   })
 })
 
+function post(
+  { url }: Server,
+  key: string,
+  message: object,
+  more: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(`${url}/acp`, {
+    method: 'POST',
+    headers: { ...bearer(key), 'content-type': 'application/json', ...more },
+    body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+  })
+}
+
+async function initialized(server: Server, key: string): Promise<string> {
+  const answer = await post(server, key, { id: 1, method: 'initialize', params: { protocolVersion: 1 } })
+  assert.equal(answer.status, 200)
+  return answer.headers.get('acp-connection-id') ?? ''
+}
+
+test('a client that never reads is let go after the time that the configuration gives it', async context => {
+  const server = await serve(context, true, { unsentBytes: 10_000, stallMs: 200 })
+  const { ana } = server.keys
+  const connection = { 'acp-connection-id': await initialized(server, ana) }
+  const statuses: number[] = []
+  // Each is answered on a stream that nobody has opened.
+  while (statuses.at(-1) !== 404 && statuses.length < 1_000) {
+    const message = { id: statuses.length + 2, method: 'x'.repeat(1_000) }
+    statuses.push((await post(server, ana, message, connection)).status)
+  }
+  assert.equal(statuses.at(-1), 404, `${statuses.length} messages were taken`)
+  assert.ok(statuses.slice(0, -1).every(status => status === 202))
+  // It can begin anew.
+  await initialized(server, ana)
+})
+
+test('a stream ends its connection if its client asked for that', async context => {
+  const server = await serve(context)
+  const headers = {
+    ...bearer(server.keys.ana),
+    'acp-connection-id': await initialized(server, server.keys.ana),
+    accept: 'text/event-stream',
+    connection: 'close',
+  }
+  const given = await new Promise<IncomingMessage>(resolve => get(`${server.url}/acp`, { headers }, resolve))
+  assert.equal(given.headers['content-type'], 'text/event-stream')
+  assert.equal(given.headers.connection, 'close')
+  given.destroy()
+})
+
 test('connections that are never closed are not kept without end', async context => {
   const server = await serve(context)
-  const initialize = async (key: string): Promise<string> => {
-    const answer = await fetch(`${server.url}/acp`, {
-      method: 'POST',
-      headers: { ...bearer(key), 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: 1 } }),
-    })
-    assert.equal(answer.status, 200)
-    return answer.headers.get('acp-connection-id') ?? ''
-  }
+  const initialize = (key: string): Promise<string> => initialized(server, key)
   const statusOf = async (key: string, id: string): Promise<number> => {
     const headers = { ...bearer(key), 'acp-connection-id': id }
     return (await fetch(`${server.url}/acp`, { method: 'DELETE', headers })).status
