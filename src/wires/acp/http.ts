@@ -92,9 +92,7 @@ export function acpHttp(hostFor: HostFor, limits: WireHost['limits'], log: AcpHo
   }
 
   return {
-    routes: new Hono<WireEnv>()
-      .all('/acp', leaveConnectionToNode, handle)
-      .all('/acp/:agent', leaveConnectionToNode, handle),
+    routes: new Hono<WireEnv>().all('/acp/:agent?', leaveConnectionToNode, handle),
     open(socket, principal, agent) {
       serveVersion1(hostFor(principal, agent), socketStream(socket, limits))
     },
