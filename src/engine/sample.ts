@@ -39,7 +39,7 @@ export async function sampleModel(
   return { text: textOf(answer.parts), model: model.id, stop: answer.stop }
 }
 
-function refuseOverLimit({ state, agent: { limits } }: Session): void {
+function refuseOverLimit({ state, limits }: Session): void {
   const { turn } = state
   if (turn && (turn.tokens > limits.tokens || turn.money >= limits.money))
     throw new Error('The turn has used up its tokens or its money.')

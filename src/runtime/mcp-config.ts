@@ -90,8 +90,6 @@ function checkServer(name: string, server: unknown, wrong: Wrong): void {
     return
   }
   if (name === ownServer) wrong(key, 'is the name of what agents have themselves. Choose another.')
-  if (name.includes('__'))
-    wrong(key, 'must not have "__" in its name: it stands between a server and its tool.')
   const isRemote = server['url'] !== undefined
   if (isRemote && server['command'] !== undefined)
     wrong(key, 'has a command and a url. Leave out one of them.')

@@ -61,8 +61,7 @@ const cases: Case[] = [
   mcp.c.headers: is for a server with a url; this one has a command.
   mcp.c.trust: must be "trusted", "ask" or "deny".
   mcp.d.trustd: there is no such setting. Did you mean "trust"?
-  mcp.e__f: must not have "__" in its name: it stands between a server and its tool.
-  mcp.e__f: The MCP server "e__f" needs an http or https URL, not "ftp://h".
+  mcp.e__f: The name of the MCP server "e__f" must not end in "_" or have "__" in it: that stands between a server and its tool.
   mcp.g: must be { command, args } for a program, or { url } for a server elsewhere.
   agents[0].mcpServers: there is no server "z" in mcp. There are: a, b, c, d, e__f, g.`,
   },

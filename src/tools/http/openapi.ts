@@ -3,7 +3,7 @@
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
 import type { Tool } from '../../engine/ports.ts'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { quote } from '../../lib/text.ts'
 import { tool } from '../functions/tool.ts'
 import { type HttpToolSettings, mediaTypes, runs, settingsOf } from './http.ts'
@@ -88,6 +88,8 @@ class OperationTool {
   readonly #properties: JsonObject = {}
   readonly #required: string[] = []
   readonly #places: Placement[] = []
+  /** The header in which this very operation takes an idempotency key. */
+  #keyHeader: string | undefined
 
   constructor(api: ApiDocument, operation: ApiOperation, options: OpenApiOptions) {
     this.#api = api
@@ -97,10 +99,12 @@ class OperationTool {
 
   make(): Tool {
     const { id, method, definition, path } = this.#operation
-    const { prefix = '', headers = {}, hosts = [], idempotencyHeader, auth = {} } = this.#options
+    const { prefix = '', headers = {}, hosts = [], auth = {} } = this.#options
     for (const parameter of this.#operation.parameters) this.#addParameter(parameter)
     const body = this.#addBody()
-    const sendsKey = idempotencyHeader !== undefined && method !== 'GET' && method !== 'HEAD'
+    const changes = method !== 'GET' && method !== 'HEAD'
+    const idempotencyHeader = this.#keyHeader ?? (changes ? this.#options.idempotencyHeader : undefined)
+    const key = idempotencyHeader === undefined ? {} : { idempotencyHeader }
     const operation: Operation = {
       method,
       url: this.#url(),
@@ -109,11 +113,11 @@ class OperationTool {
       auth: authOf(this.#api, definition, auth, id),
       hosts,
       ...(body && { body }),
-      ...(sendsKey && { idempotencyHeader }),
+      ...key,
     }
     const title = textAt(definition, 'summary')
     const { timeoutMs, retries, outputLimit, trust, exposed } = this.#options
-    const given = { ...(title !== undefined && { title }), ...(sendsKey && { idempotencyHeader }) }
+    const given = { ...(title !== undefined && { title }), ...key }
     const settings = settingsOf(method, { ...given, ...kept({ timeoutMs, outputLimit, trust, exposed }) })
     return tool({
       ...settings,
@@ -148,18 +152,30 @@ class OperationTool {
       refuseDocument(`has a parameter of "${this.#operation.id}" in ${quote(where)}`)
     // The document's own rule: these headers are described elsewhere, and a parameter of that name is ignored.
     if (where === 'header' && /^(?:accept|content-type|authorization)$/i.test(as)) return
-    const style = (textAt(parameter, 'style') ??
-      (where === 'query' || where === 'cookie' ? 'form' : 'simple')) as ParameterStyle
-    if (!['simple', 'form', 'spaceDelimited', 'pipeDelimited', 'deepObject'].includes(style))
-      this.#cannot(`its parameter "${as}" has the style ${quote(style)}`)
+    if (where === 'header' && keyNames.test(as)) {
+      // The same in each try of a call, which a model cannot promise.
+      this.#keyHeader = as
+      return
+    }
+    const style = this.#styleOf(parameter, as, where)
     const explode = typeof parameter['explode'] === 'boolean' ? parameter['explode'] : style === 'form'
-    const name = as in this.#properties || as === 'body' ? `${where}_${as}` : as
-    const schema =
-      objectAt(parameter, 'schema') ??
-      objectAt(Object.values(objectAt(parameter, 'content') ?? {})[0], 'schema')
+    const name = Object.hasOwn(this.#properties, as) || as === 'body' ? `${where}_${as}` : as
+    const schema = objectAt(parameter, 'schema') ?? objectAt(contentOf(parameter)?.[1], 'schema')
     this.#properties[name] = this.#described(this.#api.schema(schema ?? {}), textAt(parameter, 'description'))
     if (parameter['required'] === true || where === 'path') this.#required.push(name)
     this.#places.push({ name, as, in: where, style, explode })
+  }
+
+  /** A parameter has a style, or `content` with the media type in which its value is written. */
+  #styleOf(parameter: JsonObject, as: string, where: Placement['in']): ParameterStyle {
+    const [mediaType] = contentOf(parameter) ?? []
+    if (mediaType !== undefined) {
+      if (!jsonTypes.test(mediaType)) this.#cannot(`its parameter "${as}" is ${mediaType}`)
+      return 'json'
+    }
+    const style = textAt(parameter, 'style') ?? (where === 'query' || where === 'cookie' ? 'form' : 'simple')
+    const known = styles.find(each => each === style)
+    return known ?? this.#cannot(`its parameter "${as}" has the style ${quote(style)}`)
   }
 
   #addBody(): Operation['body'] {
@@ -189,10 +205,18 @@ class OperationTool {
   }
 }
 
+const styles = ['simple', 'form', 'spaceDelimited', 'pipeDelimited', 'deepObject'] as const
+const keyNames = /^(?:x-)?idempotency-key$/i
+const jsonTypes = /^application\/(?:[\w.+-]+\+)?json\b|^\*\/\*$/
+
+function contentOf(parameter: JsonObject): [string, Json] | undefined {
+  return Object.entries(objectAt(parameter, 'content') ?? {})[0]
+}
+
 function bodyTypes(content: JsonObject): { mediaType: string; type: BodyType } | undefined {
   const names = Object.keys(content)
   const kinds: [BodyType, RegExp][] = [
-    ['json', /^application\/(?:[\w.+-]+\+)?json\b|^\*\/\*$/],
+    ['json', jsonTypes],
     ['form', /^application\/x-www-form-urlencoded\b/],
     ['text', /^text\/|^application\/xml\b/],
   ]

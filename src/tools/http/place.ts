@@ -3,7 +3,8 @@
 import { InvalidInput } from '../../engine/ports.ts'
 import { isJsonObject, type Json } from '../../lib/json.ts'
 
-export type ParameterStyle = 'simple' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject'
+/** `json`: the value as JSON text, whatever it is. */
+export type ParameterStyle = 'simple' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject' | 'json'
 
 export type Placement = {
   /** Of the tool's argument. */
@@ -26,7 +27,7 @@ export function fillPath(
     const value = place && values.get(place.name)
     if (!place || value === undefined)
       throw new InvalidInput(`The argument for {${as}} of the path is missing.`)
-    const text = joined(value, ',', place.explode)
+    const text = place.style === 'json' ? JSON.stringify(value) : joined(value, ',', place.explode)
     // Dots alone would climb in the path, also when they are percent-encoded.
     if (text === '' || text === '.' || text === '..')
       throw new InvalidInput(
@@ -38,6 +39,7 @@ export function fillPath(
 
 /** The pairs that a parameter adds to a query, or to the cookies. */
 export function pairsOf({ as, style, explode }: Placement, value: Json): [string, string][] {
+  if (style === 'json') return [[as, JSON.stringify(value)]]
   if (style === 'deepObject' && isJsonObject(value))
     return Object.entries(value).map(([key, item]) => [`${as}[${key}]`, valueText(item)])
   if (Array.isArray(value)) {
@@ -50,8 +52,8 @@ export function pairsOf({ as, style, explode }: Placement, value: Json): [string
   return [[as, joined(value, ',', false)]]
 }
 
-export function headerOf({ name, explode }: Placement, value: Json): string {
-  const text = joined(value, ',', explode)
+export function headerOf({ name, style, explode }: Placement, value: Json): string {
+  const text = style === 'json' ? JSON.stringify(value) : joined(value, ',', explode)
   if (/[\r\n\0]/.test(text))
     throw new InvalidInput(`The argument "${name}" cannot have a line break: it is a header.`)
   return text

@@ -128,9 +128,11 @@ export class McpConnector {
     }
   }
 
+  /** In 2026-07-28 each call asks for it. */
   async #askForLog(client: Client): Promise<void> {
     const { logLevel } = this.#options
-    if (logLevel === undefined || !client.getServerCapabilities()?.logging) return
+    const isModern = (client.getNegotiatedProtocolVersion() ?? '') >= '2026'
+    if (logLevel === undefined || isModern || !client.getServerCapabilities()?.logging) return
     await client.setLoggingLevel(logLevel).catch(() => {})
   }
 

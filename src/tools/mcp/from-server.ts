@@ -68,7 +68,10 @@ export function capabilitiesOf({ elicit, elicitModes, roots, sampling }: McpOpti
   }
 }
 
-function modesOf({ elicit, elicitModes }: Pick<McpOptions, 'elicit' | 'elicitModes'>): readonly string[] {
+export function modesOf({
+  elicit,
+  elicitModes,
+}: Pick<McpOptions, 'elicit' | 'elicitModes'>): readonly string[] {
   return elicitModes ?? (elicit ? ['form'] : ['form', 'url'])
 }
 
@@ -145,7 +148,7 @@ export async function answerRequest(
 
 type Asked = { server: string; options: McpOptions; calls: RunningCalls; signal: AbortSignal }
 
-async function answerQuestion(
+export async function answerQuestion(
   question: ElicitRequestParams,
   { server, options: { elicit, log }, calls, signal }: Asked,
 ): Promise<ElicitResult> {

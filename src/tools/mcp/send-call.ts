@@ -1,6 +1,11 @@
 // One tools/call, from its request to its output: progress, cancellation, questions in between, tasks. An error of the protocol
 // and a failure of the tool are two things: the first is thrown, the second is a result.
-import { type Client, type ProgressCallback, ProtocolError } from '@modelcontextprotocol/client'
+import {
+  type Client,
+  LOG_LEVEL_META_KEY,
+  type ProgressCallback,
+  ProtocolError,
+} from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { ProtocolFailure, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
@@ -69,12 +74,15 @@ async function begin(call: SentCall): Promise<JsonObject> {
   })
 }
 
-async function request({ client, raw, asTask, tool, input, context }: SentCall): Promise<JsonObject> {
+async function request(call: SentCall): Promise<JsonObject> {
+  const { client, raw, asTask, tool, input, context } = call
   const { signal } = context
+  const isLegacy = (client.getNegotiatedProtocolVersion() ?? '') < '2026'
+  const _meta = { ...context.trace, ...(!isLegacy && wantedLog(call)) }
   const params = {
     name: raw,
     arguments: isJsonObject(input) ? input : {},
-    ...(context.trace && { _meta: { ...context.trace } }),
+    ...(Object.keys(_meta).length > 0 && { _meta }),
   }
   // The engine's own deadline ends the call. It stands still while a person is asked.
   const timeout = longest
@@ -84,7 +92,6 @@ async function request({ client, raw, asTask, tool, input, context }: SentCall):
       ...(total !== undefined && { total }),
       ...(message !== undefined && { message }),
     })
-  const isLegacy = (client.getNegotiatedProtocolVersion() ?? '') < '2026'
   if (asTask && isLegacy) {
     const wanted = { method: 'tools/call', params: { ...params, task: {} } }
     return (await client.request(wanted, z.looseObject({}), { signal, timeout, onprogress })) as JsonObject
@@ -100,4 +107,10 @@ async function request({ client, raw, asTask, tool, input, context }: SentCall):
     onprogress,
   })
   return result as JsonObject // it was parsed from JSON
+}
+
+/** A server of 2026-07-28 sends its log with a call only if that call asks for it. An older one was told when it was connected. */
+function wantedLog({ client, options: { logLevel } }: SentCall): JsonObject {
+  const isServed = client.getServerCapabilities()?.logging !== undefined
+  return logLevel !== undefined && isServed ? { [LOG_LEVEL_META_KEY]: logLevel } : {}
 }

@@ -104,6 +104,11 @@ export function checkSpec(spec: McpServerSpec, allowEnv: readonly string[]): voi
     throw invalidSpec(
       `An MCP server's name must be 1 to 32 letters, digits, "_" or "-", not ${quote(spec.name)}.`,
     )
+  // `server__tool` must lead back to one server: "a" with the tool "_b" is not "a_" with the tool "b".
+  if (spec.name.includes('__') || spec.name.endsWith('_'))
+    throw invalidSpec(
+      `The name of the MCP server "${spec.name}" must not end in "_" or have "__" in it: that stands between a server and its tool.`,
+    )
   checkPlaces(spec)
   if ('url' in spec) checkHttp(spec)
   else checkStdio(spec, allowEnv)

@@ -5,8 +5,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ProtocolError } from '@modelcontextprotocol/client'
 import type { ToolContext } from '../../engine/ports.ts'
 import { isJsonObject, type Json } from '../../lib/json.ts'
-import { askPerson } from './elicit.ts'
-import type { RunningCalls } from './from-server.ts'
+import { answerQuestion, modesOf, type RunningCalls } from './from-server.ts'
+import type { McpOptions } from './index.ts'
 
 const urlElicitationRequired = -32042
 const mostAddresses = 5
@@ -15,31 +15,33 @@ const longestPauseMs = 10_000
 
 type Wanted = { id: string; url: string; message: string }
 
-type Asked = { server: string; context: ToolContext; calls: RunningCalls }
+type Asked = { server: string; context: ToolContext; calls: RunningCalls; options: McpOptions }
 
 /** Sends a request, and again when the person has opened what it needs. A person who declines ends it with the server's error. */
 export async function withAddressesOpened<Result>(
   send: () => Promise<Result>,
-  { server, context, calls }: Asked,
+  { server, context, calls, options }: Asked,
 ): Promise<Result> {
+  const { signal } = context
   const opened = new Set<string>()
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 2)) {
     try {
       return await send()
     } catch (error) {
       const wanted = wantedBy(error)
-      if (wanted.length === 0 || opened.size + wanted.length > mostAddresses) throw error
       const fresh = wanted.filter(({ id }) => !opened.has(id))
+      const isTooMany = opened.size + fresh.length > mostAddresses
+      if (wanted.length === 0 || isTooMany || !modesOf(options).includes('url')) throw error
       for (const { id, url, message } of fresh) {
         const question = { mode: 'url' as const, message, url, elicitationId: id }
-        const { action } = await askPerson(question, server, context, context.signal)
+        const { action } = await answerQuestion(question, { server, options, calls, signal })
         if (action !== 'accept') throw error
         opened.add(id)
       }
       if (fresh.length === 0)
         await Promise.race([
           calls.completed(wanted.map(({ id }) => id)),
-          pause(pauseMs, undefined, { signal: context.signal }),
+          pause(pauseMs, undefined, { signal }),
         ])
     }
   }

@@ -97,8 +97,11 @@ function decodeServer(server: McpServer, name: string, cwd: string, allowed: Acp
 
 /** A name that tool names may contain. The second server of a name gets `-2`. */
 function freeName(given: string, taken: Set<string>): string {
-  const clean = given.replace(/[^A-Za-z0-9_-]+/g, '-').replace(/^[-_]+/, '')
-  const plain = clean.slice(0, 28) || 'server'
+  const clean = given
+    .replace(/[^A-Za-z0-9_-]+/g, '-')
+    .replace(/_{2,}/g, '_')
+    .replace(/^[-_]+/, '')
+  const plain = clean.slice(0, 28).replace(/_$/, '') || 'server'
   let name = plain
   for (let count = 2; taken.has(name); count += 1) name = `${plain}-${count}`
   taken.add(name)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { z } from 'zod'
 import { InvalidInput } from '../../../src/engine/ports.ts'
+import { scripted, Turnwire } from '../../../src/index.ts'
 import { http } from '../../../src/tools/index.ts'
 import { shown, startApi } from './api-rig.ts'
 
@@ -85,6 +86,51 @@ test('credentials are sent, and are taken out of everything that comes back', as
     for (const spelling of [secret, encodeURIComponent(secret), coded])
       assert.ok(!JSON.stringify(output).includes(spelling), `${JSON.stringify(auth)} shows ${spelling}`)
   }
+})
+
+test('a credential that the API sends back is in no event, no line of the log and no request to the model', async t => {
+  const api = await startApi(t)
+  const secret = 'sk-CANARY/4711+x'
+  const auth = [{ bearer: () => secret }, { apiKey: secret, name: 'key', in: 'query' as const }]
+  const tools = [200, 404, 500].map(status =>
+    http({
+      name: `get${status}`,
+      description: 'x',
+      url: `${api.url}/${status}`,
+      input: z.object({}),
+      auth,
+      trust: 'trusted',
+    }),
+  )
+  api.answer = seen => ({ status: Number(seen.url.slice(1, 4)) })
+  const shown: string[] = []
+  const calls = tools.map(({ name }) => ({ name, input: {} }))
+  const turnwire = await Turnwire.open(
+    {
+      agents: [
+        {
+          name: 'a',
+          tools,
+          model: scripted((request, at) => {
+            shown.push(JSON.stringify(request))
+            return at === 0 ? { calls } : { text: 'Done.' }
+          }),
+        },
+      ],
+      egress: { privateHosts: [api.host] },
+      data: 'memory',
+    },
+    { log: (...line) => void shown.push(JSON.stringify(line)) },
+  )
+  t.after(() => turnwire.close())
+  const session = await turnwire.session('a')
+  for await (const item of session.send('go')) shown.push(JSON.stringify(item))
+  for await (const item of session.watch({ until: 'stop' })) shown.push(JSON.stringify(item))
+  assert.equal(api.seen.length, 3)
+  assert.ok(api.seen.every(({ headers }) => headers['authorization'] === `Bearer ${secret}`))
+  // The answers say that something stood there.
+  assert.ok(shown.some(line => line.includes('[secret]')))
+  assert.doesNotMatch(shown.join('\n'), /CANARY/)
 })
 
 test('a failure of the network does not show the key that the address holds', async t => {

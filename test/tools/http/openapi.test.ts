@@ -115,6 +115,54 @@ test('parameters are placed as declared', async t => {
   assert.equal(seen?.headers['authorization'], undefined, 'this operation needs no credentials')
 })
 
+test('a parameter that the document declares as JSON is written as JSON', async t => {
+  const api = await startApi(t)
+  const content = {
+    'application/json': { schema: { type: 'object', properties: { a: { type: 'integer' } } } },
+  }
+  const places = ['query', 'header', 'cookie'].map(where => ({ name: `in-${where}`, in: where, content }))
+  const paths = { '/find': { get: { operationId: 'find', parameters: places } } }
+  const [find] = openapi(petStore(api.url, { paths, security: [] }))
+  const value = { a: 1, b: 'x y' }
+  await find?.run({ 'in-query': value, 'in-header': value, 'in-cookie': value }, api.context())
+  const [seen] = api.seen
+  assert.equal(new URL(seen?.url ?? '', api.url).searchParams.get('in-query'), JSON.stringify(value))
+  assert.equal(seen?.headers['in-header'], JSON.stringify(value))
+  assert.equal(seen?.headers['cookie'], `in-cookie=${encodeURIComponent(JSON.stringify(value))}`)
+})
+
+test('idempotency keys are sent where the document or the options say so, and no model chooses them', async t => {
+  const api = await startApi(t)
+  const declared = { name: 'Idempotency-Key', in: 'header', required: true, schema: { type: 'string' } }
+  const paths = {
+    '/pay': { post: { operationId: 'pay', parameters: [declared] }, get: { operationId: 'payments' } },
+    '/mail': { post: { operationId: 'mail' } },
+  }
+  const document = petStore(api.url, { paths, security: [] })
+  const [payments, pay, mail] = openapi(document)
+  assert.ok(pay?.input.form === 'json')
+  assert.deepEqual(pay.input.schema, { type: 'object', properties: {}, additionalProperties: false })
+  assert.deepEqual([pay.idempotent, mail?.idempotent, payments?.readOnly], [true, false, true])
+  const keyOf = async (tool = pay): Promise<unknown> => {
+    await tool.run({}, api.context({ idempotencyKey: 'call-7' }))
+    return api.seen.at(-1)?.headers['idempotency-key']
+  }
+  assert.deepEqual(
+    [await keyOf(pay), await keyOf(mail), await keyOf(payments)],
+    ['call-7', undefined, undefined],
+  )
+  const all = openapi(document, { idempotencyHeader: 'Idempotency-Key' })
+  assert.deepEqual(
+    all.map(({ name, idempotent }) => [name, idempotent]),
+    [
+      ['payments', true],
+      ['pay', true],
+      ['mail', true],
+    ],
+  )
+  assert.deepEqual([await keyOf(all[2]), await keyOf(all[0])], ['call-7', undefined])
+})
+
 test('two parameters of the same name have arguments of their own', async t => {
   const api = await startApi(t)
   const [get] = openapi(petStore(api.url), { include: ['GET /pets/{petId}'], auth })
@@ -190,6 +238,10 @@ test('what cannot be used is refused with what to do', () => {
     requestBody: { content: { 'multipart/form-data': { schema: {} } } },
   }
   refused({ ...document, paths: { '/x': { post: upload } } }, { auth }, /exclude: \['upload'\]/)
+  const xml = { operationId: 'xml', parameters: [{ name: 'q', in: 'query', content: { 'text/xml': {} } }] }
+  refused({ ...document, paths: { '/x': { get: xml } } }, { auth }, /parameter "q" is text\/xml/)
+  const matrix = { operationId: 'm', parameters: [{ name: 'q', in: 'path', style: 'matrix' }] }
+  refused({ ...document, paths: { '/x/{q}': { get: matrix } } }, { auth }, /has the style "matrix"/)
   const remote = { parameters: [{ $ref: 'http://169.254.169.254/x.json' }] }
   refused({ ...document, paths: { '/x': { get: remote } } }, { auth }, /refers to another document/)
   const twice = { '/a': { get: { operationId: 'a' } }, '/b': { get: { operationId: 'a' } } }

@@ -191,6 +191,9 @@ describe('an invalid description of a server is refused', () => {
     ['a relative folder', { name: 'a', command, cwd: 'here' }, /absolute/],
     ['a folder that is not there', { name: 'a', command, cwd: '/nowhere/at/all' }, /does not exist/],
     ['a name with a blank', { name: 'a b', command }, /name must be/],
+    // With them "a" and its tool "_b" would have the name of "a_" and its tool "b".
+    ['a name that ends in "_"', { name: 'a_', command }, /must not end in "_" or have "__" in it/],
+    ['a name with "__" in it', { name: 'a__b', command }, /must not end in "_" or have "__" in it/],
     ['a file URL', { name: 'a', url: 'file:///etc/passwd' }, /http or https/],
     ['credentials in the URL', { name: 'a', url: 'https://u:p@host/' }, /credentials/],
     [

@@ -41,9 +41,12 @@ function call(id: number, params: Record<string, unknown>): void {
     send({ id, result: worked })
     return
   }
-  const elicitations = [
-    { mode: 'url', elicitationId: 'e1', url: 'https://pay.example/1', message: 'Pay first.' },
-  ]
+  const elicitations = Array.from({ length: mode === 'url-four' ? 4 : 1 }, (_, at) => ({
+    mode: 'url',
+    elicitationId: `e${at + 1}`,
+    url: `https://pay.example/${at + 1}`,
+    message: 'Pay first.',
+  }))
   send({ id, error: { code: -32042, message: 'not paid', data: { elicitations } } })
   if (mode === 'url' && count === 2)
     setTimeout(

@@ -190,6 +190,24 @@ describe('a call that needs an address to be opened (-32042)', () => {
       assert.equal(logged().filter(line => line === 'tools/call').length, 3)
     })
 
+  test('asks about each of several addresses once, also if the server names all of them again', async t => {
+    const { session, logged, question } = await ask(t, 'url-four')
+    const opened = ['https://pay.example/1']
+    for (let next: string | undefined = question; next !== undefined; ) {
+      const reply = await session.answer({ answers: [{ question: next, action: 'accept' }] })
+      const [pending] = reply.status === 'waiting' ? reply.pending : []
+      next = pending?.needs === 'answer' ? pending.question.id : undefined
+      if (pending?.needs === 'answer') opened.push(pending.question.url ?? '')
+    }
+    assert.deepEqual(
+      opened,
+      [1, 2, 3, 4].map(at => `https://pay.example/${at}`),
+    )
+    const [outcome] = await outcomes(session)
+    assert.deepEqual([outcome?.kind, outcome?.text], ['ok', 'worked'])
+    assert.equal(logged().filter(line => line === 'tools/call').length, 3)
+  })
+
   test('fails with the error of the server if the person declines', async t => {
     const { session, question } = await ask(t, 'url')
     await session.answer({ answers: [{ question, action: 'decline' }] })
