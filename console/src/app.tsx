@@ -33,8 +33,9 @@ export function App(): ReactElement {
   }
   useEffect(enter, [])
   const signedOut = useCallback(() => setVisit('sign-in'), [])
+  const signedIn = useCallback((me: OperatorMe) => setVisit({ me }), [])
   if (visit === undefined) return <Loading what="the console" />
-  if (visit === 'sign-in') return <SignIn onDone={me => setVisit({ me })} />
+  if (visit === 'sign-in') return <SignIn onDone={signedIn} />
   if ('error' in visit)
     return (
       <main className="sign-in">
@@ -45,7 +46,7 @@ export function App(): ReactElement {
       </main>
     )
   return (
-    <ConsoleProvider me={visit.me} onSignedOut={signedOut}>
+    <ConsoleProvider me={visit.me} onSignedIn={signedIn} onSignedOut={signedOut}>
       <Pages />
     </ConsoleProvider>
   )

@@ -1,8 +1,8 @@
 // What a command is: its help, its options and what it does. Arguments are read here too, so that every command refuses a
 // wrong one in the same way.
 import { parseArgs } from 'node:util'
+import { nearest } from '../lib/nearest.ts'
 import { printable } from '../lib/text.ts'
-import { nearest } from './nearest.ts'
 
 export type Option = {
   type: 'string' | 'boolean'
@@ -84,6 +84,11 @@ function unknownOption(command: string, given: string, known: readonly string[])
 export function textValue(values: Values, name: string): string | undefined {
   const value = values[name]
   return typeof value === 'string' ? value : undefined
+}
+
+/** As a shell takes it. */
+export function shellWord(text: string): string {
+  return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 /** A port from an option or the environment. `source` is named if it is not a port. */

@@ -13,14 +13,14 @@ export function reactApp(agent: string): Readonly<Record<string, string>> {
 
 type Manifest = { type?: string; scripts?: Record<string, string>; dependencies?: Record<string, string> }
 
-/** What the application needs of its package.json. What is there stays. */
-export function withReactApp(manifest: Manifest, version: string): Manifest {
+/** What the application needs of its package.json. What is there stays. `turnwire`: where npm gets it. */
+export function withReactApp(manifest: Manifest, turnwire: string): Manifest {
   return {
     ...manifest,
     type: 'module',
     scripts: { ...manifest.scripts, start: 'npm install --no-audit --no-fund && node start.mjs' },
     dependencies: {
-      turnwire: `^${version}`,
+      turnwire,
       react: '^19.0.0',
       'react-dom': '^19.0.0',
       vite: '^8.0.0',
@@ -68,6 +68,8 @@ const target = await new Promise(resolve => {
 })
 
 const vite = await createServer({
+  // One React, also where turnwire is a linked checkout with a React of its own.
+  resolve: { dedupe: ['react', 'react-dom'] },
   server: {
     proxy: {
       // The page and the agent have one origin, so no other origin has to be allowed.
@@ -101,13 +103,17 @@ const declared = [
   { name: 'page_title', description: 'The title of the page that the user looks at.', parameters: { type: 'object', properties: {} } },
 ]
 
+/** Tools of the server that this page lets run without a question. A rule of turnwire.config.ts may still ask. */
+const trusted = ['look_up_order']
+
 /** The session is in the address, so a reload continues it. */
 async function sessionOf() {
   const known = new URLSearchParams(location.search).get('session')
   if (known) return known
   const { agents } = await client.getMeta()
   const offered = agents.find(each => each.name === agent)?.tools ?? []
-  const id = await client.createSession({ agent: { name: agent, tools: offered.map(({ name }) => ({ name })) }, tools: declared })
+  const on = offered.map(({ name }) => ({ name, trust: trusted.includes(name) }))
+  const id = await client.createSession({ agent: { name: agent, tools: on }, tools: declared })
   history.replaceState(null, '', '?session=' + id)
   return id
 }

@@ -1,9 +1,10 @@
 // The entry of the command: finds the subcommand, reads its arguments, runs it, and prints what went wrong in one line.
 // Each subcommand is loaded only when it is used.
+
+import { nearest } from '../lib/nearest.ts'
 import { printable } from '../lib/text.ts'
 import { ownVersion } from '../runtime/version.ts'
 import { type CliCommand, columns, helpOf, readArguments, self, UsageError } from './command.ts'
-import { nearest } from './nearest.ts'
 
 type Subcommand = { summary: string; load(): Promise<CliCommand> }
 

@@ -17,26 +17,45 @@ export async function openAttachedAgent(
   log: Log,
 ): Promise<AttachedAgent> {
   const agent = config.agents.find(each => name === undefined || each.name === name)
-  if (!agent) throw new TurnwireError('config_invalid', `The configuration has no agent named "${name}".`)
+  if (!agent) throw noAgent(config, name)
   const runtime = await Runtime.open(confined(config, agent), { log })
   const host = await hostOf(runtime)
   return { agent: configuredAgent(host), name: agent.name, close: () => runtime.close() }
 }
 
+function noAgent({ agents }: TurnwireConfig, name: string | undefined): TurnwireError {
+  const known = agents.map(each => each.name).join(', ')
+  return new TurnwireError(
+    'config_invalid',
+    known === ''
+      ? 'The configuration has no agent that could answer: it is that of a relay. Start this in a folder without it (there the demonstration answers), or name another with --config <file>.'
+      : `The configuration has no agent named "${name}". There are: ${known}.`,
+  )
+}
+
+/** Of the agent. Prices and retention are a server's. */
+const kept = [
+  'name',
+  'title',
+  'version',
+  'description',
+  'system',
+  'model',
+  'options',
+  'limits',
+  'choice',
+  'parallel',
+  'maxTokens',
+  'answer',
+] as const satisfies (keyof AgentConfig)[]
+
 /** What is not named here is not there. */
 function confined(config: TurnwireConfig, agent: AgentConfig): TurnwireConfig {
   const { models, policy, limits, egress, hooks } = config
-  const {
-    tools: _,
-    code: __,
-    search: ___,
-    always: ____,
-    mcpServers: _____,
-    serveMcp: ______,
-    ...rest
-  } = agent
-  const { rules: _______, responses: ________, ...own } = rest
-  const { rules: _________, ...bounds } = policy ?? {}
+  const own = Object.fromEntries(
+    kept.flatMap(key => (agent[key] === undefined ? [] : [[key, agent[key]]])),
+  ) as Pick<AgentConfig, (typeof kept)[number]> // the members of the agent under their own names
+  const { rules: _, ...bounds } = policy ?? {}
   return {
     agents: [{ ...own, clientTools: true, images: { http: false, data: true } }],
     ...(models && { models }),

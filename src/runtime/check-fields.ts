@@ -1,5 +1,6 @@
 // Checks of one field of a configuration, for check-config.ts: its name, its kind, its form. Each reports under the key that
 // the operator wrote.
+import { nearest } from '../lib/nearest.ts'
 
 /** Reports a mistake: its key, and what to do. */
 export type Wrong = (key: string, words: string) => void
@@ -38,16 +39,17 @@ export function checkTexts(value: unknown, form: RegExp, words: string, key: str
 }
 
 export function checkKnown(fields: Fields, known: readonly string[], prefix: string, wrong: Wrong): void {
-  for (const key of Object.keys(fields)) {
-    if (known.includes(key)) continue
-    const near = known.find(
-      each => each.toLowerCase() === key.toLowerCase() || each.startsWith(key) || key.startsWith(each),
-    )
-    wrong(
-      `${prefix}${key}`,
-      `there is no such setting.${near ? ` Did you mean "${near}"?` : ` Known are: ${known.join(', ')}.`}`,
-    )
-  }
+  for (const key of Object.keys(fields))
+    if (!known.includes(key)) wrong(`${prefix}${key}`, noSuchSetting(key, known))
+}
+
+/** Names the setting that was probably meant, else all of them. */
+export function noSuchSetting(key: string, known: readonly string[]): string {
+  const near =
+    known.find(each => each.toLowerCase() === key.toLowerCase()) ??
+    nearest(key, known) ??
+    known.find(each => key.startsWith(each))
+  return `there is no such setting. ${near === undefined ? `Known are: ${known.join(', ')}.` : `Did you mean "${near}"?`}`
 }
 
 export function isRecord(value: unknown): value is Fields {

@@ -12,7 +12,7 @@ import {
   type McpServerSpec,
   type McpStdioServer,
 } from '../tools/mcp/index.ts'
-import { isRecord, type Wrong } from './check-fields.ts'
+import { isRecord, noSuchSetting, type Wrong } from './check-fields.ts'
 import type { TurnwireConfig } from './config.ts'
 
 type ServerOptions = Pick<
@@ -140,7 +140,7 @@ function checkAbilities(
   }
   for (const [name, value] of Object.entries(sampling))
     if (name !== 'maxTokens' && name !== 'perCall')
-      wrong(`${key}.sampling.${name}`, 'there is no such setting. Known are: maxTokens, perCall.')
+      wrong(`${key}.sampling.${name}`, noSuchSetting(name, ['maxTokens', 'perCall']))
     else if (!Number.isSafeInteger(value) || Number(value) <= 0)
       wrong(`${key}.sampling.${name}`, 'must be a whole number above 0.')
 }
@@ -151,8 +151,7 @@ function checkPlaces(server: Record<string, unknown>, isRemote: boolean, key: st
     ? stdioKeys.filter(each => each !== 'command')
     : httpKeys.filter(each => each !== 'url')
   for (const each of Object.keys(server)) {
-    if (!allKeys.includes(each))
-      wrong(`${key}.${each}`, `there is no such setting. Known are: ${allKeys.join(', ')}.`)
+    if (!allKeys.includes(each)) wrong(`${key}.${each}`, noSuchSetting(each, allKeys))
     else if (foreign.includes(each))
       wrong(
         `${key}.${each}`,

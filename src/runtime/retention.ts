@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { ListedRow, LocalEngine, SessionRow, Store } from '../engine/index.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import { paymentsWire } from '../language/payments.ts'
-import { type Fields, isRecord, type Wrong } from './check-fields.ts'
+import { type Fields, isRecord, noSuchSetting, type Wrong } from './check-fields.ts'
 import type { Log } from './log.ts'
 
 export type Retention = {
@@ -40,7 +40,7 @@ export function checkRetention(retention: unknown, key: string, wrong: Wrong): v
   }
   const known = ['days', 'bytes']
   for (const [name, value] of Object.entries(retention as Fields))
-    if (!known.includes(name)) wrong(`${key}.${name}`, 'there is no such setting. Known are: days, bytes.')
+    if (!known.includes(name)) wrong(`${key}.${name}`, noSuchSetting(name, known))
     else if (typeof value !== 'number' || !(value > 0)) wrong(`${key}.${name}`, 'must be a number above 0.')
 }
 

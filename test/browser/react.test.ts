@@ -71,6 +71,9 @@ describe('React parts', { skip }, () => {
     await started.until(/Local:/)
     const address = /Local:\s+(http:\S+)/.exec(stripVTControlCharacters(started.stdout()))?.[1] ?? ''
     const { page } = await open(t, browser, address)
+    await page.getByLabel('Message').fill('Where is order 7?')
+    await page.keyboard.press('Enter')
+    await page.getByText('Order 7 was packed this morning').last().waitFor()
     await page.getByLabel('Message').fill('Cancel order 12')
     await page.keyboard.press('Enter')
     await page.getByText('Cancelling cannot be undone.').first().waitFor()

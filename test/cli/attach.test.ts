@@ -181,3 +181,26 @@ test(
     assert.match(refused.stderr(), /may not use this relay/)
   },
 )
+
+test('an agent with a price is attached without it, and a configuration without agents says what to do', async t => {
+  const cwd = folder(t)
+  writeFileSync(join(cwd, 'turnwire.config.mts'), relayConfig)
+  const none = turnwire(['attach', 'http://127.0.0.1:9'], { cwd })
+  assert.equal(none.code, 1)
+  assert.match(
+    none.stderr,
+    /^The configuration has no agent that could answer: it is that of a relay\. .*--config <file>/,
+  )
+  const priced = `import { defineConfig, rehearsal } from 'turnwire'
+const address = '0x' + '1'.repeat(40)
+export default defineConfig({
+  agents: [{ name: 'own', model: rehearsal(), price: { request: '0.01' }, retention: { days: 1 } }],
+  payments: { network: 'eip155:1', asset: { address, name: 'X', version: '1' }, payTo: address, facilitator: { url: 'http://127.0.0.1:9' } },
+})
+`
+  writeFileSync(join(cwd, 'turnwire.config.mts'), priced)
+  const unknown = turnwire(['attach', 'http://127.0.0.1:9', '--agent', 'other'], { cwd })
+  assert.equal(unknown.stderr, 'The configuration has no agent named "other". There are: own.\n')
+  const machine = start(t, ['attach', 'http://127.0.0.1:9'], { cwd })
+  await machine.until(/Answers with the agent "own"/)
+})

@@ -28,7 +28,7 @@ const cases: Case[] = [
     says: file => `${file} cannot be used:
   agent: there is no such setting. Did you mean "agents"?
   agents: must list at least one agent.
-  server.prot: there is no such setting. Known are: host, port, hosts, publicUrl, origins, keys, bodyBytes, requestMs, heartbeatMs, unsentBytes, stallMs, graceMs, perOwner, allWallets, acp, log, cluster.
+  server.prot: there is no such setting. Did you mean "port"?
   server.port: must be a whole number from 0 (any free port) to 65535.
   server.graceMs: must be a whole number above 0.
   data: must be a folder, "memory", a postgres:// address, or a store.`,
@@ -60,7 +60,7 @@ const cases: Case[] = [
   mcp.b.type: must be "http" for a server with a url, or be left out.
   mcp.c.headers: is for a server with a url; this one has a command.
   mcp.c.trust: must be "trusted", "ask" or "deny".
-  mcp.d.trustd: there is no such setting. Known are: command, args, env, cwd, allowEnv, url, headers, auth, type, trust, trustAnnotations, exposed, timeoutMs, connectTimeoutMs, outputLimit, roots, sampling, logLevel, maxTools.
+  mcp.d.trustd: there is no such setting. Did you mean "trust"?
   mcp.e__f: The name of the MCP server "e__f" must not end in "_" or have "__" in it: that stands between a server and its tool.
   mcp.g: must be { command, args } for a program, or { url } for a server elsewhere.
   agents[0].mcpServers: there is no server "z" in mcp. There are: a, b, c, d, e__f, g.`,
@@ -78,7 +78,7 @@ const cases: Case[] = [
 export default defineConfig({ agents: [{ ...${agent}, options: {} }, { ...${agent}, name: 'b', options: [o, { ...o, titel: 'O' }] }] })`,
     says: file => `${file} cannot be used:
   agents[0].options: must be a list.
-  agents[1].options[1].titel: there is no such setting. Known are: name, type, title, description, default, options, category, required.
+  agents[1].options[1].titel: there is no such setting. Did you mean "title"?
   agents[1].options[1].name: "o" is the name of an option before it.`,
   },
   {

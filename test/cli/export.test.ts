@@ -1,7 +1,7 @@
 // Sessions as a file: exported beside a running server, imported into another data folder beside its server; and the space
 // of deleted sessions given back.
 import assert from 'node:assert/strict'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { AapClient } from '../../src/client/index.ts'
@@ -26,6 +26,11 @@ test('sessions of one server are exported, imported beside another, and served t
   assert.equal(statSync(join(cwd, 'all.jsonl')).mode & 0o777, 0o600)
   const one = turnwire(['export', 'one.jsonl', '--session', first], { cwd })
   assert.deepEqual([one.code, one.stdout], [0, '1 session is exported to one.jsonl.\n'], one.stderr)
+  const none = turnwire(['export', 'none.jsonl', '--session', 'sess_none'], { cwd })
+  assert.deepEqual(
+    [none.code, none.stderr, existsSync(join(cwd, 'none.jsonl'))],
+    [2, 'There is no session sess_none here. See them with: turnwire sessions list\n', false],
+  )
   const twice = turnwire(['export', 'one.jsonl'], { cwd })
   assert.deepEqual([twice.code, twice.stderr], [2, 'one.jsonl is there already. Name another file.\n'])
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { initVendors } from '../../src/cli/init-template.ts'
 import { AapClient } from '../../src/client/index.ts'
-import { folder, serve, turnwire } from './rig.ts'
+import { folder, root, serve, turnwire } from './rig.ts'
 
 test('the written configuration can be served unchanged, in a folder where nothing is installed', async t => {
   const cwd = folder(t)
@@ -80,6 +80,24 @@ test('flags that cannot be used are refused before anything is written', t => {
     assert.match(stderr, words)
   }
   assert.deepEqual(readdirSync(cwd), [])
+})
+
+test('with an application the next lines set the key too, and npm takes this checkout', t => {
+  const cwd = folder(t)
+  const made = turnwire(['init', 'My Shop', '--app', 'react', '--vendor', 'gemini'], { cwd })
+  assert.match(made.stdout, /^ {2}export GEMINI_API_KEY=<your key>\n {2}cd 'My Shop' && npm start/m)
+  const { name, dependencies } = JSON.parse(readFileSync(join(cwd, 'My Shop/package.json'), 'utf8'))
+  assert.equal(name, 'my-shop')
+  assert.equal(dependencies.turnwire, `file:${root}`)
+})
+
+test('an application is not written beside a package.json that cannot be read', t => {
+  const cwd = folder(t)
+  writeFileSync(join(cwd, 'package.json'), '{"name": ')
+  const { code, stderr } = turnwire(['init', '--app', 'react'], { cwd })
+  assert.equal(code, 2)
+  assert.match(stderr, /package\.json is not a JSON object, so nothing was written/)
+  assert.deepEqual(readdirSync(cwd), ['package.json'])
 })
 
 test('a .gitignore that is there is left as it is', t => {

@@ -14,6 +14,7 @@ test('keys are created, listed, used and revoked', async t => {
   const added = keys('add', 'ana')
   assert.equal(added.code, 0)
   const key = /^tw_[\w-]{32}$/m.exec(added.stdout)?.[0] ?? assert.fail(added.stdout)
+  assert.match(added.stdout, /nobody is answered without a key.*\n.*keys add <name> --operator/)
   const bob = /^tw_\S+$/m.exec(keys('add', 'bob').stdout)?.[0] ?? ''
   assert.notEqual(bob, key)
   assert.match(keys('add', 'ana').stderr, /There is a key named "ana"/)

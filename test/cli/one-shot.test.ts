@@ -1,6 +1,6 @@
 // `turnwire chat -p`: the answer alone on standard output, one JSON object with --json, and an exit code for each end.
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { folder, turnwire } from './rig.ts'
@@ -23,6 +23,25 @@ test('a call that needs a permission ends with 4, and the session can be continu
   const [, args = ''] = /^Answer it with: turnwire (.*)$/m.exec(waits.stderr) ?? []
   const answered = turnwire(args.split(' '), { cwd, input: 'y\n' })
   assert.match(answered.stdout, /✓ send_mail {2}Sent to ana@example\.org/)
+})
+
+test('the line that answers it names the configuration and the folder that were given', t => {
+  const cwd = folder(t)
+  mkdirSync(join(cwd, 'an agent'))
+  writeFileSync(
+    join(cwd, 'an agent/turnwire.config.mts'),
+    `import { defineConfig, rehearsal, tool } from 'turnwire'
+const mail = tool({ name: 'send_mail', description: 'Sends a mail.', input: { type: 'object' }, run: () => 'Sent.' })
+export default defineConfig({ agents: [{ name: 'own', model: rehearsal(), tools: [mail] }] })\n`,
+  )
+  const place = ['--config', 'an agent', '--data', 'elsewhere']
+  const waits = turnwire(['chat', '-p', 'Send a mail', ...place], { cwd })
+  const [, session = ''] =
+    /^Answer it with: turnwire chat --config 'an agent' --data elsewhere --session (\S+)$/m.exec(
+      waits.stderr,
+    ) ?? []
+  const answered = turnwire(['chat', ...place, '--session', session], { cwd, input: 'y\n' })
+  assert.match(answered.stdout, /✓ send_mail {2}Sent/, waits.stderr)
 })
 
 test('--json says the same as data, also for a message on standard input', t => {

@@ -63,6 +63,25 @@ describe('without a configuration', () => {
   })
 })
 
+test('a DATABASE_URL that is not of PostgreSQL is said to be unused', async t => {
+  const env = { DATABASE_URL: 'postgress://u:secret-word@127.0.0.1/x' }
+  const { stdout } = await serve(t, { cwd: folder(t), env })
+  assert.match(
+    stdout(),
+    /sessions {2}\.turnwire \(DATABASE_URL is not used: it does not begin with postgres:/,
+  )
+  assert.doesNotMatch(stdout(), /secret-word/)
+})
+
+test('a relay without agents says how to attach one, and the line to try works', async t => {
+  const cwd = folder(t)
+  writeFileSync(join(cwd, 'turnwire.config.mjs'), "export default { agents: [], relay: { owners: '*' } }\n")
+  const { url, stdout } = await serve(t, { cwd })
+  assert.ok(stdout().includes(`agents    none of its own; attach one: turnwire attach ${url}`), stdout())
+  const [, line = ''] = /^ {2}curl -s (\S+)$/m.exec(stdout()) ?? []
+  assert.deepEqual(await (await fetch(line)).json(), { providers: [] })
+})
+
 const manyTools = `import { defineConfig, rehearsal, tool } from 'turnwire'
 const named = (_, index) =>
   tool({ name: 'tool_' + index, description: 'Does it.', input: { type: 'object' }, trust: 'trusted', run: () => '' })

@@ -212,6 +212,49 @@ test('running.md lists every setting of a configuration, and no other', () => {
   assert.deepEqual(rows.sort(), wanted.sort())
 })
 
+/** The names in the first column of the tables of a section. */
+function namesIn(page: string, section: string): string[] {
+  const text = readFileSync(page, 'utf8')
+  const part = new RegExp(`^## ${section}$[\\s\\S]*?(?=^## |(?![\\s\\S]))`, 'm').exec(text)?.[0] ?? ''
+  return [...part.matchAll(/^\| (`[^|]*`) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([\w.]*\w)(?![\w.])[^`]*`/g)].map(([, name = '']) => name),
+  )
+}
+
+test('tools.md lists every setting of a tool, and all that its function is given', () => {
+  const source = readFileSync('src/tools/functions/tool.ts', 'utf8')
+  const settings = membersOf(source.replace(/<\n(?: {2}.*\n)+> = \{/, ' = {'), 'ToolDefinition')
+  assert.deepEqual(namesIn('docs/guide/tools.md', 'Every setting').sort(), settings.sort())
+  const port = readFileSync('src/engine/tool-port.ts', 'utf8').replaceAll('  readonly ', '  ')
+  // For tools of our own: programs, agents, searches and the browser.
+  const inner = ['connect', 'tools', 'nested']
+  const given = [...membersOf(port, 'ToolContext'), 'progress', 'fetch', 'sample']
+  assert.deepEqual(
+    namesIn('docs/guide/tools.md', 'What `run` is given').sort(),
+    given.filter(name => !inner.includes(name)).sort(),
+  )
+})
+
+test('sessions.md lists every event of a log', () => {
+  const [events = ''] = readFileSync('src/language/events.ts', 'utf8').split('export type EventType')
+  const types = new Set([...events.matchAll(/\btype: '(\w+\.\w+)'/g)].map(([, type]) => type))
+  assert.ok(types.size > 30)
+  assert.deepEqual(new Set(namesIn('docs/guide/sessions.md', 'The log')), types)
+})
+
+test('running.md names every variable of the environment that is ours', () => {
+  const page = readFileSync('docs/operations/running.md', 'utf8')
+  const read = globSync('src/**/*.ts', { exclude: ['src/**/*.test.ts'] }).flatMap(file =>
+    [...readFileSync(file, 'utf8').matchAll(/env\['((?:TURNWIRE_|PORT|DATABASE_URL)\w*)'\]/g)].map(
+      ([, name = '']) => name,
+    ),
+  )
+  assert.ok(read.length > 5)
+  // For tests alone.
+  const missing = read.filter(name => name !== 'TURNWIRE_CRASH_AT' && !page.includes(`\`${name}\``))
+  assert.deepEqual(missing, [])
+})
+
 const units: Record<string, number> = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
 
 /** "4 MiB" and "30,000" as numbers. */

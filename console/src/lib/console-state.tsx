@@ -29,6 +29,8 @@ export const operator = new OperatorClient({ baseUrl: location.origin })
 
 export type ConsoleState = {
   me: OperatorMe
+  /** The page goes on as someone else. */
+  onSignedIn: (me: OperatorMe) => void
   catalogue: OperatorAgents | undefined
   /** By name. A name that several agents have stands for the first. */
   tools: ReadonlyMap<string, OperatorTool>
@@ -52,12 +54,14 @@ export function useConsole(): ConsoleState {
 
 type ProviderProps = {
   me: OperatorMe
+  onSignedIn: (me: OperatorMe) => void
   /** The cookie is not good any more: its key was revoked, or its time is over. */
   onSignedOut: () => void
   children: ReactNode
 }
 
-export function ConsoleProvider({ me, onSignedOut, children }: ProviderProps): ReactElement {
+export function ConsoleProvider(props: ProviderProps): ReactElement {
+  const { me, onSignedIn, onSignedOut, children } = props
   const [catalogue, setCatalogue] = useState<OperatorAgents>()
   const used = useApprovals(operator)
   const decisions = useHeldDecisions(used.decide)
@@ -84,7 +88,8 @@ export function ConsoleProvider({ me, onSignedOut, children }: ProviderProps): R
     return () => void listeners.current.delete(listener)
   }, [])
   const { tools, looks } = useMemo(() => toolsOf(catalogue), [catalogue])
-  const state = { me, catalogue, tools, looks, approvals, connection, onChange, reloadCatalogue, decisions }
+  const read = { catalogue, tools, looks, approvals, connection, decisions }
+  const state = { me, onSignedIn, onChange, reloadCatalogue, ...read }
   return <Context.Provider value={state}>{children}</Context.Provider>
 }
 

@@ -1,12 +1,13 @@
 // Talks to an agent in the terminal: to one that is served somewhere, or to the configured one in a server of its own,
 // which nobody else can reach because its key never leaves this process.
 import { AapClient, AapError, type AgentInfo, type SessionInfo } from '../../client/index.ts'
+import { nearest } from '../../lib/nearest.ts'
 import { printable } from '../../lib/text.ts'
+import { isPostgresUrl } from '../../runtime/data-place.ts'
 import { Chat } from '../chat/chat.ts'
 import { Flow } from '../chat/flow.ts'
 import { Terminal } from '../chat/terminal.ts'
-import { type CliCommand, self, textValue, UsageError, type Values } from '../command.ts'
-import { nearest } from '../nearest.ts'
+import { type CliCommand, self, shellWord, textValue, UsageError, type Values } from '../command.ts'
 import { configOption, dataOption, setUp } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 
@@ -180,7 +181,7 @@ async function ownServer(values: Values): Promise<ChatServer> {
       baseUrl: running.url,
       apiKey: key,
       where: `here. See them with: ${self} sessions list`,
-      again: `${self} chat`,
+      again: `${self} chat${givenPlace(values)}`,
       troubles: () => {
         const written = troubles
         troubles = []
@@ -197,6 +198,17 @@ async function ownServer(values: Values): Promise<ChatServer> {
     await runtime.close()
     throw error
   }
+}
+
+/** The options that say where the sessions are. A database's address may hold a password. */
+function givenPlace(values: Values): string {
+  return ['config', 'data']
+    .flatMap(name => {
+      const value = textValue(values, name)
+      if (value === undefined) return []
+      return ` --${name} ${isPostgresUrl(value) ? '<the database>' : shellWord(value)}`
+    })
+    .join('')
 }
 
 /** A line of the log as people read it. */

@@ -2,10 +2,10 @@
 // It reads files in a vendor's own form, and recorded sessions.
 import { existsSync, readFileSync } from 'node:fs'
 import type { Json } from '../../lib/json.ts'
+import { nearest } from '../../lib/nearest.ts'
 import { printable } from '../../lib/text.ts'
 import { type DoctorVendor, doctorVendors, type HistoryFinding } from '../../testing/doctor.ts'
 import { type CliCommand, textValue, UsageError, type Values } from '../command.ts'
-import { nearest } from '../nearest.ts'
 import { configOption, dataOption } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 import { preparedSession } from './prepare.ts'

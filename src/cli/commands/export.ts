@@ -5,7 +5,7 @@ import { printable } from '../../lib/text.ts'
 import { exportSessions } from '../../runtime/copies/export.ts'
 import { withStore } from '../../runtime/open-data.ts'
 import { type CliCommand, textValue, UsageError } from '../command.ts'
-import { configOption, dataOption, sessionData } from '../setup.ts'
+import { configOption, dataOption, noSuchSession, sessionData } from '../setup.ts'
 
 export const exportCommand: CliCommand = {
   name: 'export',
@@ -48,6 +48,7 @@ elsewhere, vault.key has to be there too.`,
           await file.close()
         }
       })
+      if (session !== undefined && sessions + leftOut.length === 0) throw noSuchSession(session)
       process.stdout.write(`${sessions} session${sessions === 1 ? ' is' : 's are'} exported to ${to}.\n`)
       for (const id of leftOut)
         process.stderr.write(`${printable(id, 80)} is at work and was left out. Export it when it rests.\n`)

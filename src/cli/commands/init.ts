@@ -3,13 +3,13 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { isJsonObject } from '../../lib/json.ts'
+import { nearest } from '../../lib/nearest.ts'
 import { printable } from '../../lib/text.ts'
-import { ownVersion } from '../../runtime/version.ts'
+import { ownPackage } from '../../runtime/version.ts'
 import { Terminal } from '../chat/terminal.ts'
-import { type CliCommand, self, textValue, UsageError, type Values } from '../command.ts'
+import { type CliCommand, self, shellWord, textValue, UsageError, type Values } from '../command.ts'
 import { reactApp, withReactApp } from '../init-app-template.ts'
 import { type InitChoice, type InitVendor, initVendors, templateOf } from '../init-template.ts'
-import { nearest } from '../nearest.ts'
 import { styles, wantsColour } from '../style.ts'
 
 const vendorNames = Object.keys(initVendors)
@@ -38,14 +38,16 @@ Vendors: ${vendorNames.join(', ')}. The default, rehearsal, needs no key.`,
     const app = textValue(values, 'app')
     if (app !== undefined && app !== 'react')
       throw new UsageError(`There is no application "${printable(app, 40)}" to write. There is: react.`)
+    const manifest = app === undefined ? undefined : readManifest(resolve(folder))
     const choice = await choose(values)
     if (choice === undefined) return 130
     mkdirSync(resolve(folder), { recursive: true })
     // `wx`: a file that has appeared meanwhile is left as it is.
     writeFileSync(file, templateOf(choice), { flag: 'wx' })
     const written = [file, ...ignoreData(resolve(folder))]
-    if (app !== undefined) written.push(...writeApp(resolve(folder), choice.agent))
-    process.stdout.write(app === undefined ? nextSteps(folder, written, choice) : appSteps(folder, written))
+    if (manifest !== undefined) written.push(...writeApp(resolve(folder), choice.agent, manifest))
+    const steps = manifest === undefined ? nextSteps : appSteps
+    process.stdout.write(steps(folder, written, choice))
     return 0
   },
 }
@@ -58,8 +60,28 @@ function ignoreData(folder: string): string[] {
   return [file]
 }
 
+/** Read before anything is written, so that one that cannot be used changes nothing. */
+function readManifest(folder: string): object {
+  const file = join(folder, 'package.json')
+  // The name of a package has no capitals and no blanks.
+  const name = basename(folder)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[._-]+/, '')
+  if (!existsSync(file)) return { name: name || 'my-agent', private: true }
+  try {
+    const found: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    if (isJsonObject(found)) return found
+  } catch {
+    // Refused below.
+  }
+  throw new UsageError(
+    `${file} is not a JSON object, so nothing was written. Repair it, or choose another folder.`,
+  )
+}
+
 /** A file that is there stays as it is, except package.json, to which is added what the application needs. */
-function writeApp(folder: string, agent: string): string[] {
+function writeApp(folder: string, agent: string, manifest: object): string[] {
   const written: string[] = []
   for (const [path, text] of Object.entries(reactApp(agent))) {
     const file = join(folder, path)
@@ -68,22 +90,16 @@ function writeApp(folder: string, agent: string): string[] {
     writeFileSync(file, text, { flag: 'wx' })
     written.push(file)
   }
-  const manifest = join(folder, 'package.json')
-  const before: unknown = existsSync(manifest)
-    ? JSON.parse(readFileSync(manifest, 'utf8'))
-    : { name: basename(folder), private: true }
-  if (!isJsonObject(before)) throw new UsageError(`${manifest} is no object, and is left as it is.`)
-  writeFileSync(manifest, `${JSON.stringify(withReactApp(before as object, ownVersion()), null, 2)}\n`)
-  return [...written, manifest]
+  const file = join(folder, 'package.json')
+  writeFileSync(file, `${JSON.stringify(withReactApp(manifest, ownPackage()), null, 2)}\n`)
+  return [...written, file]
 }
 
-function appSteps(folder: string, written: readonly string[]): string {
+function appSteps(folder: string, written: readonly string[], choice: InitChoice): string {
   const { bold } = styles(wantsColour(process.stdout))
-  const enter = resolve(folder) === process.cwd() ? '' : `cd ${folder} && `
-  const files = written.map(file => relative(process.cwd(), file) || file).join(', ')
-  return `Wrote ${files}.
+  return `Wrote ${namesOf(written, ', ')}.
 
-  ${bold(`${enter}npm start`)}   installs what is missing, serves the agent and opens the page on a free port
+${keyLine(choice)}  ${bold(`${enterLine(folder)}npm start`)}   installs what is missing, serves the agent and opens the page on a free port
 `
 }
 
@@ -174,21 +190,33 @@ function checkAgent(name: string): void {
 
 // ---- what comes next ----------------------------------------------------------------------------------------------
 
-function nextSteps(folder: string, written: readonly string[], { vendor }: InitChoice): string {
+function nextSteps(folder: string, written: readonly string[], choice: InitChoice): string {
   const { bold } = styles(wantsColour(process.stdout))
-  const enter = resolve(folder) === process.cwd() ? '' : `cd ${folder} && `
-  const files = written.map(file => relative(process.cwd(), file) || file).join(' and ')
-  const { variable } = vendorOf(vendor)
-  const key = variable === undefined || process.env[variable] ? '' : `  ${bold(setLine(variable))}\n`
+  const enter = enterLine(folder)
   const end =
-    vendor === 'rehearsal'
+    choice.vendor === 'rehearsal'
       ? 'It runs without a key, on a model that has no weights. Put a real one in its place when you like: the file says where.\n'
       : ''
-  return `Wrote ${files}.
+  return `Wrote ${namesOf(written, ' and ')}.
 
-${key}  ${bold(`${enter}${self} chat`)}    talk to it in the terminal
+${keyLine(choice)}  ${bold(`${enter}${self} chat`)}    talk to it in the terminal
   ${bold(`${enter}${self} serve`)}   serve it over HTTP
 ${end === '' ? '' : `\n${end}`}`
+}
+
+function namesOf(written: readonly string[], between: string): string {
+  return written.map(file => relative(process.cwd(), file) || file).join(between)
+}
+
+function enterLine(folder: string): string {
+  return resolve(folder) === process.cwd() ? '' : `cd ${shellWord(folder)} && `
+}
+
+/** Sets the key that the vendor needs. Empty: it needs none, or it is set. */
+function keyLine({ vendor }: InitChoice): string {
+  const { bold } = styles(wantsColour(process.stdout))
+  const { variable } = vendorOf(vendor)
+  return variable === undefined || process.env[variable] ? '' : `  ${bold(setLine(variable))}\n`
 }
 
 /** As the usual shell of this system takes it. */

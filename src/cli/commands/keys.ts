@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { TurnwireError } from '../../language/errors.ts'
 import { printable } from '../../lib/text.ts'
 import { addKey, readKeys, removeKey } from '../../runtime/keys.ts'
-import { type CliCommand, UsageError } from '../command.ts'
+import { type CliCommand, self, UsageError } from '../command.ts'
 import { configOption, dataFolder, dataOption } from '../setup.ts'
 
 export const keys: CliCommand = {
@@ -46,9 +46,14 @@ function listKeys(folder: string): string {
 }
 
 function printAdded(folder: string, name: string, operator: boolean): string {
+  const isFirst = readKeys(folder).length === 0
   const key = usable(() => addKey(folder, name, operator))
   const scope = operator ? ', which sees the sessions of every owner' : ''
-  return `${key}\n\nThat is the key of "${name}"${scope}. It is shown this once: ${join(folder, 'keys.json')} keeps only its hash.\nIt counts at once, also for a server that is running.\n`
+  const first =
+    isFirst && !operator
+      ? `\nFrom now on nobody is answered without a key. Sessions that were made before belong to "local"; to see them, and the console's\nsystem page, make a key for yourself: ${self} keys add <name> --operator\n`
+      : ''
+  return `${key}\n\nThat is the key of "${name}"${scope}. It is shown this once: ${join(folder, 'keys.json')} keeps only its hash.\nIt counts at once, also for a server that is running.\n${first}`
 }
 
 function usable<Result>(act: () => Result): Result {

@@ -1,10 +1,11 @@
 // Shows the request that a session would send next, to any of the vendors: the body on standard output, exactly as it
 // would be sent, and the rest on standard error. Nothing is sent and no key is read.
+
+import { nearest } from '../../lib/nearest.ts'
 import { printable } from '../../lib/text.ts'
 import { type ModelApi, modelApis, prepareSession } from '../../runtime/prepare.ts'
 import { findSession, visitSessions } from '../../runtime/visit.ts'
 import { type CliCommand, textValue, UsageError, type Values } from '../command.ts'
-import { nearest } from '../nearest.ts'
 import { configOption, dataOption, noSuchSession, sessionPlace, setUp } from '../setup.ts'
 
 export const prepareCommand: CliCommand = {

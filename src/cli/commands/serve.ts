@@ -2,7 +2,7 @@
 import { relative } from 'node:path'
 import { printable } from '../../lib/text.ts'
 import { consoleFolder } from '../../runtime/console-files.ts'
-import { isPostgresUrl } from '../../runtime/data-place.ts'
+import { defaultFolder, isPostgresUrl } from '../../runtime/data-place.ts'
 import { idleRules } from '../../runtime/idle-rules.ts'
 import { createLog } from '../../runtime/log.ts'
 import { type AgentInfo, Runtime } from '../../runtime/runtime.ts'
@@ -71,18 +71,28 @@ function* secrets(): Iterable<string> {
 
 function placeOfSessions({ config: { data } }: Setup, folder: string | undefined): string {
   if (typeof data === 'string' && isPostgresUrl(data)) return `in ${databaseName(data)}`
-  if (folder !== undefined) return relative(process.cwd(), folder) || '.'
+  if (folder !== undefined) return `${relative(process.cwd(), folder) || '.'}${unusedDatabase(data)}`
   return data === 'memory' ? 'in memory, gone when it stops' : "in the configuration's own store"
 }
 
+/** Other programs use the variable for other databases, so it is no mistake; but it may be one. */
+function unusedDatabase(data: unknown): string {
+  const url = process.env['DATABASE_URL'] ?? ''
+  const isUnused = url !== '' && !isPostgresUrl(url) && data === defaultFolder
+  return isUnused ? ' (DATABASE_URL is not used: it does not begin with postgres://)' : ''
+}
+
 function greeting(
-  { source, demo }: Setup,
+  { source, demo, config }: Setup,
   agents: readonly AgentInfo[],
   where: string,
   { url, open }: Running,
 ): string {
   const { bold, dim, cyan, yellow } = styles(wantsColour(process.stdout))
-  const names = agents.map(agent => printable(agent.name, 80)).join(', ')
+  // A relay may have none.
+  const names =
+    agents.map(agent => printable(agent.name, 80)).join(', ') ||
+    `none of its own; attach one: ${self} attach ${config.server?.publicUrl ?? url}`
   const lines = [
     `${bold('Turnwire')} listens on ${cyan(url)}`,
     '',
@@ -105,12 +115,13 @@ const mostToolsTried = 8
 
 /** A line that works when it is pasted. Version 1 of the protocol creates a session and runs a turn in one request. */
 function tryIt(agent: AgentInfo | undefined, url: string, open: boolean): string {
-  const trusted = (agent?.tools ?? []).filter(tool => tool.exposed && tool.trust === 'trusted')
+  if (!agent) return `curl -s ${url}/v1/providers`
+  const trusted = agent.tools.filter(tool => tool.exposed && tool.trust === 'trusted')
   const tools = trusted.slice(0, mostToolsTried).map(({ name }) => ({ name, trust: true }))
   const weather = trusted.some(tool => tool.name === 'get_weather')
   const body = JSON.stringify({
     agent: {
-      name: agent?.name,
+      name: agent.name,
       ...(tools.length > 0 && { tools: weather ? [{ name: 'get_weather', trust: true }] : tools }),
     },
     messages: [

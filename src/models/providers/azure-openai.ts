@@ -24,6 +24,7 @@ export function azureOpenai(options: AzureOptions): Model {
     keyVariable: 'AZURE_OPENAI_API_KEY',
     auth: (key: string) => ({ 'api-key': key }),
     ownFamily: true,
+    ownOptions: ['endpoint', 'apiVersion', 'api'] satisfies (keyof AzureOptions)[],
   }
   if (apiVersion !== undefined) {
     const baseUrl = (): string => `${endpoint()}/openai/deployments/${encodeURIComponent(model)}`

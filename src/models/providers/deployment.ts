@@ -4,6 +4,7 @@
 import type { Model } from '../../engine/ports.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { JsonObject } from '../../lib/json.ts'
+import { nearest } from '../../lib/nearest.ts'
 import { checkPrices, type Prices } from '../common/cost.ts'
 import type { Protocol } from '../protocol.ts'
 import { createModel, type RunLimits } from '../run.ts'
@@ -58,6 +59,38 @@ export type Deployment<State> = {
   /** Artifacts of this deployment are not exchanged with the vendor's own API. */
   ownFamily?: boolean
   thinking?: (wanted: string | JsonObject) => JsonObject
+  /** Names of options that only this provider has. */
+  ownOptions?: readonly string[]
+}
+
+const optionNames = Object.keys({
+  model: true,
+  apiKey: true,
+  baseUrl: true,
+  thinking: true,
+  maxTokens: true,
+  hosted: true,
+  body: true,
+  headers: true,
+  family: true,
+  quirks: true,
+  stateful: true,
+  contextTokens: true,
+  limits: true,
+  prices: true,
+  id: true,
+} satisfies Record<keyof ProviderOptions, true>)
+
+/** JavaScript can pass anything, and a misspelt option would do nothing. */
+function checkOptions(provider: string, options: ProviderOptions, own: readonly string[]): void {
+  const known = [...optionNames, ...own]
+  const unknown = Object.keys(options).find(name => !known.includes(name))
+  if (unknown === undefined) return
+  const near = nearest(unknown, known)
+  throw new TurnwireError(
+    'config_invalid',
+    `The provider "${provider}" has no option "${unknown}". ${near === undefined ? `A field of the vendor's own API goes into body: { ${unknown}: … }. Known are: ${known.join(', ')}.` : `Did you mean "${near}"?`}`,
+  )
 }
 
 export function deploy<State>(deployment: Deployment<State>, options: ProviderOptions): Model {
@@ -68,6 +101,7 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
       'config_invalid',
       `The provider "${name}" needs the name of a model, in an object: { model: "…" }.`,
     )
+  checkOptions(name, options, deployment.ownOptions ?? [])
   if (prices !== undefined) checkPrices(prices, `${name}/${model}`)
   checkHosted(options.hosted ?? [], protocol.name, `${name}/${model}`)
   const family = options.family ?? familyOf(model)

@@ -185,6 +185,29 @@ describe('options', () => {
     assert.equal('max_tokens' in bodyOf(vllm({ model: 'm' })), false)
   })
 
+  test('one that the provider does not have is refused with the one that was meant', () => {
+    // JavaScript can pass anything.
+    const given = (options: object): never => options as never
+    const cases: [() => unknown, RegExp][] = [
+      [
+        () => anthropic(given({ model: 'c', maxtokens: 5 })),
+        /"anthropic" has no option "maxtokens"\. Did you mean "maxTokens"\?/,
+      ],
+      [
+        () => openai(given({ model: 'g', temperature: 1 })),
+        /"openai" has no option "temperature"\. A field of the vendor's own API goes into body: \{ temperature: … \}\. Known are: model/,
+      ],
+      [() => openai(given({ model: 'g', endpoint: 'https://x' })), /"openai" has no option "endpoint"/],
+      [
+        () => compatible(given({ model: 'm', baseUrl: 'http://127.0.0.1:1/v1' })),
+        /"compatible" needs the address of the server/,
+      ],
+    ]
+    for (const [make, words] of cases) assert.throws(make, { code: 'config_invalid', message: words })
+    assert.ok(azureOpenai({ model: 'g', endpoint: 'https://x', apiVersion: '1', api: 'chat' }))
+    assert.ok(vertex({ model: 'g', project: 'p', location: 'l' }))
+  })
+
   test('families', () => {
     assert.equal(providers.familyOf('claude-opus-9'), 'claude')
     assert.equal(providers.familyOf('anthropic/claude-opus-9'), 'claude')

@@ -23,6 +23,7 @@ export function vertex(options: VertexOptions): Model {
       ownFamily: true,
       ownModels: true,
       thinking: geminiThinking,
+      ownOptions: ['project', 'location'] satisfies (keyof VertexOptions)[],
     },
     options,
   )

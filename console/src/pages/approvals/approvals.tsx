@@ -173,12 +173,16 @@ function List({ approvals, current, onChoose }: ListProps): ReactElement {
 }
 
 function NothingWaits(): ReactElement {
+  const { catalogue } = useConsole()
+  const asking = catalogue?.agents.flatMap(({ tools }) => tools).find(({ trust }) => trust === 'ask')
   return (
     <Empty title="Nothing waits for you">
       <p>
         Calls that need a decision appear here by themselves. To see one,{' '}
         <Link to="/" className="link">
-          ask the demonstration agent to send a mail
+          {asking
+            ? `ask in the playground for something that needs ${printable(asking.name, 60)}`
+            : 'talk to an agent in the playground'}
         </Link>
         .
       </p>

@@ -19,14 +19,24 @@ import { Welcome } from './welcome.tsx'
 
 export default function Playground(): ReactElement {
   const address = useAddress()
-  const { catalogue } = useConsole()
+  const { catalogue, me } = useConsole()
   const agent = agentOf(catalogue?.agents, address.query.get('agent'))
   const [playing, setPlaying] = useState<string>()
   if (!catalogue) return <Loading what="the agents" />
   if (!agent)
     return (
       <Empty title="There is no agent yet">
-        <p>Name one in turnwire.config.ts, then start the server again.</p>
+        {me.features.includes('relay') ? (
+          <p>
+            This server is a relay without agents of its own. Attached ones are on the page{' '}
+            <Link to="/system" className="link">
+              System
+            </Link>
+            .
+          </p>
+        ) : (
+          <p>Name one in turnwire.config.ts, then start the server again.</p>
+        )}
       </Empty>
     )
   return (

@@ -1,6 +1,6 @@
 // The server: its health, its store, its models, and its keys.
 import { type FormEvent, type ReactElement, useCallback, useEffect, useId, useState } from 'react'
-import type { OperatorKeyInfo, OperatorSystem } from '../../../../src/client/index.ts'
+import type { OperatorKeyInfo, OperatorMe, OperatorSystem } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text.ts'
 import { CopyButton, Time } from '../../../../src/react/index.ts'
 import { byteSize, duration } from '../../../../src/react/words.ts'
@@ -173,7 +173,7 @@ function Models({ models }: { models: OperatorSystem['models'] }): ReactElement 
 }
 
 function Keys(): ReactElement {
-  const { me } = useConsole()
+  const { me, onSignedIn } = useConsole()
   const load = useCallback((signal: AbortSignal) => operator.keys({ signal }), [])
   const { value: read, error, reload } = useLoaded(load)
   const value = read?.keys
@@ -185,7 +185,7 @@ function Keys(): ReactElement {
       {value?.length === 0 && (
         <p className="tw-muted">
           There are none: the server is open to everyone on this machine, and to nobody else. The first key
-          closes it.
+          closes it. Make it an operator’s, so that you still see this page and every session.
         </p>
       )}
       <ul className="plain keys-list">
@@ -200,15 +200,23 @@ function Keys(): ReactElement {
         </p>
       )}
       <AddKey
+        isFirst={me.open}
         onAdded={key => {
           setMade(key)
-          // The first key closes the server: this page goes on with it.
-          const entered = me.open ? operator.signIn(key.key) : Promise.resolve()
+          const entered = me.open ? enterWith(key.key).then(onSignedIn) : Promise.resolve()
           entered.then(reload, reload)
         }}
       />
     </section>
   )
+}
+
+/** The first key closes the server, and this page goes on with it. Rejects if it is no operator's: the key stays in sight. */
+async function enterWith(key: string): Promise<OperatorMe> {
+  await operator.signIn(key)
+  const me = await operator.me()
+  if (!me.operator) throw new Error('This page needs an operator key.')
+  return me
 }
 
 function Key({ info, onGone }: { info: OperatorKeyInfo; onGone: () => void }): ReactElement {
@@ -236,9 +244,11 @@ function Key({ info, onGone }: { info: OperatorKeyInfo; onGone: () => void }): R
   )
 }
 
-function AddKey({ onAdded }: { onAdded: (key: { name: string; key: string }) => void }): ReactElement {
+type AddKeyProps = { isFirst: boolean; onAdded: (key: { name: string; key: string }) => void }
+
+function AddKey({ isFirst, onAdded }: AddKeyProps): ReactElement {
   const [name, setName] = useState('')
-  const [isOperator, setOperator] = useState(false)
+  const [isOperator, setOperator] = useState(isFirst)
   const [problem, setProblem] = useState<string>()
   const field = useId()
   const submit = (event: FormEvent): void => {
@@ -247,6 +257,7 @@ function AddKey({ onAdded }: { onAdded: (key: { name: string; key: string }) => 
     operator.addKey(name.trim(), isOperator).then(
       key => {
         setName('')
+        setOperator(false)
         onAdded(key)
       },
       (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
