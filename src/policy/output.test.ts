@@ -340,3 +340,26 @@ test('a client’s result has its own limit and source', () => {
   assert.ok(Buffer.byteLength(textOf(outcome)) <= 500)
   assert.equal(blob?.name, outcome.cut?.blob)
 })
+
+describe('details, which no model reads', () => {
+  test('are redacted and kept beside the result', () => {
+    const { outcome } = finish({ parts: [say('ok')], details: { pin: 'PIN12' } }, lister, redacting)
+    assert.deepEqual([outcome.parts, outcome.details], [[say('ok')], { pin: '[redacted: pin]' }])
+    assert.equal(outcome.redactions, 1)
+  })
+
+  test('that are too large, too deep or no JSON are left out whole, and that is said', () => {
+    let deep: Json = 1
+    for (let level = 0; level < 1_000; level += 1) deep = [deep]
+    const large = 'x'.repeat(300_000)
+    for (const [details, size] of [
+      [large, large.length + 2],
+      [deep, 0],
+      [7n as unknown as Json, 0],
+    ] as const) {
+      const { outcome } = finish({ parts: [say('ok')], details })
+      assert.deepEqual([outcome.kind, outcome.parts], ['ok', [say('ok')]])
+      assert.deepEqual([outcome.details, outcome.detailsCut], [undefined, size])
+    }
+  })
+})

@@ -1,6 +1,7 @@
 // One call: a line with its kind, name, most telling argument, outcome and duration; inside, everything that is known of it.
 // Open by default is what a person has to look at: what waits, runs, failed, was denied or is unknown.
 import { memo, type ReactElement, type ReactNode, useEffect, useState } from 'react'
+import type { Outcome } from '../language/calls.ts'
 import type { ToolKind } from '../language/tools.ts'
 import { printable } from '../lib/text.ts'
 import { KindIcon } from './icons.tsx'
@@ -176,12 +177,31 @@ function Result(props: { call: CallView; loadWhole: ToolCallProps['loadWhole'] }
       {outcome.cut && (
         <Whole bytes={outcome.cut.bytes} load={loadWhole && (() => loadWhole(outcome.cut?.blob ?? ''))} />
       )}
+      <Details outcome={outcome} />
       {late && (
         <Fold label="A result came later. No model was shown it.">
           <Output parts={late.parts} />
         </Fold>
       )}
     </section>
+  )
+}
+
+/** What the tool gave for people, beside what the model saw. */
+function Details({ outcome: { details, detailsCut } }: { outcome: Outcome }): ReactElement | null {
+  if (detailsCut !== undefined)
+    return (
+      <p className="tw-muted">
+        {detailsCut === 0
+          ? 'Its details were left out: they are not JSON, or nest too deeply.'
+          : `Its details were left out: they have ${byteSize(detailsCut)}.`}
+      </p>
+    )
+  if (details === undefined) return null
+  return (
+    <Fold label="Details. No model was shown them.">
+      <JsonTree value={details} label="Details" />
+    </Fold>
   )
 }
 

@@ -1,6 +1,6 @@
 // The configuration of the servers that the console's tests talk to: an agent on the rehearsal model, and one whose model and
 // tools attack whoever looks at them (threats T-13, T-30, T-31).
-import { defineConfig, rehearsal, scripted, tool } from '../../src/index.ts'
+import { defineConfig, rehearsal, scripted, tool, withDetails } from '../../src/index.ts'
 
 export const attacks = {
   html: '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>[a](javascript:window.hacked=1)',
@@ -25,7 +25,7 @@ const weather = tool({
   kind: 'fetch',
   readOnly: true,
   trust: 'trusted',
-  run: ({ city }) => `${typeof city === 'string' ? city : ''}: 18 °C`,
+  run: ({ city }) => withDetails(`${typeof city === 'string' ? city : ''}: 18 °C`, { station: 'roof 7' }),
 })
 const mail = tool({
   name: 'send_mail',

@@ -24,6 +24,17 @@ describe('one session', { skip }, () => {
     assert.deepEqual(problems, [])
   })
 
+  test('details that a tool gave for people stand beside its result', async t => {
+    const { url, operator } = rig()
+    const id = await said(operator, 'What is the weather in Oslo?')
+    const { page, problems } = await open(t, browser(), `${url}/sessions/${id}`)
+    const call = page.locator('.tw-call', { hasText: 'get_weather' }).first()
+    await call.locator('.tw-call-line').click()
+    await call.getByText('Details. No model was shown them.').click()
+    await call.getByRole('region', { name: 'Details' }).getByText('roof 7').waitFor()
+    assert.deepEqual(problems, [])
+  })
+
   test('the timeline is walked by keys, and is there as a list', async t => {
     const { url, operator } = rig()
     const id = await said(operator, 'What is the weather in Oslo?')

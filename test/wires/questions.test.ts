@@ -60,6 +60,7 @@ test('DeltaKit: tool_question, and answers', async () => {
   const sessionId = /sess_\w+/.exec(asked)?.[0]
   const answers = [{ question_id: idIn(asked), action: 'decline' }]
   const done = await post('/api/chat/answer', { sessionId, answers })
+  assert.match(done, /"type": ?"tool_result".*"details": ?\{"answer": ?\{"action": ?"decline"/)
   assert.match(done, /decline[\s\S]*Booked\./)
 })
 

@@ -64,10 +64,14 @@ export function encodeTool(tool: AgentTool): McpTool {
 }
 
 export function encodeOutcome(
-  { kind, parts, structured }: Outcome,
+  { kind, parts, structured, details }: Outcome,
   tool: AgentTool | undefined,
 ): CallToolResult {
-  const result: CallToolResult = { content: parts.map(encodePart) }
+  const result: CallToolResult = {
+    content: parts.map(encodePart),
+    // For the client's program: no model is shown it.
+    ...(details !== undefined && { _meta: { 'turnwire/details': details } }),
+  }
   if (kind !== 'ok') return { ...result, isError: true }
   const isDeclared = tool?.output?.['type'] === 'object'
   if (isJsonObject(structured) && isDeclared) result.structuredContent = structured

@@ -37,6 +37,7 @@ export function mcpRoutes(
   app.onError(plainErrors(host))
   const served = new McpEndpoint(host, serving, version)
   app.all('/mcp/:agent', leaveConnectionToNode, c => served.serve(c, c.req.param('agent') ?? ''))
+  app.all('/mcp', leaveConnectionToNode, c => served.serveOnly(c))
   return app
 }
 
@@ -51,6 +52,14 @@ class McpEndpoint {
     this.#host = host
     this.#serving = serving
     this.#version = version
+  }
+
+  /** Without a name: the agent that is served, if there is one alone. */
+  async serveOnly(c: Context<WireEnv>): Promise<Response> {
+    const [only = '', ...others] = this.#serving.keys()
+    if (others.length === 0) return this.serve(c, only)
+    const paths = [only, ...others].map(name => `/mcp/${name}`).join(', ')
+    throw new TurnwireError('not_found', `Several agents are served over MCP. Name one: ${paths}.`)
   }
 
   async serve(c: Context<WireEnv>, agent: string): Promise<Response> {

@@ -3,8 +3,9 @@
 // asked is decided on another wire.
 import { type CallToolResult, type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server'
 import type { AgentInfo, Engine, SessionRef } from '../../engine/index.ts'
+import { TurnwireError } from '../../language/errors.ts'
 import type { TraceContext } from '../../language/trace.ts'
-import { isJsonObject, type JsonObject, parseJson } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../lib/json.ts'
 import { agentNamed, type Principal, type WireHost } from '../host.ts'
 import { askToolName } from './encode.ts'
 import { type Answers, type CanAsk, giveAnswers, openRequests } from './questions.ts'
@@ -91,10 +92,9 @@ export class McpTurn {
   }
 
   async #begin(): Promise<McpTask> {
-    const { owner, name: by } = this.#principal
+    const { name: by } = this.#principal
     const { name: tool, arguments: input, trace } = this.#call
     const within = trace && { trace }
-    const text = input['message']
     if (!this.#isAsk) {
       const ref = await this.#create()
       const form = this.#agent.tools.find(each => each.name === tool)?.input.form
@@ -104,11 +104,21 @@ export class McpTurn {
       const { first } = await this.#engine.command(ref, call)
       return new McpTask(ref, first)
     }
-    const earlier = input['session']
-    const ref = typeof earlier === 'string' ? { owner, session: earlier } : await this.#create()
-    const parts = [{ type: 'text' as const, text: typeof text === 'string' ? text : '' }]
+    const { message: text, session: earlier } = input
+    if (typeof text !== 'string' || text.trim() === '')
+      throw new TurnwireError('bad_request', `The tool "${tool}" needs "message": a text that is not empty.`)
+    const ref = earlier === undefined ? await this.#create() : await this.#earlier(earlier)
+    const parts = [{ type: 'text' as const, text }]
     const { first } = await this.#engine.command(ref, { do: 'say', wire: mcpWire, parts, ...within })
     return new McpTask(ref, first)
+  }
+
+  /** A session of this agent, or one that began here and was handed over to another. */
+  async #earlier(session: Json): Promise<SessionRef> {
+    const ref = { owner: this.#principal.owner, session: typeof session === 'string' ? session : '' }
+    const { agent, wire } = await this.#engine.summary(ref)
+    if (agent === this.#agent.name || wire === mcpWire) return ref
+    throw new TurnwireError('not_found', `The session is of another agent than "${this.#agent.name}".`)
   }
 
   async #create(): Promise<SessionRef> {

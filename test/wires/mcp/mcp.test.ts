@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import test, { describe, type TestContext } from 'node:test'
 import { Client, type ElicitResult, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { z } from 'zod'
-import { scripted, startServer, Turnwire, tool } from '../../../src/index.ts'
+import { scripted, startServer, Turnwire, tool, withDetails } from '../../../src/index.ts'
 import type { Script } from '../../../src/models/scripted/index.ts'
 import { putBehindClones } from '../../boundary/structured-clones.ts'
 
@@ -58,12 +58,19 @@ async function serve(t: TestContext, script: Script = []): Promise<Rig> {
     run: async (_, context) =>
       (await context.ask({ message: 'Pay here.', url: 'https://pay.example/1' })).action,
   })
+  const weigh = tool({
+    name: 'weigh',
+    description: 'Weighs.',
+    input: z.object({}),
+    trust: 'trusted',
+    run: () => withDetails('3 kg', { grams: 3000 }),
+  })
   const turnwire = await Turnwire.open({
     agents: [
       {
         name: 'desk',
         model: scripted(script),
-        tools: [add, wipe, hidden, shout, pay],
+        tools: [add, wipe, hidden, shout, pay, weigh],
         serveMcp: { tools: true, ask: true },
       },
       { name: 'closed', model: scripted([]) },
@@ -112,7 +119,7 @@ for (const revision of revisions)
       const { tools } = await client.listTools()
       assert.deepEqual(
         tools.map(({ name }) => name),
-        ['add', 'wipe', 'shout', 'pay', 'ask_desk'],
+        ['add', 'wipe', 'shout', 'pay', 'weigh', 'ask_desk'],
       )
       assert.equal(tools[0]?.annotations?.readOnlyHint, true)
       assert.equal(tools[0]?.outputSchema?.type, 'object')
@@ -237,6 +244,48 @@ async function waitingSession(turnwire: Turnwire) {
     await new Promise(resolve => setTimeout(resolve, 10))
   }
 }
+
+test('the agent as a tool needs a message, and goes on with sessions of its own only', async t => {
+  const rig = await serve(t, [{ text: 'Hello.' }])
+  const client = await connect(t, rig, '2026-07-28')
+  const ask = async (input: Record<string, unknown>): Promise<string> => {
+    const result = await client.callTool({ name: 'ask_desk', arguments: input })
+    return `${result.isError === true ? 'failed' : 'ok'}: ${textOf(result)}`
+  }
+  for (const input of [{}, { message: '' }, { message: 5 }])
+    assert.match(await ask(input), /^failed: The tool "ask_desk" needs "message"/)
+  const { id } = await rig.turnwire.session('closed')
+  assert.match(await ask({ message: 'Hi', session: id }), /^failed: The session is of another agent/)
+  for (const session of ['sess_none', 7])
+    assert.match(await ask({ message: 'Hi', session }), /^failed: .*not found/)
+  assert.equal(await ask({ message: 'Hi' }), 'ok: Hello.')
+})
+
+test('details of a result are in its _meta, and not in its content', async t => {
+  const rig = await serve(t)
+  const client = await connect(t, rig, '2026-07-28')
+  const result = await client.callTool({ name: 'weigh', arguments: {} })
+  assert.equal(textOf(result), '3 kg')
+  assert.deepEqual(result._meta?.['turnwire/details'], { grams: 3000 })
+})
+
+test('/mcp is the address of the only agent that is served; of several, one has to be named', async t => {
+  const rig = await serve(t)
+  const client = new Client({ name: 'test', version: '1' })
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${rig.url}/mcp`)))
+  t.after(() => client.close())
+  assert.equal(textOf(await client.callTool({ name: 'shout', arguments: { input: 'hi' } })), 'HI')
+  const agents = ['a', 'b'].map(name => ({ name, model: scripted([]), serveMcp: { ask: true } }))
+  const turnwire = await Turnwire.open({ agents, data: 'memory' }, { log: () => {} })
+  const server = await startServer(turnwire, { port: 0 })
+  t.after(async () => {
+    await server.stop()
+    await turnwire.close()
+  })
+  const answer = await fetch(`${server.url}/mcp`, { method: 'POST', body: '{}' })
+  assert.equal(answer.status, 404)
+  assert.match(await answer.text(), /Name one: \/mcp\/a, \/mcp\/b\./)
+})
 
 test('an agent that is not served over MCP is not found', async t => {
   const { url } = await serve(t)
