@@ -57,7 +57,7 @@ export function listen(app: MountedApp, hostname: string, port: number, requestM
     server.once('error', (error: NodeJS.ErrnoException) => {
       const words =
         error.code === 'EADDRINUSE'
-          ? `Port ${port} is taken. Choose another with PORT=<number>, or PORT=0 for any free one.`
+          ? `Port ${port} is taken. Choose another with --port <n> or PORT=<n>; 0 is any free one.`
           : `The server cannot listen on ${hostname}:${port}: ${error.message}`
       reject(new TurnwireError('config_invalid', words, { cause: error }))
     })

@@ -38,10 +38,17 @@ export function sendRefusal(c: Context<WireEnv>, error: unknown, log: WireHost['
 
 export function noRoute(c: Context<WireEnv>): TurnwireError {
   const path = c.req.path.slice(0, 200).toWellFormed()
-  return new TurnwireError(
-    'not_found',
-    `There is nothing at ${c.req.method} ${path}. GET / lists what there is.`,
-  )
+  return new TurnwireError('not_found', `There is nothing at ${c.req.method} ${path}. ${switchFor(path)}`)
+}
+
+/** Some routes are there only if the configuration says so. */
+function switchFor(path: string): string {
+  if (isUnder(path, '/mcp')) return 'An agent is served here if its configuration has serveMcp.'
+  if (isUnder(path, '/acp')) return 'The protocol is served here if the configuration has server.acp.'
+  if (isUnder(path, '/v1/providers') || isUnder(path, '/auth'))
+    return 'This is served if the configuration has relay.'
+  if (isUnder(path, '/v1/wallet')) return 'This is served if the configuration has payments.'
+  return 'GET / lists what there is.'
 }
 
 /** For a request whose target is no address: hono would answer it with an empty 400. */

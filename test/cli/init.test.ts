@@ -68,6 +68,14 @@ test('the configuration of every vendor loads', t => {
   }
 })
 
+test('a folder that cannot be made is told in one line', t => {
+  const cwd = folder(t)
+  writeFileSync(join(cwd, 'taken'), '')
+  const { code, stderr } = turnwire(['init', 'taken'], { cwd })
+  assert.equal(code, 2)
+  assert.match(stderr, /^\S*taken cannot be made: EEXIST.*Choose another folder: turnwire init <folder>\n$/)
+})
+
 test('flags that cannot be used are refused before anything is written', t => {
   const cwd = folder(t)
   for (const [args, words] of [

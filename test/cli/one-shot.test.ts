@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { folder, turnwire } from './rig.ts'
+import { folder, serve, turnwire } from './rig.ts'
 
 test('the answer is all that is written, and the code is 0', t => {
   const cwd = folder(t)
@@ -42,6 +42,34 @@ export default defineConfig({ agents: [{ name: 'own', model: rehearsal(), tools:
     ) ?? []
   const answered = turnwire(['chat', ...place, '--session', session], { cwd, input: 'y\n' })
   assert.match(answered.stdout, /✓ send_mail {2}Sent/, waits.stderr)
+})
+
+test('a tool that is trusted on the command line runs, here and at a server; a rule still asks', async t => {
+  const cwd = folder(t)
+  writeFileSync(
+    join(cwd, 'turnwire.config.mts'),
+    `import { defineConfig, rehearsal, tool } from 'turnwire'
+const made = name => tool({ name, description: 'Sends ' + name, input: { type: 'object' }, run: () => name + ' is sent.' })
+export default defineConfig({
+  agents: [{ name: 'own', model: rehearsal(), tools: [made('mail'), made('parcel')] }],
+  policy: { rules: [{ tool: 'parcel', then: 'ask' }] },
+})\n`,
+  )
+  const { url } = await serve(t, { cwd })
+  for (const place of [[], ['--url', url]]) {
+    const say = (text: string, ...more: string[]) =>
+      turnwire(['chat', '-p', text, ...place, ...more], { cwd })
+    const left = say('Send the mail')
+    assert.deepEqual([left.code, /--trust mail$/m.test(left.stderr)], [4, true], left.stderr)
+    const done = say('Send the mail', '--trust', 'mail')
+    assert.deepEqual([done.code, done.stdout], [0, 'mail answered: mail is sent.\n'])
+    assert.equal(say('Send the parcel', '--trust', 'mail,parcel').code, 4)
+    const wrong = say('Send the mail', '--trust', 'male')
+    assert.deepEqual(
+      [wrong.code, wrong.stderr],
+      [2, 'The agent "own" has no tool "male" to trust. It has: mail, parcel.\n'],
+    )
+  }
 })
 
 test('--json says the same as data, also for a message on standard input', t => {

@@ -82,6 +82,26 @@ test('a relay without agents says how to attach one, and the line to try works',
   assert.deepEqual(await (await fetch(line)).json(), { providers: [] })
 })
 
+test('a route that a setting would open says so', async t => {
+  const { url } = await serve(t, { cwd: folder(t) })
+  for (const [path, words] of [
+    ['/mcp/helper', /if its configuration has serveMcp/],
+    ['/acp', /server\.acp/],
+    ['/auth/challenge', /has relay/],
+    ['/nothing', /GET \/ lists what there is/],
+  ] as const) {
+    const answer = await fetch(url + path)
+    assert.equal(answer.status, 404)
+    assert.match(await answer.text(), words)
+  }
+  const attached = turnwire(['attach', url], { cwd: folder(t) })
+  assert.equal(attached.code, 1)
+  assert.match(
+    attached.stderr,
+    /There is nothing at GET \/auth\/challenge\. This is served if the configuration has relay\./,
+  )
+})
+
 const manyTools = `import { defineConfig, rehearsal, tool } from 'turnwire'
 const named = (_, index) =>
   tool({ name: 'tool_' + index, description: 'Does it.', input: { type: 'object' }, trust: 'trusted', run: () => '' })
@@ -157,7 +177,7 @@ describe('an error at the start is one line', () => {
     assert.equal(code, 1)
     assert.equal(
       stderr,
-      `Port ${port} is taken. Choose another with PORT=<number>, or PORT=0 for any free one.\n`,
+      `Port ${port} is taken. Choose another with --port <n> or PORT=<n>; 0 is any free one.\n`,
     )
   })
 

@@ -124,7 +124,7 @@ function writeText(shot: OneShot, session: string, status: Status, result: RunTu
   if (words !== '') process.stderr.write(`${words}\n`)
   if (status === 'waiting')
     process.stderr.write(
-      `Answer it with: ${printable(shot.again, 300)} --session ${printable(session, 80)}\n`,
+      `Answer it with: ${printable(shot.again, 300)} --session ${printable(session, 80)}\nFrom a script, tools may run without a question: --trust ${printable([...new Set(result.pending.map(({ name }) => name))].join(','), 300)}\n`,
     )
 }
 

@@ -13,7 +13,8 @@ import { styles, wantsColour } from '../style.ts'
 
 export const chat: CliCommand = {
   name: 'chat',
-  usage: '[-p <message>] [--json] [--url <address>] [--key <key>] [--agent <name>] [--session <id>]',
+  usage:
+    '[-p <message>] [--json] [--url <address>] [--key <key>] [--agent <name>] [--session <id>] [--trust <names>]',
   about: `Talks to an agent. Without --url it serves the configuration of this folder (or the demonstration) itself, for this
 conversation only. Ctrl-C cancels what the agent does; at the prompt it leaves.
 With -p it says one message, prints the answer and ends. Exit codes: 0 answered, 1 failed, 2 a mistake on the command
@@ -30,6 +31,11 @@ line, 3 the model refused, 4 a call waits for a permission, 130 cancelled.`,
     key: { type: 'string', short: 'k', value: '<key>', help: 'The key for it. Default: $TURNWIRE_KEY' },
     agent: { type: 'string', short: 'a', value: '<name>', help: 'Which agent. Default: the first' },
     session: { type: 'string', short: 's', value: '<id>', help: 'Go on with this session' },
+    trust: {
+      type: 'string',
+      value: '<names>',
+      help: 'Tools that run without a question, with commas between. Rules of the server may still ask',
+    },
     config: configOption,
     data: dataOption,
   },
@@ -52,7 +58,10 @@ line, 3 the model refused, 4 a call waits for a permission, 130 cancelled.`,
       greeting.end()
       greeting.add(`${server.words} /help lists commands, Ctrl-C leaves.`, style.dim)
       greeting.end()
-      const { trusted, again, troubles } = server
+      const { again, troubles } = server
+      const given = givenTrust(values, agent)
+      const trusted = (name: string): ReadonlySet<string> =>
+        name === agent.name ? new Set([...server.trusted(name), ...given]) : server.trusted(name)
       const begun = session && { session: session.sessionId }
       await new Chat({
         client,
@@ -100,7 +109,7 @@ async function sayOnce(values: Values, server: ChatServer, text: string): Promis
     return await runOneShot({
       client,
       agent,
-      trusted: server.trusted(agent.name),
+      trusted: new Set([...server.trusted(agent.name), ...givenTrust(values, agent)]),
       text,
       ...(session && { session: session.sessionId }),
       json: values['json'] === true,
@@ -110,6 +119,16 @@ async function sayOnce(values: Values, server: ChatServer, text: string): Promis
   } finally {
     await server.stop()
   }
+}
+
+function givenTrust(values: Values, { name, tools = [] }: AgentInfo): string[] {
+  const names = (textValue(values, 'trust') ?? '').split(',').flatMap(each => each.trim() || [])
+  const known = tools.map(tool => tool.name)
+  const unknown = names.find(each => !known.includes(each))
+  if (unknown === undefined) return names
+  throw new UsageError(
+    `The agent "${printable(name, 80)}" has no tool "${printable(unknown, 80)}" to trust. It has: ${printable(known.join(', '), 500) || 'none'}.`,
+  )
 }
 
 type ChatServer = {

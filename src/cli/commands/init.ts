@@ -2,6 +2,7 @@
 // without a terminal the rest are defaults. It overwrites nothing.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
+import { wordsOf } from '../../language/errors.ts'
 import { isJsonObject } from '../../lib/json.ts'
 import { nearest } from '../../lib/nearest.ts'
 import { printable } from '../../lib/text.ts'
@@ -41,7 +42,7 @@ Vendors: ${vendorNames.join(', ')}. The default, rehearsal, needs no key.`,
     const manifest = app === undefined ? undefined : readManifest(resolve(folder))
     const choice = await choose(values)
     if (choice === undefined) return 130
-    mkdirSync(resolve(folder), { recursive: true })
+    makeFolder(resolve(folder))
     // `wx`: a file that has appeared meanwhile is left as it is.
     writeFileSync(file, templateOf(choice), { flag: 'wx' })
     const written = [file, ...ignoreData(resolve(folder))]
@@ -50,6 +51,16 @@ Vendors: ${vendorNames.join(', ')}. The default, rehearsal, needs no key.`,
     process.stdout.write(steps(folder, written, choice))
     return 0
   },
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true })
+  } catch (error) {
+    throw new UsageError(
+      `${folder} cannot be made: ${wordsOf(error)}. Choose another folder: turnwire init <folder>`,
+    )
+  }
 }
 
 /** Sessions and the key that seals secrets do not belong into a repository. An existing file is left as it is. */

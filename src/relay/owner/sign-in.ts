@@ -111,9 +111,9 @@ async function read(server: URL, path: string, init: RequestInit, signal: AbortS
   }
   const body = text.length > mostChars ? undefined : parsed(text)
   if (answer.ok && body) return body
-  const error = isJsonObject(body?.['error']) ? body['error'] : {}
-  const words =
-    typeof error['message'] === 'string' ? error['message'] : `It answered with status ${answer.status}.`
+  const error = body?.['error']
+  const said = isJsonObject(error) ? error['message'] : error
+  const words = typeof said === 'string' ? said : `It answered with status ${answer.status}.`
   // The server is at fault, or wants to be asked later.
   const passes = answer.status >= 500 || answer.status === 429 || answer.status === 408
   throw new SignInFailure(`${server.origin}: ${printable(words, 500)}`, !passes)

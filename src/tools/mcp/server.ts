@@ -14,6 +14,7 @@ import type { Json } from '../../lib/json.ts'
 import { printable } from '../../lib/text.ts'
 import { LoginNeeded } from './auth.ts'
 import { type Connected, McpConnector } from './connect.ts'
+import { connectProblem, unreachable } from './connect-problem.ts'
 import { declareTools, type Listed } from './declare.ts'
 import { definitionDifference } from './difference.ts'
 import { RunningCalls } from './from-server.ts'
@@ -81,7 +82,7 @@ export class McpServer implements McpConnection {
       await this.#list(client)
     } catch (cause) {
       this.#lose(printable(errorMessage(cause), 300))
-      throw this.#unreachable(cause)
+      throw unreachable(cause, this.#spec)
     }
   }
 
@@ -165,8 +166,8 @@ export class McpServer implements McpConnection {
       this.#client = undefined
       this.#tried = true
       this.#needsLogin = cause instanceof LoginNeeded
-      this.#setProblem(printable(errorMessage(cause), 300))
-      throw this.#unreachable(cause)
+      this.#setProblem(connectProblem(cause, this.#spec))
+      throw unreachable(cause, this.#spec)
     }
   }
 
@@ -186,15 +187,6 @@ export class McpServer implements McpConnection {
     this.#problem = problem
     if ((before === undefined) !== (problem === undefined) && this.#wasListed && !this.#closed)
       this.#options.onTools?.(this.#tools)
-  }
-
-  #unreachable(cause: unknown): TurnwireError {
-    const problem = printable(errorMessage(cause), 300)
-    return new TurnwireError(
-      'invalid_tool',
-      `The MCP server "${this.#spec.name}" cannot be used: ${problem}`,
-      { cause },
-    )
   }
 
   // ---- the list ------------------------------------------------------------------------------------------

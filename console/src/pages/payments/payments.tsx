@@ -11,6 +11,16 @@ import { Link } from '../../lib/router.tsx'
 import { wholeAmount } from './amounts.ts'
 
 export default function Payments(): ReactElement {
+  const { me } = useConsole()
+  if (me.features.includes('payments')) return <Ledger />
+  return (
+    <Empty title="This server takes no payments">
+      <p>Its configuration has no setting “payments”. docs/guide/payments.md shows one.</p>
+    </Empty>
+  )
+}
+
+function Ledger(): ReactElement {
   const { onChange } = useConsole()
   const load = useCallback((signal: AbortSignal) => operator.payments(200, { signal }), [])
   const { value, error, reload } = useLoaded(load)
