@@ -68,6 +68,20 @@ export function payingFetch(options: PayingFetchOptions): PayingFetch {
   return Object.defineProperty(pay, 'spent', { get: () => payer.spent.toString() }) as PayingFetch
 }
 
+/** JavaScript can pass anything, and limits of money must be what their writer meant. */
+function checkLimits(options: PayingFetchOptions): void {
+  for (const name of ['maxPerRequest', 'maxTotal'] as const)
+    if (typeof options[name] !== 'string' || !/^\d+$/.test(options[name]))
+      throw new TypeError(
+        `payingFetch: ${name} must be a whole number as text, in the smallest unit of the asset. "500000" is half a dollar of USDC.`,
+      )
+  for (const name of ['networks', 'assets'] as const)
+    if (!Array.isArray(options[name]))
+      throw new TypeError(
+        `payingFetch: ${name} must list what may be paid with. Nothing is paid with others.`,
+      )
+}
+
 const defaultPendingTries = 10
 const longestPauseMs = 10_000
 
@@ -76,6 +90,7 @@ class Payer {
   readonly #options: PayingFetchOptions
 
   constructor(options: PayingFetchOptions) {
+    checkLimits(options)
     this.#options = options
   }
 

@@ -11,6 +11,9 @@ const MAX_MESSAGE_CHARS = 1000
 /** Socket errors that a second attempt would meet again. */
 const PERMANENT = /CERT|SSL|TLS|SELF_SIGNED|UNABLE_TO|ERR_INVALID|ERR_UNESCAPED|HPE_/
 
+/** Nothing listens there, or there is no such host. */
+const ABSENT = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/
+
 export function lostFailure(
   end: Exclude<PostEnd, { end: 'complete' | 'aborted' }>,
   provider: string,
@@ -26,7 +29,7 @@ export function lostFailure(
     }
   return {
     code: 'model_failed',
-    message: `The connection to ${provider} failed: ${end.code}.`,
+    message: `The connection to ${provider} failed: ${end.code}.${ABSENT.test(end.code) ? ' Does it run, and is its address right?' : ''}`,
     retry: !PERMANENT.test(end.code),
   }
 }

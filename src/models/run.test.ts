@@ -127,7 +127,7 @@ describe('retries', () => {
     await closing(server)
     const error = await failing(modelAt(url, { retries: 1 }))
     assert.equal(error.code, 'model_failed')
-    assert.match(error.message, /double.*ECONNREFUSED/)
+    assert.match(error.message, /double.*ECONNREFUSED\. Does it run, and is its address right\?/)
   })
 })
 

@@ -115,3 +115,18 @@ test('what is allowed in all is not exceeded by requests at the same time', opti
   assert.equal(answers.filter(({ status }) => status === 'fulfilled').length, 3)
   assert.equal((await chain.balance(shop)) - before, 30_000n)
 })
+
+test('limits in another unit than the smallest, or left out, are refused before anything is asked', () => {
+  const wallet = { address: '0x1', signTypedData: () => Promise.resolve('0x') }
+  const whole = { wallet, networks: [network], assets: ['0x1'], maxPerRequest: '1', maxTotal: '1' }
+  const made = (over: object) => payingFetch({ ...whole, ...over } as unknown as PayingFetchOptions) // as JavaScript can
+  assert.ok(made({}))
+  for (const [over, words] of [
+    [{ maxPerRequest: '0.5' }, /maxPerRequest must be a whole number as text, in the smallest unit/],
+    [{ maxPerRequest: 500_000 }, /maxPerRequest must be/],
+    [{ maxTotal: undefined }, /maxTotal must be/],
+    [{ maxTotal: '' }, /maxTotal must be/],
+    [{ assets: undefined }, /assets must list/],
+  ] as const)
+    assert.throws(() => made(over), words)
+})

@@ -576,3 +576,15 @@ test(
     assert.equal(readStatus(join(folder(t), 'none.json')), undefined)
   },
 )
+
+test('a server without a scheme is reached by https, unless it is on this machine', () => {
+  for (const [text, url] of [
+    ['relay.example', 'https://relay.example/'],
+    ['relay.example:8443/a/', 'https://relay.example:8443/a'],
+    ['localhost.example', 'https://localhost.example/'],
+    ['localhost:4117', 'http://localhost:4117/'],
+    ['127.0.0.1:4117', 'http://127.0.0.1:4117/'],
+    ['https://localhost:4117', 'https://localhost:4117/'],
+  ] as const)
+    assert.equal(readServer(text).href, url)
+})

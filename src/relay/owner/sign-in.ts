@@ -16,9 +16,13 @@ export class SignInFailure extends Error {
 const patienceMs = 20_000
 const mostChars = 100_000
 
+/** A server on this machine is seldom behind TLS. */
+const isHere = /^(?:localhost|127\.[\d.]+|\[::1\])(?::|\/|$)/i
+
 /** The address of a relay, without its path's last slash. Throws what to write instead. */
 export function readServer(text: string): URL {
-  const url = URL.parse(/^[a-z]+:\/\//i.test(text) ? text : `https://${text}`)
+  const scheme = isHere.test(text) ? 'http' : 'https'
+  const url = URL.parse(/^[a-z]+:\/\//i.test(text) ? text : `${scheme}://${text}`)
   const isWeb = url !== null && ['http:', 'https:', 'ws:', 'wss:'].includes(url.protocol)
   if (!isWeb || url.username !== '' || url.search !== '' || url.hash !== '')
     throw new TurnwireError(
