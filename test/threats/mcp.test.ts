@@ -114,6 +114,7 @@ describe('T-05 a definition that changes after it was allowed', () => {
   for (const [mode, difference] of [
     ['changes', /description was "One, version 1\..*is "One, version 2\./s],
     ['hints', /description was .*; it calls the tool read-only.*not read-only/s],
+    ['schemas', /: new argument b; changed argument a; its results have another shape\.$/],
   ] as const)
     test(`loses the grant "always", is asked about with the difference, and is shown to operators (${mode})`, async t => {
       const script = [calling('stub__one'), { text: 'one' }, calling('stub__one'), { text: 'two' }]

@@ -14,6 +14,7 @@ import { printable } from '../../lib/text.ts'
 import { memoryAuthStore, ServerAuth } from './auth.ts'
 import { capabilitiesOf, handleRequests, type RunningCalls } from './from-server.ts'
 import type { McpOptions } from './index.ts'
+import { keepListening } from './listen.ts'
 import type { McpServerSpec } from './spec.ts'
 import { showTasks } from './task.ts'
 import { type HttpTransport, openTransport, type TransportKind } from './transport.ts'
@@ -120,12 +121,25 @@ export class McpConnector {
         ...(isTimed && { signal: AbortSignal.timeout(connectTimeoutMs) }),
       })
       await this.#askForLog(client)
+      this.#keepListening(client)
       return { client, kind }
     } catch (error) {
       await client.close().catch(() => {})
       await transport.close().catch(() => {})
       throw error
     }
+  }
+
+  #keepListening(client: Client): void {
+    const changed = (): void => {
+      this.#events.changed(client, 'tools')
+      this.#events.changed(client, 'offers')
+    }
+    keepListening(client, changed).catch((error: unknown) =>
+      this.#events.warn(
+        `Changes of the MCP server "${this.#spec.name}" are noticed late: ${printable(String(error), 300)}`,
+      ),
+    )
   }
 
   /** In 2026-07-28 each call asks for it. */

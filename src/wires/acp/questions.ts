@@ -36,33 +36,54 @@ export class Questions {
     for (const question of [...this.#open.keys()]) this.withdraw(question)
   }
 
+  /** An answer that does not fit the form changes nothing: the question is put again, with the reason. */
   async #ask(asked: QuestionAsked, controller: AbortController): Promise<void> {
-    const { peer, ref, host } = this.#context
-    const { question, callId, message, schema, url } = asked
-    const scope = { sessionId: ref.session, toolCallId: callId, message }
+    const { question } = asked
+    let fault: string | undefined
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const response = await this.#elicit(asked, controller.signal, fault)
+      if (!response || this.#open.get(question) !== controller) return
+      fault = await this.#answer(question, response)
+      if (fault === undefined) break
+    }
+    if (this.#open.get(question) === controller) this.#open.delete(question)
+  }
+
+  /** Undefined: it was withdrawn, or the client is gone. The question stays open for others. */
+  async #elicit(
+    { question, callId, message, schema, url }: QuestionAsked,
+    signal: AbortSignal,
+    fault: string | undefined,
+  ): Promise<CreateElicitationResponse | undefined> {
+    const { peer, ref } = this.#context
+    const words = fault === undefined ? message : `${fault}\n\n${message}`
+    const scope = { sessionId: ref.session, toolCallId: callId, message: words }
     const request =
       url === undefined
         ? { ...scope, mode: 'form', requestedSchema: schema }
         : { ...scope, mode: 'url', elicitationId: question, url }
-    let response: CreateElicitationResponse
-    try {
-      // The form was checked when it was asked: it is one of this protocol's forms.
-      response = await peer.elicit(request as CreateElicitationRequest, controller.signal)
-    } catch {
-      // Withdrawn, or the client is gone: the question stays open for others.
-      return
-    }
-    if (this.#open.get(question) !== controller) return
-    this.#open.delete(question)
+    // The form was checked when it was asked: it is one of this protocol's forms.
+    return peer.elicit(request as CreateElicitationRequest, signal).catch(() => undefined)
+  }
+
+  /** Why it is no answer; undefined if it was taken, or is needed no more. */
+  async #answer(question: string, response: CreateElicitationResponse): Promise<string | undefined> {
+    const { ref, host } = this.#context
     const answers = [{ question, by: host.principal.name, ...answerOf(response) }]
     try {
       await host.engine.command(ref, { do: 'respond', results: [], decisions: [], answers })
+      return undefined
     } catch (error) {
-      if (!(error instanceof TurnwireError) || !answeredElsewhere.has(error.code)) throw error
+      if (!(error instanceof TurnwireError)) throw error
+      if (answeredElsewhere.has(error.code)) return undefined
+      if (error.code !== 'bad_request') throw error
+      return error.message
     }
   }
 }
 
+/** A client that gives what does not fit each time is not asked forever. */
+const mostTries = 5
 const answeredElsewhere = new Set(['already_decided', 'call_settled', 'unknown_call', 'approval_expired'])
 
 /** Anything but the three words is no acceptance. */

@@ -77,6 +77,13 @@ function tools(cursor: string | undefined): object {
           }),
         ),
       }
+    case 'schemas': {
+      const [a, b] = [{ type: version === 1 ? 'string' : 'integer' }, { type: 'string' }]
+      const properties = version === 1 ? { a } : { a, b }
+      const result = { type: 'object', properties: { made: { type: 'string', maxLength: version } } }
+      const changing = { inputSchema: { type: 'object', properties }, outputSchema: result }
+      return { tools: [{ ...one, description: 'One.', ...changing }] }
+    }
     case 'hints':
       return { tools: [{ ...one, description: 'One.', annotations: { readOnlyHint: version === 1 } }] }
     default:
@@ -115,9 +122,10 @@ function call(id: number, name = ''): void {
     case 'hangs':
       return
     case 'changes':
+    case 'schemas':
     case 'hints':
       version += 1
-      send({ id, result })
+      send({ id, result: { ...result, structuredContent: {} } })
       send({ method: 'notifications/tools/list_changed' })
       return
     case 'changes-silently':

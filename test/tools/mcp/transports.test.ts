@@ -105,3 +105,57 @@ test('an error of the protocol and a failure of the tool are told apart by the m
   )
   assert.match(textOf(breaks?.parts ?? []), /protocol error -32603: out of order/)
 })
+
+/** A server of 2026-07-28 whose tools are named by `names`. */
+async function changing(t: TestContext, names: string[]) {
+  const made = (): Server => {
+    const server = new Server(
+      { name: 'changing', version: '1' },
+      { capabilities: { tools: { listChanged: true } } },
+    )
+    const tool = (name: string) => ({ name, inputSchema: { type: 'object' as const } })
+    server.setRequestHandler('tools/list', () => ({ tools: names.map(tool) }))
+    server.setRequestHandler('tools/call', () => ({ content: [{ type: 'text' as const, text: 'done' }] }))
+    return server
+  }
+  const handler = createMcpHandler(made)
+  const http = serve({ fetch: request => handler.fetch(request), port: 0, hostname: '127.0.0.1' })
+  t.after(() => http.close())
+  if (!http.listening) await once(http, 'listening')
+  const address = http.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/mcp`
+  const server = await mcpServer({ name: 'far', url })
+  t.after(() => server.close())
+  assert.equal(server.info.protocolVersion, '2026-07-28')
+  /** Ends the streams, as a server does that is started again, or a proxy. */
+  const cut = (): void => {
+    if ('closeAllConnections' in http) http.closeAllConnections()
+  }
+  const listed = async (count: number): Promise<string[]> => {
+    while (server.tools.length !== count) await new Promise(resolve => setTimeout(resolve, 20))
+    return server.tools.map(({ name }) => name)
+  }
+  return { notify: handler.notify, cut, listed, server }
+}
+
+test('changes of a server of 2026-07-28 are noticed when it tells them', async t => {
+  const names = ['a']
+  const { notify, listed } = await changing(t, names)
+  names.push('b')
+  notify.toolsChanged()
+  assert.deepEqual(await listed(2), ['far__a', 'far__b'])
+})
+
+test('changes of a server of 2026-07-28 are noticed after the stream that tells them was cut', async t => {
+  const names = ['a']
+  const { notify, cut, listed, server } = await changing(t, names)
+  names.push('b')
+  cut()
+  assert.deepEqual(await listed(2), ['far__a', 'far__b'])
+  // The stream is there again.
+  names.push('c')
+  notify.toolsChanged()
+  await listed(3)
+  assert.equal(server.info.state, 'connected')
+  assert.equal(textOf((await server.tools[0]!.run({}, contextFor())).parts), 'done')
+})

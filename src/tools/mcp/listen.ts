@@ -1,0 +1,27 @@
+// In the revision of 2026-07-28 a server tells changes on a stream of its own, which ends with a restart of the server or by a
+// proxy's time limit, while calls go on. It is opened again with growing pauses, and what may have changed meanwhile is looked
+// up. In the older revision changes come with everything else.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Client } from '@modelcontextprotocol/client'
+
+const firstPauseMs = 500
+const longestPauseMs = 60_000
+
+/** `changed` is called when the stream is there again. Resolves when the client is closed. */
+export async function keepListening(client: Client, changed: () => void): Promise<void> {
+  let stream = client.autoOpenedSubscription
+  const wanted = stream?.honoredFilter
+  if (!wanted) return
+  for (let failures = 0; ; ) {
+    const since = performance.now()
+    const why = await stream?.closed
+    if (why === 'local') return
+    // A server that ends each stream at once is not asked more and more often.
+    failures = stream && performance.now() - since > longestPauseMs ? 0 : failures + 1
+    const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.max(0, failures - 1))
+    await pause(pauseMs * (0.75 + Math.random() / 2), undefined, { ref: false })
+    if (client.transport === undefined) return
+    stream = await client.listen(wanted).catch(() => undefined)
+    if (stream) changed()
+  }
+}
