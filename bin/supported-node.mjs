@@ -18,7 +18,7 @@ export function nodeComplaint({ node, sqlite }, carries) {
   return `Turnwire needs Node ${oldestNode} or newer. This is Node ${node}, ${why}.
 ${
   carries
-    ? 'In this checkout npm brings the right one along: npm start, or npm run turnwire -- <command>.'
+    ? 'In this checkout npm brings the right one along: npm start, or npm run setup and then npm run turnwire -- <command>.'
     : 'Install one from https://nodejs.org/en/download, or with a version manager (nvm install 24, fnm install 24,\nvolta install node@24), and run the same line again.'
 }`
 }

@@ -11,6 +11,10 @@ if (complaint !== undefined) {
   console.error(complaint)
   process.exit(1)
 }
+if (isCheckout && !existsSync(new URL('../node_modules', import.meta.url))) {
+  console.error('Nothing is installed in this checkout yet. Run: npm run setup')
+  process.exit(1)
+}
 // Compiled code is kept between starts: the second one takes half the time.
 modules.enableCompileCache()
 const { main } = await import(isCheckout ? source.href : new URL('../dist/cli/main.js', import.meta.url).href)

@@ -39,6 +39,7 @@ function putBack() {
 
 putBack()
 if (process.argv[2] === 'before') {
+  if (!existsSync(`${root}node_modules`)) await import('./install.mjs')
   await import('./build.mjs')
   const text = readFileSync(manifest, 'utf8')
   writeFileSync(kept, text)
