@@ -77,7 +77,16 @@ async function cycles(atOnce: number): Promise<Trial> {
     variants.push(many(sdkName, () => sdk.converseOver(url, cycleScript)))
   }
   const name = `one cycle over HTTP, ${atOnce === 1 ? 'one session' : `${atOnce} sessions at once`} (wall)`
-  return { name, measure: 'wall', units: conversations * turns, rounds: 9, variants, bars, close }
+  return {
+    name,
+    measure: 'wall',
+    units: conversations * turns,
+    rounds: 9,
+    warmUps: 20,
+    variants,
+    bars,
+    close,
+  }
 }
 
 /** P3 over HTTP: a hundred cycles of a session that has had 2,900, against a loop that keeps the encoded bytes. */

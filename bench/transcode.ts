@@ -12,7 +12,7 @@ const sdk = 'AI SDK, to the client'
 
 export async function transcoding(): Promise<Trial[]> {
   return [
-    await transcode('10,000 pieces of text from a vendor to a client (CPU)', 'text', 5, 4),
+    await transcode('10,000 pieces of text from a vendor to a client (CPU)', 'text', 5, 12),
     await transcode(
       '1 MB of arguments in pieces of five bytes from a vendor to a client (CPU)',
       'arguments',

@@ -83,8 +83,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     this.refuseIfStopping()
     const { world, store } = this.ports
     const agent = this.agent(create.agent)
-    const id = world.id('sess')
-    const now = world.now()
+    const [id, now] = [world.id('sess'), world.now()]
     const events = decideCreate(create, { agent, now, id: prefix => world.id(prefix) })
     const state = emptyState(id)
     for (const event of events) evolve(state, event)
@@ -291,7 +290,7 @@ export class OpenSessions implements SessionHome, FollowSource {
 
   /**
    * Model steps are dropped (they are asked again at the next start); running calls get `graceMs` to finish. A session is
-   * given up as soon as nothing runs in it any more; `left` is called with each.
+   * given up as soon as nothing runs in it any more; `left` is called with each. One that is just being loaded is given back.
    */
   async stop(graceMs: number, left?: (session: Session) => void): Promise<void> {
     this.#stopping = true
@@ -300,7 +299,8 @@ export class OpenSessions implements SessionHome, FollowSource {
     this.#changes.tellAll(reason)
     this.listChanges.end()
     const sessions = [...this.#open.values()].filter(session => !session.lost)
-    await stopSessions(sessions, { graceMs, world: this.ports.world, reason, left })
+    const opening = Promise.allSettled(this.#opening.values())
+    await Promise.all([stopSessions(sessions, { graceMs, world: this.ports.world, reason, left }), opening])
   }
 
   /** Others may write to every session of this engine: its copies no longer count, and those who follow them are told. */

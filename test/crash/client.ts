@@ -143,8 +143,11 @@ export async function converse(
     }
     await sleep(5)
   }
-  throw new Error(`"${last}" was never said: ${JSON.stringify(await history(url, id))}`)
+  throw new NeverSaid(`"${last}" was never said: ${JSON.stringify(await history(url, id))}`)
 }
+
+/** The conversation came to no end, and nothing was refused. */
+export class NeverSaid extends Error {}
 
 /** Every question that is open, answered. */
 async function questionsOf(url: string, id: string): Promise<Message[]> {

@@ -166,3 +166,33 @@ test('a call that a recovery repeats is started once, also when an answer comes 
   assert.deepEqual(starts, [1, 1, 2])
   await Promise.all([before.engine.stop(0), after.engine.stop(0)])
 })
+
+test('an engine that is stopped while it takes a session up gives it back, and counts no attempt', async t => {
+  const memory = memoryStore()
+  const before = makeRig({ store: memory, script: [{ hang: true }] })
+  t.after(() => before.engine.stop(0))
+  const session = await begin(before)
+  await session.say({ parts: words('go'), wire: 'test' })
+  const [claimed, reading] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const store: Store = {
+    ...memory,
+    claim: async (id, recovering) => {
+      const claim = await memory.claim(id, recovering)
+      claimed.resolve()
+      return claim
+    },
+    read: async (...asked) => {
+      await reading.promise
+      return memory.read(...asked)
+    },
+  }
+  const after = makeRig({ store, script: [{ hang: true }] })
+  const recovering = after.engine.recover()
+  await claimed.promise
+  const attempts = async () => (await memory.row(session.id))?.recoveries
+  assert.equal(await attempts(), 1)
+  const stopped = after.engine.stop(0).then(attempts)
+  reading.resolve()
+  assert.equal(await stopped, 0)
+  await recovering
+})
