@@ -14,6 +14,8 @@ export type Trial = {
   rounds?: number
   /** How many times before that, unmeasured: code is compiled while it runs. */
   warmUps?: number
+  /** Garbage is collected before each run. Where little is allocated, that costs more (code is thrown away too) than it tells. */
+  collects?: boolean
   variants: Variant[]
   bars: Bar[]
   close?(): Promise<void> | void
@@ -33,6 +35,8 @@ export async function runTrial(trial: Trial): Promise<Result> {
   const { rounds = 7, warmUps = 1 } = trial
   for (let round = 0; round < warmUps + rounds; round += 1) {
     for (const variant of trial.variants) {
+      // What one variant left behind is not for the next to clear away.
+      if (trial.collects) globalThis.gc?.()
       const spent = await measure(trial.measure, variant.run)
       if (round >= warmUps) samples.get(variant.name)?.push(spent / trial.units)
     }

@@ -75,6 +75,7 @@ export async function openLongSession(): Promise<Trial> {
     measure: 'cpu',
     units: 1,
     rounds: 11,
+    collects: true,
     variants: [
       { name: 'select and concatenate', run: () => Buffer.byteLength(`[${rows().join(',')}]`) },
       { name: 'select and parse', run: () => rows().map(row => JSON.parse(row)).length },
