@@ -14,7 +14,7 @@ export type Trial = {
   rounds?: number
   /** How many times before that, unmeasured: code is compiled while it runs. */
   warmUps?: number
-  /** Garbage is collected before each run. Where little is allocated, that costs more (code is thrown away too) than it tells. */
+  /** Garbage is collected before each run. That also throws compiled code away, so it is only for runs that allocate much. */
   collects?: boolean
   variants: Variant[]
   bars: Bar[]

@@ -86,7 +86,7 @@ export function textValue(values: Values, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** As a shell takes it. */
+/** In quotes where a shell needs them. */
 export function shellWord(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -38,7 +38,7 @@ export type PayingFetchOptions = {
   assets: readonly string[]
   /** Recipients by address. Default: anyone whom the server names. */
   recipients?: readonly string[]
-  /** Servers, as origins. Default: any that is asked. */
+  /** Servers that may be paid, as origins. Default: every server that a request goes to. */
   origins?: readonly string[]
   /** The most for one request, in the smallest unit. */
   maxPerRequest: string

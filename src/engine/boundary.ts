@@ -171,7 +171,7 @@ export type CreateSession = {
   agent: string
   wire: string
   settings: GivenSettings
-  /** Results of the client's tools in it are bounded and redacted as any result of a client. */
+  /** Results of the client's tools in it are bounded and redacted like other results of clients. */
   seed: Entry[]
   /** The client's tools may have the names of the agent's own: turns will be asked for with `clientOnly`. */
   clientOnly?: true

@@ -1,12 +1,14 @@
 // What a hook may return. Hooks are programs of the operator, maybe written without types: what one returns is checked before
 // it is used.
+import { isResultPart } from '../language/content.ts'
 import type { HookName } from '../language/events.ts'
+import { isJsonObject } from '../lib/json.ts'
 
 /** Why this is not an answer of that hook; undefined if it is one. */
 export function hookAnswerFault(hook: HookName, answer: unknown): string | undefined {
   if (hook === 'turnEnded') return undefined
   if (hook === 'repair') return typeof answer === 'string' ? undefined : 'It must return a text, or nothing.'
-  if (!isRecord(answer))
+  if (!isJsonObject(answer))
     return `It must return an object or nothing, not ${JSON.stringify(answer) ?? typeof answer}.`
   if ('refuse' in answer)
     return typeof answer['refuse'] === 'string' ? undefined : '"refuse" must be a text: the reason.'
@@ -26,13 +28,9 @@ const faults: Record<
   beforeCall: ({ input }) =>
     isJson(input) ? undefined : 'It must return "refuse" or "input", which is JSON.',
   afterCall: ({ output }) =>
-    isRecord(output) && Array.isArray(output['parts']) && output['parts'].every(isPart)
+    isJsonObject(output) && Array.isArray(output['parts']) && output['parts'].every(isResultPart)
       ? undefined
       : 'It must return "refuse", or "output" with a list of "parts".',
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isJson(value: unknown): boolean {
@@ -41,11 +39,4 @@ function isJson(value: unknown): boolean {
   } catch {
     return false
   }
-}
-
-function isPart(part: unknown): boolean {
-  if (!isRecord(part)) return false
-  const { type, text, url, mediaType } = part
-  if (type === 'text') return typeof text === 'string'
-  return typeof url === 'string' && (type === 'image' || (type === 'file' && typeof mediaType === 'string'))
 }

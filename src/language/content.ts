@@ -1,6 +1,6 @@
 // The content of messages and results, as plain data from which every vendor's form can be made. It has no vendor's field
 // names. Data that only its vendor understands is kept beside the neutral form, in `native`.
-import type { Json } from '../lib/json.ts'
+import { isJsonObject, type Json } from '../lib/json.ts'
 
 /** Who made a piece of content. Artifacts are sent back only to the same protocol and model family. */
 export type Origin = { protocol: string; family: string }
@@ -22,6 +22,19 @@ export type HostedPart = { type: 'hosted'; tool: string; summary: string; native
 
 export type InputPart = TextPart | ImagePart | FilePart
 export type ResultPart = TextPart | ImagePart | FilePart
+
+export function isResultPart(value: unknown): value is ResultPart {
+  if (!isJsonObject(value)) return false
+  const { type, text, url, mediaType, name } = value
+  if (type === 'text') return typeof text === 'string'
+  if (type === 'image') return typeof url === 'string'
+  return (
+    type === 'file' &&
+    typeof url === 'string' &&
+    typeof mediaType === 'string' &&
+    (name === undefined || typeof name === 'string')
+  )
+}
 
 export function textOf(parts: readonly { type: string; text?: string }[]): string {
   let text = ''

@@ -33,8 +33,8 @@ function noAgent({ agents }: TurnwireConfig, name: string | undefined): Turnwire
   )
 }
 
-/** Of the agent. Prices and retention are a server's. */
-const kept = [
+/** The settings of an agent that count here. It has no tools and keeps no sessions, and `attach` is given its price. */
+const usedSettings = [
   'name',
   'title',
   'version',
@@ -49,12 +49,12 @@ const kept = [
   'answer',
 ] as const satisfies (keyof AgentConfig)[]
 
-/** What is not named here is not there. */
+/** The configuration of the one agent that answers, without everything else that this machine has. */
 function confined(config: TurnwireConfig, agent: AgentConfig): TurnwireConfig {
   const { models, policy, limits, egress, hooks } = config
   const own = Object.fromEntries(
-    kept.flatMap(key => (agent[key] === undefined ? [] : [[key, agent[key]]])),
-  ) as Pick<AgentConfig, (typeof kept)[number]> // the members of the agent under their own names
+    usedSettings.flatMap(key => (agent[key] === undefined ? [] : [[key, agent[key]]])),
+  ) as Pick<AgentConfig, (typeof usedSettings)[number]> // the members of the agent under their own names
   const { rules: _, ...bounds } = policy ?? {}
   return {
     agents: [{ ...own, clientTools: true, images: { http: false, data: true } }],

@@ -2,7 +2,7 @@
 // for the model and a value for programs.
 
 import type { ToolOutput } from '../../engine/ports.ts'
-import type { ResultPart } from '../../language/content.ts'
+import { isResultPart } from '../../language/content.ts'
 import type { Report } from '../../language/report.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { isJsonObject, type Json } from '../../lib/json.ts'
@@ -19,8 +19,8 @@ export function toOutput(value: unknown, name: string, hasOutput: boolean): Tool
   if (isOutput(value)) return explicitOutput(value, name)
   if (!hasOutput) {
     if (typeof value === 'string') return { parts: [{ type: 'text', text: value }] }
-    if (isPart(value)) return { parts: [value] }
-    if (Array.isArray(value) && value.length > 0 && value.every(isPart)) return { parts: value }
+    if (isResultPart(value)) return { parts: [value] }
+    if (Array.isArray(value) && value.length > 0 && value.every(isResultPart)) return { parts: value }
   }
   const text = jsonText(value, name)
   const shown = typeof value === 'string' ? value : text
@@ -65,13 +65,13 @@ function explicitOutput(output: UncheckedOutput, name: string): ToolOutput {
       `The tool "${name}" returned a "stream" that cannot be read: give an async iterable of text or bytes.`,
     )
   for (const [index, part] of parts.entries())
-    if (!isPart(part))
+    if (!isResultPart(part))
       throw new TypeError(
         `The tool "${name}" returned parts[${index}], which is not a part: { type: "text", text }, ` +
           '{ type: "image", url } or { type: "file", url, mediaType }.',
       )
   return {
-    parts: parts.filter(isPart),
+    parts: parts.filter(isResultPart),
     ...(structured !== undefined && { structured: JSON.parse(jsonText(structured, name)) as Json }),
     ...(failed === true && { failed }),
     ...(stream !== undefined && { stream }),
@@ -79,19 +79,6 @@ function explicitOutput(output: UncheckedOutput, name: string): ToolOutput {
     // The gate takes only the members that it knows.
     ...(isJsonObject(report) && { report: report as Report }),
   }
-}
-
-function isPart(value: unknown): value is ResultPart {
-  if (!isJsonObject(value)) return false
-  const { type, text, url, mediaType, name } = value
-  if (type === 'text') return typeof text === 'string'
-  if (type === 'image') return typeof url === 'string'
-  return (
-    type === 'file' &&
-    typeof url === 'string' &&
-    typeof mediaType === 'string' &&
-    (name === undefined || typeof name === 'string')
-  )
 }
 
 function jsonText(value: unknown, name: string): string {

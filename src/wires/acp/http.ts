@@ -7,7 +7,7 @@ import { type Context, Hono } from 'hono'
 import { isJsonObject, type JsonObject } from '../../lib/json.ts'
 import type { Principal, WireEnv, WireHost } from '../host.ts'
 import { readJson } from '../http/body.ts'
-import { leaveConnectionToNode, sendJson } from '../http/index.ts'
+import { sendJson, withoutConnectionHeader } from '../http/index.ts'
 import { refusedMessage } from './decode-message.ts'
 import type { AcpHost } from './host.ts'
 import { serveVersion1 } from './serve.ts'
@@ -92,7 +92,7 @@ export function acpHttp(hostFor: HostFor, limits: WireHost['limits'], log: AcpHo
   }
 
   return {
-    routes: new Hono<WireEnv>().all('/acp/:agent?', leaveConnectionToNode, handle),
+    routes: new Hono<WireEnv>().all('/acp/:agent?', withoutConnectionHeader, handle),
     open(socket, principal, agent) {
       serveVersion1(hostFor(principal, agent), socketStream(socket, limits))
     },

@@ -11,7 +11,7 @@ import { type Context, Hono } from 'hono'
 import { TurnwireError } from '../../language/errors.ts'
 import { isJsonObject } from '../../lib/json.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
-import { leaveConnectionToNode, plainErrors, readJsonObject } from '../http/index.ts'
+import { plainErrors, readJsonObject, withoutConnectionHeader } from '../http/index.ts'
 import { paramHeaderFault } from './param-headers.ts'
 import { type McpServing, mcpServerFor } from './server.ts'
 
@@ -36,8 +36,8 @@ export function mcpRoutes(
   const app = new Hono<WireEnv>()
   app.onError(plainErrors(host))
   const served = new McpEndpoint(host, serving, version)
-  app.all('/mcp/:agent', leaveConnectionToNode, c => served.serve(c, c.req.param('agent') ?? ''))
-  app.all('/mcp', leaveConnectionToNode, c => served.serveOnly(c))
+  app.all('/mcp/:agent', withoutConnectionHeader, c => served.serve(c, c.req.param('agent') ?? ''))
+  app.all('/mcp', withoutConnectionHeader, c => served.serveOnly(c))
   return app
 }
 
