@@ -1,7 +1,7 @@
 // What the codecs cost: reading an answer against parsing the same bytes and nothing else, and preparing the next
 // request of a long session against joining the bytes that it is made of.
 import { createParser } from 'eventsource-parser'
-import type { ModelRequest } from '../src/engine/ports.ts'
+import type { ModelRequest } from '../src/engine/ports/index.ts'
 import type { Entry } from '../src/language/history.ts'
 import { SessionCache } from '../src/models/common/session-cache.ts'
 import { type Frame, type ModelTarget, type Prepared, type Protocol, protocols } from '../src/models/index.ts'

@@ -2,7 +2,7 @@
 // send schemas that are costly to check against, with arguments to match.
 import { Agent } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
-import type { Json, JsonObject } from '../src/lib/json.ts'
+import type { Json, JsonObject } from '../src/lib/json/index.ts'
 import { limit, median, type Result } from './harness.ts'
 import { join, tempFolder } from './parts.ts'
 import { post, type Served, startTurnwire, type Ticks } from './served.ts'

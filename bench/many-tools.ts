@@ -1,7 +1,7 @@
 // P10 with many tools: the server starts as fast, and a schema costs nothing until a call needs it.
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { Tool } from '../src/engine/index.ts'
-import type { JsonObject } from '../src/lib/json.ts'
+import type { JsonObject } from '../src/lib/json/index.ts'
 import { tool } from '../src/tools/index.ts'
 import type { Trial, Variant } from './harness.ts'
 import { begin, cycle, cycleModel, join, makeEngine, memoryStore, tempFolder } from './parts.ts'

@@ -16,10 +16,10 @@ import type { Delta } from '../src/language/events.ts'
 import type { Entry } from '../src/language/history.ts'
 import { scripted } from '../src/models/scripted/index.ts'
 import { createGate } from '../src/policy/index.ts'
-import { realWorld } from '../src/runtime/world.ts'
 import { memoryStore } from '../src/stores/memory.ts'
 import { sqliteStore } from '../src/stores/sqlite/index.ts'
 import { tool } from '../src/tools/index.ts'
+import { realWorld } from '../src/world.ts'
 
 export const add = tool({
   name: 'add',

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import type { Tool } from '../src/engine/index.ts'
 import type { Delta } from '../src/language/events.ts'
-import type { JsonObject } from '../src/lib/json.ts'
+import type { JsonObject } from '../src/lib/json/index.ts'
 import { scripted } from '../src/models/scripted/index.ts'
 import { tool } from '../src/tools/index.ts'
 import type { Bar, Trial, Variant } from './harness.ts'

@@ -2,8 +2,7 @@
 //   npx node --test examples/own-test.test.ts
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Turnwire, tool } from 'turnwire'
-import { scripted, scriptFromFile } from 'turnwire/testing'
+import { scripted, scriptFromFile, Turnwire, tool } from 'turnwire'
 import * as z from 'zod'
 
 const lookUpOrder = tool({

@@ -1,19 +1,42 @@
-// Runs every test file with Node's own runner. Arguments narrow the run: `npm run test:run -- aap store`
-// takes the files whose path contains one of the words.
-import { spawnSync } from 'node:child_process'
+// Runs every test file with Node's own runner and prints the ten slowest files. Arguments narrow the run:
+// `npm run test:run -- aap store` takes the files whose path contains one of the words.
+//
+// In a run of all files, a file that fails is run once more, alone, after the others. If it passes then, it is printed as
+// flaky with its first error and the run succeeds: a flaky test is mended next, it does not hold up a change.
 import { globSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { relative } from 'node:path'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
+import { fileURLToPath } from 'node:url'
+
+// The longest files and folders start first, so that none of them runs alone at the end.
+const longest = [
+  'test/crash/points',
+  'test/package',
+  'test/docs/docs',
+  'test/bounded/',
+  'test/stores/postgres/',
+  'test/browser/',
+  'test/cluster/',
+  'test/crash/',
+  'test/examples',
+]
 
 const words = process.argv.slice(2).filter(word => !word.startsWith('-'))
 const flags = process.argv.slice(2).filter(word => word.startsWith('-'))
+const rank = file => longest.findIndex(start => file.startsWith(start)) + 1 || longest.length + 1
 const files = globSync(['src/**/*.test.ts', 'test/**/*.test.ts'])
   .filter(file => words.length === 0 || words.some(word => file.includes(word)))
   .sort()
+  .sort((a, b) => rank(a) - rank(b))
 if (files.length === 0) {
   console.error(`No test file matches: ${words.join(' ')}`)
   process.exit(1)
 }
 
+// Set inside a test of this script: with it Node would report to that test's runner instead of running files.
+delete process.env.NODE_TEST_CONTEXT
 const env = { ...process.env, NODE_ENV: 'test' }
 // The vendors' SDKs read keys, addresses and proxies from the environment; a test names its own.
 for (const name of Object.keys(env)) {
@@ -25,11 +48,83 @@ if (env.DATABASE_URL) {
   env.TEST_DATABASE_URL = env.DATABASE_URL
   delete env.DATABASE_URL
 }
+// Hundreds of processes load the same files. Each file is compiled once, for this run and the next ones.
+env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url))
 
-const run = spawnSync(
-  process.execPath,
-  // The limit ends a test that hangs. It holds for a whole file too, so it must not depend on how busy the machine is.
-  ['--test', `--test-concurrency=${availableParallelism()}`, '--test-timeout=900000', ...flags, ...files],
-  { stdio: 'inherit', env },
-)
-process.exit(run.status ?? 1)
+/** Runs files, started in this order, and gives one result per file: { file, passed, failed, skipped, ms, error }. */
+async function runFiles(chosen, concurrency) {
+  const timeout = flags.find(flag => flag.startsWith('--test-timeout='))?.split('=')[1]
+  const events = run({
+    files: chosen,
+    concurrency,
+    // The limit ends a test that hangs. It holds for a whole file too, so it must not depend on how busy the machine is.
+    timeout: Number(timeout ?? 900_000),
+    execArgv: flags,
+    env,
+  })
+  const results = collectResults(events)
+  for await (const text of events.compose(new spec())) process.stdout.write(text)
+  return results
+}
+
+/**
+ * Node gives the events of one file together, in the order of the files, and closes them with a summary. A file whose
+ * process ended early has no summary but a failed test with the file's name; a file without tests a passed one.
+ */
+function collectResults(events) {
+  const results = []
+  const times = new Map()
+  let error
+  const isFile = data => data.nesting === 0 && data.file?.endsWith(data.name)
+  const add = (file, { passed, failed, cancelled, skipped }, ms) => {
+    results.push({
+      file: relative(process.cwd(), file),
+      passed,
+      failed: failed + cancelled,
+      skipped,
+      ms: times.get(file) ?? ms ?? 0,
+      error,
+    })
+    error = undefined
+  }
+  events.on('test:complete', data => isFile(data) && times.set(data.file, data.details.duration_ms))
+  events.on('test:fail', data => {
+    const { failureType, cause, message } = data.details.error
+    if (failureType !== 'subtestsFailed') error ??= `${data.name}: ${cause?.stack ?? message}`
+    if (isFile(data)) add(data.file, { passed: 0, failed: 1, cancelled: 0, skipped: 0 })
+  })
+  events.on('test:pass', data => {
+    if (isFile(data)) add(data.file, { passed: 0, failed: 0, cancelled: 0, skipped: 0 })
+  })
+  events.on('test:summary', data => data.file && add(data.file, data.counts, data.duration_ms))
+  return results
+}
+
+// Files wait for about half of their time: for programs that they start, for sockets, disks and timers.
+const first = await runFiles(files, 2 * availableParallelism())
+const failures = first.filter(result => result.failed > 0)
+// A narrowed run has no second one.
+const again =
+  words.length === 0 && failures.length > 0
+    ? await runFiles(
+        failures.map(each => each.file),
+        1,
+      )
+    : []
+
+console.log('\nThe ten slowest files:')
+for (const { file, ms } of first.toSorted((a, b) => b.ms - a.ms).slice(0, 10))
+  console.log(`${(ms / 1000).toFixed(1).padStart(7)} s  ${file}`)
+
+const passedAlone = new Set(again.filter(each => each.failed === 0).map(each => each.file))
+const flaky = failures.filter(each => passedAlone.has(each.file))
+if (flaky.length > 0) console.log(`\nFlaky, passed when run alone: ${flaky.length}`)
+for (const { file, error } of flaky) console.log(`  ${file}\n    ${error.replaceAll('\n', '\n    ')}`)
+
+// A file that passed alone counts with its second result.
+const last = new Map([...first, ...again].map(each => [each.file, each]))
+const silent = files.filter(file => !last.has(file))
+if (silent.length > 0) console.log(`\nFiles that reported nothing: ${silent.join(', ')}`)
+const sum = field => [...last.values()].reduce((total, each) => total + each[field], 0)
+console.log(`\n${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped`)
+process.exit(flaky.length === failures.length && silent.length === 0 ? 0 : 1)

@@ -1,5 +1,12 @@
 // The library: what a program that embeds Turnwire, and a configuration file, may use.
 
+// ---- to run ------------------------------------------------------------------------------------------------
+export {
+  type AgentConfig,
+  defineConfig,
+  type ServerConfig,
+  type TurnwireConfig,
+} from './config/config.ts'
 // ---- to implement a model, a tool or a store ---------------------------------------------------------------
 export type {
   AgentOption,
@@ -22,12 +29,27 @@ export { InvalidInput } from './engine/index.ts'
 // ---- what is recorded --------------------------------------------------------------------------------------
 export type { Outcome, OutcomeKind } from './language/calls.ts'
 export type { FilePart, ImagePart, InputPart, ResultPart, TextPart } from './language/content.ts'
-export { type ErrorCode, errorCodes, TurnwireError } from './language/errors.ts'
+export { type ErrorCode, TurnwireError } from './language/errors.ts'
 export type { Event, Grant, Recorded, Settings } from './language/events.ts'
 export type { Entry } from './language/history.ts'
 export type { CallAnswer, CallQuestion, FormSchema } from './language/questions.ts'
 export type { FileDiff, Location, Report, TerminalReport } from './language/report.ts'
 export type { ToolDeclaration, ToolKind } from './language/tools.ts'
+export { Unanswered } from './lib/net/unanswered.ts'
+export type { ControlHandle as Control } from './library/control-handle.ts'
+export type { PendingCall, PendingQuestion, Reply, TurnItem } from './library/reply.ts'
+export type {
+  ApproveOptions,
+  CallAnswers,
+  DecisionOptions,
+  NewGrant,
+  SessionHandle as Session,
+  WatchOptions,
+} from './library/session-handle.ts'
+export type { OwnTool, SessionOptions } from './library/session-options.ts'
+export type { TurnHandle as Turn } from './library/turn-handle.ts'
+export { type ListedSession, type RunOptions, Turnwire } from './library/turnwire.ts'
+export type { Log, LogLevel } from './log.ts'
 // ---- to configure ------------------------------------------------------------------------------------------
 export {
   type AzureOptions,
@@ -36,22 +58,18 @@ export {
   type ChatQuirk,
   type CompatibleOptions,
   compatible,
-  createModel,
   deepseek,
   gemini,
   geminiInteractions,
   groq,
   lmStudio,
-  type ModelOptions,
   mistral,
   ollama,
   openai,
   openaiChat,
   openrouter,
   type Prices,
-  type Provider,
   type ProviderOptions,
-  protocols,
   type Secret,
   together,
   type VertexOptions,
@@ -59,32 +77,22 @@ export {
   vllm,
   xai,
 } from './models/index.ts'
-export { rehearsal } from './models/rehearsal/index.ts'
-export { parseScript, scripted, scriptFromFile } from './models/scripted/index.ts'
-export type { GateOptions, PolicyRule, RedactRule } from './policy/index.ts'
-// ---- to run ------------------------------------------------------------------------------------------------
+export { type RehearsalOptions, rehearsal } from './models/rehearsal/index.ts'
 export {
-  type AgentConfig,
-  defineConfig,
-  type ServerConfig,
-  type TurnwireConfig,
-} from './runtime/config.ts'
-export type { ControlHandle as Control } from './runtime/library/control-handle.ts'
-export type { PendingCall, PendingQuestion, Reply, TurnItem } from './runtime/library/reply.ts'
-export type {
-  ApproveOptions,
-  CallAnswers,
-  DecisionOptions,
-  NewGrant,
-  SessionHandle as Session,
-  WatchOptions,
-} from './runtime/library/session-handle.ts'
-export type { OwnTool, SessionOptions } from './runtime/library/session-options.ts'
-export type { TurnHandle as Turn } from './runtime/library/turn-handle.ts'
-export { createLog, type Log, type LogLevel } from './runtime/log.ts'
-export type { OpenOptions } from './runtime/runtime.ts'
-export { type Running, type ServeOptions, startServer } from './runtime/server.ts'
-export { type ListedSession, Turnwire } from './runtime/turnwire.ts'
+  type Expectation,
+  type ExpectedResult,
+  parseScript,
+  type Script,
+  type ScriptDocument,
+  type ScriptedOptions,
+  type ScriptStep,
+  type StepCall,
+  scripted,
+  scriptFromFile,
+} from './models/scripted/index.ts'
+export type { GateOptions, PolicyRule, RedactRule } from './policy/index.ts'
+export type { OpenOptions } from './runtime.ts'
+export { type Running, type ServeOptions, startServer } from './server/server.ts'
 export { memoryStore } from './stores/memory.ts'
 export { type PostgresOptions, postgresStore } from './stores/postgres/index.ts'
 export { type SqliteOptions, sqliteStore } from './stores/sqlite/index.ts'

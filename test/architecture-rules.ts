@@ -38,6 +38,24 @@ function isUnder(path: string, places: readonly string[]): boolean {
   return places.some(place => path.startsWith(place))
 }
 
+/** The largest group of files each of which reaches every other through imports. */
+export function largestKnot(imports: ImportMap): string[] {
+  const files = [...imports.keys()]
+  const reached = new Map(files.map(file => [file, reachedFrom(file, imports)]))
+  const reaches = (from: string, to: string): boolean => from === to || reached.get(from)?.has(to) === true
+  const knots = files.map(file => files.filter(other => reaches(file, other) && reaches(other, file)))
+  return knots.sort((a, b) => b.length - a.length)[0] ?? []
+}
+
+function reachedFrom(file: string, imports: ImportMap, reached = new Set<string>()): Set<string> {
+  for (const to of imports.get(file) ?? []) {
+    if (reached.has(to)) continue
+    reached.add(to)
+    reachedFrom(to, imports, reached)
+  }
+  return reached
+}
+
 export type FunctionLength = { name: string; lines: number }
 
 /**

@@ -1,8 +1,8 @@
 // What a command is: its help, its options and what it does. Arguments are read here too, so that every command refuses a
 // wrong one in the same way.
 import { parseArgs } from 'node:util'
-import { nearest } from '../lib/nearest.ts'
-import { printable } from '../lib/text.ts'
+import { printable } from '../lib/text/index.ts'
+import { nearest } from '../lib/text/nearest.ts'
 
 export type Option = {
   type: 'string' | 'boolean'

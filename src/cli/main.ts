@@ -1,9 +1,9 @@
 // The entry of the command: finds the subcommand, reads its arguments, runs it, and prints what went wrong in one line.
 // Each subcommand is loaded only when it is used.
 
-import { nearest } from '../lib/nearest.ts'
-import { printable } from '../lib/text.ts'
-import { ownVersion } from '../runtime/version.ts'
+import { ownVersion } from '../data/version.ts'
+import { printable } from '../lib/text/index.ts'
+import { nearest } from '../lib/text/nearest.ts'
 import { type CliCommand, columns, helpOf, readArguments, self, UsageError } from './command.ts'
 
 type Subcommand = { summary: string; load(): Promise<CliCommand> }
@@ -106,8 +106,11 @@ export async function main(argv: readonly string[]): Promise<number> {
   // The reader of our output is gone, as in `turnwire sessions events <id> | head`.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
-    throw error
+    process.stderr.write(`The output could not be written: ${printable(error.message, 500)}\n`)
+    process.exit(1)
   })
+  // A log that nobody reads any more is no reason to stop.
+  process.stderr.on('error', () => {})
   try {
     return await dispatch(argv)
   } catch (error) {

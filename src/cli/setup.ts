@@ -1,10 +1,10 @@
 // Gets the configuration from the options of a command: the file that was named or found, else the demonstration.
 import { existsSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { printable } from '../lib/text.ts'
-import type { TurnwireConfig } from '../runtime/config.ts'
-import { defaultFolder, isPostgresUrl } from '../runtime/data-place.ts'
-import { findConfig, loadConfig } from '../runtime/load-config.ts'
+import type { TurnwireConfig } from '../config/config.ts'
+import { findConfig, loadConfig } from '../config/load-config.ts'
+import { defaultFolder, isPostgresUrl } from '../data/data-place.ts'
+import { printable } from '../lib/text/index.ts'
 import { type Option, textValue, UsageError, type Values } from './command.ts'
 
 export const dataOption: Option = {
@@ -33,7 +33,7 @@ export async function setUp(values: Values, demo: { delayMs?: number } = {}): Pr
   const data = givenData(values)
   const file = findConfig(textValue(values, 'config'), process.cwd())
   if (file === undefined) {
-    const { demoConfig } = await import('../runtime/demo-agent.ts')
+    const { demoConfig } = await import('../demo/agent.ts')
     return {
       config: demoConfig({ ...demo, data: data ?? databaseUrl() ?? defaultFolder }),
       source: 'The demonstration',

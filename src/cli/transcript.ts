@@ -4,7 +4,7 @@ import type { CallPart } from '../language/calls.ts'
 import { textOf } from '../language/content.ts'
 import type { Event, Recorded } from '../language/events.ts'
 import type { AnswerPart } from '../language/history.ts'
-import { printable } from '../lib/text.ts'
+import { printable } from '../lib/text/index.ts'
 import type { Styles } from './style.ts'
 
 const longestText = 2000

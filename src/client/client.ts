@@ -1,7 +1,7 @@
 // The client of the Agent Application Protocol, version 3: one method per endpoint, and `runTurn` for a whole turn. It
 // keeps no state of a session; the server has all of it.
-import { isJsonObject, type JsonObject } from '../lib/json.ts'
-import { randomIds } from '../lib/random.ts'
+import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
+import { randomIds } from '../lib/text/random.ts'
 import { AapError } from './errors.ts'
 import { type RunTurnOptions, type RunTurnResult, runTurn } from './run-turn.ts'
 import { AapSession } from './session.ts'

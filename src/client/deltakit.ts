@@ -1,8 +1,10 @@
 // DeltaKit for applications: its events and parts, a parser that accepts what DeltaKit's own parser accepts, and a
 // reducer from events to messages. In addition to DeltaKit it knows calls that wait for a person or for the application.
 // It fetches nothing: the events may come from any stream, socket or stored list.
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
-import { randomIds } from '../lib/random.ts'
+
+import { parseBounded } from '../lib/json/depth.ts'
+import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
+import { randomIds } from '../lib/text/random.ts'
 
 // ---- events -----------------------------------------------------------------------------------------------------
 
@@ -186,11 +188,7 @@ export function waitingCalls(messages: readonly DeltaKitMessage[]): {
   }
 }
 
-/** A call's arguments as a value. Undefined when they are not JSON. */
+/** A call's arguments as a value. Undefined when they are not JSON, or nest too deep. */
 export function argumentOf(part: Pick<ToolCallPart, 'argument'>): Json | undefined {
-  try {
-    return JSON.parse(part.argument) as Json // JSON text gives only Json
-  } catch {
-    return undefined
-  }
+  return parseBounded(part.argument)
 }

@@ -3,7 +3,7 @@ export { AapClient, type CallOptions, type SendOptions, type TurnRequest } from 
 export * from './deltakit.ts'
 export { AapError } from './errors.ts'
 export { TurnFold } from './fold.ts'
-export { OperatorClient } from './operator.ts'
+export { OperatorClient, type OperatorOptions, type SecretPlace } from './operator.ts'
 export * from './operator-types.ts'
 export { type PendingCalls, pendingCalls } from './pending.ts'
 export {

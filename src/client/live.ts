@@ -1,6 +1,6 @@
 // An event stream of the server across any number of broken connections. It resumes after the last numbered event, so that
 // each of those comes once and in order; events without a number are live only and not repeated.
-import { decodeSse, type SseMessage } from '../lib/sse.ts'
+import { decodeSse, type SseMessage } from '../lib/net/sse.ts'
 import { AapError } from './errors.ts'
 import { retryDelay, type Transport } from './transport.ts'
 

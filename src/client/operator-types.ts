@@ -5,7 +5,7 @@ import type { PaymentRecord } from '../language/payments.ts'
 import type { AnswerAction, FormContent } from '../language/questions.ts'
 import type { ToolServerInfo } from '../language/servers.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
-import type { Json, JsonObject } from '../lib/json.ts'
+import type { Json, JsonObject } from '../lib/json/index.ts'
 
 export type OperatorMe = {
   name: string
@@ -94,12 +94,22 @@ export type OperatorSessionState = {
 /** Of a tool whose definition is another one than was allowed. */
 export type ToolChange = { changed?: string; accepted?: ToolDeclaration }
 
+/** Without the operator scope `system` and the tools that are not exposed are left out. */
 export type OperatorAgent = {
   name: string
   title?: string
   version: string
   description?: string
   system?: string
+  /** The default of a secret reads `***`. */
+  options: {
+    name: string
+    title?: string
+    description?: string
+    type: 'text' | 'secret' | 'select'
+    default: string
+    options?: string[]
+  }[]
   /** `changed`: how its definition differs from the one that was allowed, in words; `accepted`: that one. */
   tools: (ToolDeclaration & { exposed: boolean; trust: 'trusted' | 'ask' | 'deny' } & ToolChange)[]
   clientTools: boolean

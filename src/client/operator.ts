@@ -1,5 +1,5 @@
-// The client of the operator API: one method per route. In a page of the console the cookie of the sign-in goes along by
-// itself; elsewhere give a key.
+// The client of the operator API: one method per route. With a key, or in a page of the server itself after a sign-in: the
+// browser sends the cookie of that, and this client the secret that goes with it.
 import type { Recorded } from '../language/events.ts'
 import { AapError } from './errors.ts'
 import { jsonOf, readLive, type WatchOptions } from './live.ts'
@@ -25,24 +25,36 @@ import { type ClientOptions, Transport } from './transport.ts'
 
 type Options = { signal?: AbortSignal }
 
-/** Tells the server that a request with a cookie comes from the console and not from a page of another site. */
-const headers = { 'X-Turnwire-Console': '1' }
+/** Where a page keeps the secret of its sign-in. No other site may read it: `localStorage`, for one. */
+export type SecretPlace = { read(): string | undefined; write(secret: string | undefined): void }
+
+export type OperatorOptions = ClientOptions & {
+  /** Default: this object. */
+  secret?: SecretPlace
+}
 
 export class OperatorClient {
   readonly #transport: Transport
+  readonly #secret: SecretPlace
 
-  constructor(options: ClientOptions) {
-    this.#transport = new Transport(options)
+  constructor({ secret = placeInMemory(), ...options }: OperatorOptions) {
+    this.#secret = secret
+    this.#transport = new Transport({ ...options, fetch: withSecret(options.fetch, secret) })
   }
 
   me(options?: Options): Promise<OperatorMe> {
     return this.#get('/me', options)
   }
-  signIn(key: string): Promise<void> {
-    return this.#send('POST', '/sign-in', { key })
+  async signIn(key: string): Promise<void> {
+    const { secret } = await this.#send<{ secret: string }>('POST', '/sign-in', { key })
+    this.#secret.write(secret)
   }
-  signOut(): Promise<void> {
-    return this.#send('POST', '/sign-out')
+  async signOut(): Promise<void> {
+    try {
+      await this.#send('POST', '/sign-out')
+    } finally {
+      this.#secret.write(undefined)
+    }
   }
   agents(options?: Options): Promise<OperatorAgents> {
     return this.#get('/agents', options)
@@ -118,7 +130,12 @@ export class OperatorClient {
     const { text } = await this.#get<{ text: string }>(path, options)
     return text
   }
-  /** The address of the whole log as JSON lines. */
+  /** The whole log as JSON lines. */
+  async export(id: string, { signal }: Options = {}): Promise<Blob> {
+    const path = this.exportPath(id)
+    return (await this.#transport.request({ method: 'GET', path, signal, repeatable: true })).blob()
+  }
+  /** The address of the same, for a program that has a key. */
   exportPath(id: string): string {
     return `/operator${pathOf(id)}/export`
   }
@@ -165,7 +182,6 @@ export class OperatorClient {
       method,
       path: `/operator${path}`,
       ...(body && { body }),
-      headers,
       repeatable: false,
     })
     if (response.status === 204) return undefined as Answer
@@ -176,6 +192,31 @@ export class OperatorClient {
         cause,
       })
     }
+  }
+}
+
+type Fetch = typeof globalThis.fetch
+
+function placeInMemory(): SecretPlace {
+  let kept: string | undefined
+  return {
+    read: () => kept,
+    write: secret => {
+      kept = secret
+    },
+  }
+}
+
+function withSecret(
+  fetch: Fetch = (address, init) => globalThis.fetch(address, init),
+  place: SecretPlace,
+): Fetch {
+  return (address, init) => {
+    const secret = place.read()
+    if (secret === undefined) return fetch(address, init)
+    const headers = new Headers(init?.headers)
+    headers.set('X-Turnwire-Console', secret)
+    return fetch(address, { ...init, headers })
   }
 }
 

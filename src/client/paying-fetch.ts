@@ -53,7 +53,18 @@ export type PayingFetchOptions = {
   pendingTries?: number
 }
 
-export type PayingFetch = typeof fetch & { readonly spent: string }
+export type PayingFetch = typeof fetch & {
+  readonly spent: string
+  /** Pays what a server asks for in another way than by HTTP, such as for a tool over MCP. Throws PaymentRefused. */
+  pay(
+    required: Record<string, unknown>,
+    url: string,
+  ): Promise<{
+    payment: Record<string, unknown>
+    /** Called with the receipt when the answer has come. */
+    settled: (receipt: unknown) => void
+  }>
+}
 
 /** Nothing was signed: the offers go beyond what is allowed. */
 export class PaymentRefused extends Error {
@@ -65,7 +76,10 @@ type Required = { x402Version: number; resource?: { url?: string }; accepts: Rec
 export function payingFetch(options: PayingFetchOptions): PayingFetch {
   const payer = new Payer(options)
   const pay: typeof fetch = (input, init) => payer.fetch(new Request(input, init))
-  return Object.defineProperty(pay, 'spent', { get: () => payer.spent.toString() }) as PayingFetch
+  return Object.defineProperties(pay, {
+    spent: { get: () => payer.spent.toString() },
+    pay: { value: payer.pay.bind(payer) satisfies PayingFetch['pay'] },
+  }) as PayingFetch
 }
 
 /** JavaScript can pass anything, and limits of money must be what their writer meant. */
@@ -103,13 +117,29 @@ class Payer {
     // A server of another protocol, or one that takes older forms only.
     if (!required) return answer
     await answer.body?.cancel()
-    const offer = this.#choose(required, request.url)
+    const { payment, shown } = await this.#make(required, request.url)
+    const { x402Client, x402HTTPClient } = await loadSigners()
+    const headers = new x402HTTPClient(new x402Client()).encodePaymentSignatureHeader(payment)
+    for (const [name, value] of Object.entries(headers)) again.headers.set(name, value)
+    return this.#send(again, shown)
+  }
+
+  async pay(given: Record<string, unknown>, url: string): ReturnType<PayingFetch['pay']> {
+    const required = given as Required // Checked by its readers.
+    if (required.x402Version !== 2 || !Array.isArray(required.accepts))
+      throw new PaymentRefused('Nothing was paid: what is asked for is not of x402 version 2.')
+    const { payment, shown } = await this.#make(required, url)
+    const settled = (receipt: unknown): void => this.#options.onPayment?.({ ...shown, ...receiptOf(receipt) })
+    return { payment: { ...payment }, settled }
+  }
+
+  /** Signs a payment within what is allowed. */
+  async #make(required: Required, url: string) {
+    const offer = this.#choose(required, url)
     const { approve } = this.#options
     if (approve && !(await approve(offer.shown))) throw new PaymentRefused('The payment was not approved.')
     this.#count(offer.shown)
-    const headers = await this.#sign(required, offer.accepted)
-    for (const [name, value] of Object.entries(headers)) again.headers.set(name, value)
-    return this.#send(again, offer.shown)
+    return { payment: await this.#sign(required, offer.accepted), shown: offer.shown }
   }
 
   /** A payment that is pending is good: the same one is sent again, and no other is made. */
@@ -164,9 +194,9 @@ class Payer {
     this.spent += BigInt(amount)
   }
 
-  async #sign(required: Required, accepted: Record<string, unknown>): Promise<Record<string, string>> {
+  async #sign(required: Required, accepted: Record<string, unknown>) {
     const { wallet, networks } = this.#options
-    const { x402Client, x402HTTPClient, ExactEvmScheme, UptoEvmScheme } = await loadSigners()
+    const { x402Client, ExactEvmScheme, UptoEvmScheme } = await loadSigners()
     const client = new x402Client().setSpendControls(false)
     for (const network of networks as readonly `${string}:${string}`[]) {
       client.register(network, new ExactEvmScheme(wallet))
@@ -175,7 +205,7 @@ class Payer {
     const only = { ...required, accepts: [accepted] } as unknown as Parameters<
       typeof client.createPaymentPayload
     >[0] // The package checks what it reads of it.
-    return new x402HTTPClient(client).encodePaymentSignatureHeader(await client.createPaymentPayload(only))
+    return client.createPaymentPayload(only)
   }
 }
 
@@ -203,16 +233,17 @@ function receiptIn({ headers }: Response): Pick<PaymentDone, 'transaction' | 'ch
   const header = headers.get('payment-response')
   if (header === null) return {}
   try {
-    const { transaction, amount } = JSON.parse(new TextDecoder().decode(fromBase64(header))) as Record<
-      string,
-      unknown
-    >
-    return {
-      ...(typeof transaction === 'string' && { transaction }),
-      ...(typeof amount === 'string' && { charged: amount }),
-    }
+    return receiptOf(JSON.parse(new TextDecoder().decode(fromBase64(header))))
   } catch {
     return {}
+  }
+}
+
+function receiptOf(receipt: unknown): Pick<PaymentDone, 'transaction' | 'charged'> {
+  const { transaction, amount } = (receipt ?? {}) as Record<string, unknown>
+  return {
+    ...(typeof transaction === 'string' && { transaction }),
+    ...(typeof amount === 'string' && { charged: amount }),
   }
 }
 
@@ -229,6 +260,8 @@ function shownOf(accepted: Record<string, unknown>, url: string): PaymentOffer |
 
 /** The same path: a server behind a proxy may know itself by another name. */
 function isSamePlace(offered: string, asked: string): boolean {
+  // By this x402 names a tool of the MCP server that was asked.
+  if (offered.startsWith('mcp://tool/')) return true
   return URL.canParse(offered) && new URL(offered).pathname === new URL(asked).pathname
 }
 

@@ -1,7 +1,7 @@
 // A tool loop over `/v1/responses`: the application runs every tool, and the whole conversation goes along with each request,
 // so the server keeps nothing. For applications that speak the OpenAI Responses protocol without OpenAI's SDK.
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
-import { decodeSse } from '../lib/sse.ts'
+import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
+import { decodeSse } from '../lib/net/sse.ts'
 import { AapError } from './errors.ts'
 import { type ClientTool, runClientTool } from './run-client-tool.ts'
 import { type ClientOptions, Transport } from './transport.ts'

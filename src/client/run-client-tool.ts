@@ -1,6 +1,7 @@
 // Runs one of the application's own tools, and makes of what it returns or throws what the model reads.
-import { errorMessage } from '../lib/error-message.ts'
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
+
+import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
+import { errorMessage } from '../lib/text/error-message.ts'
 import type { Content, ToolCall } from './types.ts'
 
 /** Returns text, blocks, or any JSON value. If it throws, the model is told that it failed. */

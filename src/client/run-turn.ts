@@ -1,6 +1,6 @@
 // Runs a turn to its end: runs the application's tools, asks for permission for the server's, sends all answers back in
 // one request, and repeats until the model has answered. It uses only the client's public methods.
-import type { JsonObject } from '../lib/json.ts'
+import type { JsonObject } from '../lib/json/index.ts'
 import type { AapClient, TurnRequest } from './client.ts'
 import { AapError } from './errors.ts'
 import { type ClientTool, runClientTool } from './run-client-tool.ts'

@@ -3,7 +3,8 @@
 import type { CallPart, OutcomeKind } from '../language/calls.ts'
 import type { ResultPart } from '../language/content.ts'
 import type { Delta, Event } from '../language/events.ts'
-import { isJsonObject, type JsonObject } from '../lib/json.ts'
+import { parseBounded } from '../lib/json/depth.ts'
+import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
 import type { SessionState, ToolQuestion } from './types.ts'
 import type { Watched } from './watch.ts'
 
@@ -44,6 +45,10 @@ type Ended = {
 export class SessionFold {
   readonly #calls = new Map<string, SessionCall>()
   readonly #questions = new Map<string, ToolQuestion>()
+  /** Calls that go on once their own calls are answered, or once a result comes that nobody here can give. */
+  readonly #resting = new Set<string>()
+  /** The call that made it, by call. */
+  readonly #parents = new Map<string, string>()
   /** By call: how often someone was asked for it. */
   readonly #asked = new Map<string, number>()
   /** Something was sent whose first event has not come yet. */
@@ -56,7 +61,10 @@ export class SessionFold {
 
   begin({ status, pending, running, questions }: SessionState): void {
     this.#running = status === 'running' && running.length === 0
-    for (const id of running) this.#calls.set(id, { id, name: '', input: {}, state: 'running' })
+    for (const id of running) {
+      this.#calls.set(id, { id, name: '', input: {}, state: 'running' })
+      if (status === 'waiting') this.#resting.add(id)
+    }
     for (const { toolCallId, name, input, side, reason, expiresAt } of pending)
       this.#calls.set(toolCallId, {
         id: toolCallId,
@@ -79,9 +87,10 @@ export class SessionFold {
     if (this.#awaitsStart || this.#running) return false
     const calls = [...this.#calls.values()]
     const asking = new Set([...this.#questions.values()].map(({ toolCallId }) => toolCallId))
-    const isOpen = calls.some(({ state }) => state !== 'settled') || asking.size > 0
-    return (
-      isOpen && calls.every(({ state, id }) => state === 'settled' || state === 'waiting' || asking.has(id))
+    if (asking.size === 0 && !calls.some(({ state }) => state === 'waiting')) return false
+    return calls.every(
+      ({ state, id }) =>
+        state === 'settled' || state === 'waiting' || asking.has(id) || this.#resting.has(id),
     )
   }
 
@@ -141,7 +150,14 @@ export class SessionFold {
       case 'model.answered':
         return this.#answered(event)
       case 'call.nested':
+        this.#parents.set(event.call.id, event.parent)
         return this.#set(proposed(event.call))
+      case 'call.suspended':
+        this.#suspend(event)
+        return []
+      case 'call.postponed':
+        this.#resting.add(event.callId)
+        return []
       case 'call.handed':
         this.#asked.set(event.callId, this.timesAsked(event.callId) + 1)
         return this.#change(event.callId, { state: 'waiting', side: 'client' })
@@ -161,8 +177,11 @@ export class SessionFold {
         return event.granted ? this.#change(event.callId, { state: 'running' }) : []
       case 'call.allowed':
       case 'call.started':
+        this.#resting.delete(event.callId)
         return this.#change(event.callId, { state: 'running' })
       case 'call.settled':
+        // What its parent waited for has happened: the parent runs again.
+        this.#resting.delete(this.#parents.get(event.callId) ?? '')
         return this.#change(event.callId, {
           state: 'settled',
           outcome: event.outcome.kind,
@@ -180,6 +199,14 @@ export class SessionFold {
       default:
         return this.#question(event)
     }
+  }
+
+  /** If one of its calls was settled while it stopped, it runs again at once. */
+  #suspend({ callId, seen }: Extract<Event, { type: 'call.suspended' }>): void {
+    let settled = 0
+    for (const [id, parent] of this.#parents)
+      if (parent === callId && this.#calls.get(id)?.state === 'settled') settled += 1
+    if (settled <= seen) this.#resting.add(callId)
   }
 
   #question(event: Event): SessionItem[] {
@@ -240,12 +267,8 @@ function proposed({ id, name, text }: CallPart): SessionCall {
 
 /** Arguments that are no object are the text of a tool that takes text. */
 function inputOf(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isJsonObject(value) ? value : { input: text }
-  } catch {
-    return { input: text }
-  }
+  const value = parseBounded(text)
+  return isJsonObject(value) ? value : { input: text }
 }
 
 function textOf(parts: readonly ResultPart[]): string {

@@ -1,7 +1,7 @@
 // One turn of a session as a stream of items: it follows the session's log, answers what the turn waits for, and resumes by
 // itself when a connection breaks. Answers are sent together, once nothing else of the turn is running.
-import { errorMessage } from '../lib/error-message.ts'
-import { randomIds } from '../lib/random.ts'
+import { errorMessage } from '../lib/text/error-message.ts'
+import { randomIds } from '../lib/text/random.ts'
 import type { AapClient } from './client.ts'
 import { AapError } from './errors.ts'
 import { type ClientTool, runClientTool } from './run-client-tool.ts'

@@ -2,7 +2,7 @@
 // runs the application's tools, asks for approvals, and goes on until the turn ends. It keeps nothing that the server
 // does not have: a page that was reloaded goes on with `resume` from the session's id alone. Several pages may have the
 // same session open; a call is run by the one whose claim the server recorded first.
-import { randomIds } from '../lib/random.ts'
+import { randomIds } from '../lib/text/random.ts'
 import type { AapClient } from './client.ts'
 import { SessionTurn, type TurnOptions } from './session-turn.ts'
 import type { ApplicationMessage, Content } from './types.ts'

@@ -1,7 +1,7 @@
 // One turn as the server sends it: its events, and the answer that they add up to. It can be read once, as either.
 import type { Report } from '../language/report.ts'
-import { isJsonObject, type JsonObject } from '../lib/json.ts'
-import { decodeSse, type SseMessage } from '../lib/sse.ts'
+import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
+import { decodeSse, type SseMessage } from '../lib/net/sse.ts'
 import { AapError } from './errors.ts'
 import { TurnFold, unfold } from './fold.ts'
 import type {

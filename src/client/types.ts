@@ -2,7 +2,7 @@
 // its own, so that an application can use these without any of the server's code.
 import type { Report } from '../language/report.ts'
 import type { ServerPrompt, ServerResource } from '../language/servers.ts'
-import type { JsonObject } from '../lib/json.ts'
+import type { JsonObject } from '../lib/json/index.ts'
 
 // ---- content and messages ----------------------------------------------------------------------------------
 

@@ -1,36 +1,33 @@
 // What leaves the engine. `boundary.ts` is the interface for everyone outside; `ports.ts` is what adapters implement.
-export { addUsage } from './answer-once.ts'
-export type * from './boundary.ts'
-export { CallSlots } from './call-slots.ts'
-export { summaryInstructions } from './compact.ts'
-export type { Create, Decision } from './decide.ts'
-export { evolve } from './evolve.ts'
-export type { FeedItem, Watcher } from './feed.ts'
-export { CompactedFold, HistoryFold } from './history-fold.ts'
-export type { HookSubject, Hooks } from './hooks.ts'
-export { LocalEngine } from './local-engine.ts'
-export { ManualControl } from './manual-control.ts'
-export { type Action, next, statusOf } from './next.ts'
-export { type Offered, offerOf } from './offer.ts'
-export { OpenSessions } from './open-sessions.ts'
-export { outcomes } from './outcomes.ts'
-export * from './ports.ts'
-export type { Answers } from './prepare-answers.ts'
-export { fold } from './read-state.ts'
-export { requestOf } from './request.ts'
-export { Session } from './session.ts'
-export type { Recorded as Taken } from './session-home.ts'
-export { isSnapshotName } from './snapshots.ts'
+
+export { CallSlots } from './calls/call-slots.ts'
+export type { FeedItem, Watcher } from './log/feed.ts'
+export { fold } from './log/read-state.ts'
+export { isSnapshotName } from './log/snapshots.ts'
+export { StepDeltas } from './log/step-deltas.ts'
+export type * from './ports/boundary.ts'
+export * from './ports/index.ts'
+export type { Create, Decision } from './rules/commands.ts'
+export { evolve } from './rules/evolve.ts'
+export { CompactedFold, HistoryFold } from './rules/history-fold.ts'
+export { type Action, next, statusOf } from './rules/next.ts'
+export { type Offered, offerOf } from './rules/offer.ts'
+export { outcomes } from './rules/outcomes.ts'
+export { requestOf } from './rules/request.ts'
 export {
-  type CallState,
   emptyState,
   factsOf,
   findCall,
   isInQuestion,
   listSummaryOf,
-  type QuestionState,
   type SessionState,
   settledCalls,
-} from './state.ts'
-export { StepDeltas } from './step-deltas.ts'
-export { stopSessions } from './stop-sessions.ts'
+} from './rules/state.ts'
+export { addUsage } from './rules/usage.ts'
+export { LocalEngine } from './sessions/local-engine.ts'
+export { OpenSessions } from './sessions/open-sessions.ts'
+export { Session } from './sessions/session.ts'
+export { stopSessions } from './sessions/stop-sessions.ts'
+export { summaryInstructions } from './turn/compact.ts'
+export { ManualControl } from './turn/manual-control.ts'
+export type { Answers, Taken } from './turn/turn-session.ts'

@@ -1,16 +1,18 @@
 // Patterns of a grant: which arguments it covers, one pattern for each. An argument without a pattern is not covered, so a
 // grant for `to` says nothing of a `bcc`. A star stops at separators: `*@example.org` does not match two addresses.
-import { isJsonObject, type Json } from '../lib/json.ts'
+import { isJsonObject, type Json } from '../lib/json/index.ts'
+import { coversAddress, coversText, isAddress, isAddressPattern } from './address-patterns.ts'
 import { TurnwireError } from './errors.ts'
+import { anything, type Piece, piecesOf } from './star-patterns.ts'
 
 /**
  * By the name of the argument. `*` stands for one or more letters, digits and `._+~=%#!-`; `**` for any visible text. A
  * backslash takes the next character as it is. The pattern `**` alone also covers any other value, and an absent argument.
+ * Addresses and paths are compared as address-patterns.ts says.
  */
 export type ArgumentPatterns = Readonly<Record<string, string>>
 
 const most = { patterns: 50, pattern: 500, text: 4000 }
-const anything = '**'
 
 /** Refuses what cannot be meant. */
 export function checkPatterns(patterns: ArgumentPatterns): void {
@@ -50,43 +52,19 @@ function matches(pattern: string, value: Json | undefined): boolean {
   if (text === undefined) return false
   const pieces = piecesOf(pattern)
   if (pieces.every(piece => 'exact' in piece)) return text === pieces.map(piece => piece.exact).join('')
-  if (text.length > most.text || isHidden.test(text) || climbs.test(text)) return false
-  return matchesPieces(pieces, text)
+  if (text.length > most.text) return false
+  // An address is covered by patterns of addresses alone: any other would have to guess where its host ends.
+  if (isAddress(text) || isAddressPattern(pieces)) return coversAddress(pieces, text)
+  return !namesHost(pieces, text) && coversText(pieces, text)
+}
+
+/** `//host/path` is an address of another host, though it begins as a path does. */
+function namesHost(pieces: readonly Piece[], text: string): boolean {
+  const isMeant = pieces.slice(0, 2).every(piece => 'exact' in piece && /[/\\]/.test(piece.exact))
+  return /^[/\\]{2}/.test(text) && !isMeant
 }
 
 function scalarText(value: Json | undefined): string | undefined {
   if (typeof value === 'string') return value
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
-}
-
-const isHidden = /\p{C}/u
-/** A part `..` of a path leads out of the folder that the pattern names. */
-const climbs = /(?:^|[/\\])\.\.(?:[/\\]|$)/
-const ofStar = /[\p{L}\p{M}\p{N}._+~=%#!-]/u
-
-type Piece = { exact: string } | { star: RegExp | undefined }
-
-function piecesOf(pattern: string): Piece[] {
-  const found = pattern.match(/\\.|\*\*|\*|./gsu) ?? []
-  return found.map(piece => {
-    if (piece === anything) return { star: undefined }
-    if (piece === '*') return { star: ofStar }
-    return { exact: piece.length > 1 && piece.startsWith('\\') ? piece.slice(1) : piece }
-  })
-}
-
-/** Each place of the text that the pieces so far can end at. Its cost is the product of both lengths. */
-function matchesPieces(pieces: readonly Piece[], text: string): boolean {
-  const chars = Array.from(text)
-  let ends = new Uint8Array(chars.length + 1)
-  ends[0] = 1
-  for (const piece of pieces) {
-    const next = new Uint8Array(chars.length + 1)
-    for (const [at, char] of chars.entries()) {
-      if ('exact' in piece) next[at + 1] = ends[at]! & Number(piece.exact === char)
-      else if (piece.star === undefined || piece.star.test(char)) next[at + 1] = ends[at]! | next[at]!
-    }
-    ends = next
-  }
-  return ends[chars.length] === 1
 }

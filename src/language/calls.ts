@@ -1,5 +1,5 @@
 // A tool call that a model asked for, and the ways in which it can end.
-import type { Json } from '../lib/json.ts'
+import type { Json } from '../lib/json/index.ts'
 import type { Native, ResultPart } from './content.ts'
 import type { Report } from './report.ts'
 
@@ -59,11 +59,37 @@ export const readOutputName = 'read_output'
 /** What that tool reads: a kept output, or a result that was cut, whose blob has its parts. */
 export type ReadableOutput = KeptOutput | { blob: string; parts: true }
 
+/** Who let a call run: the person, at once or by an earlier grant, and the rule because of which one was needed. */
+export type Approval = { by: string; rule: string; grantId?: string }
+
+/**
+ * What a tool read for its result. `uri`: where it was found in the end, without query, fragment and user, where secrets stand. `at`: when, in milliseconds.
+ * `viewport`: of a picture of a page.
+ */
+export type OutcomeSource = { uri: string; at: number; viewport?: { width: number; height: number } }
+
+/** Of one result. */
+export const mostSources = 16
+
+/** Undefined: it is no address. */
+export function sourceUri(address: string | URL): string | undefined {
+  const url = URL.parse(String(address))
+  return url ? `${url.protocol}//${url.host}${url.pathname}`.slice(0, 500) : undefined
+}
+
 export type Outcome = {
   kind: OutcomeKind
   /** What the model reads. Never empty: an empty result becomes a text that says so. */
   parts: ResultPart[]
   structured?: Json
+  /** Set when a person let the call run. No model reads it. */
+  approval?: Approval
+  /** What the tool read, as far as it did so through the engine or says so. No model reads it. */
+  sources?: OutcomeSource[]
+  /** The arguments that the tool ran with, where its schema changed them: defaults, transforms. No model reads it. */
+  input?: Json
+  /** Of a tool that threw: the class or the code of what it threw. */
+  errorType?: string
   /** For the application and people. No model reads it. */
   details?: Json
   /** How large details were that are not kept, because they are over the limit. */

@@ -1,6 +1,6 @@
 // The content of messages and results, as plain data from which every vendor's form can be made. It has no vendor's field
 // names. Data that only its vendor understands is kept beside the neutral form, in `native`.
-import { isJsonObject, type Json } from '../lib/json.ts'
+import { isJsonObject, type Json } from '../lib/json/index.ts'
 
 /** Who made a piece of content. Artifacts are sent back only to the same protocol and model family. */
 export type Origin = { protocol: string; family: string }

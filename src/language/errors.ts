@@ -1,6 +1,6 @@
 // The closed list of errors that a caller can get. A tool's failure is not in it: that is an outcome (calls.ts). A defect
 // becomes `internal`, and its details go only to the operator's log.
-export { errorMessage as wordsOf } from '../lib/error-message.ts'
+export { errorMessage as wordsOf } from '../lib/text/error-message.ts'
 
 type Trait = { status: number; retry: boolean; audience: 'caller' | 'operator' }
 

@@ -1,6 +1,6 @@
 // The log's words. What stands here is durable and read forever: a published version of an event is never
 // edited; a change is a new version beside it, and `evolve` goes on reading both.
-import type { JsonObject } from '../lib/json.ts'
+import type { JsonObject } from '../lib/json/index.ts'
 import type { ArgumentPatterns } from './argument-patterns.ts'
 import type { CallPart, Outcome } from './calls.ts'
 import type { HostedPart, InputPart, Native, Origin, Phase, TextPart, ThinkingPart } from './content.ts'
@@ -28,6 +28,8 @@ export type Ask = {
   format?: AnswerFormat
   /** By protocol name: fields that are copied into that vendor's request body (effort, sampling). */
   body?: Record<string, JsonObject>
+  /** Whom it is for, where the model passes requests on. Only that model reads it, and no client writes it. */
+  to?: JsonObject
   /** By protocol name: tools that the vendor runs, which the client declares for this turn. */
   hosted?: Record<string, JsonObject[]>
   /** The client wants its deferred tools to be searched by the vendor. */
@@ -96,9 +98,17 @@ export type Grant = {
   usesLeft?: number
   /** A remembered refusal: no further call of the tool runs, whatever its definition has become. */
   deny?: true
+  /** The grant for all sessions of the agent that this one is a copy of. */
+  copyOf?: string
 }
 
 type At = { v: 1; at: number }
+
+/** What a vendor says of its answer: its id, the model that gave it, and the version of the API. */
+export type VendorAnswer = { id?: string; model?: string; version?: string }
+
+/** A request to a model that failed and was made again. */
+export type RetriedRequest = { at: number; code: ErrorCode; message: string }
 
 /** A session that works for a call of another one. `depth`: how many such sessions there are above it, with this one. */
 export type SessionParent = { session: string; call: string; depth: number }
@@ -127,6 +137,8 @@ export type TurnStarted = At & {
   ask?: Ask
   /** The trace that it belongs to: its own first span where traces are made, otherwise that of its caller. */
   trace?: TraceContext
+  /** Of Turnwire, when the turn began. */
+  version?: string
 }
 /** The caller that continues the turn asks something else of the model from here on. */
 export type TurnAsked = At & { type: 'turn.asked'; ask: Ask }
@@ -143,11 +155,17 @@ export type ModelAnswered = At & {
   warnings?: string[]
   /** The vendor's own id of the request, by which its support finds it. */
   requestId?: string
+  vendor?: VendorAnswer
+  /** The requests of this step that failed before this answer. */
+  retries?: RetriedRequest[]
   /** The tools that the vendor's own search found. */
   loads?: string[]
   /** The tools that a hook withheld in this step: calls of them are not run. */
   withheld?: string[]
+  /** Of an answer that was interrupted: everything that readers were shown, if that is more than `parts`. */
+  shown?: ShownPart[]
 }
+export type ShownPart = TextPart | ThinkingPart
 /** The application is to run it. */
 export type CallHanded = At & { type: 'call.handed'; callId: string; argsHash: string; toolHash: string }
 /** One of several clients says that it runs the call, until a time: the others leave it alone. */
@@ -272,6 +290,12 @@ export type TurnEnded = At & {
   stop: TurnStop
   limit?: LimitName
   error?: { code: ErrorCode; message: string }
+  /** What readers were shown of an answer that never came. A reader who comes later is shown the same. */
+  shown?: ShownPart[]
+  /** A model step was given up with the turn: about how many tokens it had read and written. Its vendor did not say. */
+  cut?: { input: number; output: number }
+  /** The requests of the step that failed, before the last one. */
+  retries?: RetriedRequest[]
 }
 export type GrantGiven = At & { type: 'grant.given'; grant: Grant }
 export type GrantRevoked = At & { type: 'grant.revoked'; grantId: string; by: string }

@@ -1,5 +1,5 @@
 // The form that a caller wants the text of an answer to have.
-import type { JsonObject } from '../lib/json.ts'
+import type { JsonObject } from '../lib/json/index.ts'
 
 export type AnswerFormat =
   /** Any JSON object. */

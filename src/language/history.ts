@@ -15,3 +15,12 @@ export type Entry = SystemEntry | UserEntry | AssistantEntry | ToolEntry
 export function callsOf(entry: AssistantEntry): CallPart[] {
   return entry.parts.filter(part => part.type === 'call')
 }
+
+/** For a model whose answer could not be used: what it said, and what is wrong with it. */
+export function repairEntries(said: string, problem: string): Entry[] {
+  const again: Entry = {
+    role: 'user',
+    parts: [{ type: 'text', text: `[Your answer could not be used. ${problem} Answer again.]` }],
+  }
+  return said.trim() === '' ? [again] : [{ role: 'assistant', parts: [{ type: 'text', text: said }] }, again]
+}

@@ -1,6 +1,6 @@
 // A payment as the log has it: what was signed, what it pays for, and how far it is. Plain data, read forever like every
 // event. Amounts are decimal texts in the smallest unit of the asset.
-import type { JsonObject } from '../lib/json.ts'
+import type { JsonObject } from '../lib/json/index.ts'
 
 /** The wire of sessions that hold a payment each. They are in lists of their own. */
 export const paymentsWire = 'payments'

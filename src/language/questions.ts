@@ -1,7 +1,7 @@
 // What a running call asks a person: to fill in a flat form, or to open an address. The forms are those of MCP's elicitation:
 // one object whose members are texts, numbers, truth values or choices. The checks here are pure, and no part of a form is
 // executed: it may come from a server that nobody trusts.
-import type { Json, JsonObject } from '../lib/json.ts'
+import type { Json, JsonObject } from '../lib/json/index.ts'
 
 /** JSON Schema of a form: an object with flat members. See `formFault`. */
 export type FormSchema = {

@@ -1,6 +1,6 @@
-// A tool's declaration. How a tool is run is the engine's port (`Tool` in engine/ports.ts).
-import { hashJson } from '../lib/hash.ts'
-import type { Json, JsonObject } from '../lib/json.ts'
+// A tool's declaration. How a tool is run is the engine's port (`Tool` in engine/ports/tool.ts).
+import { hashJson } from '../lib/json/hash.ts'
+import type { Json, JsonObject } from '../lib/json/index.ts'
 
 /** The kinds of the Agent Client Protocol, used on every wire. */
 export const toolKinds = [
@@ -38,6 +38,8 @@ export type ToolDeclaration = {
   destructive: boolean
   /** `client`: the application runs it and sends the result. */
   side: 'server' | 'client'
+  /** Tells apart tools of different servers that are declared alike. Part of the tool's identity; models and people are not shown it. */
+  server?: string
   /** Who may call it: the model itself, programs that the model writes, or both. Absent: both. */
   callers?: readonly ToolCaller[]
   /** Inputs that fit, for the model to learn from. */
@@ -55,6 +57,14 @@ export type ToolDeclaration = {
   vendorTyped?: Readonly<Record<string, JsonObject>>
 }
 
+/** A second run does no harm: it changes nothing, or takes effect once for each call. */
+export function mayRepeat({
+  readOnly,
+  idempotent,
+}: Pick<ToolDeclaration, 'readOnly' | 'idempotent'>): boolean {
+  return readOnly || idempotent
+}
+
 export function mayCall({ callers }: Pick<ToolDeclaration, 'callers'>, caller: ToolCaller): boolean {
   return callers === undefined || callers.includes(caller)
 }
@@ -67,9 +77,9 @@ export function toolHash(tool: ToolDeclaration): string {
   let hash = hashes.get(tool)
   if (hash === undefined) {
     const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side } = tool
-    const { examples } = tool
+    const { examples, server } = tool
     const known = { name, title, description, input, output, kind, readOnly, idempotent, destructive, side }
-    const shown = { ...known, examples }
+    const shown = { ...known, examples, server }
     // A declaration is JSON except for undefined members, which JSON.stringify drops.
     hash = hashJson(JSON.parse(JSON.stringify(shown)) as Json)
     hashes.set(tool, hash)

@@ -2,11 +2,12 @@
 // runner (run.ts) owns those, and a provider (providers/) says where the API is and how it deviates. `prepare`
 // gives a `reading` for the answer; nothing else passes from a request to its answer.
 
-import type { ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports.ts'
+import type { ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports/index.ts'
 import type { ErrorCode } from '../language/errors.ts'
 import type { AnswerFormat } from '../language/format.ts'
 import type { ImageLimits } from '../lib/images/index.ts'
-import type { Json, JsonObject } from '../lib/json.ts'
+import type { Json, JsonObject } from '../lib/json/index.ts'
+import type { Restores } from './common/restore-values.ts'
 import type { SessionCache } from './common/session-cache.ts'
 
 /** A deployment as a protocol needs to know it. */
@@ -29,6 +30,8 @@ export type ModelTarget = {
   stateful: boolean
   /** The vendor has deleted what it stored for this session: the request names no response and no container. */
   forgotten?: true
+  /** When the request is made, in milliseconds since 1970: what has expired by then is not named. Absent: nothing has. */
+  now?: number
 }
 
 export type Prepared<Reading = unknown> = {
@@ -43,6 +46,8 @@ export type Prepared<Reading = unknown> = {
   reading: Reading
   /** The form that this vendor does not guarantee: the answer has to be checked against it. */
   unchecked?: AnswerFormat
+  /** What the answer has to be restored by, before anyone sees it. */
+  restores?: Restores
   /** The body names something that the vendor stored and may have deleted since. */
   usesStored: boolean
   /** How many entries of the history were encoded for this request. The others came from the cache. */

@@ -2,8 +2,9 @@
 // the connection broke is an answer.
 
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ModelAnswer, ModelDelta } from '../engine/ports.ts'
+import type { ModelAnswer, ModelDelta } from '../engine/ports/index.ts'
 import type { TraceContext } from '../language/trace.ts'
+import { printable } from '../lib/text/index.ts'
 import { readJson } from './common/json-read.ts'
 import type { Frame, ModelFailure, Prepared, Protocol } from './protocol.ts'
 import { applyRetryHeaders, lostFailure, redirectFailure } from './run-failures.ts'
@@ -58,13 +59,29 @@ export async function attempt<State, Reading>(
     return { failure: withRequestId(refused, reader.requestId()), shown: false, ran: false }
   const halted = protocol.halt(reader.state)
   const id = reader.requestId()
-  if ('answer' in halted) return id === undefined ? halted : { answer: { ...halted.answer, requestId: id } }
+  if ('answer' in halted) {
+    const { answer } = halted
+    const version = reader.version() ?? apiVersion(prepared, address)
+    if (version !== undefined) answer.vendor = { ...answer.vendor, version }
+    if (id !== undefined) answer.requestId = id
+    return { answer }
+  }
   const lost = end.end === 'lost' || end.end === 'timeout' ? lostFailure(end, provider) : undefined
   return { failure: withRequestId(lost ?? halted.failure, id), shown: reader.shown(), ran: reader.ran() }
 }
 
 /** The names under which vendors give their ids of a request. */
 const REQUEST_ID_HEADERS = ['request-id', 'x-request-id', 'apim-request-id', 'x-goog-request-id']
+
+function versionIn(headers: IncomingHttpHeaders): string | undefined {
+  const version = headers['openai-version']
+  return typeof version === 'string' ? printable(version, 40) : undefined
+}
+
+/** As the request names it: in a header, or in its path. */
+function apiVersion({ headers }: Prepared, { host }: Address): string | undefined {
+  return headers['anthropic-version'] ?? /\/(v\d\w*)\//.exec(host.path)?.[1]
+}
 
 function requestIdIn(headers: IncomingHttpHeaders): string | undefined {
   for (const name of REQUEST_ID_HEADERS) {
@@ -86,7 +103,7 @@ function answerReader<State, Reading>(options: ExchangeOptions<State, Reading>) 
   let frames: FrameReader | undefined
   let refused: ModelFailure | undefined
   let shown = false
-  let requestId: string | undefined
+  let answered: IncomingHttpHeaders = {}
   let pending: ModelDelta[] = []
   const takeFrame = (frame: Frame): void => {
     for (const delta of stepped(protocol, state, frame)) mergeDelta(pending, delta)
@@ -102,8 +119,8 @@ function answerReader<State, Reading>(options: ExchangeOptions<State, Reading>) 
       watch(delta)
     }
   }
-  const takeRefusal = (status: number, received: IncomingHttpHeaders, text: string): void => {
-    const headers = toHeaders(received)
+  const takeRefusal = (status: number, text: string): void => {
+    const headers = toHeaders(answered)
     refused =
       status < 400
         ? redirectFailure(status, provider)
@@ -114,22 +131,19 @@ function answerReader<State, Reading>(options: ExchangeOptions<State, Reading>) 
     shown: () => shown,
     ran: () => protocol.hasRun(state),
     refused: () => refused,
-    requestId: () => requestId,
+    requestId: () => requestIdIn(answered),
+    version: () => versionIn(answered),
     open(status: number, headers: IncomingHttpHeaders) {
-      requestId = requestIdIn(headers)
+      answered = headers
       const isOk = status >= 200 && status <= 299
       const opened = isOk
         ? frameReader(headers, limits, takeFrame)
-        : bodyReader(limits, text => takeRefusal(status, headers, text))
+        : bodyReader(limits, text => takeRefusal(status, text))
       frames = opened
       // A refusal counts even if the end of its body is lost.
       if (!isOk) opened.partial = true
       return (chunk: Uint8Array): boolean => {
-        try {
-          opened.push(chunk)
-        } finally {
-          show()
-        }
+        takeChunk(opened, chunk, show)
         return opened.over
       }
     },
@@ -138,6 +152,15 @@ function answerReader<State, Reading>(options: ExchangeOptions<State, Reading>) 
       frames?.end()
       show()
     },
+  }
+}
+
+/** What was read before a broken frame is shown all the same. */
+function takeChunk(frames: FrameReader, chunk: Uint8Array, show: () => void): void {
+  try {
+    frames.push(chunk)
+  } finally {
+    show()
   }
 }
 

@@ -2,7 +2,7 @@
 // a door that has client tools only.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ModelRequest } from '../engine/ports.ts'
+import type { ModelRequest } from '../engine/ports/index.ts'
 import { checkRequestAll } from '../testing/doubles/index.ts'
 import { anthropic, gemini, geminiInteractions, openai, openaiChat, preparedFor } from './index.ts'
 

@@ -2,7 +2,7 @@
 // vendor's own error bodies are read by its protocol.
 
 import { TurnwireError } from '../language/errors.ts'
-import { printable } from '../lib/text.ts'
+import { printable } from '../lib/text/index.ts'
 import type { ModelFailure } from './protocol.ts'
 import type { PostEnd } from './run-http.ts'
 

@@ -2,9 +2,9 @@
 // container, whether the vendor says so or fails with an error of its own.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { ModelRequest } from '../engine/ports.ts'
+import type { ModelRequest } from '../engine/ports/index.ts'
 import type { Entry } from '../language/history.ts'
-import type { JsonObject } from '../lib/json.ts'
+import type { JsonObject } from '../lib/json/index.ts'
 import { checkRequestAll } from '../testing/doubles/index.ts'
 import { anthropicMessages } from './protocols/anthropic/index.ts'
 import { createModel } from './run.ts'
@@ -15,13 +15,18 @@ const from = { type: 'code_execution_20260120', tool_id: 'srvtoolu_1' }
 const code = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'code_execution', input: {} }
 const hosted = [{ type: 'code_execution_20260120', name: 'code_execution' }]
 
+const expiresAt = Date.parse('2026-01-01T00:00:00Z')
+
 /** A call that code made: it waits in its container for the result. */
 const history: Entry[] = [
   { role: 'user', parts: [{ type: 'text', text: 'Count.' }] },
   {
     role: 'assistant',
     origin,
-    continuity: { origin, data: { container: { id: 'container_old', expires_at: '2026-01-01T00:00:00Z' } } },
+    continuity: {
+      origin,
+      data: { container: { id: 'container_old', expires_at: new Date(expiresAt).toISOString() } },
+    },
     parts: [
       { type: 'hosted', tool: 'code_execution', summary: '', native: { origin, data: code } },
       {
@@ -69,7 +74,12 @@ const message = {
 }
 
 /** Answers only what names no container; gives what it was sent. */
-async function without(context: TestContext, status: number, error: JsonObject): Promise<JsonObject[]> {
+async function without(
+  context: TestContext,
+  status: number,
+  error: JsonObject,
+  now = expiresAt - 1,
+): Promise<JsonObject[]> {
   const bodies: JsonObject[] = []
   const url = await serve(context, (response, _, sent) => {
     const body = JSON.parse(sent)
@@ -84,9 +94,11 @@ async function without(context: TestContext, status: number, error: JsonObject):
     target: { ...target, model: 'claude-sonnet-4-6', family: 'claude', hosted },
     limits: { retries: 1, backoffMs: 1, maxBackoffMs: 2 },
     agents,
+    now: () => now,
   })
   const answer = await model.respond(request, () => {}, new AbortController().signal)
   assert.equal(answer.stop, 'end')
+  assert.deepEqual(answer.continuity?.data, { container: null }, 'later requests do not name it')
   return bodies
 }
 
@@ -106,4 +118,12 @@ test('a vendor that keeps failing is asked without the container after the last 
     bodies.map(({ container }) => container),
     ['container_old', 'container_old', undefined],
   )
+})
+
+test('a container that has expired is not named', async context => {
+  const error = { type: 'invalid_request_error', message: 'container: container_old has expired' }
+  const [body, ...more] = await without(context, 400, error, expiresAt)
+  assert.deepEqual(more, [])
+  assert.equal('container' in (body ?? {}), false)
+  assert.deepEqual(checkRequestAll('anthropic', body), [])
 })

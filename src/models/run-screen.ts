@@ -1,124 +1,52 @@
-// What a caller demands of an answer, kept even where the vendor does not keep it: no call that the tool choice forbids, a
-// call where one is demanded, and text in the form that was asked for. A forbidden call is never shown. Text that might
-// have to be taken back is held until it has been judged, since some readers cannot take anything back.
+// The form of an answer's text, kept even where the vendor does not keep it. Text that might have to be taken back is held
+// until it has been judged, since some readers cannot take anything back. Which calls an answer may make is not judged here:
+// the engine does that for every model.
 
-import type { ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports.ts'
+import type { ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports/index.ts'
 import { textOf } from '../language/content.ts'
 import type { AnswerFormat } from '../language/format.ts'
-import type { Entry } from '../language/history.ts'
-import { hostedApproval, type ToolChoice } from '../language/tools.ts'
+import { repairEntries } from '../language/history.ts'
+import { demandOf } from '../language/tool-choice.ts'
 import { schemaChecker } from '../lib/checks/index.ts'
-import { isJsonObject, parseJson } from '../lib/json.ts'
-import { SchemaError } from '../lib/schema.ts'
-import { printable } from '../lib/text.ts'
+import { isJsonObject, parseJson } from '../lib/json/index.ts'
+import { SchemaError } from '../lib/schema/index.ts'
+import { printable } from '../lib/text/index.ts'
 import type { ModelPart } from './common/answer.ts'
 
 /** `problem`: why the answer cannot be used, in words for the model. */
 export type Judged = { answer: ModelAnswer } | { problem: string }
 
-export type Screen = {
-  watch(delta: ModelDelta): void
-  judge(answer: ModelAnswer): Judged | Promise<Judged>
-}
-
-/** Undefined: nothing is demanded that the vendor does not see to. */
-export function screenFor(
-  request: Pick<ModelRequest, 'choice' | 'tools' | 'session'>,
-  unchecked: AnswerFormat | undefined,
-  watch: (delta: ModelDelta) => void,
-): Screen | undefined {
-  const demand = demandOf(request)
-  return demand.allows === undefined && !demand.forces && unchecked === undefined
-    ? undefined
-    : new AnswerScreen(demand, unchecked, watch, request.session)
-}
-
-type Demand = {
-  /** Whether a tool may be called; undefined: any may. */
-  allows?: (name: string) => boolean
-  /** The answer has to make a call. */
-  forces: boolean
-}
-
-/** A tool that is not offered can be neither demanded nor kept apart from the others. */
-function demandOf({ choice, tools }: Pick<ModelRequest, 'choice' | 'tools'>): Demand {
-  if (choice === 'auto') return { forces: false }
-  if (choice === 'none') return { allows: isApproval, forces: false }
-  if (tools.length === 0) return { forces: false }
-  if (choice === 'required') return { forces: true }
-  const named = new Set(namesIn(choice))
-  if (!tools.some(({ name }) => named.has(name))) return { forces: false }
-  return {
-    allows: name => named.has(name) || isApproval(name),
-    forces: 'tool' in choice || choice.mode === 'required',
-  }
-}
-
-const namesIn = (choice: Exclude<ToolChoice, string>): string[] =>
-  'tool' in choice ? [choice.tool] : choice.allowed
-
-/** The vendor's own question is no tool that a model can choose. */
-const isApproval = (name: string): boolean => name === hostedApproval
-
-class AnswerScreen implements Screen {
-  readonly #demand: Demand
-  readonly #format: AnswerFormat | undefined
+export class FormScreen {
+  readonly #format: AnswerFormat
   readonly #watch: (delta: ModelDelta) => void
   readonly #session: string
-  /** The calls that were shown: the model's index → ours. */
-  #shown = new Map<number, number>()
+  readonly #allows: (name: string) => boolean
   #held: Extract<ModelDelta, { type: 'text' }>[] = []
-  #holds: boolean
+  #holds = true
 
   constructor(
-    demand: Demand,
-    format: AnswerFormat | undefined,
+    { choice, tools, session }: Pick<ModelRequest, 'choice' | 'tools' | 'session'>,
+    format: AnswerFormat,
     watch: (delta: ModelDelta) => void,
-    session: string,
   ) {
+    this.#allows = demandOf(choice, tools).allows ?? (() => true)
     this.#session = session
-    this.#demand = demand
     this.#format = format
     this.#watch = watch
-    this.#holds = this.#mustHold
-  }
-
-  get #mustHold(): boolean {
-    return this.#demand.forces || this.#format !== undefined
   }
 
   watch(delta: ModelDelta): void {
-    switch (delta.type) {
-      case 'text':
-        if (this.#holds) this.#held.push(delta)
-        else this.#watch(delta)
-        break
-      case 'call':
-        this.#open(delta)
-        break
-      case 'arguments': {
-        const index = this.#shown.get(delta.index)
-        if (index !== undefined) this.#watch({ ...delta, index })
-        break
-      }
-      case 'reset':
-        this.#shown = new Map()
-        this.#held = []
-        this.#holds = this.#mustHold
-        this.#watch(delta)
-        break
-      default:
-        this.#watch(delta)
+    if (delta.type === 'text' && this.#holds) {
+      this.#held.push(delta)
+      return
     }
-  }
-
-  #open(delta: Extract<ModelDelta, { type: 'call' }>): void {
-    if (this.#demand.allows?.(delta.name) === false) return
-    // An answer with a call is neither the text that was asked for nor without the call that was demanded.
-    this.#release()
-    const index = this.#shown.size
-    this.#shown.set(delta.index, index)
-    this.#watch({ ...delta, index })
+    // An answer with a call is not the text that was asked for.
+    if (delta.type === 'call' && this.#allows(delta.name)) this.#release()
+    if (delta.type === 'reset') {
+      this.#held = []
+      this.#holds = true
+    }
+    this.#watch(delta)
   }
 
   #release(): void {
@@ -128,22 +56,11 @@ class AnswerScreen implements Screen {
   }
 
   judge(answer: ModelAnswer): Judged | Promise<Judged> {
-    const { allows, forces } = this.#demand
-    const parts = answer.parts.filter(part => part.type !== 'call' || allows?.(part.name) !== false)
-    const dropped = answer.parts.length - parts.length
-    const hasCalls = parts.some(part => part.type === 'call')
-    const stop = answer.stop === 'calls' && !hasCalls ? 'end' : answer.stop
-    const kept =
-      dropped === 0 ? answer : { ...withoutContinuity(answer), parts, stop, warnings: warned(answer) }
-    if (stop === 'end') {
-      const did = parts.some(part => part.type === 'hosted')
-      if (forces && !did) return { problem: 'A tool had to be called, and none that may be used was called.' }
-      if (dropped > 0 && !did && textOf(parts).trim() === '')
-        return { problem: 'No tool may be called now. Answer in text.' }
-      if (this.#format !== undefined) return this.#judgeText(kept, this.#format)
-    }
+    const hasCalls = answer.parts.some(part => part.type === 'call' && this.#allows(part.name))
+    if (answer.stop === 'end' || (answer.stop === 'calls' && !hasCalls))
+      return this.#judgeText(answer, this.#format)
     this.#release()
-    return { answer: kept }
+    return { answer }
   }
 
   /** A code fence around the JSON is left out; nothing else is changed. */
@@ -170,11 +87,6 @@ function withoutContinuity(answer: ModelAnswer): ModelAnswer {
   const { continuity: _, ...rest } = answer
   return rest
 }
-
-const warned = ({ warnings = [] }: ModelAnswer): string[] => [
-  ...warnings,
-  'The model made a call that the tool choice forbids. It was left out.',
-]
 
 // ---- the form of a text ----------------------------------------------------------------------------------
 
@@ -212,15 +124,5 @@ async function formProblem(text: string, format: AnswerFormat, session: string):
 /** The same request, with the answer that was not used and what was wrong with it. Nothing is kept of it. */
 export function repairRequest(request: ModelRequest, answer: ModelAnswer, problem: string): ModelRequest {
   const { memory: _, ...asked } = request
-  const said = textOf(answer.parts)
-  const again: Entry[] = [
-    ...(said.trim() === ''
-      ? []
-      : [{ role: 'assistant' as const, parts: [{ type: 'text' as const, text: said }] }]),
-    {
-      role: 'user',
-      parts: [{ type: 'text', text: `[Your answer could not be used. ${problem} Answer again.]` }],
-    },
-  ]
-  return { ...asked, history: [...request.history, ...again] }
+  return { ...asked, history: [...request.history, ...repairEntries(textOf(answer.parts), problem)] }
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { describe, test } from 'node:test'
-import type { Model } from '../engine/ports.ts'
+import type { Model } from '../engine/ports/index.ts'
 import { openaiChat } from './protocols/openai-chat/index.ts'
 import { createModel } from './run.ts'
 import {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { describe, test } from 'node:test'
-import type { ModelDelta, ModelRequest } from '../engine/ports.ts'
+import type { ModelDelta, ModelRequest } from '../engine/ports/index.ts'
 import type { ScriptedTurn } from '../testing/doubles/index.ts'
 import { anthropicMessages } from './protocols/anthropic/index.ts'
 import { openaiChat } from './protocols/openai-chat/index.ts'

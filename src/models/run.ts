@@ -3,21 +3,22 @@
 // provider knows where it is and who pays.
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports.ts'
+import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { hostedApproval } from '../language/tools.ts'
-import { untilAborted } from '../lib/abort.ts'
-import { isJsonObject, type JsonObject } from '../lib/json.ts'
+import { untilAborted } from '../lib/async/abort.ts'
+import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
 import { sumUsage } from './common/answer.ts'
 import { costOf, type Prices } from './common/cost.ts'
 import { runsPrograms } from './common/programs.ts'
+import { type Restorer, restorerFor } from './common/restore-values.ts'
 import { SessionCache } from './common/session-cache.ts'
 import { judgeGrammars } from './common/text-tools.ts'
 import type { ModelFailure, ModelTarget, Prepared, Protocol } from './protocol.ts'
 import { attempt } from './run-attempt.ts'
 import { backoffMs, secretsIn, toError } from './run-failures.ts'
 import { type Address, type Agents, readAddress, sharedAgents } from './run-http.ts'
-import { repairRequest, type Screen, screenFor } from './run-screen.ts'
+import { FormScreen, repairRequest } from './run-screen.ts'
 
 /** Contract: all of it is asked for at each request and nothing earlier, so that keys may come late and rotate. */
 export type Provider = {
@@ -71,6 +72,8 @@ export type ModelOptions<State, Reading> = {
   prices?: Prices
   /** Absent: one pool of connections for the process, through the environment's proxy. */
   agents?: Agents
+  /** Milliseconds since 1970. Default: the clock of the machine. */
+  now?: () => number
 }
 
 /** A model behind HTTP. `prepare` gives what it would send, with no network. */
@@ -83,6 +86,7 @@ type Runner<State, Reading> = {
   target: ModelTarget
   limits: RunLimits
   agents(): Agents
+  now: () => number
   /** The last address, which is mostly the next one too. */
   resolved?: { base: string; path: string; address: Address }
 }
@@ -95,6 +99,7 @@ export function createModel<State, Reading>(options: ModelOptions<State, Reading
     target,
     limits: { ...runLimits, ...options.limits },
     agents: () => agents ?? sharedAgents(),
+    now: options.now ?? Date.now,
   }
   return {
     id: options.id ?? `${provider.name}/${target.model}`,
@@ -107,7 +112,7 @@ export function createModel<State, Reading>(options: ModelOptions<State, Reading
     get searchesTools() {
       return protocol.searchesTools?.(runner.target) ?? false
     },
-    prepare: request => prepareRequest(protocol, runner.target, request),
+    prepare: request => prepareRequest(runner, runner.target, request),
     async respond(request, watch, signal) {
       const answer = await respond(runner, request, watch, signal)
       const { usage } = answer
@@ -133,9 +138,9 @@ async function respond<State, Reading>(
 ): Promise<ModelAnswer> {
   const unused: { answer: ModelAnswer; problem: string }[] = []
   for (let asked = request; ; ) {
-    let screen: Screen | undefined
+    let screen: FormScreen | undefined
     const answer = await exchange(runner, asked, signal, ({ unchecked }) => {
-      screen = screenFor(request, unchecked, watch)
+      screen = unchecked && new FormScreen(request, unchecked, watch)
       return screen ? delta => screen?.watch(delta) : watch
     })
     const judged = screen ? await screen.judge(answer) : { answer }
@@ -169,8 +174,8 @@ async function exchange<State, Reading>(
   const judging = judgeGrammars(request.tools, request.session)
   if (judging) await untilAborted(judging, signal)
   let { target } = runner
-  let prepared = prepareRequest(protocol, target, request)
-  let watch = watcherOf(prepared)
+  let prepared = prepareRequest(runner, target, request)
+  let restorer = restorerOf(prepared, watcherOf(prepared))
   let timeouts = 0
   for (let tried = 0; ; tried++) {
     const given = provider.headers()
@@ -178,15 +183,17 @@ async function exchange<State, Reading>(
     const auth = given instanceof Promise ? await untilAborted(given, signal) : given
     const address = addressFor(runner, prepared.path)
     const sent = { protocol, prepared, provider: provider.name, address, auth, limits, trace: request.trace }
-    const result = await attempt({ ...sent, agents: runner.agents(), watch, signal })
+    const result = await attempt({ ...sent, agents: runner.agents(), watch: restorer.watch, signal })
     signal.throwIfAborted()
-    if ('answer' in result) return withWarnings(result.answer, prepared)
+    if ('answer' in result) return withWarnings(restorer.restore(result.answer), prepared)
     const { failure, shown, ran } = result
     const adapted = shown ? undefined : adaptedTarget(runner, target, prepared, failure, tried)
+    const { code, message } = toError(failure, provider.name, secretsIn(auth))
     if (adapted !== undefined) {
+      restorer.watch({ type: 'retry', code, message })
       target = adapted
-      prepared = prepareRequest(protocol, target, request)
-      watch = watcherOf(prepared)
+      prepared = prepareRequest(runner, target, request)
+      restorer = restorerOf(prepared, watcherOf(prepared))
       continue
     }
     if (failure.code === 'model_timeout') timeouts++
@@ -194,10 +201,15 @@ async function exchange<State, Reading>(
       failure.retryAfterMs ?? backoffMs(tried, limits.backoffMs, limits.maxBackoffMs, Math.random())
     const mayRetry = failure.retry && !ran && tried < limits.retries && timeouts < MAX_TIMEOUTS
     if (!mayRetry || waitMs > limits.maxRetryAfterMs) throw toError(failure, provider.name, secretsIn(auth))
+    restorer.watch({ type: 'retry', code, message })
     await sleep(waitMs, undefined, { signal })
     // Until now what was shown is all that there is of the answer.
-    if (shown) watch({ type: 'reset' })
+    if (shown) restorer.watch({ type: 'reset' })
   }
+}
+
+function restorerOf({ restores }: Prepared, watch: (delta: ModelDelta) => void): Restorer {
+  return restores ? restorerFor(restores, watch) : { watch, restore: answer => answer }
 }
 
 /** The target for another attempt at once, if the failure shows that the request has to be made otherwise. */
@@ -226,7 +238,7 @@ function mayAskApproval(tool: JsonObject): boolean {
 
 /** Fields that a caller sent for this protocol come over the operator's. Fields for another protocol are left out. */
 function prepareRequest<State, Reading>(
-  protocol: Protocol<State, Reading>,
+  { protocol, now }: Runner<State, Reading>,
   deployed: ModelTarget,
   asked: ModelRequest,
 ): Prepared<Reading> {
@@ -236,6 +248,7 @@ function prepareRequest<State, Reading>(
   const own = Object.hasOwn(body, protocol.name) ? body[protocol.name] : undefined
   const target: ModelTarget = {
     ...deployed,
+    now: now(),
     hosted: [...(hosted === false ? [] : deployed.hosted), ...(declared ?? [])],
     ...(own && { body: mergeFields(deployed.body, own) }),
   }

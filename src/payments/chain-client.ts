@@ -1,7 +1,7 @@
 // Reads a chain: the client for it, and whether the chain has taken the nonce of a payment.
 import type { Chain, HttpTransport, PublicClient } from 'viem'
 import type { PaymentRecord } from '../language/payments.ts'
-import type { JsonObject } from '../lib/json.ts'
+import type { JsonObject } from '../lib/json/index.ts'
 import { textIn } from './given.ts'
 import type { loadViem } from './packages.ts'
 
@@ -30,6 +30,11 @@ export function chainClient(viem: Viem, at: { rpcUrl: string; chainId: number })
     rpcUrls: { default: { http: [rpcUrl] } },
   })
   return viem.createPublicClient({ chain, transport: viem.http(rpcUrl), pollingInterval: pollMs })
+}
+
+/** Whether a block has enough blocks upon it, itself among them, for what is in it to count. */
+export function hasConfirmations(head: bigint, block: bigint, wanted: number): boolean {
+  return head - block + 1n >= BigInt(wanted)
 }
 
 /** What a payer signed that the chain takes once. */

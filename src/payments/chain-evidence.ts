@@ -1,11 +1,18 @@
 // What the chain shows of a payment that someone else was asked to move: whether it has moved, and by which transaction. It
 // decides by what can be seen and nothing else. Where nothing can be seen, it says so.
+import type { AbiFunction } from 'viem'
 import type { PaymentRecord } from '../language/payments.ts'
-import type { JsonObject } from '../lib/json.ts'
-import { type ChainClient, chainClient, type Hex, isNonceUsed, nonceOf } from './chain-client.ts'
+import {
+  type ChainClient,
+  chainClient,
+  type Hex,
+  hasConfirmations,
+  isNonceUsed,
+  nonceOf,
+  type Viem,
+} from './chain-client.ts'
 import { behindMs, type Moved, type Unsent } from './facilitator.ts'
-import { textIn } from './given.ts'
-import { loadViem } from './packages.ts'
+import { loadProxies, loadViem } from './packages.ts'
 
 type Range = { fromBlock: bigint; toBlock: bigint }
 
@@ -15,18 +22,30 @@ const mostRanges = 400
 /** For payments of old logs, which do not say when they were reserved. */
 const usualAgeMs = 24 * 3_600_000
 
+type Proxies = Awaited<ReturnType<typeof loadProxies>>
+/** What a call of one of x402's proxies settles. */
+type Settled = { permit: { nonce: bigint; permitted: { token: Hex } }; owner: Hex }
+type Log = { address: Hex; topics: readonly Hex[]; data: Hex; logIndex: number }
+
+export type EvidenceOptions = { rpcUrl: string; chainId: number; confirmations?: number }
+
 export class ChainEvidence {
   readonly #client: ChainClient
+  readonly #viem: Viem
+  readonly #proxies: Proxies
+  readonly #confirmations: number
   readonly #events: ReturnType<typeof eventsOf>
 
-  static async open(options: { rpcUrl: string; chainId: number }): Promise<ChainEvidence> {
-    const viem = await loadViem()
-    return new ChainEvidence(chainClient(viem, options), eventsOf(viem))
+  static async open(options: EvidenceOptions): Promise<ChainEvidence> {
+    return new ChainEvidence(await loadViem(), await loadProxies(), options)
   }
 
-  private constructor(client: ChainClient, events: ReturnType<typeof eventsOf>) {
-    this.#client = client
-    this.#events = events
+  private constructor(viem: Viem, proxies: Proxies, { confirmations = 1, ...at }: EvidenceOptions) {
+    this.#client = chainClient(viem, at)
+    this.#viem = viem
+    this.#proxies = proxies
+    this.#confirmations = confirmations
+    this.#events = eventsOf(viem)
   }
 
   async look(record: PaymentRecord): Promise<Moved | Unsent> {
@@ -43,7 +62,10 @@ export class ChainEvidence {
     return { state: 'pending', reason, ...(isOver && { unclear: true }) }
   }
 
-  /** A token with EIP-3009 tells of each nonce that was used, and of each that was taken back. */
+  /**
+   * A token with EIP-3009 tells of each nonce that was used, and directly after that of the transfer; and of each that was
+   * taken back. Other transfers of the same transaction belong to other nonces.
+   */
   async #byEvents(record: PaymentRecord): Promise<Moved | undefined> {
     const { payer, asset } = record
     const { nonce } = nonceOf(record)
@@ -53,48 +75,96 @@ export class ChainEvidence {
     const use = await this.#search(record, range =>
       this.#client.getLogs({ address, event: used, args: about, ...range }),
     )
-    if (use !== undefined) {
-      const { logs } = await this.#client.getTransactionReceipt({ hash: use })
-      return hasTransfer(record, logs)
-        ? { state: 'moved', transaction: use }
-        : { state: 'failed', reason: 'authorization_used_elsewhere' }
+    if (use) {
+      const { transactionHash, logIndex } = use
+      const logs = await this.#logsOf(transactionHash)
+      if (!logs) return waiting(transactionHash)
+      const next = logs.find(log => log.logIndex === logIndex + 1)
+      if (next && isTransfer(record, next)) return { state: 'moved', transaction: transactionHash }
+      // A token that tells in another order says nothing of this payment.
+      return next && isSpent(record, next)
+        ? { state: 'failed', reason: 'authorization_used_elsewhere' }
+        : undefined
     }
     const cancel = await this.#search(record, range =>
       this.#client.getLogs({ address, event: canceled, args: about, ...range }),
     )
-    return cancel === undefined ? undefined : { state: 'failed', reason: 'authorization_canceled' }
+    if (!cancel) return undefined
+    const isFinal = await this.#logsOf(cancel.transactionHash)
+    return isFinal ? { state: 'failed', reason: 'authorization_canceled' } : waiting(cancel.transactionHash)
   }
 
-  /** Permit2 tells nothing. A transfer that was made with the payer's own signature is that of this payment. */
+  /**
+   * Permit2 tells nothing. A transfer of the whole amount in a transaction that asked x402's proxy to settle this very nonce is
+   * that of this payment: the proxy and Permit2 take a nonce once, and the transaction fails without the transfer.
+   */
   async #byTransfer(record: PaymentRecord): Promise<Moved | undefined> {
-    const { payer, payTo, asset, given } = record
-    const signature = textIn(given['payload'] as JsonObject, 'signature')
-      .slice(2)
-      .toLowerCase()
-    // The last byte of a key's signature may be written in two ways.
-    const mark = signature.length === 130 ? signature.slice(0, 128) : signature
+    const { payer, payTo, asset } = record
     const args = { from: payer as Hex, to: payTo as Hex }
     const { transfer } = this.#events
     const found = await this.#search(
       record,
       range => this.#client.getLogs({ address: asset as Hex, event: transfer, args, ...range }),
-      async hash => (await this.#client.getTransaction({ hash })).input.toLowerCase().includes(mark),
+      log => this.#settles(record, log),
     )
-    return found === undefined ? undefined : { state: 'moved', transaction: found }
+    if (!found) return undefined
+    const { transactionHash } = found
+    const isFinal = await this.#logsOf(transactionHash)
+    return isFinal ? { state: 'moved', transaction: transactionHash } : waiting(transactionHash)
   }
 
-  /** The transaction of the first log that is meant, from the newest block back to when the payment was reserved. */
-  async #search(
+  async #settles(record: PaymentRecord, log: Log & { transactionHash: Hex }): Promise<boolean> {
+    if (!isTransfer(record, log)) return false
+    const { to, input } = await this.#client.getTransaction({ hash: log.transactionHash })
+    const { address, abi } = this.#proxies[record.asked['scheme'] === 'upto' ? 'upto' : 'exact']
+    if (to?.toLowerCase() !== address.toLowerCase()) return false
+    const settled = this.#settledBy(abi, input)
+    const same = (one: string | undefined, other: string): boolean =>
+      one?.toLowerCase() === other.toLowerCase()
+    return (
+      settled?.permit.nonce === nonceOf(record).nonce &&
+      same(settled.owner, record.payer) &&
+      same(settled.permit.permitted.token, record.asset)
+    )
+  }
+
+  /** What a call of a proxy settles. Undefined: it is none that settles. */
+  #settledBy(abi: readonly AbiFunction[], data: Hex): Settled | undefined {
+    const item = abi.find(each => this.#viem.toFunctionSelector(each) === data.slice(0, 10))
+    if (!item || !/^settle/.test(item.name)) return undefined
+    try {
+      const values = this.#viem.decodeAbiParameters(item.inputs, `0x${data.slice(10)}`)
+      const named = Object.fromEntries(item.inputs.map(({ name }, at) => [name ?? '', values[at]]))
+      return named as unknown as Settled // All calls of the proxies that settle have these parameters.
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Of a transaction with so many blocks that it is final. Undefined: there are too few yet. */
+  async #logsOf(hash: Hex): Promise<readonly Log[] | undefined> {
+    const { blockNumber, logs } = await this.#client.getTransactionReceipt({ hash })
+    if (this.#confirmations <= 1) return logs
+    return hasConfirmations(
+      await this.#client.getBlockNumber({ cacheTime: 0 }),
+      blockNumber,
+      this.#confirmations,
+    )
+      ? logs
+      : undefined
+  }
+
+  /** The first log that is meant, from the newest block back to when the payment was reserved. */
+  async #search<Found extends { transactionHash: Hex }>(
     { reservedAt, validUntil }: PaymentRecord,
-    ask: (range: Range) => Promise<readonly { transactionHash: Hex }[]>,
-    isMeant: (transaction: Hex) => Promise<boolean> = () => Promise.resolve(true),
-  ): Promise<Hex | undefined> {
+    ask: (range: Range) => Promise<readonly Found[]>,
+    isMeant: (log: Found) => Promise<boolean> = () => Promise.resolve(true),
+  ): Promise<Found | undefined> {
     const since = (reservedAt ?? validUntil * 1000 - usualAgeMs) - behindMs
-    let toBlock = await this.#client.getBlockNumber()
+    let toBlock = await this.#client.getBlockNumber({ cacheTime: 0 })
     for (let ranges = 0; ranges < mostRanges; ranges += 1) {
       const fromBlock = toBlock > rangeBlocks ? toBlock - rangeBlocks : 0n
-      for (const { transactionHash } of await ask({ fromBlock, toBlock }))
-        if (await isMeant(transactionHash)) return transactionHash
+      for (const log of await ask({ fromBlock, toBlock })) if (await isMeant(log)) return log
       const { timestamp } = await this.#client.getBlock({ blockNumber: fromBlock })
       if (fromBlock === 0n || Number(timestamp) * 1000 < since) return undefined
       toBlock = fromBlock - 1n
@@ -103,17 +173,24 @@ export class ChainEvidence {
   }
 }
 
-/** Whether the payment's money went from its payer to whom it is for. */
-function hasTransfer(
-  { payer, payTo, asset, amount, cap }: PaymentRecord,
-  logs: readonly { address: Hex; topics: readonly Hex[]; data: Hex }[],
-): boolean {
-  const word = (address: string): string => address.slice(2).toLowerCase().padStart(64, '0')
-  return logs.some(({ address, topics: [event, from, to], data }) => {
-    const isOurs = address.toLowerCase() === asset.toLowerCase() && event === transferTopic
-    const isFromTo = from?.slice(2) === word(payer) && to?.slice(2) === word(payTo)
-    return isOurs && isFromTo && BigInt(data) === BigInt(amount ?? cap)
-  })
+function waiting(transaction: Hex): Moved {
+  return { state: 'pending', reason: 'settlement_pending', transaction }
+}
+
+/** Whether a log tells that the payment's money, all of it and no more, went from its payer to whom it is for. */
+function isTransfer(record: PaymentRecord, log: Log): boolean {
+  const { payTo, amount, cap } = record
+  const isTo = isSpent(record, log) && log.topics[2] === topic(payTo)
+  return isTo && BigInt(log.data) === BigInt(amount ?? cap)
+}
+
+/** Whether a log tells that its payer's money went somewhere. */
+function isSpent({ payer, asset }: PaymentRecord, { address, topics: [event, from] }: Log): boolean {
+  return address.toLowerCase() === asset.toLowerCase() && event === transferTopic && from === topic(payer)
+}
+
+function topic(address: string): string {
+  return `0x${address.slice(2).toLowerCase().padStart(64, '0')}`
 }
 
 /** Of the event Transfer(address,address,uint256). */

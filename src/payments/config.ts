@@ -1,4 +1,4 @@
-// What an operator writes about payments. These are the types; src/runtime/check-payments.ts checks the values.
+// What an operator writes about payments. These are the types; src/payments/check-settings.ts checks the values.
 
 /** Amounts are decimal texts in whole units of the asset: "0.01" is a cent, if the asset is a dollar. */
 export type PriceConfig = {
@@ -34,11 +34,13 @@ export type PaymentsConfig = {
   /**
    * Who checks payments and moves the money. `url`: a facilitator elsewhere, by x402's protocol; with `rpcUrl` the chain is
    * looked at when it does not say how a settlement ended. `key`: this server, with a wallet that pays the fees of the chain;
-   * the key is 32 bytes as 0x and 64 hexadecimal digits.
+   * the key is 32 bytes as 0x and 64 hexadecimal digits. `confirmations`: how many blocks make a transaction count where the
+   * chain is looked at, its own among them. Default 1. `maxFeePerGas`: the most that a transaction of the wallet may offer for
+   * a unit of gas, in gwei. While the chain wants more, nothing is sent, and payments are pending. Default "1000".
    */
   facilitator:
-    | { url: string; headers?: Readonly<Record<string, string>>; rpcUrl?: string }
-    | { key: string; rpcUrl: string; confirmations?: number }
+    | { url: string; headers?: Readonly<Record<string, string>>; rpcUrl?: string; confirmations?: number }
+    | { key: string; rpcUrl: string; confirmations?: number; maxFeePerGas?: string }
   /** Offers Sixerr's form of metered payments too. `address`: the contract that settles them. Needs a key. */
   terminal?: { address: string; feeBps?: number }
   /** Whether holders of a key pay too. Default false: they have an account. */

@@ -1,14 +1,15 @@
 // Where a request is paid for: what it costs, whether its payment is good, and that it pays for this request and no other.
-// A payment is reserved durably before anything is done for it. The desk knows no wire: src/runtime/paid-engine.ts asks it
+// A payment is reserved durably before anything is done for it. The desk knows no wire: src/payments/paid-engine.ts asks it
 // at the place that all of them pass, the engine's boundary.
 import type { Engine } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { isWallet, type PaymentChange, type PaymentRecord, walletOwner } from '../language/payments.ts'
-import { hashJson } from '../lib/hash.ts'
-import type { JsonObject } from '../lib/json.ts'
-import { printable } from '../lib/text.ts'
+import { hashJson } from '../lib/json/hash.ts'
+import type { JsonObject } from '../lib/json/index.ts'
+import { printable } from '../lib/text/index.ts'
 import { capOf, isMetered } from './amounts.ts'
 import type { PaymentsConfig } from './config.ts'
+import type { Verified } from './facilitator.ts'
 import { type GivenPayment, paymentId, textIn } from './given.ts'
 import { isBusy, type Kept, Ledger, pause, paymentConflict, retryMs } from './ledger.ts'
 import { type Offer, offerFor, offersOf, receiptHeader, refusalOf, type Shown } from './offers.ts'
@@ -27,7 +28,7 @@ export type DeskOptions = Pick<SettlementPorts, 'now' | 'crashPoint' | 'log' | '
 }
 
 /** What a request is told that it pays for. */
-export type Asked = { agent: string; model?: string }
+export type Asked = Omit<PricedRequest, 'path'>
 
 const defaultValidSeconds = 600
 /** The part of the time that a signature is asked to be good for which must be left when it comes. */
@@ -167,13 +168,21 @@ export class PaymentDesk {
     const { validSeconds = defaultValidSeconds } = this.config
     if (given.validUntil * 1000 < this.#options.now() + leastLeft * validSeconds * 1000)
       throw await this.refuse(request, priced, shown, 'The payment expires too soon')
-    const verified = await this.#options.facilitator.verify(given, offer.asked)
+    const verified = await this.#verified(given, offer)
     if (verified.ok) return offer
     this.#options.log('info', 'A payment was refused.', {
       reason: verified.reason,
       ...(verified.message !== undefined && { message: verified.message.slice(0, 300) }),
     })
     throw await this.refuse(request, priced, shown, verified.reason)
+  }
+
+  /** Whoever is said to pay must be who signed. */
+  async #verified(given: GivenPayment, { asked }: Offer): Promise<Verified> {
+    const verified = await this.#options.facilitator.verify(given, asked)
+    if (!verified.ok || verified.payer === undefined || verified.payer.toLowerCase() === given.payer)
+      return verified
+    return { ok: false, reason: 'payer_mismatch' }
   }
 
   /** The error that tells a client what to pay. The answer's headers and body are left with the request. */
@@ -219,7 +228,10 @@ export class PaymentDesk {
       ...(record.amount !== undefined && success && { amount: record.amount }),
       ...(!success && { errorReason: outcome === 'pending' ? 'settlement_pending' : (record.reason ?? '') }),
     }
-    if (success) request.setHeader(...receiptHeader(record.form, response))
+    if (success) {
+      request.receipt = response
+      request.setHeader(...receiptHeader(record.form, response))
+    }
     if (outcome === 'failed') {
       const { agent, path } = record
       const shown = { url: request.url, description: `One answer of "${agent}"` }

@@ -1,11 +1,12 @@
 // Who checks payments and moves the money, as a port. There are two: one elsewhere, over HTTP (remote-facilitator.ts), and
 // one in this process with a wallet (local-facilitator.ts).
 import type { PaymentRecord } from '../language/payments.ts'
-import type { JsonObject } from '../lib/json.ts'
+import type { JsonObject } from '../lib/json/index.ts'
 import type { GivenPayment } from './given.ts'
 import type { Abilities } from './offers.ts'
 
-export type Verified = { ok: true } | { ok: false; reason: string; message?: string }
+/** `payer`: whose signature it is, if that is said. */
+export type Verified = { ok: true; payer?: string } | { ok: false; reason: string; message?: string }
 
 /** How far a node of the chain can be behind: so long after a payment has expired nothing moves it any more. */
 export const behindMs = 60_000

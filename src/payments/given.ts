@@ -2,8 +2,8 @@
 // Sixerr's form of the latter. What can be known without asking anyone is read here: who says that they pay, what was signed,
 // and which payment it is. Whether any of it is true is for a facilitator to say.
 import { TurnwireError } from '../language/errors.ts'
-import { hashJson, sha256 } from '../lib/hash.ts'
-import { isJsonObject, type Json, type JsonObject, parseJson } from '../lib/json.ts'
+import { hashJson, sha256 } from '../lib/json/hash.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../lib/json/index.ts'
 
 export type PaymentForm = 'x402-1' | 'x402-2' | 'sixerr'
 
@@ -35,12 +35,19 @@ const longestHeader = 16 * 1024
 
 /** Throws `bad_request` for what cannot be read. */
 export function readPayment(header: string): GivenPayment {
-  const raw = decodeHeader(header)
+  return readPaymentObject(decodeHeader(header))
+}
+
+/** The same for a protocol whose messages hold it as it is. */
+export function readPaymentObject(given: Json): GivenPayment {
+  const raw = object(given, 'The payment')
   if ('permit' in raw) return sixerrPayment(raw)
   const version = raw['x402Version']
   if (version === 1) {
     const taken = { scheme: text(raw['scheme'], 'scheme'), network: text(raw['network'], 'network') }
-    return { form: 'x402-1', ...authorization(object(raw['payload'], 'payload')), taken, raw }
+    const given = authorization(object(raw['payload'], 'payload'))
+    if (given.through !== 'eip3009') throw unreadable('version 1 has no payload.permit2Authorization')
+    return { form: 'x402-1', ...given, taken, raw }
   }
   if (version !== 2) throw unreadable('x402Version must be 1 or 2')
   const accepted = object(raw['accepted'], 'accepted')
@@ -89,7 +96,12 @@ function decodeHeader(header: string): JsonObject {
 
 type Authorized = Omit<GivenPayment, 'form' | 'raw'>
 
+/** One signature is for one authorization. With two of them, others could check another one than was read here. */
 function authorization(payload: JsonObject): Authorized {
+  if ('authorization' in payload && 'permit2Authorization' in payload)
+    throw unreadable(
+      'payload has both authorization and permit2Authorization, and only one of them is signed',
+    )
   const signatureHash = sha256(text(payload['signature'], 'payload.signature'))
   const given = payload['permit2Authorization']
   if (given === undefined) {
@@ -114,6 +126,7 @@ function authorization(payload: JsonObject): Authorized {
 
 function sixerrPayment(raw: JsonObject): GivenPayment {
   const permit = object(raw['permit'], 'permit')
+  if ('payload' in raw) throw unreadable('it has both permit and payload, and only one of them is signed')
   return {
     form: 'sixerr',
     through: 'permit2',

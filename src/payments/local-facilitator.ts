@@ -1,8 +1,8 @@
 // The facilitator in this process: x402's own code checks and settles payments with a wallet of this server, which pays the
 // fees of the chain. Sixerr's form is checked and settled here, through a terminal contract.
-import { wordsOf } from '../language/errors.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { PaymentRecord } from '../language/payments.ts'
-import type { JsonObject } from '../lib/json.ts'
+import type { JsonObject } from '../lib/json/index.ts'
 import { type Hex, isNonceUsed } from './chain-client.ts'
 import type { PaymentsConfig } from './config.ts'
 import {
@@ -26,11 +26,15 @@ type Payload = Parameters<Scheme['verify']>[0]
 type Requirements = Parameters<Scheme['verify']>[1]
 type Signer = ConstructorParameters<X402['ExactEvmScheme']>[0]
 
+/** `sending`: is told the hash of a transaction before it is sent. `withheld`: why none was sent, if that may change. */
+type Sending = { sending: (transaction: Hex) => Promise<void>; withheld?: (why: string) => void }
+
 type LocalOptions = Pick<PaymentsConfig, 'network' | 'asset' | 'terminal'> & {
   key: string
   rpcUrl: string
   settleMs: number
   confirmations?: number
+  maxFeePerGas?: string
 }
 
 export class LocalFacilitator implements Facilitator {
@@ -39,7 +43,7 @@ export class LocalFacilitator implements Facilitator {
   readonly #options: LocalOptions
 
   static async open(options: LocalOptions): Promise<LocalFacilitator> {
-    const { key, rpcUrl, settleMs, network, confirmations } = options
+    const { key, rpcUrl, settleMs, network, confirmations, maxFeePerGas } = options
     const chainId = chainIdOf(network) ?? 0
     const wallet = await Wallet.open({
       key,
@@ -47,6 +51,7 @@ export class LocalFacilitator implements Facilitator {
       chainId,
       waitMs: settleMs,
       ...(confirmations !== undefined && { confirmations }),
+      ...(maxFeePerGas !== undefined && { maxFeePerGas }),
     })
     return new LocalFacilitator(await loadX402(), wallet, options)
   }
@@ -68,17 +73,17 @@ export class LocalFacilitator implements Facilitator {
 
   async verify(given: GivenPayment, asked: JsonObject): Promise<Verified> {
     if (given.form === 'sixerr') return verifyTerminal(this.#wallet, given, asked)
-    const scheme = this.#scheme(given.form, asked, async () => {})
+    const scheme = this.#scheme(given.form, asked, { sending: async () => {} })
     const { payload, requirements } = typed(given.raw, asked)
-    const { isValid, invalidReason, invalidMessage } = await scheme.verify(payload, requirements)
-    if (isValid) return { ok: true }
+    const { isValid, invalidReason, invalidMessage, payer } = await scheme.verify(payload, requirements)
+    if (isValid) return { ok: true, ...(payer !== undefined && { payer }) }
     const message = invalidMessage === undefined ? {} : { message: invalidMessage }
     return { ok: false, reason: invalidReason ?? 'invalid_payment', ...message }
   }
 
   async settle(request: SettleRequest): Promise<Moved> {
     const { record, amount } = request
-    const known: { transaction?: string } = {}
+    const known: { transaction?: string; withheld?: string } = {}
     const tell = async (transaction: string): Promise<void> => {
       known.transaction = transaction
       await request.sending(transaction)
@@ -87,9 +92,14 @@ export class LocalFacilitator implements Facilitator {
       if (record.form === 'sixerr') return await settleTerminal(this.#wallet, { ...request, sending: tell })
       const asked = record.form === 'x402-2' ? { ...record.asked, amount } : record.asked
       const { payload, requirements } = typed(record.given, asked)
-      const scheme = this.#scheme(record.form, asked, tell)
+      const withheld = (why: string): void => {
+        known.withheld = why
+      }
+      const scheme = this.#scheme(record.form, asked, { sending: tell, withheld })
       const { success, transaction, errorReason } = await scheme.settle(payload, requirements)
       if (success) return { state: 'moved', transaction }
+      if (known.transaction === undefined && known.withheld !== undefined)
+        return { state: 'pending', reason: known.withheld }
       if (known.transaction === undefined)
         return { state: 'failed', reason: errorReason ?? 'settlement_failed' }
     } catch (error) {
@@ -154,14 +164,19 @@ export class LocalFacilitator implements Facilitator {
     return state === 'absent' ? { state: 'unsent' } : { state: 'failed', reason: 'transaction_reverted' }
   }
 
-  #scheme(form: string, asked: JsonObject, sending: (transaction: Hex) => Promise<void>): Scheme {
+  #scheme(form: string, asked: JsonObject, { sending, withheld }: Sending): Scheme {
     const wallet = this.#wallet
+    // x402's code takes every failure for one of the payment.
+    const told = (error: unknown): never => {
+      if (error instanceof TurnwireError) withheld?.(error.message)
+      throw error
+    }
     const signer: Signer = {
       getAddresses: () => [wallet.address],
       readContract: call => wallet.read(call),
       verifyTypedData: signed => wallet.verifyTypedData(signed),
-      writeContract: call => wallet.write(call, sending),
-      sendTransaction: transaction => wallet.send(transaction, sending),
+      writeContract: call => wallet.write(call, sending).catch(told),
+      sendTransaction: transaction => wallet.send(transaction, sending).catch(told),
       waitForTransactionReceipt: ({ hash }) => wallet.wait({ hash }),
       getCode: ({ address }) => wallet.codeAt(address),
     }

@@ -1,6 +1,6 @@
 // What a request can be paid with: the prices as offers in the forms of x402 version 2 and 1 and of Sixerr, the 402 answer
 // that shows them, and which of them a given payment takes. Pure.
-import { canonicalJson, type JsonObject } from '../lib/json.ts'
+import { canonicalJson, type JsonObject } from '../lib/json/index.ts'
 import { capOf, isMetered } from './amounts.ts'
 import type { PaymentsConfig } from './config.ts'
 import type { GivenPayment, PaymentForm } from './given.ts'
@@ -107,7 +107,7 @@ function fixedOffers(
 }
 
 /** The answer to a request that is not paid: headers, and a body. */
-export type Refusal = { headers: Record<string, string>; body: JsonObject }
+export type Refusal = { headers: Record<string, string>; body: JsonObject; required: JsonObject }
 
 /** `error`: why an offered payment was not taken. */
 export function refusalOf(offers: readonly Offer[], { url, description }: Shown, error: string): Refusal {
@@ -121,7 +121,7 @@ export function refusalOf(offers: readonly Offer[], { url, description }: Shown,
     sixerr.length > 0
       ? { x402Version: 2, error, accepts: sixerr }
       : { x402Version: 1, error, accepts: of('x402-1') }
-  return { headers: { 'PAYMENT-REQUIRED': base64(required), 'Cache-Control': 'no-store' }, body }
+  return { headers: { 'PAYMENT-REQUIRED': base64(required), 'Cache-Control': 'no-store' }, body, required }
 }
 
 /** The offer that a payment takes. Undefined: it takes none of these. */

@@ -1,5 +1,6 @@
 // The packages that payments need, loaded when payments are configured and not before. They are optional peers: whoever
 // takes no payments does not install them.
+import type { AbiFunction } from 'viem'
 import { TurnwireError } from '../language/errors.ts'
 
 const wanted = 'npm install @x402/core@2.27 @x402/evm@2.27 viem@2'
@@ -30,6 +31,19 @@ export function loadX402() {
       UptoEvmScheme,
       ExactEvmSchemeV1,
       names: v1.EVM_NETWORK_CHAIN_ID_MAP,
+    }
+  })
+}
+
+/** The contracts through which payments over Permit2 are settled. */
+export function loadProxies() {
+  return orExplain(async () => {
+    const x402 = await import('@x402/evm')
+    const settling = (abi: readonly unknown[]): AbiFunction[] =>
+      (abi as readonly AbiFunction[]).filter(({ type }) => type === 'function') // x402 types them one by one.
+    return {
+      exact: { address: x402.x402ExactPermit2ProxyAddress, abi: settling(x402.x402ExactPermit2ProxyABI) },
+      upto: { address: x402.x402UptoPermit2ProxyAddress, abi: settling(x402.x402UptoPermit2ProxyABI) },
     }
   })
 }

@@ -1,11 +1,12 @@
 // One HTTP request as the desk sees it: what it carries to pay with, and where its answer's headers go. The server makes one
-// for each request, and whatever happens for the request finds it here (`currentRequest`), however many calls lie between:
-// wires hand the engine plain data, which has no place for it.
-import { AsyncLocalStorage } from 'node:async_hooks'
+// for each request, and binds the engine of its wire to it.
 import { createHash } from 'node:crypto'
+import type { RequestPayment } from '../callers/caller.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { anyWallet, walletOwner } from '../language/payments.ts'
-import { type GivenPayment, paymentHeaders, readPayment } from './given.ts'
+import { hashJson } from '../lib/json/hash.ts'
+import type { Json, JsonObject } from '../lib/json/index.ts'
+import { type GivenPayment, paymentHeaders, readPayment, readPaymentObject } from './given.ts'
 import type { Refusal } from './offers.ts'
 import type { Drive } from './settlement.ts'
 
@@ -25,14 +26,17 @@ export type RequestFacts = {
   isAnswering: () => boolean
 }
 
-export class PaidRequest {
+export class PaidRequest implements RequestPayment {
   readonly method: string
   readonly path: string
   readonly url: string
   readonly setHeader: RequestFacts['setHeader']
   readonly isAnswering: RequestFacts['isAnswering']
   /** What it pays with. Absent: nothing. */
-  readonly given: GivenPayment | undefined
+  given: GivenPayment | undefined
+  /** Its payment is in its body, and so is the receipt in its answer. */
+  carried = false
+  receipt: JsonObject | undefined
   /** The caller has no key: it is who it says only once its payment is admitted. */
   readonly bare: boolean
   /** A client that was refused is sent this. */
@@ -72,6 +76,13 @@ export class PaidRequest {
     this.#body = hash.digest('base64url')
   }
 
+  /** A message is the same whatever its id is, and with every payment. */
+  carry(payment: Json | undefined, about: Json): void {
+    this.carried = true
+    this.#body = hashJson(about)
+    if (payment !== undefined) this.given = readPaymentObject(payment)
+  }
+
   get bodyHash(): string {
     return this.#body
   }
@@ -83,15 +94,4 @@ export class PaidRequest {
         'One payment pays for one turn. Send the results first, and the message in a request of its own.',
       )
   }
-}
-
-const current = new AsyncLocalStorage<PaidRequest>()
-
-/** The request for which this code runs. Undefined: for none, or none that could be paid for. */
-export function currentRequest(): PaidRequest | undefined {
-  return current.getStore()
-}
-
-export function withRequest<Result>(request: PaidRequest, run: () => Result): Result {
-  return current.run(request, run)
 }

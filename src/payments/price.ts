@@ -1,13 +1,12 @@
 // What a request costs, who is paid, and where that is asked. `PriceSource` is the seam for prices that the configuration
 // does not know: of agents on their owners' machines, each with a wallet and prices of its own. Such a source is given to
-// the server beside the configuration (`priceSource` of src/runtime/payments.ts); the desk (desk.ts) asks it for every
+// the server beside the configuration (`priceSource` of src/payments/serve.ts); the desk (desk.ts) asks it for every
 // request that carries no valid key, offers what it says, and takes a payment only for one of the prices it said.
 // Nothing here touches a chain, a header or HTTP.
 //
-// How a request reaches the provider that was paid: `Price.body` is added to the `ask` of the turn that the payment pays
-// for (`Ask.body`, by protocol name). It is recorded with the turn, so a model sees it in `ModelRequest.body[protocol]`,
-// also when the turn is continued after a crash.
-import type { JsonObject } from '../lib/json.ts'
+// How a request reaches the provider that was paid: `Price.to` is added to the `to` of what the turn asks (`Ask.to`). It is
+// recorded with the turn, so a model sees it in `ModelRequest.to`, also when the turn is continued after a crash.
+import type { JsonObject } from '../lib/json/index.ts'
 
 /**
  * Amounts are decimal texts in the smallest unit of the asset (for USDC: 1 is a millionth of a dollar). Prices of tokens may
@@ -29,14 +28,16 @@ export type Price = {
   feeBps?: number
   /** Names who answers, such as an attached machine. Recorded with the payment. */
   provider?: string
-  /** Added to the turn's `ask.body`: see above. */
-  body?: Record<string, JsonObject>
+  /** Added to the turn's `ask.to`: see above. */
+  to?: JsonObject
 }
 
 export type PricedRequest = {
   agent: string
   /** The configured model that the request names, if it is not the agent's own. */
   model?: string
+  /** Whom it is for, where the agent's model passes requests on. */
+  to?: JsonObject
   /** The path of the request. */
   path: string
 }

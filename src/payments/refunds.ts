@@ -42,8 +42,14 @@ export class Refunds {
       refund: { amount, by, at: now() },
     })
     const refund = { amount, by, at: now() }
-    const moved = await facilitator.refund(record, amount, async transaction => {
+    const sending = async (transaction: string): Promise<void> => {
       kept = await ledger.change(kept, { refund: { ...refund, transaction } })
+    }
+    const moved = await facilitator.refund(record, amount, sending).catch(async (error: unknown) => {
+      // Nothing was sent, so it can be asked for again at once.
+      if (kept.record.refund?.transaction === undefined)
+        await ledger.change(kept, { state: 'settled', open: false })
+      throw error
     })
     if (moved === undefined) {
       await ledger.change(kept, { state: 'settled', open: false })

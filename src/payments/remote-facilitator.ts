@@ -2,7 +2,7 @@
 // time says nothing about whether the money has moved.
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { PaymentRecord } from '../language/payments.ts'
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
 import type { ChainEvidence } from './chain-evidence.ts'
 import {
   behindMs,
@@ -72,8 +72,8 @@ export class RemoteFacilitator implements Facilitator {
 
   async verify(given: GivenPayment, asked: JsonObject): Promise<Verified> {
     const answer = await this.#ask('POST', '/verify', requestOf(given.raw, asked), verifyMs)
-    if (answer['isValid'] === true) return { ok: true }
-    const { invalidReason, invalidMessage } = answer
+    const { payer, invalidReason, invalidMessage } = answer
+    if (answer['isValid'] === true) return { ok: true, ...(typeof payer === 'string' && { payer }) }
     return {
       ok: false,
       reason: typeof invalidReason === 'string' ? invalidReason : 'invalid_payment',

@@ -2,14 +2,15 @@
 // for, and continues it. Nothing is kept of it: the text holds its own proof, and so does the token.
 import { TurnwireError } from '../language/errors.ts'
 import { isWallet, walletOwner } from '../language/payments.ts'
-import { isJsonObject, parseJson } from '../lib/json.ts'
+import type { SealUse } from '../language/seals.ts'
+import { isJsonObject, parseJson } from '../lib/json/index.ts'
 import { loadViem } from './packages.ts'
 
-/** `sign` and `seal` as a vault has them. */
+/** `sign`, `seal` and `unseal` as a vault has them. */
 export type SignInPorts = {
   sign: (text: string) => string
-  seal: (text: string) => string
-  unseal: (sealed: string) => string
+  seal: (text: string, use: SealUse) => string
+  unseal: (sealed: string, use: SealUse) => string
   now: () => number
 }
 
@@ -57,7 +58,7 @@ export class SignIn {
     )
     if (signer.toLowerCase() !== address) throw refused('The text was not signed by this wallet.')
     const expiresAt = now() + tokenMs
-    const sealed = seal(JSON.stringify({ use: 'wallet', owner: walletOwner(address), expiresAt }))
+    const sealed = seal(JSON.stringify({ owner: walletOwner(address), expiresAt }), 'wallet token')
     return { token: `${prefix}${sealed}`, address, expiresAt }
   }
 
@@ -65,8 +66,8 @@ export class SignIn {
   owner(token: string): string | undefined {
     if (!token.startsWith(prefix)) return undefined
     try {
-      const opened = parseJson(this.#ports.unseal(token.slice(prefix.length)))
-      if (!isJsonObject(opened) || opened['use'] !== 'wallet') return undefined
+      const opened = parseJson(this.#ports.unseal(token.slice(prefix.length), 'wallet token'))
+      if (!isJsonObject(opened)) return undefined
       const { owner, expiresAt } = opened
       const isGood = typeof owner === 'string' && isWallet(owner) && Number(expiresAt) > this.#ports.now()
       return isGood ? owner : undefined

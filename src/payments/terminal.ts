@@ -3,7 +3,7 @@
 // `settle(permit, owner, payTo, amount, fee, signature)`, and test/payments/contracts/spenders.sol has one. The payer
 // signs neither the recipient nor the price: it trusts the contract, and whoever may call it.
 import { wordsOf } from '../language/errors.ts'
-import type { JsonObject } from '../lib/json.ts'
+import type { JsonObject } from '../lib/json/index.ts'
 import { type Hex, permit2 } from './chain-client.ts'
 import type { Moved, SettleRequest, Verified } from './facilitator.ts'
 import { type GivenPayment, textIn } from './given.ts'

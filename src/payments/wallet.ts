@@ -1,6 +1,14 @@
 // A wallet on one chain: reads contracts, and sends transactions one after the other. The hash of a transaction is told
 // before it is sent, so that whoever records it can find the transaction again after a crash.
-import { type Call, type ChainClient, chainClient, type Hex, type Viem } from './chain-client.ts'
+import { TurnwireError } from '../language/errors.ts'
+import {
+  type Call,
+  type ChainClient,
+  chainClient,
+  type Hex,
+  hasConfirmations,
+  type Viem,
+} from './chain-client.ts'
 import { loadViem } from './packages.ts'
 
 export type WalletOptions = {
@@ -10,9 +18,13 @@ export type WalletOptions = {
   /** How long a receipt is waited for. */
   waitMs: number
   confirmations?: number
+  /** In gwei. */
+  maxFeePerGas?: string
 }
 
-/** `reverted`: the chain refused it. `absent`: the chain does not know it. */
+const defaultMaxFee = '1000'
+
+/** `reverted`: the chain refused it. `waiting`: it has too few blocks yet. `absent`: the chain does not know it. */
 export type TransactionState = 'done' | 'reverted' | 'waiting' | 'absent'
 
 export class Wallet {
@@ -86,6 +98,7 @@ export class Wallet {
         type: 'eip1559',
         ...transaction,
       })
+    this.#refuseFee(maxFeePerGas)
     const fees = { maxFeePerGas, maxPriorityFeePerGas }
     const whole = { ...transaction, type: 'eip1559' as const, nonce, gas, chainId, ...fees }
     const signed = await this.#account.signTransaction(whole)
@@ -95,14 +108,34 @@ export class Wallet {
     return hash
   }
 
+  /** A transaction that offered less than the chain wants would wait, and keep all later ones waiting. */
+  #refuseFee(wanted: bigint): void {
+    const { maxFeePerGas = defaultMaxFee } = this.#options
+    const { parseGwei, formatGwei } = this.#viem
+    if (wanted <= parseGwei(maxFeePerGas)) return
+    throw new TurnwireError(
+      'payment_failed',
+      `The chain wants up to ${formatGwei(wanted)} gwei for a unit of gas, and payments.facilitator.maxFeePerGas is ${maxFeePerGas}. Nothing was sent.`,
+    )
+  }
+
   wait({ hash }: { hash: Hex }) {
     const { waitMs, confirmations = 1 } = this.#options
     return this.#client.waitForTransactionReceipt({ hash, timeout: waitMs, confirmations })
   }
 
+  async #isFinal(block: bigint): Promise<boolean> {
+    const { confirmations = 1 } = this.#options
+    return (
+      confirmations <= 1 ||
+      hasConfirmations(await this.#client.getBlockNumber({ cacheTime: 0 }), block, confirmations)
+    )
+  }
+
   async stateOf(hash: Hex): Promise<TransactionState> {
     try {
-      const { status } = await this.#client.getTransactionReceipt({ hash })
+      const { status, blockNumber } = await this.#client.getTransactionReceipt({ hash })
+      if (!(await this.#isFinal(blockNumber))) return 'waiting'
       return status === 'success' ? 'done' : 'reverted'
     } catch (error) {
       if (!(error instanceof this.#viem.TransactionReceiptNotFoundError)) throw error

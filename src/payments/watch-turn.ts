@@ -1,7 +1,7 @@
 // How the turn that a payment pays for came out: whether it has begun to answer, and at its stop what it used. Read from the
 // session's log, so that it is the same for whoever asks, at any time.
 import type { Engine, FollowItem } from '../engine/index.ts'
-import type { ModelAnswered } from '../language/events.ts'
+import type { ModelAnswered, TurnEnded } from '../language/events.ts'
 import type { TokensUsed } from './amounts.ts'
 
 export type Work = { owner: string; session: string; first: number }
@@ -20,6 +20,7 @@ export async function watchTurn(
   untilBegun: boolean,
 ): Promise<TurnResult> {
   const answers: ModelAnswered[] = []
+  let cut: TurnEnded['cut']
   const items = engine.follow(
     { owner, session },
     { from: first, until: 'stop', replay: true, deltas: untilBegun ? 'raw' : 'none' },
@@ -30,9 +31,14 @@ export async function watchTurn(
       if (over?.result === 'gone' && answers.length > 0) return { ...over, usage: usedBy(answers) }
       if (over) return over
       if (item.type === 'event' && item.event.type === 'model.answered') answers.push(item.event)
+      if (item.type === 'event' && item.event.type === 'turn.ended') cut = item.event.cut
       if (untilBegun && (isSaid(item) || answers.length > 0)) return { result: 'begun' }
     }
-  return { result: 'answered', usage: await usageOf(engine, { owner, session }, answers) }
+  if (!cut) return { result: 'answered', usage: await usageOf(engine, { owner, session }, answers) }
+  // The words of the step that was cut are an answer too. All that it gave is counted with the end of the turn.
+  const whole = answers.filter(({ stop }) => stop !== 'cancelled')
+  const { input, output } = await usageOf(engine, { owner, session }, whole)
+  return { result: 'answered', usage: { input: input + cut.input, output: output + cut.output } }
 }
 
 function resultOf(item: FollowItem): TurnResult | undefined {

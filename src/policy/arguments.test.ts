@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { Admission } from '../engine/ports.ts'
+import type { Admission } from '../engine/ports/index.ts'
 import type { ToolDeclaration, ToolInput } from '../language/tools.ts'
-import { hashJson, sha256 } from '../lib/hash.ts'
-import type { JsonObject } from '../lib/json.ts'
+import { hashJson, sha256 } from '../lib/json/hash.ts'
+import type { JsonObject } from '../lib/json/index.ts'
 import { admitCall, CompiledSchemas } from './arguments.ts'
 
 const settings = { maxBytes: 4_096, maxDepth: 16, compiled: new CompiledSchemas() }

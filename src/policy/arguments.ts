@@ -3,14 +3,14 @@
 // the verdict is a promise. A refusal is worded so that a model can act on it. Whether
 // the call may run is decided elsewhere (authorise.ts).
 
-import type { Admission, Gate } from '../engine/ports.ts'
+import type { Admission, Gate } from '../engine/ports/index.ts'
 import type { ToolDeclaration, ToolInput } from '../language/tools.ts'
 import { type Checked, checkGrammar, type SchemaChecker, schemaChecker } from '../lib/checks/index.ts'
 import type { Mismatch } from '../lib/grammar/index.ts'
-import { hashJson, sha256 } from '../lib/hash.ts'
-import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../lib/json.ts'
-import type { SchemaIssue } from '../lib/schema.ts'
-import { cutUtf8, utf8Length } from '../lib/text.ts'
+import { hashJson, sha256 } from '../lib/json/hash.ts'
+import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../lib/json/index.ts'
+import type { SchemaIssue } from '../lib/schema/index.ts'
+import { cutUtf8, utf8Length } from '../lib/text/index.ts'
 
 export type ArgumentSettings = { maxBytes: number; maxDepth: number; compiled: CompiledSchemas }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Question, Verdict } from '../engine/ports.ts'
+import type { Question, Verdict } from '../engine/ports/index.ts'
 import type { Grant } from '../language/events.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
 import { createAuthoriser, type PolicyRule } from './authorise.ts'
@@ -289,4 +289,60 @@ describe('an invalid rule is refused when the gate is made', () => {
       const rules = [written] as unknown as PolicyRule[]
       assert.throws(() => createAuthoriser(rules), { code: 'config_invalid', message })
     })
+})
+
+describe('a rule with a rate', () => {
+  const rate = { calls: 2, perMs: 60_000 }
+  const verdicts = (decide: ReturnType<typeof createAuthoriser>, ...asked: Partial<Question>[]) =>
+    asked.map(each => (decide(question({ trust: 'trusted', ...each })) as Verdict).verdict)
+
+  test('applies to calls beyond it, and no longer once the time has passed', () => {
+    const decide = createAuthoriser([rule('deny', { tool: 'shell.*', rate })])
+    assert.deepEqual(verdicts(decide, { now: 0 }, { now: 1000 }), ['allow', 'allow'])
+    assert.deepEqual(decide(question({ trust: 'trusted', now: 2000 })), {
+      verdict: 'deny',
+      rule: 'policy[0]',
+      reason: '"shell.run" may be called 2 times in 60 seconds. Try again in 58 seconds.',
+    })
+    assert.deepEqual(verdicts(decide, { now: 60_000 }, { now: 60_001 }), ['allow', 'deny'])
+  })
+
+  test('counts each owner and each tool by itself, or a session, or all together', () => {
+    const other = { ...shell, name: 'shell.other' }
+    const byOwner = createAuthoriser([rule('deny', { rate: { calls: 1, perMs: 1000 } })])
+    assert.deepEqual(
+      verdicts(byOwner, {}, { session: 't' }, { owner: 'p' }, { tool: other }, { tool: other }),
+      ['allow', 'deny', 'allow', 'allow', 'deny'],
+    )
+    const bySession = createAuthoriser([rule('deny', { rate: { calls: 1, perMs: 1000, per: 'session' } })])
+    assert.deepEqual(verdicts(bySession, {}, { session: 't' }, {}), ['allow', 'allow', 'deny'])
+    const together = createAuthoriser([rule('deny', { rate: { calls: 1, perMs: 1000, per: 'all' } })])
+    assert.deepEqual(verdicts(together, {}, { owner: 'p', session: 't' }), ['allow', 'deny'])
+  })
+
+  test('counts the calls that its condition holds for, and lets a person decide with ask', async () => {
+    const when = async ({ input }: Question): Promise<boolean> => (input as { big?: true }).big === true
+    const decide = createAuthoriser([rule('ask', { when, rate: { calls: 1, perMs: 1000 } })])
+    const asked = async (input: { big?: true }) =>
+      (await decide(question({ trust: 'trusted', input }))).verdict
+    assert.equal(await asked({}), 'allow')
+    assert.equal(await asked({ big: true }), 'allow')
+    assert.equal(await asked({}), 'allow')
+    assert.equal(await asked({ big: true }), 'ask')
+  })
+
+  test('is refused when it is no rate', () => {
+    for (const wrong of [
+      7,
+      {},
+      { calls: 0, perMs: 1 },
+      { calls: 1 },
+      { ...rate, per: 'day' },
+      { ...rate, burst: 1 },
+    ])
+      assert.throws(
+        () => createAuthoriser([rule('deny', { rate: wrong as typeof rate })]),
+        /policy\[0\]\.rate/,
+      )
+  })
 })

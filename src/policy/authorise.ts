@@ -2,12 +2,13 @@
 // operator, the client or a person has set. No title, description or result affects a verdict. It records nothing and
 // asks nobody; the engine acts on the verdict.
 
-import type { Question, Verdict } from '../engine/ports.ts'
+import type { Question, Verdict } from '../engine/ports/index.ts'
 import { coversArguments } from '../language/argument-patterns.ts'
 import type { Grant } from '../language/events.ts'
 import { type ToolDeclaration, type ToolKind, toolKinds } from '../language/tools.ts'
-import { isThenable } from '../lib/thenable.ts'
+import { isThenable } from '../lib/async/thenable.ts'
 import { invalidPolicy } from './invalid-policy.ts'
+import { checkRate, type Rate, RateCount } from './rate.ts'
 
 /** All conditions of a rule must hold. The first rule that matches decides. If none matches, trust decides. */
 export type PolicyRule = {
@@ -20,6 +21,8 @@ export type PolicyRule = {
   agent?: string | readonly string[]
   /** Must return true or false. If it throws or returns anything else, the call is denied. */
   when?: (question: Question) => boolean | Promise<boolean>
+  /** The rule applies only to calls beyond this rate. Calls that reach it are counted, for each tool by itself. */
+  rate?: Rate
   then: 'allow' | 'ask' | 'deny'
   /** Shown to the person who is asked, or to the model when the call is denied. */
   reason?: string
@@ -34,6 +37,7 @@ type CompiledRule = {
   name: string
   fits: (question: Pick<Question, 'tool' | 'agent'>) => boolean
   rule: PolicyRule
+  count?: RateCount
 }
 
 export function createAuthoriser(
@@ -88,7 +92,7 @@ export function createDenial(rules: readonly PolicyRule[]): (question: ToolQuest
     const { trust, grants, tool, now } = question
     if (trust === 'deny') return true
     if (grants.some(grant => isRefusal(grant, tool.name, now) && grant.argsHash === undefined)) return true
-    const first = compiled.find(({ fits, rule }) => fits(question) && rule.when === undefined)
+    const first = compiled.find(({ fits, rule }) => fits(question) && !rule.when && !rule.rate)
     if (first?.rule.then !== 'deny') return false
     // A condition before it might allow the call.
     return !compiled
@@ -116,7 +120,11 @@ function applyRules(
     const compiled = rules[index]!
     if (!compiled.fits(question)) continue
     const { when } = compiled.rule
-    if (when === undefined) return verdictOf(compiled, question)
+    if (when === undefined) {
+      const verdict = verdictOf(compiled, question)
+      if (verdict) return verdict
+      continue
+    }
     let holds: unknown
     try {
       // A plain copy with the hash computed: a rule may keep it or serialise it.
@@ -142,8 +150,8 @@ function afterCondition(
   onFailure: RuleFailure,
 ): Verdict | Promise<Verdict> {
   const compiled = rules[index]!
-  if (holds === true) return verdictOf(compiled, question)
-  if (holds === false) return applyRules(rules, index + 1, question, onFailure)
+  if (holds === true || holds === false)
+    return (holds && verdictOf(compiled, question)) || applyRules(rules, index + 1, question, onFailure)
   return failed(compiled, new TypeError(`"when" must give true or false, not ${typeof holds}.`), onFailure)
 }
 
@@ -156,14 +164,23 @@ function failed(compiled: CompiledRule, error: unknown, onFailure: RuleFailure):
   }
 }
 
-function verdictOf({ name, rule }: CompiledRule, question: Question): Verdict {
+/** Undefined: the rule has a rate, which the call is within. */
+function verdictOf({ name, rule, count }: CompiledRule, question: Question): Verdict | undefined {
+  const waitMs = count?.take(question)
+  if (waitMs === 0) return undefined
   if (rule.then === 'allow') return { verdict: 'allow', rule: name }
   if (rule.then === 'ask') return ask(question, name, rule.reason, rule.expiresInMs)
   return {
     verdict: 'deny',
     rule: name,
-    reason: rule.reason ?? `Policy does not allow this call of "${question.tool.name}".`,
+    reason: deniedReason(rule, question.tool.name, waitMs),
   }
+}
+
+function deniedReason({ reason, rate }: PolicyRule, tool: string, waitMs: number | undefined): string {
+  if (!rate || waitMs === undefined) return reason ?? `Policy does not allow this call of "${tool}".`
+  const why = reason ?? `"${tool}" may be called ${rate.calls} times in ${rate.perMs / 1000} seconds.`
+  return `${why} Try again in ${Math.ceil(waitMs / 1000)} seconds.`
 }
 
 /** The client may trust more or less than the operator, except where the operator denies. That is checked before. */
@@ -227,7 +244,8 @@ function covers(grant: Grant, question: Question): boolean {
 // ---- checking and compiling rules --------------------------------------------------------------------------
 
 const ruleKeys: ReadonlySet<string> = new Set([
-  ...(['tool', 'kind', 'readOnly', 'destructive', 'agent', 'when', 'then', 'reason', 'expiresInMs'] as const),
+  ...(['tool', 'kind', 'readOnly', 'destructive', 'agent', 'when', 'rate'] as const),
+  ...(['then', 'reason', 'expiresInMs'] as const),
 ] satisfies (keyof PolicyRule)[])
 
 function compileRule(rule: PolicyRule, index: number): CompiledRule {
@@ -242,7 +260,7 @@ function compileRule(rule: PolicyRule, index: number): CompiledRule {
     (kinds === undefined || kinds.has(called.kind)) &&
     sameFlag(rule.readOnly, called, 'readOnly') &&
     sameFlag(rule.destructive, called, 'destructive')
-  return { name, fits, rule }
+  return { name, fits, rule, ...(rule.rate && { count: new RateCount(rule.rate) }) }
 }
 
 function sameFlag(
@@ -277,6 +295,7 @@ function checkRule(rule: PolicyRule, name: string): void {
     invalidPolicy(`${name}.when`, 'must be a function')
   if (rule.reason !== undefined && (typeof rule.reason !== 'string' || rule.reason === ''))
     invalidPolicy(`${name}.reason`, 'must be a text that is not empty')
+  if (rule.rate !== undefined) checkRate(rule.rate, `${name}.rate`)
   checkExpiry(rule, name)
 }
 

@@ -4,7 +4,7 @@
 
 import { readOutputName } from '../language/calls.ts'
 import type { ResultPart } from '../language/content.ts'
-import { cutUtf8, lastUtf8, utf8Length } from '../lib/text.ts'
+import { cutUtf8, lastUtf8, utf8Length } from '../lib/text/index.ts'
 
 /** `leftOut` counts the bytes of the whole result that are not in `parts`. */
 export type Bounded = { parts: ResultPart[]; leftOut: number }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Question } from '../engine/ports.ts'
+import type { Question } from '../engine/ports/index.ts'
 import { toolHash } from '../language/tools.ts'
 import { createAuthoriser } from './authorise.ts'
 

@@ -10,6 +10,7 @@ gateContract('a gate that redacts', () =>
 
 for (const [name, options, message] of [
   ['maxDepth', { maxDepth: 0 }, /"maxDepth".*whole number/],
+  ['maxDepth above what can be written', { maxDepth: 501 }, /"maxDepth".*from 1 to 500/],
   ['maxArgumentBytes', { maxArgumentBytes: 1.5 }, /"maxArgumentBytes"/],
   ['mediaLimit', { mediaLimit: Number.POSITIVE_INFINITY }, /"mediaLimit"/],
   // A configuration file can hold any value.

@@ -1,7 +1,8 @@
 // The gate that every call passes: arguments, permission and output, each in its own file. This file checks the
 // operator's settings and joins the three.
 
-import type { Gate } from '../engine/ports.ts'
+import type { Gate } from '../engine/ports/index.ts'
+import { deepestNesting } from '../lib/json/depth.ts'
 import { type ArgumentSettings, admitCall, CompiledSchemas } from './arguments.ts'
 import { createAuthoriser, createDenial, type PolicyRule, type RuleFailure } from './authorise.ts'
 import { invalidPolicy } from './invalid-policy.ts'
@@ -21,7 +22,7 @@ export type GateOptions = {
   redact?: readonly (RedactRule | BuiltInRedaction)[]
   /** The longest arguments that a call may have. Default 4 MiB. */
   maxArgumentBytes?: number
-  /** How deep arguments may nest. Default 64. */
+  /** How deep arguments may nest. Default 64, at most 500. */
   maxDepth?: number
   /** A larger result is refused. Default 16 MiB. */
   maxOutputBytes?: number
@@ -40,7 +41,7 @@ export function createGate(options: GateOptions = {}): Gate {
   const input: ArgumentSettings = {
     compiled,
     maxBytes: wholeNumber(options.maxArgumentBytes, 'maxArgumentBytes', 4 * 1024 * 1024),
-    maxDepth: wholeNumber(options.maxDepth, 'maxDepth', 64),
+    maxDepth: wholeNumber(options.maxDepth, 'maxDepth', 64, deepestNesting),
   }
   const redactor = createRedactor(options.redact ?? [])
   const output: OutputSettings = {
@@ -67,9 +68,16 @@ function checkList(value: unknown, name: string): void {
   if (value !== undefined && !Array.isArray(value)) invalidPolicy(`"${name}" of a policy`, 'must be a list')
 }
 
-function wholeNumber(value: number | undefined, name: string, otherwise: number): number {
+function wholeNumber(
+  value: number | undefined,
+  name: string,
+  otherwise: number,
+  most = Number.MAX_SAFE_INTEGER,
+): number {
   if (value === undefined) return otherwise
-  if (!Number.isSafeInteger(value) || value < 1)
-    invalidPolicy(`"${name}" of a policy`, `must be a whole number from 1 up, not ${String(value)}`)
+  if (!Number.isSafeInteger(value) || value < 1 || value > most) {
+    const range = most === Number.MAX_SAFE_INTEGER ? 'from 1 up' : `from 1 to ${most}`
+    invalidPolicy(`"${name}" of a policy`, `must be a whole number ${range}, not ${String(value)}`)
+  }
   return value
 }

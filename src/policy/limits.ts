@@ -1,7 +1,7 @@
 // The limits that end every loop: their defaults, and the check of an operator's own values. The engine counts against
 // them, because only it sees a whole turn.
 
-import type { Limits } from '../engine/ports.ts'
+import type { Limits } from '../engine/ports/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { type LimitName, limitNames } from '../language/events.ts'
 

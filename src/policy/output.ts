@@ -2,14 +2,14 @@
 // redact, cut to the limits, label with its source. The output stays data: nothing in it is interpreted, and nothing in
 // it can pass as a vendor's own block.
 
-import type { Finished, Tool, ToolOutput } from '../engine/ports.ts'
-import type { Outcome, Provenance } from '../language/calls.ts'
+import type { Finished, Tool, ToolOutput } from '../engine/ports/index.ts'
+import { mostSources, type Outcome, type Provenance } from '../language/calls.ts'
 import type { FilePart, ImagePart, ResultPart } from '../language/content.ts'
 import type { Checked as Fit } from '../lib/checks/index.ts'
-import { sha256 } from '../lib/hash.ts'
-import type { Json } from '../lib/json.ts'
-import type { SchemaIssue } from '../lib/schema.ts'
-import { cutUtf8, quote, wellFormed } from '../lib/text.ts'
+import { sha256 } from '../lib/json/hash.ts'
+import type { Json } from '../lib/json/index.ts'
+import type { SchemaIssue } from '../lib/schema/index.ts'
+import { cutUtf8, quote, wellFormed } from '../lib/text/index.ts'
 import { type CompiledSchemas, describeIssues } from './arguments.ts'
 import { bound } from './bound.ts'
 import type { Redactor, Tally } from './redact.ts'
@@ -40,6 +40,9 @@ export function finishTool(
   const finish = (checked: Checked): Finished => {
     const finished = compose(checked, from, tool.outputLimit, callId, settings)
     if (output.details !== undefined) addDetails(finished, output.details, settings)
+    // The engine, which has a clock, says when.
+    if (output.sources && output.sources.length > 0)
+      finished.outcome.sources = output.sources.slice(0, mostSources).map(source => ({ ...source, at: 0 }))
     if (output.report) finished.outcome.report = finishReport(output.report, settings.redactor)
     if (checked.kind === 'ok' && output.loads && output.loads.length > 0)
       finished.outcome.loads = [...output.loads]

@@ -1,7 +1,7 @@
 // Removes secrets from the arguments of a call. JSON stays JSON: each text in it is redacted by itself, so that escapes
 // hide nothing, and then the whole, so that a rule may look at a name and its value together.
 import type { CallForm } from '../language/calls.ts'
-import { type Json, parseJson } from '../lib/json.ts'
+import { type Json, parseJson } from '../lib/json/index.ts'
 import type { Redactor, Tally } from './redact.ts'
 
 /** Keeps walks over the arguments within the stack. Deeper ones are redacted as plain text. */

@@ -1,11 +1,11 @@
 // Removes secrets from tool output by rule: an operator's own patterns, and built-in ones for the usual forms of keys and
-// tokens. An operator's pattern runs on RE2, because the text may be hostile. The built-in ones are native, and written so
-// that no text makes them scan the same characters more than a few times. This catches accidents only: a secret of an
+// tokens (lib/secret-forms.ts). An operator's pattern runs on RE2, because the text may be hostile. This catches accidents only: a secret of an
 // unknown form, or split over two parts, is not found.
 import { createRequire } from 'node:module'
 import type { RE2JS } from 're2js'
-import type { Live } from '../engine/ports.ts'
-import { errorMessage } from '../lib/error-message.ts'
+import type { Live } from '../engine/ports/index.ts'
+import { errorMessage } from '../lib/text/error-message.ts'
+import { type SecretForm, secretForms } from '../lib/text/secret-forms.ts'
 import { invalidPolicy } from './invalid-policy.ts'
 
 export type RedactRule = {
@@ -17,37 +17,8 @@ export type RedactRule = {
   replace?: string
 }
 
-type BuiltIn = { hint: RegExp; pattern: RegExp }
-
-const builtIn = {
-  'private-keys': {
-    hint: /PRIVATE KEY/,
-    // A block without an end is removed to the end of the text, because half a key is still a secret.
-    pattern:
-      /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
-  },
-  jwts: {
-    hint: /eyJ/,
-    pattern: /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){2,4}/g,
-  },
-  'bearer-tokens': {
-    hint: /bearer/i,
-    pattern: /(?<![A-Za-z0-9])bearer[ \t]{1,8}(?=[A-Za-z._~+/=-]{0,200}[0-9])[A-Za-z0-9._~+/=-]{16,}/gi,
-  },
-  'api-keys': {
-    hint: /sk[-_]|rk_|gh[pousr]_|github_pat_|xox|AIza/,
-    pattern:
-      /(?<![A-Za-z0-9])(?:sk-[A-Za-z0-9_-]{16,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}|xox[abeprs]-[A-Za-z0-9-]{10,}|AIza[A-Za-z0-9_-]{35})/g,
-  },
-  'aws-keys': {
-    hint: /A[KS]IA|secret_access_key|SECRET_ACCESS_KEY|ecretAccessKey/,
-    pattern:
-      /(?<![A-Z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Z0-9])|(?<=(?:secret_access_key|SECRET_ACCESS_KEY|ecretAccessKey)\\?["']?\s{0,8}[=:]\s{0,8}\\?["']?)[A-Za-z0-9/+=]{40}/g,
-  },
-} as const satisfies Record<string, BuiltIn>
-
 /** `secrets` means all of the others. */
-export type BuiltInRedaction = keyof typeof builtIn | 'secrets'
+export type BuiltInRedaction = keyof typeof secretForms | 'secrets'
 
 export type Tally = { count: number }
 /** Adds the number of removed matches to the tally. */
@@ -65,17 +36,18 @@ export function createRedactor(rules: readonly (RedactRule | BuiltInRedaction)[]
 }
 
 function compileRule(rule: RedactRule | BuiltInRedaction, index: number): Redactor[] {
-  if (rule === 'secrets') return Object.entries(builtIn).map(([name, entry]) => builtInRedactor(name, entry))
+  if (rule === 'secrets')
+    return Object.entries(secretForms).map(([name, entry]) => builtInRedactor(name, entry))
   if (typeof rule !== 'string') return [ownRedactor(rule, `redact[${index}]`)]
-  if (!Object.hasOwn(builtIn, rule))
+  if (!Object.hasOwn(secretForms, rule))
     invalidPolicy(
       `redact[${index}]`,
-      `names the unknown set ${JSON.stringify(rule)}. Known are: secrets, ${Object.keys(builtIn).join(', ')}`,
+      `names the unknown set ${JSON.stringify(rule)}. Known are: secrets, ${Object.keys(secretForms).join(', ')}`,
     )
-  return [builtInRedactor(rule, builtIn[rule])]
+  return [builtInRedactor(rule, secretForms[rule])]
 }
 
-function builtInRedactor(name: string, { hint, pattern }: BuiltIn): Redactor {
+function builtInRedactor(name: string, { hint, pattern }: SecretForm): Redactor {
   const words = `[redacted: ${name}]`
   return (text, tally) => {
     if (!hint.test(text)) return text

@@ -1,7 +1,7 @@
 // Prepares what a tool reports (locations, diffs, terminals) for the log and for people: only known members, well-formed,
 // redacted like output, and bounded. A diff that is too large becomes a location.
 import type { FileDiff, Location, Report, TerminalReport } from '../language/report.ts'
-import { wellFormed } from '../lib/text.ts'
+import { wellFormed } from '../lib/text/index.ts'
 import type { Redactor } from './redact.ts'
 
 /** Of one report. `characters` counts the texts of diffs and terminals. */

@@ -1,7 +1,7 @@
 // Terminal output as plain data. Colours and weights become classes; every other control sequence (cursor moves, titles,
 // links, clipboard writes) is dropped whole. A carriage return overwrites its line, as in a terminal. What is left is text
 // in which hidden characters are spelled out, so nothing of it can act on a page or on a terminal that it is pasted into.
-import { printable } from '../lib/text.ts'
+import { printable } from '../lib/text/index.ts'
 
 export type TerminalSpan = { text: string; classes: string }
 

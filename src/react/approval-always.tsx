@@ -1,7 +1,7 @@
 // "Always": a sentence to complete. It becomes a grant, which can be listed and revoked.
 import { type ReactElement, useId, useState } from 'react'
 import type { ArgumentPatterns } from '../language/argument-patterns.ts'
-import { printable } from '../lib/text.ts'
+import { printable } from '../lib/text/index.ts'
 import {
   givenPatterns,
   PatternFields,

@@ -1,7 +1,7 @@
 // Other arguments for a call, checked against the tool's schema while a person types. Fields for simple members, JSON for
 // all others. The server checks them again and tells the model of the change.
 import { type ReactElement, useId, useState } from 'react'
-import { isJsonObject, type JsonObject } from '../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
 import type { ApprovalQuestion } from './approval.tsx'
 import { Diff } from './output.tsx'
 import { checkAgainst, type SchemaIssue } from './schema-check.ts'

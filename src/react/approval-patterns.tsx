@@ -1,8 +1,8 @@
 // The arguments that a grant covers, one pattern for each: those of this call, and those that the tool could also be given.
 import { type ReactElement, useId } from 'react'
 import { type ArgumentPatterns, coversArguments, exactPattern } from '../language/argument-patterns.ts'
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
-import { printable } from '../lib/text.ts'
+import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
+import { printable } from '../lib/text/index.ts'
 import { argumentsOf } from './words.ts'
 
 export type PatternQuestion = {

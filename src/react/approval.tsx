@@ -10,17 +10,17 @@ import {
   useState,
 } from 'react'
 import type { Report } from '../language/report.ts'
+import { suspicionsOf } from '../language/suspicions.ts'
 import type { ToolKind } from '../language/tools.ts'
-import type { Json, JsonObject } from '../lib/json.ts'
-import { printable } from '../lib/text.ts'
+import type { Json, JsonObject } from '../lib/json/index.ts'
+import { printable } from '../lib/text/index.ts'
 import { AlwaysForm, type Scope } from './approval-always.tsx'
 import { EditForm } from './approval-edit.tsx'
 import { KindIcon } from './icons.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { Diff } from './output.tsx'
-import { Fold, LongText, Time } from './parts.tsx'
+import { Fold, LongText, Time, Warnings } from './parts.tsx'
 import { ReportView } from './report.tsx'
-import { suspicionsOf } from './suspicions.ts'
 import { argumentsOf, callSentence, prettyJson, ruleWords } from './words.ts'
 
 export type ApprovalQuestion = {
@@ -114,7 +114,7 @@ export function Approval(props: ApprovalProps): ReactElement {
         <KindIcon kind={question.tool.kind} />
         <span>{sentenceOf(question)}</span>
       </h3>
-      <Warnings question={question} />
+      <QuestionWarnings question={question} />
       <Given question={question} />
       <Origin question={question}>{props.children}</Origin>
       <Decision
@@ -242,7 +242,7 @@ function sentenceOf({ tool, form, text }: ApprovalQuestion): string {
   return callSentence(tool.name, tool.title, argumentsOf({ form, text }), text)
 }
 
-function Warnings({ question }: { question: ApprovalQuestion }): ReactElement | null {
+function QuestionWarnings({ question }: { question: ApprovalQuestion }): ReactElement {
   const { tool, form, text, expired } = question
   const value: Json = argumentsOf({ form, text }) ?? text
   const warnings = [
@@ -250,14 +250,7 @@ function Warnings({ question }: { question: ApprovalQuestion }): ReactElement | 
     ...(tool.destructive ? ['This tool may destroy or send something that cannot be taken back.'] : []),
     ...suspicionsOf(value),
   ]
-  if (warnings.length === 0) return null
-  return (
-    <ul className="tw-warnings">
-      {warnings.map(words => (
-        <li key={words}>{printable(words, 300)}</li>
-      ))}
-    </ul>
-  )
+  return <Warnings words={warnings} />
 }
 
 /** All arguments, what is different from last time, and how the definition changed. */

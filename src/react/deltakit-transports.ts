@@ -6,7 +6,7 @@ import {
   parseDeltaKit,
   parseDeltaKitEvent,
 } from '../client/deltakit.ts'
-import { isJsonObject } from '../lib/json.ts'
+import { isJsonObject } from '../lib/json/index.ts'
 
 /** What a transport tells the hook. */
 export type ChatTransportContext = {

@@ -1,8 +1,8 @@
 // Arguments and results as a tree that can be opened, copied and shown raw. Values are text nodes; long ones are folded,
 // never cut without a mark.
 import { type ReactElement, useState } from 'react'
-import { isJsonObject, type Json } from '../lib/json.ts'
-import { printable } from '../lib/text.ts'
+import { isJsonObject, type Json } from '../lib/json/index.ts'
+import { printable } from '../lib/text/index.ts'
 import { CopyButton, Fold, LongText, SafeText } from './parts.tsx'
 import { plural } from './words.ts'
 

@@ -1,6 +1,6 @@
 // One line for each event that is neither a message nor a step of a call, as a reader of a transcript wants it.
 import type { Event, Grant } from '../language/events.ts'
-import { printable } from '../lib/text.ts'
+import { printable } from '../lib/text/index.ts'
 import { type NoteTone, stopWords } from './view.ts'
 
 export type Note = { tone: NoteTone; text: string }

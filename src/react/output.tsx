@@ -2,8 +2,8 @@
 // nothing is fetched: an image is shown only from data of a safe kind.
 import { type ReactElement, useMemo, useState } from 'react'
 import type { ResultPart } from '../language/content.ts'
-import { isJsonObject, type Json } from '../lib/json.ts'
-import { printable } from '../lib/text.ts'
+import { isJsonObject, type Json } from '../lib/json/index.ts'
+import { printable } from '../lib/text/index.ts'
 import { plainTerminal, terminalSpans } from './ansi.ts'
 import { JsonTree } from './json-tree.tsx'
 import { type DiffLine, diffLines, foldSame, isUnifiedDiff, readUnifiedDiff } from './line-diff.ts'

@@ -1,6 +1,6 @@
 // Small parts that the others are made of: a status in shape and word, text that hides nothing, copying, folding.
 import { type ReactElement, type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react'
-import { printable, utf8Length } from '../lib/text.ts'
+import { printable, utf8Length } from '../lib/text/index.ts'
 import { ShapeIcon, statusShapes } from './icons.tsx'
 import type { CallStatus } from './view.ts'
 import { byteSize, exactTime, relativeTime, statusWords } from './words.ts'
@@ -154,5 +154,17 @@ export function Fold(props: {
       <summary>{props.label}</summary>
       {isOpen && props.children}
     </details>
+  )
+}
+
+/** What a person should know before answering. */
+export function Warnings({ words }: { words: readonly string[] }): ReactElement | null {
+  if (words.length === 0) return null
+  return (
+    <ul className="tw-warnings">
+      {words.map(each => (
+        <li key={each}>{printable(each, 300)}</li>
+      ))}
+    </ul>
   )
 }

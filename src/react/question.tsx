@@ -1,9 +1,10 @@
 // A question of a running call: a form to fill in, or an address to open. Nothing of it is executed or opened by itself.
 import { type ReactElement, useId, useState } from 'react'
 import type { AnswerAction, FormContent } from '../language/questions.ts'
-import type { JsonObject } from '../lib/json.ts'
-import { printable } from '../lib/text.ts'
-import { CopyButton } from './parts.tsx'
+import { suspicionsOf } from '../language/suspicions.ts'
+import type { JsonObject } from '../lib/json/index.ts'
+import { printable, printableEnds } from '../lib/text/index.ts'
+import { CopyButton, Warnings } from './parts.tsx'
 import { checkAgainst } from './schema-check.ts'
 import { SchemaForm } from './schema-form.tsx'
 import type { QuestionView } from './view.ts'
@@ -33,10 +34,11 @@ export function Question({ question, onAnswer }: QuestionProps): ReactElement {
   const accept = (): void => give({ action: 'accept', ...(schema && { content: value as FormContent }) })
   return (
     <section className="tw-question" aria-labelledby={heading}>
-      <h4 id={heading}>{printable(message, { multiline: true, maxChars: 10_000 })}</h4>
+      <h4 id={heading}>{printableEnds(message, { multiline: true, maxChars: 10_000 })}</h4>
+      <Warnings words={suspicionsOf([message, url ?? '', (schema ?? {}) as unknown as JsonObject])} />
       {url !== undefined && (
         <p className="tw-address">
-          Open this address only if you trust it: <code>{printable(url, 400)}</code>{' '}
+          Open this address only if you trust it: <code>{printableEnds(url, { maxChars: 2_000 })}</code>{' '}
           <CopyButton text={url} label="Copy address" />
         </p>
       )}

@@ -1,7 +1,7 @@
 // What a tool reports of its work, or would do: files, changes in them, terminals. All of it is text.
 import type { ReactElement } from 'react'
 import type { FileDiff, Report, TerminalReport } from '../language/report.ts'
-import { printable } from '../lib/text.ts'
+import { printable } from '../lib/text/index.ts'
 import { Diff, Terminal } from './output.tsx'
 
 export function ReportView({ report }: { report: Report | undefined }): ReactElement | null {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Json } from '../lib/json.ts'
+import { suspicionsOf } from '../language/suspicions.ts'
+import type { Json } from '../lib/json/index.ts'
 import { checkAgainst } from './schema-check.ts'
-import { suspicionsOf } from './suspicions.ts'
 
 const schema = {
   type: 'object',

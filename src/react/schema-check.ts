@@ -1,6 +1,6 @@
 // A first check of arguments against a tool's JSON Schema, while a person types. It knows the common keywords, runs no
 // pattern and compiles nothing (a strict content security policy forbids that). The server checks everything again.
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
 
 export type SchemaIssue = { path: string; message: string }
 

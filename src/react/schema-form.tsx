@@ -1,8 +1,8 @@
 // A form made from a JSON Schema: a field for each simple member, JSON text for the others. It gives the whole value with
 // each change. Members that the schema does not know are kept, and shown as JSON.
 import { type ReactElement, useEffect, useId, useState } from 'react'
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
-import { printable } from '../lib/text.ts'
+import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
+import { printable } from '../lib/text/index.ts'
 import { propertiesOf, type SchemaIssue } from './schema-check.ts'
 
 export type SchemaFormProps = {

@@ -3,7 +3,7 @@
 import { memo, type ReactElement, type ReactNode, useEffect, useState } from 'react'
 import type { Outcome } from '../language/calls.ts'
 import type { ToolKind } from '../language/tools.ts'
-import { printable } from '../lib/text.ts'
+import { printable } from '../lib/text/index.ts'
 import { KindIcon } from './icons.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { Diff, Output, Terminal } from './output.tsx'

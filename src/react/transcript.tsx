@@ -3,7 +3,7 @@
 import { memo, type ReactElement, type ReactNode, useCallback } from 'react'
 import type { InputPart } from '../language/content.ts'
 import type { ToolKind } from '../language/tools.ts'
-import { printable } from '../lib/text.ts'
+import { printable } from '../lib/text/index.ts'
 import { Image } from './output.tsx'
 import { Fold, LongText, SafeText, Time } from './parts.tsx'
 import type { QuestionAnswer } from './question.tsx'

@@ -10,7 +10,7 @@ import type {
   WatchOptions,
 } from '../client/index.ts'
 import { isFailure } from '../language/events.ts'
-import type { JsonObject } from '../lib/json.ts'
+import type { JsonObject } from '../lib/json/index.ts'
 import type { ApprovalAnswer } from './approval.tsx'
 import type { Connection } from './use-session.ts'
 

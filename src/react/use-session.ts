@@ -2,8 +2,8 @@
 // reload or a restart of the server everything comes from the log, including calls that still wait.
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { ApplicationMessage, ClientTool, TurnRequest } from '../client/index.ts'
-import { errorMessage } from '../lib/error-message.ts'
-import { isJsonObject, type JsonObject } from '../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
+import { errorMessage } from '../lib/text/error-message.ts'
 import type { ApprovalAnswer } from './approval.tsx'
 import type { CallView, SessionView } from './view.ts'
 import { openCalls } from './view.ts'

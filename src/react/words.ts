@@ -1,8 +1,9 @@
 // The words of a call: a sentence for its status, its most telling argument, its sizes and times. Everything that a model or
 // a tool wrote passes `printable` here, so that it is one line with nothing hidden in it.
 import type { OutcomeKind } from '../language/calls.ts'
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
-import { printable } from '../lib/text.ts'
+import { parseBounded } from '../lib/json/depth.ts'
+import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
+import { printable } from '../lib/text/index.ts'
 import type { CallStatus, CallView } from './view.ts'
 
 export const statusWords: Readonly<Record<CallStatus, string>> = {
@@ -28,8 +29,8 @@ export function outcomeSentence(call: CallView): string | undefined {
   switch (kind) {
     case 'unknown':
       return call.startedAt === undefined
-        ? 'This may have happened. The process ended before it answered.'
-        : `This may have happened. It was started at ${clockTime(call.startedAt)} and the process ended before it answered.`
+        ? 'This may have happened. No answer came.'
+        : `This may have happened. It was started at ${clockTime(call.startedAt)} and no answer came.`
     case 'invalid':
       return 'It never ran: its arguments did not pass the check.'
     case 'denied':
@@ -47,11 +48,7 @@ export function outcomeSentence(call: CallView): string | undefined {
 
 export function argumentsOf({ text, form }: Pick<CallView, 'text' | 'form'>): Json | undefined {
   if (form === 'text') return undefined
-  try {
-    return JSON.parse(text === '' ? '{}' : text) as Json // JSON.parse gives JSON
-  } catch {
-    return undefined
-  }
+  return parseBounded(text === '' ? '{}' : text)
 }
 
 /** Members that say most about a call, the first one that is there. */

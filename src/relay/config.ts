@@ -20,6 +20,8 @@ export type RelayConfig = {
   answerBytes?: number
   /** How long a token is good for. Machines that stay attached get new ones. Default 24. */
   tokenHours?: number
+  /** How long a machine stays attached after its wallet has signed. Then it signs in again. Default 168, a week. */
+  signInHours?: number
   /**
    * Where payments are configured: the most that one request may cost, in the asset's smallest unit, which payers sign for.
    * Default "1000000", a dollar of USDC.
@@ -41,6 +43,7 @@ export const relayDefaults = {
   answerMs: 600_000,
   answerBytes: 8 * MiB,
   tokenHours: 24,
+  signInHours: 168,
   pingMs: 15_000,
 } satisfies Omit<Required<RelayConfig>, 'owners' | 'maxCost'>
 

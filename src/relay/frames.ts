@@ -2,7 +2,7 @@
 // sides read them here, strictly: a frame with a member too many is no frame. What a request or an answer says is not
 // looked at here: see request.ts and server/check-answer.ts.
 import { z } from 'zod'
-import { isJsonObject, JsonError, type JsonObject, parseJson } from '../lib/json.ts'
+import { isJsonObject, JsonError, type JsonObject, parseJson } from '../lib/json/index.ts'
 
 export const protocolVersion = 2
 

@@ -2,7 +2,7 @@
 // anyone but the client would run, and media that someone would have to fetch. The same check serves both sides: the
 // server, for what a client sends, and an owner's machine, for what a server sends. Tools come in two forms, nested under
 // `function` or flat as OpenAI has them; machines are sent the nested one.
-import { isJsonObject, type Json, type JsonObject } from '../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
 import { isAbsent, names, optional } from '../wires/fields.ts'
 import { refuseParameter, unsupportedParameterValue } from '../wires/openai-refusal.ts'
 import { field } from '../wires/responses/wordings.ts'

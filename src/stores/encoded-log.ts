@@ -1,6 +1,6 @@
 // How the durable stores write a log: appends become rows of JSON text, and pages of events come back from them. It knows
 // no database.
-import type { Append, SessionRow } from '../engine/ports.ts'
+import type { Append, SessionRow } from '../engine/ports/index.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Event, Recorded } from '../language/events.ts'
 

@@ -1,6 +1,6 @@
 // How writes fail, in one place for all stores: the error of each refusal, and which later writes fail with it. Each
 // store keeps a failure until the caller's promise has rejected.
-import type { Append, BlobPiece } from '../engine/ports.ts'
+import type { Append, BlobPiece } from '../engine/ports/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 
 export type WriteRequest = {
@@ -72,6 +72,11 @@ export function heldElsewhere(session: string, node: string): TurnwireError {
 /** The node that writes has no lease any more. */
 export function nodeLeaseEnded(node: string): TurnwireError {
   return new TurnwireError('lease_lost', `The lease of node ${node} has ended. Nothing was recorded.`)
+}
+
+/** A store is closed when its process stops: another one may answer. */
+export function storeClosed(): TurnwireError {
+  return new TurnwireError('stopping', 'Turnwire is stopping: its store is closed. Try again in a moment.')
 }
 
 export function sessionExists(session: string): TurnwireError {

@@ -10,10 +10,10 @@ import type {
   SeenNode,
   SessionRow,
   Store,
-} from '../engine/ports.ts'
+} from '../engine/ports/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Event, Recorded } from '../language/events.ts'
-import { roughSize } from '../lib/rough-size.ts'
+import { roughSize } from '../lib/json/rough-size.ts'
 import { checkLimit, decodeCursor, encodeCursor } from './cursor.ts'
 import {
   checkAppend,

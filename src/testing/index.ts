@@ -1,18 +1,13 @@
-// For tests of users: strict doubles of the vendors' APIs, models that need neither key nor network, and the contract
-// suites of the store and the tool port. Nothing else in the package needs this folder at run time.
-export { type RehearsalOptions, rehearsal } from '../models/rehearsal/index.ts'
+// For tests of users: strict doubles of the vendors' APIs, and the contract suites of the store and the tool port. Models that
+// need neither key nor network are part of the library itself.
 export {
-  type Expectation,
-  type ExpectedResult,
-  parseScript,
-  type Script as ModelScript,
-  type ScriptDocument,
-  type ScriptedOptions,
-  type ScriptStep,
-  type StepCall,
-  scripted,
-  scriptFromFile,
-} from '../models/scripted/index.ts'
+  checkHistory,
+  type DoctorVendor,
+  doctorVendors,
+  type HistoryFinding,
+  type HistoryRepair,
+  repairHistory,
+} from '../doctor/index.ts'
 export { type NodesUnderTest, nodeStoreContract } from './contracts/node-store.ts'
 export { storeContract } from './contracts/store.ts'
 export type { MakeStore, StoreUnderTest } from './contracts/store-samples.ts'
@@ -23,12 +18,4 @@ export {
   toolContract,
   toolScenarios,
 } from './contracts/tool.ts'
-export {
-  checkHistory,
-  type DoctorVendor,
-  doctorVendors,
-  type HistoryFinding,
-  type HistoryRepair,
-  repairHistory,
-} from './doctor.ts'
 export * from './doubles/index.ts'

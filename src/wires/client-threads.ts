@@ -2,46 +2,39 @@
 // same session on every node and after every restart, because the session was created under them.
 import type { CreateSession, Engine, SessionRef } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
-import { hashJson } from '../lib/hash.ts'
+import { hashJson } from '../lib/json/hash.ts'
 
 export type ClientThread = { owner: string; wire: string; agent: string; id: string }
 
 /** A session's own id works as a client's id too. */
 const isSessionId = (id: string): boolean => id.startsWith('sess_')
 
-export class ClientThreads {
-  readonly #engine: Engine
+/** The session of a thread. `make` says how to create it if it does not exist. */
+export async function openThread(
+  engine: Engine,
+  thread: ClientThread,
+  make: () => Pick<CreateSession, 'settings' | 'seed'>,
+): Promise<SessionRef> {
+  const found = await findThread(engine, thread)
+  if (found) return found
+  const { owner, wire, agent } = thread
+  const key = keyOf(thread)
+  const request = { key, hash: hashJson([key]) }
+  const { session } = await engine.create({ owner, agent, wire, ...make(), request })
+  return { owner, session }
+}
 
-  constructor(engine: Engine) {
-    this.#engine = engine
+/** Undefined: there is no session for this id. Refuses a session of another agent. */
+export async function findThread(engine: Engine, thread: ClientThread): Promise<SessionRef | undefined> {
+  const { owner, agent, id } = thread
+  if (!isSessionId(id)) {
+    const session = await engine.find(owner, keyOf(thread))
+    return session === undefined ? undefined : { owner, session }
   }
-
-  /** The session of a thread. `make` says how to create it if it does not exist. */
-  async open(
-    thread: ClientThread,
-    make: () => Pick<CreateSession, 'settings' | 'seed'>,
-  ): Promise<SessionRef> {
-    const found = await this.find(thread)
-    if (found) return found
-    const { owner, wire, agent } = thread
-    const key = keyOf(thread)
-    const request = { key, hash: hashJson([key]) }
-    const { session } = await this.#engine.create({ owner, agent, wire, ...make(), request })
-    return { owner, session }
-  }
-
-  /** Undefined: there is no session for this id. Refuses a session of another agent. */
-  async find(thread: ClientThread): Promise<SessionRef | undefined> {
-    const { owner, agent, id } = thread
-    if (!isSessionId(id)) {
-      const session = await this.#engine.find(owner, keyOf(thread))
-      return session === undefined ? undefined : { owner, session }
-    }
-    const ref = { owner, session: id }
-    const summary = await this.#engine.summary(ref)
-    if (summary.agent === agent) return ref
-    throw new TurnwireError('bad_request', `The session belongs to the agent "${summary.agent}".`)
-  }
+  const ref = { owner, session: id }
+  const summary = await engine.summary(ref)
+  if (summary.agent === agent) return ref
+  throw new TurnwireError('bad_request', `The session belongs to the agent "${summary.agent}".`)
 }
 
 function keyOf({ wire, agent, id }: ClientThread): string {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Json, JsonObject } from '../lib/json.ts'
+import type { Json, JsonObject } from '../lib/json/index.ts'
 import { excerpt, type FieldWordings, fieldReader, isAbsent, names, optional } from './fields.ts'
 
 /** Says which wording was used, and with what. */

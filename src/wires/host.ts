@@ -1,42 +1,31 @@
 // What the server gives every HTTP wire. A wire decodes requests, commands the engine and encodes what comes of it; who the
 // caller is, how large a body may be and where logs go is decided by the server, once for all wires.
 import type { HttpBindings } from '@hono/node-server'
+import type { Caller, OwnerAccount, Principal, RequestPayment } from '../callers/caller.ts'
 import type { AgentInfo, Engine, EngineDescription, EnginePorts } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { JsonObject } from '../lib/json.ts'
+import type { SealUse } from '../language/seals.ts'
+import type { JsonObject } from '../lib/json/index.ts'
 
-/**
- * Who is calling. Sessions belong to `owner`; the log names `name` as the one who decided. `operator`: may see every owner.
- * `wallet`: signed in with this wallet, and reaches agents on their owners' machines only.
- */
-export type Principal = { owner: string; name: string; operator?: boolean; wallet?: string }
-
-/** Counts what the caller's owner has at a time. */
-export type OwnerAccount = {
-  /** Counts bytes of a body that is being read. Throws `rate_limited` if all bodies of the owner are too many bytes. */
-  takeBody(bytes: number): void
-  releaseBody(bytes: number): void
-}
-
-/** What a request pays with, where payments are configured. */
-export type RequestPayment = {
-  /** The caller has no key. */
-  readonly bare: boolean
-  /** Called with the body of the request, in pieces: a payment is for one request. */
-  takeBody(pieces: readonly Uint8Array[]): void
-  /** In place of the wire's own error body: what to pay, for a request that was refused with `payment_required`. */
-  readonly refusal: { headers: Record<string, string>; body: JsonObject } | undefined
-}
+export type { Caller, OwnerAccount, Principal, RequestPayment } from '../callers/caller.ts'
 
 export type WireEnv = {
   Bindings: HttpBindings
-  Variables: { principal: Principal; account?: OwnerAccount; payment?: RequestPayment }
+  Variables: {
+    principal: Principal
+    /** Bound to the caller. */
+    engine: Engine
+    account?: OwnerAccount
+    payment?: RequestPayment
+  }
 }
 
 /** A request for an agent on its owner's machine, as the wire is to decode it. */
 export type RelayedTarget = {
   /** The agent of the engine that stands for all attached ones. */
   agent: string
+  /** Whom it is for, for that agent's model. */
+  to: JsonObject
   body: JsonObject
   catalog: Pick<EngineDescription, 'agents' | 'models'> & { serverTools: ReadonlySet<string> }
   /** What the response gives as its model. */
@@ -49,24 +38,32 @@ export type Relay = {
   target(
     body: JsonObject,
     routed: string | undefined,
-    principal: Principal,
+    caller: Principal & Pick<Caller, 'payment'>,
   ): Promise<RelayedTarget | undefined>
 }
 
+export type ServedDescription = EngineDescription & {
+  /** With one agent, a model name that is not known means that agent. */
+  anyModel?: boolean
+  /** False: a response is stored only if its request says so. */
+  storesResponses?: boolean
+}
+
 export type WireHost = {
-  engine: Engine
+  /** For one request or connection: it reaches what this caller may, within the limits of its owner. */
+  engineFor(caller: Caller): Engine
   /** Absent: no relay is configured. */
   relay?: Relay
-  /** The agents and models of the engine. */
-  about: EngineDescription
+  /** The agents and models of the engine, and how requests are read that name none of them. */
+  about: ServedDescription
   /** The agents whose own tools may run on wires that otherwise know client tools only. */
   serverTools: ReadonlySet<string>
   /** For artifacts that a client carries for a wire. They can be neither read nor forged. */
-  seal(text: string): string
+  seal(text: string, use: SealUse): string
   /** The same text always gets the same signature, which only this installation can make. */
   sign(text: string): string
-  /** Throws for text that was not sealed by this installation. */
-  unseal(sealed: string): string
+  /** Throws for text that was not sealed by this installation for this use. */
+  unseal(sealed: string, use: SealUse): string
   limits: {
     bodyBytes: number
     jsonDepth: number

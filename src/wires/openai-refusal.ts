@@ -1,8 +1,9 @@
-// How OpenAI's APIs refuse a parameter: the words, the path and the code that their clients look at. Shared by the wires
-// of Chat Completions and of Responses; the error body and its HTTP status are each wire's own.
+// How OpenAI's APIs refuse a parameter: an error with the words, the path and the code that their clients look at. Shared by
+// the wires of Chat Completions and of Responses; the error body and its HTTP status are each wire's own.
+import * as wordings from '../apis/openai/wordings.ts'
 import { type ErrorCode, TurnwireError } from '../language/errors.ts'
-import type { Json } from '../lib/json.ts'
-import { excerpt, type FieldBound, type FieldType, type FieldWordings } from './fields.ts'
+import type { Json } from '../lib/json/index.ts'
+import { excerpt, type FieldType, type FieldWordings } from './fields.ts'
 
 export class OpenAiRefusal extends TurnwireError {
   readonly param: string | null
@@ -21,10 +22,21 @@ export class OpenAiRefusal extends TurnwireError {
   }
 }
 
-/** The code under which the vendor's clients know a failure of ours. */
-export function openAiCode(code: ErrorCode): string {
-  if (code === 'unauthorized') return 'invalid_api_key'
-  return code === 'model_limited' || code === 'rate_limited' ? 'rate_limit_exceeded' : code
+/** The codes under which the vendor's clients know failures of ours. Anything missing but a route is an `OpenAiRefusal`. */
+const openAiCodes: Partial<Record<ErrorCode, string>> = {
+  unauthorized: 'invalid_api_key',
+  model_limited: 'rate_limit_exceeded',
+  rate_limited: 'rate_limit_exceeded',
+  not_found: 'unknown_url',
+}
+
+/** The members of an error body that say what was wrong with the request. */
+export function refusedParameter(
+  ours: ErrorCode,
+  error: unknown,
+): { param: string | null; code: string | null } {
+  if (error instanceof OpenAiRefusal) return { param: error.param, code: error.reason }
+  return { param: null, code: openAiCodes[ours] ?? ours }
 }
 
 export function refuseParameter(
@@ -35,14 +47,17 @@ export function refuseParameter(
   throw new OpenAiRefusal(message, param, reason)
 }
 
+function parameterRefusal({ message, param, code }: wordings.ParameterProblem): OpenAiRefusal {
+  return new OpenAiRefusal(message, param, code)
+}
+
 export function missingParameter(path: string): OpenAiRefusal {
-  return new OpenAiRefusal(`Missing required parameter: '${path}'.`, path, 'missing_required_parameter')
+  return parameterRefusal(wordings.missingParameter(path))
 }
 
 /** `expected` in the vendor's words, such as "an array". */
 export function wrongParameterType(path: string, expected: string, given: Json | undefined): OpenAiRefusal {
-  const message = `Invalid type for '${path}': expected ${expected}, but got ${jsonKind(given)} instead.`
-  return new OpenAiRefusal(message, path, 'invalid_type')
+  return parameterRefusal(wordings.invalidType(path, expected, given))
 }
 
 export function unsupportedParameterValue(
@@ -50,9 +65,7 @@ export function unsupportedParameterValue(
   given: Json | undefined,
   supported: readonly string[],
 ): OpenAiRefusal {
-  const shown = typeof given === 'string' ? `'${excerpt(given)}'` : excerpt(JSON.stringify(given ?? null))
-  const message = `Invalid value: ${shown}. Supported values are: ${quotedList(supported)}.`
-  return new OpenAiRefusal(message, path, 'invalid_value')
+  return parameterRefusal(wordings.unsupportedValue(path, given, supported, excerpt))
 }
 
 const typeNames: Readonly<Record<FieldType, string>> = {
@@ -68,61 +81,7 @@ export const openAiWordings: FieldWordings = {
   missing: missingParameter,
   wrongType: (path, expected, given) => wrongParameterType(path, typeNames[expected], given),
   notOneOf: unsupportedParameterValue,
-  outOfRange,
-  unknown(path, name) {
-    const at = excerpt(path === '' ? name : `${path}.${name}`)
-    return new OpenAiRefusal(`Unknown parameter: '${at}'.`, at, 'unknown_parameter')
-  },
-}
-
-function outOfRange(path: string, bound: FieldBound): OpenAiRefusal {
-  const { problem, expected, reason } = boundWords(bound)
-  return new OpenAiRefusal(`Invalid '${path}': ${problem}. Expected ${expected}.`, path, reason)
-}
-
-type BoundWords = { problem: string; expected: string; reason: string }
-
-function boundWords(broken: FieldBound): BoundWords {
-  if (broken.bound === 'pattern')
-    return {
-      problem: 'string does not match pattern',
-      expected: `a string that matches the pattern '${broken.pattern.source}'`,
-      reason: 'invalid_value',
-    }
-  const { bound, of, limit, given } = broken
-  const isLeast = bound === 'least'
-  if (of === 'number')
-    return {
-      problem: isLeast ? 'integer below minimum value' : 'integer above maximum value',
-      expected: `a value ${isLeast ? '>=' : '<='} ${limit}, but got ${given} instead`,
-      reason: isLeast ? 'integer_below_min_value' : 'integer_above_max_value',
-    }
-  const noun = of === 'text' ? 'string' : 'array'
-  const a = of === 'text' ? 'a' : 'an'
-  const empty = `an empty ${noun}`
-  if (given === 0)
-    return {
-      problem: `empty ${noun}`,
-      expected: `${a} ${noun} with minimum length ${limit}, but got ${empty} instead`,
-      reason: `empty_${noun}`,
-    }
-  return {
-    problem: `${noun} too ${isLeast ? 'short' : 'long'}`,
-    expected: `${a} ${noun} with ${isLeast ? 'minimum' : 'maximum'} length ${limit}, but got ${a} ${noun} with length ${given} instead`,
-    reason: `${noun}_${isLeast ? 'below_min' : 'above_max'}_length`,
-  }
-}
-
-function jsonKind(value: Json | undefined): string {
-  if (value === null) return 'null'
-  if (value === undefined) return 'nothing'
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value === 'object') return 'an object'
-  if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal'
-  return `a ${typeof value}`
-}
-
-function quotedList(values: readonly string[]): string {
-  const quoted = values.map(value => `'${value}'`)
-  return quoted.length < 3 ? quoted.join(' and ') : `${quoted.slice(0, -1).join(', ')}, and ${quoted.at(-1)}`
+  outOfRange: (path, bound) => parameterRefusal(wordings.outOfBounds(path, bound)),
+  unknown: (path, name) =>
+    parameterRefusal(wordings.unknownParameter(excerpt(path === '' ? name : `${path}.${name}`))),
 }

@@ -2,7 +2,7 @@
 // declared last give way to those that it declares now, and those of other doors stay. Its note in the settings has the names.
 import type { Settings } from '../language/events.ts'
 import type { ToolDeclaration, ToolInput } from '../language/tools.ts'
-import { isJsonObject, type JsonObject } from '../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
 
 /** A tool that the caller runs: what it does there is the caller's own affair. */
 export function clientTool(name: string, description: string, input: ToolInput): ToolDeclaration {

@@ -3,6 +3,7 @@ import {
   CompactedFold,
   type Engine,
   HistoryFold,
+  type SessionCall,
   type SessionRef,
   type SessionSummary,
 } from '../engine/index.ts'
@@ -10,8 +11,8 @@ import type { CallResult } from '../language/calls.ts'
 import type { ResultPart } from '../language/content.ts'
 import type { Event, Recorded } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
-import { loopTurn } from '../lib/loop-turns.ts'
-import { roughSize } from '../lib/rough-size.ts'
+import { loopTurn } from '../lib/async/loop-turns.ts'
+import { roughSize } from '../lib/json/rough-size.ts'
 import type { Held } from './http/index.ts'
 
 const pageBytes = 1024 * 1024
@@ -35,6 +36,28 @@ export async function* readLog(
     if (read % pageBytes === 0) await loopTurn()
     last = page.at(-1)?.seq ?? last
   }
+}
+
+/** The log as it was after event number `last`. */
+export function logUpTo(engine: Pick<Engine, 'events'>, last: number): Pick<Engine, 'events'> {
+  return {
+    events: async (ref, after = 0, maxBytes) => {
+      if (after >= last) return []
+      const page = await engine.events(ref, after, maxBytes)
+      return (page.at(-1)?.seq ?? 0) > last ? page.filter(({ seq }) => seq <= last) : page
+    },
+  }
+}
+
+/** The calls of the last answer, and those that they made, as they stood before event number `first`. */
+export async function callsBefore(
+  engine: Pick<Engine, 'events'>,
+  ref: SessionRef,
+  first: number,
+): Promise<readonly SessionCall[]> {
+  const fold = new HistoryFold()
+  for await (const { event } of readLog(logUpTo(engine, first - 1), ref)) fold.take({ event })
+  return fold.state.batch
 }
 
 /** What a history that is being read holds: about this much, and so much more for each call of the last answer. */

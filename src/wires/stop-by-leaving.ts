@@ -12,18 +12,17 @@ const lookAgainMs = 50
 type Items<Item> = AsyncIterable<readonly Item[]>
 
 export class StopByLeaving {
-  readonly #engine: Engine
   readonly #wire: string
   /** By session: how many streams of this node show it now, and who waits until there are none. */
   readonly #readers = new Map<string, { count: number; left: PromiseWithResolvers<void> }>()
 
-  constructor(engine: Engine, wire: string) {
-    this.#engine = engine
+  constructor(wire: string) {
     this.#wire = wire
   }
 
   /** Gives the items, which are followed `as` this wire. If the signal aborts before the session rests or waits, the turn is cancelled unless it `staysOn`. */
   async *watch<Item extends { type: string }>(
+    engine: Engine,
     ref: SessionRef,
     items: Items<Item>,
     { turn, signal, staysOn }: { turn?: string; signal: AbortSignal; staysOn?: () => Promise<boolean> },
@@ -36,34 +35,34 @@ export class StopByLeaving {
         yield batch
       }
       if (turn !== undefined && signal.aborted && !stopped && !(await staysOn?.()))
-        await this.#engine.command(ref, { do: 'cancel', turn })
+        await engine.command(ref, { do: 'cancel', turn })
     } finally {
       leave()
     }
   }
 
   /** Sends a message or answers. If a turn of this wire still runs without readers, it is cancelled first. */
-  async command(ref: SessionRef, command: Command): Promise<Accepted> {
+  async command(engine: Engine, ref: SessionRef, command: Command): Promise<Accepted> {
     try {
-      return await this.#engine.command(ref, command)
+      return await engine.command(ref, command)
     } catch (error) {
-      if (!(error instanceof TurnwireError && error.code === 'busy') || !(await this.#endLeft(ref)))
+      if (!(error instanceof TurnwireError && error.code === 'busy') || !(await this.#endLeft(engine, ref)))
         throw error
-      return this.#engine.command(ref, command)
+      return engine.command(ref, command)
     }
   }
 
   /** False: the running turn is still read, or is not of this wire. */
-  async #endLeft(ref: SessionRef): Promise<boolean> {
-    if (!(await this.#allLeft(ref))) return false
-    const { turn, status } = await this.#engine.summary(ref)
+  async #endLeft(engine: Engine, ref: SessionRef): Promise<boolean> {
+    if (!(await this.#allLeft(engine, ref))) return false
+    const { turn, status } = await engine.summary(ref)
     if (status !== 'running' || !turn) return true
     if (turn.wire !== this.#wire) return false
-    await this.#engine.command(ref, { do: 'cancel', turn: turn.id })
+    await engine.command(ref, { do: 'cancel', turn: turn.id })
     return true
   }
 
-  async #allLeft(ref: SessionRef): Promise<boolean> {
+  async #allLeft(engine: Engine, ref: SessionRef): Promise<boolean> {
     const until = performance.now() + leaveWithinMs
     const readers = this.#readers.get(ref.session)
     if (readers) {
@@ -74,7 +73,7 @@ export class StopByLeaving {
     }
     // Others may read it on other nodes.
     while (!this.#readers.has(ref.session)) {
-      const { readers: names } = await this.#engine.summary(ref)
+      const { readers: names } = await engine.summary(ref)
       if (!names?.includes(this.#wire)) return true
       if (performance.now() > until) return false
       await new Promise(resolve => setTimeout(resolve, lookAgainMs))

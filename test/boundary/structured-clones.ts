@@ -3,7 +3,7 @@
 
 import type { Engine, OpenSessions } from '../../src/engine/index.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
-import { runtimeOf, type Turnwire } from '../../src/runtime/turnwire.ts'
+import { runtimeOf, type Turnwire } from '../../src/library/turnwire.ts'
 
 /** A clone that fails for functions and class instances. An object with `undefined` members keeps them, as a clone does. */
 function cloned<T>(value: T): T {

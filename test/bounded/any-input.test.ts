@@ -35,6 +35,7 @@ function bodyOf(answer: string): unknown {
 }
 
 const anthropic = { 'anthropic-version': '2023-06-01' }
+const google = { 'x-goog-api-client': 'google-genai-sdk/3.1.0' }
 const shapes: [path: string, headers: Record<string, string>, shape: RegExp][] = [
   [
     '/v1/nothing',
@@ -46,6 +47,8 @@ const shapes: [path: string, headers: Record<string, string>, shape: RegExp][] =
   ['/v1/nothing', anthropic, /^\{"type":"error","error":\{"type":"not_found_error","message":"[^"]+"\}\}$/],
   ['/v1/messages/batches', {}, /"type":"not_found_error"/],
   ['/v1beta/nothing', {}, /^\{"error":\{"code":404,"message":"[^"]+","status":"NOT_FOUND"\}\}$/],
+  ['/v1/nothing', google, /^\{"error":\{"code":404,"message":"[^"]+","status":"NOT_FOUND"\}\}$/],
+  ['/v1/models/x/y', google, /"status":"NOT_FOUND"/],
   ['/v1beta/models/x/y', {}, /"status":"NOT_FOUND"/],
   ['/api/nothing', {}, /^\{"detail":"[^"]+","error":"[^"]+","code":"not_found"\}$/],
   ['/nothing', {}, /^\{"error":"[^"]+","code":"not_found"\}$/],

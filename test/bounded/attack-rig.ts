@@ -8,11 +8,11 @@ import { type IncomingHttpHeaders, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Limits } from '../../src/engine/ports.ts'
+import { newKey } from '../../src/callers/keys.ts'
+import type { ServerConfig } from '../../src/config/config.ts'
+import type { Limits } from '../../src/engine/ports/index.ts'
 import type { ScriptStep } from '../../src/models/scripted/index.ts'
 import type { GateOptions } from '../../src/policy/index.ts'
-import type { ServerConfig } from '../../src/runtime/config.ts'
-import { newKey } from '../../src/runtime/keys.ts'
 
 /** Settings of the attacked server that are plain data. */
 export type AttackConfig = {

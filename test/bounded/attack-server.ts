@@ -11,7 +11,9 @@ import {
   type TurnwireConfig,
   tool,
 } from '../../src/index.ts'
+import { demandOf } from '../../src/language/tool-choice.ts'
 import type { ScriptStep } from '../../src/models/scripted/index.ts'
+import { announce } from '../announce.ts'
 import type { AttackConfig, AttackStep } from './attack-rig.ts'
 
 const [folder] = process.argv.slice(2)
@@ -35,13 +37,17 @@ function stepOf({ repeat = 1, fill, calls = [], text, fillText, ...step }: Attac
   return { ...step, ...(said !== undefined && { text: said }), ...(calls.length > 0 && { calls: repeated }) }
 }
 
-const scriptedModel = scripted(({ history }) => {
+const scriptedModel = scripted(({ history, choice, tools }) => {
   const asked = history.findLastIndex(entry => entry.role === 'user')
   const entry = history[asked]
   const said = entry?.role === 'user' ? entry.parts.map(part => ('text' in part ? part.text : '')) : []
   const at = history.slice(asked).filter(({ role }) => role === 'assistant').length
   const step = stepsIn(said.join(''))[at]
-  return step ? stepOf(step) : { text: 'Done.' }
+  if (step) return stepOf(step)
+  // A model that has to call a tool calls one.
+  const { forces, allows = () => true } = demandOf(choice, tools)
+  const demanded = forces ? tools.find(({ name }) => allows(name)) : undefined
+  return demanded ? { calls: [{ name: demanded.name, input: {} }] } : { text: 'Done.' }
 })
 
 /** The vendor's name, the model and the address, with spaces between them. */
@@ -145,5 +151,5 @@ const config: TurnwireConfig = {
 }
 const turnwire = await Turnwire.open(config, { recover: false })
 const { url } = await startServer(turnwire, { port: 0 })
-process.stdout.write(`${url}\n`)
+announce(url)
 process.once('SIGTERM', () => void turnwire.close().then(() => process.exit(0)))

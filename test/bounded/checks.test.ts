@@ -2,7 +2,7 @@
 // stays free, other clients are served, and the call ends with a reason. What is large and honest passes (T-18, T-19).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Json, JsonObject } from '../../src/lib/json.ts'
+import type { Json, JsonObject } from '../../src/lib/json/index.ts'
 import { type Attacked, assertFree, attacked, script, stallOf } from './attack-rig.ts'
 
 /** The CPU time that a check may add to a turn of the loop. */

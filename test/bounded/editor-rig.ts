@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import type { JsonObject } from '../../src/lib/json.ts'
+import type { JsonObject } from '../../src/lib/json/index.ts'
 import { attackFolder, type Lifetime, type Stallable, until } from './attack-rig.ts'
 import { answerWithinMs } from './fuzz/fuzz.ts'
 

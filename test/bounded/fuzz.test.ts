@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
-import { isJsonObject, type JsonObject } from '../../src/lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../src/lib/json/index.ts'
 import type { Chance } from '../sim/chance.ts'
 import { type Attacked, attacked } from './attack-rig.ts'
 import { type Editor, startEditor } from './editor-rig.ts'

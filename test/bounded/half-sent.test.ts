@@ -41,6 +41,7 @@ const wires: [path: string, more: string[], shape: RegExp][] = [
   ['/v1/messages', [], /^\{"type":"error","error":\{"type":"invalid_request_error"/],
   ['/v1/x', ['anthropic-version: 2023-06-01'], /^\{"type":"error","error":|not_found/],
   ['/v1beta/models/helper:generateContent', [], /^\{"error":\{"code":\d+,"message":/],
+  ['/v1/models/helper:generateContent', [], /^\{"error":\{"code":\d+,"message":/],
   ['/api/chat', [], /^\{"detail":"The request did not arrive in time\."/],
   ['/agui/helper', [], /^\{"error":"The request did not arrive in time\."/],
   ['/ui/helper', [], /^\{"error":"The request did not arrive in time\."/],

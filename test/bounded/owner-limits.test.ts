@@ -46,6 +46,11 @@ const wires: { sent: Sent; message: string; kind: [path: string, value: unknown]
     message: 'error.message',
     kind: ['error.status', 'RESOURCE_EXHAUSTED'],
   },
+  {
+    sent: { path: '/v1/models/helper:generateContent', body: {} },
+    message: 'error.message',
+    kind: ['error.status', 'RESOURCE_EXHAUSTED'],
+  },
   { sent: { path: '/acp', body: {} }, message: 'error', kind: ['code', 'rate_limited'] },
   { sent: { path: '/nowhere' }, message: 'error', kind: ['code', 'rate_limited'] },
 ]

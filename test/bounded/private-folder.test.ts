@@ -57,7 +57,7 @@ test("another user's folder is refused with the reason", { skip: root }, t => {
   chmodSync(join(folder, '..'), 0o755)
   chmodSync(folder, 0o777)
   const program = `
-    const { makePrivateFolder } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/runtime/private-folder.ts'))})
+    const { makePrivateFolder } = await import(${JSON.stringify(join(import.meta.dirname, '../../src/data/private-folder.ts'))})
     process.setuid(${NOBODY})
     try { makePrivateFolder(${JSON.stringify(folder)}) } catch (error) { console.log(error.code, error.message) }`
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {

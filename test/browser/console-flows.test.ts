@@ -46,7 +46,7 @@ describe('a session with results of every kind', { skip }, () => {
     await page.locator('summary', { hasText: 'More' }).click()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: 'Export the log' }).click(),
+      page.getByRole('button', { name: 'Export the log' }).click(),
     ])
     const lines = readFileSync(await download.path(), 'utf8')
       .trim()

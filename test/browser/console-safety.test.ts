@@ -1,13 +1,15 @@
 // What attacks the console, and who can use it: markup and control codes from models and tools, sign-in, the content security
 // policy, accessibility in both themes, and how much is loaded at first.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
+import { WebSocket } from 'ws'
 import { root, turnwire } from '../cli/rig.ts'
 import { attacks } from './console-config.ts'
 import { consoleServer, open, type Rig, restart, said, skip, suite, violations } from './console-rig.ts'
@@ -123,7 +125,9 @@ describe('keys', { skip }, () => {
     const forged =
       await page.evaluate(`fetch('/operator/sessions', { method: 'POST', body: '{"agent":"helper"}',
       headers: { 'content-type': 'application/json' } }).then(answer => answer.status)`)
-    assert.equal(forged, 403)
+    assert.equal(forged, 401)
+    await page.reload()
+    await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor()
     await page.getByRole('link', { name: 'System' }).click()
     await page.getByText('boss').first().waitFor()
   })
@@ -163,14 +167,93 @@ describe('keys', { skip }, () => {
     assert.equal(fetched, 'TypeError', 'the browser is not allowed to send it')
     await other.locator('#f').evaluate(form => (form as HTMLFormElement).submit())
     const refused = await sent
-    assert.equal(refused.status(), 403)
+    assert.ok([401, 403].includes(refused.status()))
     // The console's own page reads what became of it: the call still waits.
     await page.reload()
     await page.locator(`a[href="/sessions/${id}"]`).getByText('waits for send_mail').waitFor()
     const stage = await page.evaluate(
-      `fetch('/operator/sessions/${id}').then(answer => answer.json()).then(({ calls }) => calls[0].stage)`,
+      `fetch('/operator/sessions/${id}', { headers: { 'X-Turnwire-Console': localStorage.getItem('turnwire-sign-in') } })
+        .then(answer => answer.json()).then(({ calls }) => calls[0].stage)`,
     )
     assert.equal(stage, 'asking')
+  })
+
+  test('another server on the host gets the cookie and can do nothing with it', async t => {
+    const started = await consoleServer(t)
+    const id = await said(started.operator, 'Mail zoe@example.org that I am late')
+    const key = addKey(started)
+    const { url } = await restart(t, started)
+    const { page, context } = await open(t, browser(), `${url}/sessions`)
+    await page.getByLabel('API key').fill(key)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.locator(`a[href="/sessions/${id}"]`).waitFor()
+    // It keeps what browsers send it.
+    const seen: IncomingHttpHeaders[] = []
+    const thief = createServer((request, response) => {
+      seen.push(request.headers)
+      response.setHeader('content-type', 'text/html').end('<!doctype html><p>Hello')
+    })
+    t.after(() => void thief.close())
+    await new Promise<void>(resolve => void thief.listen(0, '127.0.0.1', resolve))
+    const { port } = thief.address() as AddressInfo // it listens on TCP
+    const other = await context.newPage()
+    await other.goto(`http://127.0.0.1:${port}/`)
+    await other.evaluate(`localStorage.getItem('turnwire-sign-in')`).then(kept => assert.equal(kept, null))
+    const { cookie = '' } = seen[0] ?? {}
+    assert.match(cookie, /turnwire_console=/, 'the browser sends it to every port')
+    for (const secret of [undefined, '1', '']) {
+      const headers = { cookie, ...(secret !== undefined && { 'x-turnwire-console': secret }) }
+      for (const path of [
+        '/operator/me',
+        '/operator/keys',
+        '/operator/sessions',
+        '/operator/changes',
+        `/operator/sessions/${id}/follow`,
+        `/operator/sessions/${id}/export`,
+        `/sessions/${id}/events`,
+        '/meta',
+        '/metrics',
+      ])
+        assert.equal((await fetch(url + path, { headers })).status, 401, path)
+      const posted = await fetch(`${url}/operator/keys`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: '{"name":"thief","operator":true}',
+      })
+      assert.equal(posted.status, 401)
+      for (const path of ['/api/ws', '/v1/responses']) {
+        const socket = new WebSocket(url.replace('http', 'ws') + path, { headers })
+        const [, answer] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage]
+        assert.equal(answer.statusCode, 401, path)
+        answer.destroy()
+      }
+    }
+    // A page of that server asks with the browser's own means: with an event stream, a socket and a read.
+    const tried = await other.evaluate<string[]>(`Promise.all([
+      new Promise(resolve => {
+        const stream = new EventSource(${JSON.stringify(`${url}/operator/changes`)}, { withCredentials: true })
+        stream.onopen = () => resolve('open')
+        stream.onerror = () => resolve('refused')
+      }),
+      new Promise(resolve => {
+        const socket = new WebSocket(${JSON.stringify(`${url.replace('http', 'ws')}/api/ws`)})
+        socket.onopen = () => resolve('open')
+        socket.onerror = () => resolve('refused')
+      }),
+      fetch(${JSON.stringify(`${url}/operator/keys`)}, { credentials: 'include' })
+        .then(answer => 'open ' + answer.status, () => 'refused'),
+    ])`)
+    assert.deepEqual(tried, ['refused', 'refused', 'refused'])
+    // The console itself goes on, also after a reload and in another tab.
+    await page.reload()
+    await page.locator(`a[href="/sessions/${id}"]`).waitFor()
+    const again = await context.newPage()
+    await again.goto(`${url}/sessions/${id}`)
+    await again.getByRole('button', { name: 'Allow once' }).waitFor()
+    await again.getByText('More', { exact: true }).click()
+    const download = again.waitForEvent('download')
+    await again.getByRole('button', { name: 'Export the log' }).click()
+    assert.equal((await download).suggestedFilename(), `${id}.jsonl`)
   })
 })
 

@@ -2,7 +2,7 @@
 // started on the file reads what it would have written itself.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Store } from '../../src/engine/ports.ts'
+import type { Store } from '../../src/engine/ports/index.ts'
 import type { Event, Settings } from '../../src/language/events.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 

@@ -163,11 +163,16 @@ describe('from a pipe', () => {
     assert.match(stdout, /get_weather wants to run[\s\S]*✓ get_weather {2}Rome/)
     const left = turnwire(['chat', '--url', url, '--key', key], { cwd, input: say('Weather in Rome?') })
     assert.match(left.stdout, new RegExp(`Go on later with: turnwire chat --url ${url} --session sess_`))
-    const refused = turnwire(['chat', '--url', url], { cwd })
-    assert.deepEqual(
-      [refused.code, refused.stderr],
-      [1, 'A valid key is needed: Authorization: Bearer <key>.\n'],
-    )
+    for (const one of [[], ['-p', 'Hi']]) {
+      const refused = turnwire(['chat', '--url', url, ...one], { cwd })
+      assert.equal(refused.code, 1)
+      assert.match(
+        refused.stderr,
+        /^The server needs a key: give it with --key <key>, or .* as TURNWIRE_KEY\.\n$/,
+      )
+    }
+    const wrong = turnwire(['chat', '--url', url, '--key', 'tw_other'], { cwd })
+    assert.match(wrong.stderr, /^The server does not know this key\. Give another with --key <key>/)
     const nobody = turnwire(['chat', '--url', 'http://127.0.0.1:9'], { cwd })
     assert.equal(nobody.stderr, 'No answer from http://127.0.0.1:9: is the server running?\n')
   })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { folder, root, turnwire } from './rig.ts'
+import { folder, root, turnwire, turnwires } from './rig.ts'
 
 /** Of the guide's page. */
 const commands = [
@@ -25,14 +25,14 @@ describe('help', () => {
     }
   })
 
-  test('explains each command, by `help <command>` and by `--help`', t => {
-    const cwd = folder(t)
-    for (const name of commands) {
-      const asked = turnwire(['help', name], { cwd })
-      assert.equal(asked.code, 0)
-      assert.match(asked.stdout, new RegExp(`^turnwire ${name}`))
-      assert.match(asked.stdout, /--help {2,}Show this help/)
-      assert.deepEqual(turnwire([name, '--help'], { cwd }), asked)
+  test('explains each command, by `help <command>` and by `--help`', () => {
+    const byHelp = turnwires(commands.map(name => ['help', name]))
+    const byOption = turnwires(commands.map(name => [name, '--help']))
+    for (const [index, name] of commands.entries()) {
+      assert.equal(byHelp[index]?.code, 0)
+      assert.match(byHelp[index].stdout, new RegExp(`^turnwire ${name}`))
+      assert.match(byHelp[index].stdout, /--help {2,}Show this help/)
+      assert.deepEqual(byOption[index], byHelp[index])
     }
   })
 
@@ -80,9 +80,12 @@ describe('an unknown command exits with 2 and suggests the closest one', () => {
     ],
     [['chat', '--agent', 'helpr'], 'There is no agent "helpr" here. Did you mean "helper"?'],
   ]
-  for (const [args, words] of cases)
-    test(args.join(' '), t => {
-      const { code, stdout, stderr } = turnwire(args, { cwd: folder(t) })
-      assert.deepEqual([code, stderr, stdout], [2, `${words}\n`, ''])
-    })
+  const results = turnwires(cases.map(([args]) => args))
+  for (const [index, [args, words]] of cases.entries())
+    test(args.join(' '), () =>
+      assert.deepEqual(results[index], { code: 2, stdout: '', stderr: `${words}\n` }),
+    )
+
+  test('also as the exit code of the process', t =>
+    assert.equal(turnwire(['srve'], { cwd: folder(t) }).code, 2))
 })

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { AapClient } from '../../src/client/index.ts'
-import { sha256 } from '../../src/lib/hash.ts'
+import { sha256 } from '../../src/lib/json/hash.ts'
 import { folder, serve, turnwire } from './rig.ts'
 
 test('keys are created, listed, used and revoked', async t => {
@@ -32,13 +32,18 @@ test('keys are created, listed, used and revoked', async t => {
     await assert.rejects(new AapClient({ baseUrl: url, ...(apiKey && { apiKey }) }).getMeta(), {
       status: 401,
     })
-  const shapes: [string, RegExp][] = [
+  const google = /^\{"error":\{"code":401,"message":"A valid key.*"status":"UNAUTHENTICATED"\}\}$/
+  const shapes: [string, RegExp, Record<string, string>?][] = [
     ['/meta', /^\{"error":"A valid key.*","code":"unauthorized"\}$/],
     ['/v1/models', /^\{"error":\{"message":"A valid key.*"code":"invalid_api_key"\}\}$/],
     ['/v1/messages', /^\{"type":"error","error":\{"type":"authentication_error","message":"A valid key/],
-    ['/v1beta/models', /^\{"error":\{"code":401,"message":"A valid key.*"status":"UNAUTHENTICATED"\}\}$/],
+    ['/v1beta/models', google],
+    ['/v1/models', google, { 'x-goog-api-key': 'tw_wrong' }],
   ]
-  for (const [path, shape] of shapes) assert.match(await (await fetch(url + path)).text(), shape)
+  for (const [path, shape, headers = {}] of shapes)
+    assert.match(await (await fetch(url + path, { headers })).text(), shape)
+  const listed = await fetch(`${url}/v1/models`, { headers: { 'x-goog-api-key': key } })
+  assert.match(await listed.text(), /^\{"models":\[\{"name":"models\/helper"/)
   const ana = new AapClient({ baseUrl: url, apiKey: key })
   const id = await ana.createSession({ agent: { name: 'helper' } })
   // Another key is another owner.

@@ -1,6 +1,7 @@
 // `turnwire mcp login`, `list` and `logout` as commands, against a strict authorization server. The browser is a fetch.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { type AuthRig, startAuthRig } from '../tools/mcp/authorization-server.ts'
@@ -32,12 +33,24 @@ async function mcp(t: TestContext, cwd: string, ...words: string[]) {
   return { code: await started.exit, said: started.stdout() + started.stderr() }
 }
 
+/** What a server on this machine answers to these bytes. */
+async function sendBytes(port: number, bytes: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1')
+  socket.end(bytes)
+  let answer = ''
+  for await (const piece of socket.setEncoding('latin1')) answer += String(piece)
+  return answer
+}
+
 test('a person logs in with a command, the token is sealed and used, and logout deletes it', async t => {
   const rig = await startAuthRig(t)
   const cwd = configured(t, rig)
   assert.match((await mcp(t, cwd, 'list')).said, /notes {2}login {2}/)
   const login = start(t, ['mcp', 'login', 'notes'], { cwd })
   const [address] = await login.until(/http:\/\/\S+code_challenge=\S+/)
+  // Whatever else comes to the page of the login ends nothing.
+  const back = new URL(new URL(address).searchParams.get('redirect_uri') ?? '')
+  assert.match(await sendBytes(Number(back.port), 'GET // HTTP/1.1\r\nHost: x\r\n\r\n'), / 404 /)
   const page = await fetch(address)
   assert.match(await page.text(), /go back to the terminal/)
   assert.equal(await login.exit, 0)
@@ -60,7 +73,7 @@ test('what cannot be logged in to is told', async t => {
   const cwd = configured(
     t,
     rig,
-    `robot: { url: '${rig.url}', auth: { grant: 'client_credentials', clientId: 'x', clientSecret: 'y' } },
+    `robot: { url: '${rig.url}', auth: { grant: 'client_credentials', clientId: 'x', clientSecret: 'y', issuer: '${rig.issuer}' } },
     local: { command: 'true' },`,
   )
   for (const [words, told] of [

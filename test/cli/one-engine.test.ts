@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { AapClient } from '../../src/client/index.ts'
+import { loadConfig } from '../../src/config/load-config.ts'
 import { scripted, Turnwire } from '../../src/index.ts'
-import { loadConfig } from '../../src/runtime/load-config.ts'
 import { folder, type Served, serve, start, turnwire } from './rig.ts'
 
 /** A mail that waits for a permission; `slow` hangs in its first step until the file `go` is there. */

@@ -19,7 +19,7 @@ export function folder(t: TestContext): string {
 }
 
 export function environment(extra: Record<string, string> = {}): Record<string, string> {
-  const kept = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'SystemRoot']
+  const kept = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'SystemRoot', 'NODE_COMPILE_CACHE']
   const env = Object.fromEntries(kept.flatMap(name => (process.env[name] ? [[name, process.env[name]]] : [])))
   return { ...env, TERM: 'xterm-256color', ...extra }
 }
@@ -33,6 +33,18 @@ export function turnwire(args: readonly string[], { cwd, env, input = '' }: RunO
     timeout: 600_000,
   })
   return { code: done.status, stdout: done.stdout, stderr: done.stderr }
+}
+
+/** The same for commands that end at once, in one process, each in an empty folder. */
+export function turnwires(lines: readonly string[][]): Done[] {
+  const done = spawnSync(process.execPath, [join(import.meta.dirname, 'many-commands.ts')], {
+    env: environment(),
+    input: JSON.stringify(lines),
+    encoding: 'utf8',
+    timeout: 600_000,
+  })
+  if (done.status !== 0) throw new Error(done.stderr)
+  return JSON.parse(done.stdout) as Done[] // Our own program's output.
 }
 
 export type Started = {

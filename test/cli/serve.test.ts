@@ -73,6 +73,20 @@ test('a DATABASE_URL that is not of PostgreSQL is said to be unused', async t =>
   assert.doesNotMatch(stdout(), /secret-word/)
 })
 
+test('a database that is not used because a folder is named is said so', async t => {
+  const env = { DATABASE_URL: 'postgres://u:secret-word@127.0.0.1:1/x' }
+  const { stdout, stderr } = await serve(t, { cwd: folder(t), env, args: ['--data', 'own'] })
+  assert.match(stdout(), /sessions {2}own \(DATABASE_URL is not used: --data, TURNWIRE_DATA or the config/)
+  assert.match(stderr(), /shares nothing with other nodes/)
+  assert.doesNotMatch(stdout() + stderr(), /secret-word/)
+})
+
+test('the settings of a node without a database are said to be of no use', async t => {
+  const env = { TURNWIRE_CLUSTER_SECRET: 'a secret of more than thirty-two characters' }
+  const { stderr } = await serve(t, { cwd: folder(t), env })
+  assert.match(stderr(), /its sessions are not in PostgreSQL: it shares nothing/)
+})
+
 test('a relay without agents says how to attach one, and the line to try works', async t => {
   const cwd = folder(t)
   writeFileSync(join(cwd, 'turnwire.config.mjs'), "export default { agents: [], relay: { owners: '*' } }\n")

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Turnwire } from '../../src/library/turnwire.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
-import { Turnwire } from '../../src/runtime/turnwire.ts'
 import { tool } from '../../src/tools/index.ts'
 import { folder, turnwire } from './rig.ts'
 
@@ -57,7 +57,21 @@ test('list, show, events, delete', async t => {
   assert.equal(lines[8], 'turn over: end')
   assert.doesNotMatch(stdout, /[^\P{Cc}\n]|\p{Cf}/u)
 
+  // JSON too: as it is written it acts on no terminal, and it reads as what was recorded.
+  for (const text of [
+    sessions('list', '--json').stdout,
+    sessions('show', session.id, '--json').stdout,
+    sessions('events', session.id).stdout,
+  ]) {
+    assert.ok(text.includes('\\u009b31m\\u202etxt'), text)
+    assert.doesNotMatch(text, /[^\P{Cc}\n]|\p{Cf}/u)
+  }
   const events = sessions('events', session.id).stdout.trim().split('\n')
+  assert.ok(
+    JSON.stringify(events.map(line => JSON.parse(line) as object)).includes(
+      JSON.stringify(hostile).slice(1, -1),
+    ),
+  )
   assert.deepEqual(
     events.map(line => (JSON.parse(line) as { seq: number }).seq), // One recorded event a line, or this throws.
     events.map((_, index) => index + 1),

@@ -108,7 +108,7 @@ describe('a turn', () => {
 
 describe('keys and errors', () => {
   test('the API key is sent, and a missing key is reported', async t => {
-    const { newKey } = await import('../../src/runtime/keys.ts')
+    const { newKey } = await import('../../src/callers/keys.ts')
     const { key, entry } = newKey('ana')
     const { client, url } = await serve(t, [], {
       config: { server: { keys: [entry] } },

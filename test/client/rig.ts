@@ -1,10 +1,10 @@
 // A real server on a free port with a scripted model, and a client of it. Both are closed after the test.
 import type { TestContext } from 'node:test'
 import { AapClient, type ClientOptions } from '../../src/client/index.ts'
+import type { AgentConfig, TurnwireConfig } from '../../src/config/config.ts'
+import { Turnwire } from '../../src/library/turnwire.ts'
 import { type Script, scripted } from '../../src/models/scripted/index.ts'
-import type { AgentConfig, TurnwireConfig } from '../../src/runtime/config.ts'
-import { startServer } from '../../src/runtime/server.ts'
-import { Turnwire } from '../../src/runtime/turnwire.ts'
+import { startServer } from '../../src/server/server.ts'
 import { tool } from '../../src/tools/index.ts'
 
 export const anything = { type: 'object' } as const

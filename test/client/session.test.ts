@@ -4,6 +4,8 @@ import { type TestContext, test } from 'node:test'
 import { AapClient, type SessionItem, type SessionTurn, type TurnEnd } from '../../src/client/index.ts'
 import { scripted, startServer, Turnwire, tool } from '../../src/index.ts'
 import type { ScriptStep } from '../../src/models/scripted/index.ts'
+import { clipboardText, isGranted, nestedRig, nestedScenes } from '../wires/nested-scenes.ts'
+import { rig as chatRig } from '../wires/rig.ts'
 
 const limited = { timeout: 120_000 }
 
@@ -181,4 +183,29 @@ test('a request that the server refuses is thrown, and a turn is read once', lim
   const turn = page().resume()
   await turn
   await assert.rejects(all(turn), /read once/)
+})
+
+test('what programs and other agents wait for is answered, also after a reload', limited, async t => {
+  for (const scene of nestedScenes) {
+    const ran: string[] = []
+    const at = await chatRig(t, nestedRig(scene, ran))
+    const fetchAs: typeof fetch = (input, init) =>
+      fetch(input, { ...init, headers: { ...(init?.headers as Record<string, string>), ...at.headers() } })
+    const client = () => new AapClient({ baseUrl: at.url, fetch: fetchAs })
+    const agent = { name: 'helper', tools: [{ name: 'mail' }] }
+    const tools = [{ name: 'clipboard', description: 'The clipboard.', parameters: { type: 'object' } }]
+    const id = await client().createSession({ agent, tools })
+    const first = await all(client().session(id).send('Go on.'))
+    assert.equal(first.at(-1)?.type, 'waiting', scene.name)
+    const rest = await all(
+      client()
+        .session(id)
+        .resume({
+          tools: { clipboard: () => clipboardText },
+          onApproval: call => isGranted({ name: call.name, input: call.input }),
+        }),
+    )
+    assert.deepEqual(rest.at(-1), { type: 'done', stop: 'end', text: 'All done.' }, scene.name)
+    assert.deepEqual(ran.toSorted(), scene.ran)
+  }
 })

@@ -97,7 +97,7 @@ process.exit(0)
   {
     name: 'useChat',
     packages: [
-      'ai@7.0.169',
+      'ai@7.0.170',
       '@ai-sdk/react@4.0.167',
       'react@19.3.1',
       'react-dom@19.3.1',
@@ -137,7 +137,7 @@ createRoot(document.getElementById('root')).render(createElement(Page))
   },
   sdk(
     'AI SDK openai()',
-    ['ai@7.0.169', '@ai-sdk/openai@4.0.114', 'zod@4.6.7'],
+    ['ai@7.0.170', '@ai-sdk/openai@4.0.115', 'zod@4.6.7'],
     'Responses',
     url => `${shell}
 import { createOpenAI } from '@ai-sdk/openai'
@@ -151,7 +151,7 @@ console.log(text)
   ),
   sdk(
     '@openai/agents',
-    ['@openai/agents@0.20.0', 'openai@7.53.0', 'zod@4.6.7'],
+    ['@openai/agents@0.20.0', 'openai@7.55.0', 'zod@4.6.7'],
     'Responses',
     url => `${shell}
 import { Agent, run as play, setDefaultOpenAIClient, setTracingDisabled, tool } from '@openai/agents'
@@ -187,7 +187,7 @@ console.log(messages.at(-1).content)
   ),
   sdk(
     '@anthropic-ai/sdk',
-    ['@anthropic-ai/sdk@1.8.0'],
+    ['@anthropic-ai/sdk@1.9.0'],
     'Messages',
     url => `${shell}
 import Anthropic from '@anthropic-ai/sdk'
@@ -207,7 +207,7 @@ console.log(answer.content.at(-1).text)
   ),
   sdk(
     '@google/genai',
-    ['@google/genai@2.32.0'],
+    ['@google/genai@3.1.0'],
     'Gemini',
     url => `${shell}
 import { GoogleGenAI } from '@google/genai'

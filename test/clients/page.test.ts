@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { loadConfig } from '../../src/runtime/load-config.ts'
+import { loadConfig } from '../../src/config/load-config.ts'
 import { bash, type Client, clients } from './clients.ts'
 import { sectionsOf } from './page.ts'
 import { answer, serveClients } from './server.ts'
@@ -34,6 +34,24 @@ test('the configuration of the page loads', async t => {
   writeFileSync(file, text.replace("'turnwire'", JSON.stringify(entry)))
   const { models = {}, agents } = await loadConfig(file)
   assert.deepEqual([Object.keys(models), agents.map(({ name }) => name)], [['*'], ['helper']])
+})
+
+test('the versions that the page names are those that are installed', () => {
+  const rows = [...page.matchAll(/^\| `([^`]+)` \| (\d\S*) \|$/gm)].map(([, name = '', version]) => [
+    name,
+    version,
+  ])
+  const versions = rows.map(([name = '']) => {
+    const about = readFileSync(join('node_modules', name, 'package.json'), 'utf8')
+    return [name, (JSON.parse(about) as { version: string }).version]
+  })
+  assert.deepEqual(rows, versions)
+  const vendors = ['openai', '@anthropic-ai/sdk', '@google/genai', 'ai']
+  const named = new Set(rows.map(([name]) => name))
+  assert.deepEqual(
+    vendors.filter(name => !named.has(name)),
+    [],
+  )
 })
 
 /** Whether the packages of a program are dependencies of this repository, in the same version. */

@@ -2,7 +2,7 @@
 // is left out: a recording is for the shape of the requests.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Json, JsonObject } from '../../src/lib/json.ts'
+import type { Json, JsonObject } from '../../src/lib/json/index.ts'
 import { proof } from './server.ts'
 
 export type RecordedRequest = { path: string; headers: Record<string, string>; body: Json }

@@ -8,8 +8,8 @@ import {
   openai,
   openaiChat,
 } from '../../src/index.ts'
-import { startServer } from '../../src/runtime/server.ts'
-import { Turnwire } from '../../src/runtime/turnwire.ts'
+import { Turnwire } from '../../src/library/turnwire.ts'
+import { startServer } from '../../src/server/server.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { type ScriptedTurn, startDouble } from '../../src/testing/index.ts'
 

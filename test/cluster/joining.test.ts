@@ -1,12 +1,14 @@
 // What a node checks before it takes its first session, and how its lease is held.
 import assert from 'node:assert/strict'
-import { afterEach, test } from 'node:test'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { afterEach, type TestContext, test } from 'node:test'
 import type { NodeStore } from '../../src/engine/index.ts'
+import { type LeaseOptions, NodeLease } from '../../src/engines/cluster/node-lease.ts'
+import { realTiming } from '../../src/engines/cluster/timing.ts'
 import type { TurnwireError } from '../../src/language/errors.ts'
-import { type LeaseOptions, NodeLease } from '../../src/runtime/cluster/node-lease.ts'
-import { realTiming } from '../../src/runtime/cluster/timing.ts'
 import { sharedMemory } from '../../src/stores/memory.ts'
-import { begin, makeCluster, secret, stopNodes, until } from './rig.ts'
+import { begin, type Cluster, makeCluster, secret, stopNodes, until } from './rig.ts'
 
 afterEach(stopNodes)
 
@@ -24,6 +26,66 @@ test('a node with another secret, or a short one, does not start', async () => {
     { code: 'config_invalid', message: /does not know the cluster secret of this one/ },
   )
 })
+
+/** A node at an address that nobody reaches until `heal`. */
+async function startUnreachable(cluster: Cluster) {
+  const [told, listen] = [await freePort(), await freePort()]
+  const address = `127.0.0.1:${told}`
+  const rig = await cluster.start({ script, settings: { secret, address, listen: `127.0.0.1:${listen}` } })
+  return {
+    ...rig,
+    async heal(t: TestContext): Promise<void> {
+      const link = createServer(socket => {
+        const onward = connect(listen, '127.0.0.1')
+        for (const each of [socket, onward]) each.on('error', () => {})
+        socket.pipe(onward).pipe(socket)
+      })
+      link.listen(told, '127.0.0.1')
+      await once(link, 'listening')
+      t.after(() => link.close())
+    },
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo // It listens on TCP.
+  server.close()
+  return port
+}
+
+for (const { what, settings, setting } of [
+  {
+    what: 'secret',
+    settings: { settings: { secret: 'another secret of another cluster, for tests' } },
+    setting: /same TURNWIRE_CLUSTER_SECRET/,
+  },
+  { what: 'vault key', settings: { vaultProof: 'other' }, setting: /same TURNWIRE_VAULT_KEY/ },
+])
+  test(`of two nodes that find out later that each has another ${what} the second is not ready, and the first says so`, async t => {
+    const cluster = makeCluster()
+    const first = await startUnreachable(cluster)
+    const second = await cluster.start({ script, ...settings })
+    assert.equal(second.node.failure(), undefined, 'nothing is known yet')
+    await first.heal(t)
+    await until(async () => {
+      await second.node.others(0)
+      return second.node.failure() !== undefined
+    })
+    assert.equal(second.node.failure()?.code, 'config_invalid')
+    assert.match(second.node.failure()?.message ?? '', setting)
+    await until(async () => {
+      await first.node.others(0)
+      return first.node.warnings().length > 0
+    })
+    assert.match(first.node.warnings()[0] ?? '', setting)
+    assert.equal(first.node.failure(), undefined)
+    assert.deepEqual(second.node.warnings(), [])
+    await second.node.stop(0)
+    await first.node.others(0)
+    assert.deepEqual(first.node.warnings(), [], 'it is gone')
+  })
 
 test('a second node without a secret is told how to join', async () => {
   const cluster = makeCluster(1_500)

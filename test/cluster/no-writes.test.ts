@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scripted, startServer as serve, Turnwire } from '../../src/index.ts'
-import { runtimeOf } from '../../src/runtime/turnwire.ts'
+import { runtimeOf } from '../../src/library/turnwire.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { own, startServer, withClient } from '../stores/postgres/server.ts'
 import { secret, until } from './rig.ts'

@@ -3,10 +3,32 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { networkTo } from '../stores/postgres/proxy.ts'
+import { databaseUrl } from '../stores/postgres/server.ts'
 import { startLoad } from './load.ts'
-import { type Answer, begin, ended, post, processes, say, stateOf, until, watch } from './processes.ts'
+import {
+  type Answer,
+  begin,
+  ended,
+  insist,
+  post,
+  processes,
+  say,
+  stateOf,
+  until,
+  watch,
+} from './processes.ts'
 
 const leaseMs = 4_000
+
+/** The id of the first call in an answer. */
+function toolCallIn({ messages }: Answer): string | undefined {
+  const blocks = messages.flatMap(({ content }) => (Array.isArray(content) ? content : [])) as {
+    type: string
+    toolCallId?: string
+  }[]
+  return blocks.find(({ type }) => type === 'tool_use')?.toolCallId
+}
 
 test('a session begins on one node, is approved on another and watched on a third', {
   timeout: 120_000,
@@ -23,12 +45,9 @@ test('a session begins on one node, is approved on another and watched on a thir
   })()
   const asked = await say(a.url, id, 'Send the mail')
   assert.equal(asked.stopReason, 'tool_use')
-  const blocks = asked.messages.flatMap(({ content }) => (Array.isArray(content) ? content : [])) as {
-    type: string
-    toolCallId?: string
-  }[]
-  const toolCallId = blocks.find(({ type }) => type === 'tool_use')?.toolCallId
-  const permission = { messages: [{ role: 'tool_permission', toolCallId, granted: true }] }
+  const permission = {
+    messages: [{ role: 'tool_permission', toolCallId: toolCallIn(asked), granted: true }],
+  }
   const answer = await post<Answer>(b.url, `/sessions/${id}/turns`, permission)
   assert.equal(answer.stopReason, 'end_turn')
   await watching
@@ -131,6 +150,38 @@ test('a node that was stopped past its lease with a tool under way writes nothin
     numbers,
     [...numbers].sort((one, other) => one - other),
   )
+})
+
+test('a node that was stopped while a session was being made answers as the node does that has it now', {
+  timeout: 180_000,
+}, async t => {
+  const cluster = await processes(t, leaseMs)
+  const network = await networkTo(await databaseUrl())
+  t.after(() => network.close())
+  const [a, b] = [await cluster.start({ database: network.url }), await cluster.start()]
+  const answer = network.holdAnswer(text => text.includes('session.created'))
+  const making = begin(a.url)
+  making.catch(() => {})
+  await until(() => answer.bytes > 0)
+  a.child.kill('SIGSTOP')
+  const [row] = await cluster.query<{ id: string; node: string }>('SELECT id, node FROM $schema.sessions')
+  const { id, node: before } = row!
+  const asked = await insist(() => say(b.url, id, 'Send the mail', 'turn-1'))
+  assert.equal(asked.stopReason, 'tool_use')
+  a.child.kill('SIGCONT')
+  // It lost its lease, and has another one.
+  await until(() => a.log().includes('joined again'))
+  await until(async () => (await fetch(`${a.url}/health`)).status === 200)
+  answer.release()
+  assert.equal(await making, id, 'it was made, so the client is told its id')
+  const [here, there] = [await stateOf(a.url, id), await stateOf(b.url, id)]
+  assert.deepEqual(here, there)
+  const [holder] = await cluster.query<{ node: string }>('SELECT node FROM $schema.sessions')
+  assert.notEqual(holder?.node, before)
+  const permission = { role: 'tool_permission', toolCallId: toolCallIn(asked), granted: true }
+  const ended = await post<Answer>(a.url, `/sessions/${id}/turns`, { messages: [permission] })
+  assert.equal(ended.stopReason, 'end_turn')
+  assert.equal(cluster.effects().length, 1)
 })
 
 test('a rolling restart under load loses no turn and no stream', { timeout: 240_000 }, async t => {

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type KeyEntry, newKey } from '../../src/runtime/keys.ts'
+import { type KeyEntry, newKey } from '../../src/callers/keys.ts'
 import { databaseUrl, newSchema, withClient } from '../stores/postgres/server.ts'
 import { secret } from './rig.ts'
 
@@ -23,6 +23,8 @@ export type NodeSettings = {
 }
 
 export type StartOptions = NodeSettings & {
+  /** The address of the database for this node, if not that of all. */
+  database?: string
   /** The command that the node is run with. */
   wrap?: readonly string[]
   env?: Record<string, string>
@@ -65,7 +67,7 @@ export async function processes(
   })
   return {
     folder,
-    async start({ wrap = [], env: more = {}, spawned, ...settings } = {}) {
+    async start({ wrap = [], env: more = {}, spawned, database: own = url, ...settings } = {}) {
       const given: NodeSettings = { ...settings, ...(settings.host !== undefined && { keys: [key.entry] }) }
       const env = {
         ...process.env,
@@ -73,7 +75,7 @@ export async function processes(
         NODE_SETTINGS: JSON.stringify(given),
         ...more,
       }
-      const words = [process.execPath, script, folder, url, schema, String(leaseMs)]
+      const words = [process.execPath, script, folder, own, schema, String(leaseMs)]
       const [command = '', ...args] = [...wrap, ...words]
       const child = spawn(command, args, { env })
       children.push(child)

@@ -9,11 +9,11 @@ import type {
   NodeStore,
   SessionRef,
 } from '../../src/engine/index.ts'
+import { ClusterNode } from '../../src/engines/cluster/cluster-node.ts'
+import { clusterSecret } from '../../src/engines/cluster/node-link.ts'
+import { meet, type Peer } from '../../src/engines/cluster/peers.ts'
+import type { ClusterSettings } from '../../src/engines/cluster/settings.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
-import { ClusterNode } from '../../src/runtime/cluster/cluster-node.ts'
-import { clusterSecret } from '../../src/runtime/cluster/node-link.ts'
-import { meet, type Peer } from '../../src/runtime/cluster/peers.ts'
-import type { ClusterSettings } from '../../src/runtime/cluster/settings.ts'
 import { sharedMemory } from '../../src/stores/memory.ts'
 import { makeRig, owner, type RigOptions } from '../engine/rig.ts'
 
@@ -29,9 +29,15 @@ export type NodeRig = {
   /** From here on the store refuses everything that this node asks for, as if the network were cut. */
   cutStore(): void
   healStore(): void
+  /** From here on answers of the store to these calls do not arrive until `release`: they are done, and nobody knows. */
+  holdAnswers(...names: (keyof NodeStore)[]): HeldAnswers
+  /** Its lease ends in the store, which it learns when it renews it. */
+  endLease(): Promise<void>
   /** From here on it takes no connections of other nodes, and has lost those that it had. */
   deafen(): Promise<void>
 }
+
+export type HeldAnswers = { readonly count: number; release(): void }
 
 export type NodeRigOptions = RigOptions & {
   settings?: ClusterSettings
@@ -58,7 +64,9 @@ export function makeCluster(leaseMs = 60_000) {
     async start(options: NodeRigOptions = {}): Promise<NodeRig> {
       const logs: string[] = []
       const isCut = { store: false }
-      const store = cuttable(memory.open(), isCut)
+      const answers = new Answers()
+      const own = memory.open()
+      const store = cuttable(answers.of(own), isCut)
       let local: LocalEngine | undefined
       let engineLogs: string[] = []
       const node = new ClusterNode({
@@ -91,11 +99,49 @@ export function makeCluster(leaseMs = 60_000) {
         healStore: () => {
           isCut.store = false
         },
+        holdAnswers: (...names) => answers.hold(names),
+        endLease: () => own.leave(),
         deafen: () => node.deafen(),
       }
       nodes.add(rig)
       return rig
     },
+  }
+}
+
+/** Answers of a store that are held back, as by a link that is full or cut in one direction. */
+class Answers {
+  #held: { names: readonly string[]; count: number; released: Promise<void> } | undefined
+
+  hold(names: readonly string[]): HeldAnswers {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const held = { names, count: 0, released: promise }
+    this.#held = held
+    return {
+      get count() {
+        return held.count
+      },
+      release: () => {
+        this.#held = undefined
+        resolve()
+      },
+    }
+  }
+
+  of(store: NodeStore): NodeStore {
+    return new Proxy(store, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name)
+        if (typeof member !== 'function') return member
+        return (...args: unknown[]): unknown => {
+          const answer: unknown = Reflect.apply(member, target, args)
+          const held = this.#held
+          if (!held?.names.includes(String(name))) return answer
+          held.count += 1
+          return held.released.then(() => answer)
+        }
+      },
+    })
   }
 }
 

@@ -5,7 +5,7 @@ import { afterEach, test } from 'node:test'
 import type { FollowItem, SessionChange, SessionRef } from '../../src/engine/index.ts'
 import { tool } from '../../src/tools/index.ts'
 import { clientTool, owner } from '../engine/rig.ts'
-import { collect, say } from '../runtime/rig.ts'
+import { collect, say } from '../engines/rig.ts'
 import {
   begin,
   eventsOf,

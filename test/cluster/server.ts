@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { scripted, startServer, Turnwire, tool } from '../../src/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { announce } from '../announce.ts'
 import type { NodeSettings } from './processes.ts'
 
 const [, , folder = '', url = '', schema = '', lease = '3000'] = process.argv
@@ -66,4 +67,4 @@ const turnwire = await Turnwire.open({
 })
 const running = await startServer(turnwire, { port: 0, ...(host !== undefined && { host }) })
 process.once('SIGTERM', () => void running.stop().then(() => process.exit(0)))
-process.stdout.write(`${running.url} ${process.pid}\n`)
+announce(`${running.url} ${process.pid}`)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import type { AllWires } from '../wires/all-wires.ts'
-import { until } from '../wires/deltakit/rig.ts'
+import { until } from '../wires/rig.ts'
 import { wireNodes } from './wire-nodes.ts'
 
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }

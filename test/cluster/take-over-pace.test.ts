@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AbandonedSession, SeenNode } from '../../src/engine/index.ts'
+import { TakeOver } from '../../src/engines/cluster/take-over.ts'
+import type { Timing } from '../../src/engines/cluster/timing.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
-import { TakeOver } from '../../src/runtime/cluster/take-over.ts'
-import type { Timing } from '../../src/runtime/cluster/timing.ts'
 
 const seen = (id: string, leftMs: number): SeenNode => ({ id, version: '1', leftMs })
 

@@ -4,7 +4,7 @@ import { afterEach, test } from 'node:test'
 import type { FollowItem, SessionRef } from '../../src/engine/index.ts'
 import { later, tool } from '../../src/tools/index.ts'
 import { owner } from '../engine/rig.ts'
-import { collect, say } from '../runtime/rig.ts'
+import { collect, say } from '../engines/rig.ts'
 import {
   begin,
   eventsOf,

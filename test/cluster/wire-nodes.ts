@@ -4,11 +4,11 @@ import type { TestContext } from 'node:test'
 import { client as clientApp } from '@agentclientprotocol/sdk'
 import { createWebSocketStream } from '@agentclientprotocol/sdk/experimental/ws-client'
 import { WebSocket } from 'ws'
-import { runtimeOf } from '../../src/runtime/turnwire.ts'
+import { runtimeOf } from '../../src/library/turnwire.ts'
 import { sharedMemory } from '../../src/stores/memory.ts'
 import { cwd } from '../wires/acp/rig.ts'
 import { type AllWires, allWires } from '../wires/all-wires.ts'
-import type { RigOptions } from '../wires/deltakit/rig.ts'
+import type { RigOptions } from '../wires/rig.ts'
 import { secret } from './rig.ts'
 
 export type WireNodes = {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AllWires } from '../wires/all-wires.ts'
-import { until } from '../wires/deltakit/rig.ts'
+import { until } from '../wires/rig.ts'
 import { framesOf } from '../wires/stateless/rig.ts'
 import { type WireNodes, wireNodes } from './wire-nodes.ts'
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type AllWires, type WireDriver, wireDrivers } from '../wires/all-wires.ts'
 import { eventsOf, readEvents, type Wire } from '../wires/deltakit/reference-client.ts'
-import { until } from '../wires/deltakit/rig.ts'
+import { until } from '../wires/rig.ts'
 import { socketEditor, type WireNodes, wireNodes } from './wire-nodes.ts'
 
 const script = [

@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import { layOut } from '../../console/src/pages/session/timeline-layout.ts'
 import { agentTool, handOverTool, rehearsal, scripted, tool } from '../../src/index.ts'
 import type { Recorded } from '../../src/language/events.ts'
-import type { JsonObject } from '../../src/lib/json.ts'
+import type { JsonObject } from '../../src/lib/json/index.ts'
+import { runtimeOf, Turnwire } from '../../src/library/turnwire.ts'
 import { activityOf, type SessionView } from '../../src/react/view.ts'
 import { ViewFold, type WatchedItem } from '../../src/react/view-fold.ts'
-import { runtimeOf, Turnwire } from '../../src/runtime/turnwire.ts'
 
 const object = (properties: JsonObject): JsonObject => ({ type: 'object', properties })
 const weather = tool({

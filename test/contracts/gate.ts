@@ -2,7 +2,7 @@
 // only the promises are tested here, not one policy.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Gate, Question, Tool, ToolOutput, Verdict } from '../../src/engine/ports.ts'
+import type { Gate, Question, Tool, ToolOutput, Verdict } from '../../src/engine/ports/index.ts'
 import type { Outcome } from '../../src/language/calls.ts'
 import type { ResultPart } from '../../src/language/content.ts'
 import type { Grant } from '../../src/language/events.ts'

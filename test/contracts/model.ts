@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { setImmediate as nextTick } from 'node:timers/promises'
-import type { Model, ModelAnswer, ModelCall, ModelDelta, ModelRequest } from '../../src/engine/ports.ts'
+import type { Model, ModelAnswer, ModelCall, ModelDelta, ModelRequest } from '../../src/engine/ports/index.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import type { ToolDeclaration } from '../../src/language/tools.ts'
 
@@ -174,7 +174,7 @@ export function foldDeltas(deltas: readonly ModelDelta[]): Shown {
       const call = shown.calls[delta.index]
       assert.ok(call !== undefined, 'arguments come after their call')
       call.text += delta.text
-    } else if (delta.type !== 'block') shown[delta.type] += delta.text
+    } else if (delta.type === 'text' || delta.type === 'thinking') shown[delta.type] += delta.text
   }
   return shown
 }

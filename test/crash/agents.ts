@@ -3,7 +3,8 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { agentTool, scripted, startServer, Turnwire, tool } from '../../src/index.ts'
-import type { JsonObject } from '../../src/lib/json.ts'
+import type { JsonObject } from '../../src/lib/json/index.ts'
+import { announce } from '../announce.ts'
 
 export function openAgents(folder: string): Promise<Turnwire> {
   const mail = tool({
@@ -34,5 +35,5 @@ export function openAgents(folder: string): Promise<Turnwire> {
 const folder = process.argv[2]
 if (process.argv[1] === import.meta.filename && folder !== undefined) {
   const { url } = await startServer(await openAgents(folder), { port: 0 })
-  process.stdout.write(`${url}\n`)
+  announce(url)
 }

@@ -1,8 +1,6 @@
 // Starts and kills servers, and drives a conversation over HTTP as a client that remembers nothing: it reads everything
 // from the server's history.
 import { spawn } from 'node:child_process'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -19,9 +17,7 @@ export async function start(
   wrap: readonly string[] = [],
 ): Promise<Server | undefined> {
   const [command, ...args] = [...wrap, process.execPath, script, folder]
-  const { TURNWIRE_CRASH_AT: _, ...rest } = process.env
-  // A hundred servers start from the same files, so compiled code is cached.
-  const env = { ...rest, NODE_COMPILE_CACHE: join(tmpdir(), 'turnwire-crash-cache') }
+  const { TURNWIRE_CRASH_AT: _, ...env } = process.env
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: crashAt === undefined ? env : { ...env, TURNWIRE_CRASH_AT: crashAt },

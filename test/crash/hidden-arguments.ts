@@ -3,6 +3,7 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { scripted, Turnwire, TurnwireError, tool } from '../../src/index.ts'
+import { announce } from '../announce.ts'
 
 const [, , folder = '', what] = process.argv
 const secret = 'sk-abcdefghij0123456789'
@@ -38,7 +39,7 @@ if (what === 'ask') {
   const session = await turnwire.session('helper')
   const reply = await session.send('Log in.')
   const pending = reply.status === 'waiting' ? reply.pending : []
-  process.stdout.write(`${JSON.stringify({ id: session.id, pending })}\n`)
+  announce(JSON.stringify({ id: session.id, pending }))
   await session.approve(pending[0]?.callId ?? '')
 } else {
   const session = await turnwire.resume(what ?? '')
@@ -49,6 +50,6 @@ if (what === 'ask') {
     if (!(error instanceof TurnwireError) || error.code !== 'bad_request') throw error
   }
   const reply = await session.send('Well?')
-  process.stdout.write(`${JSON.stringify({ text: reply.text, requests })}\n`)
+  announce(JSON.stringify({ text: reply.text, requests }))
 }
 await turnwire.close()

@@ -2,7 +2,7 @@
 // finish the conversation on a new server.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { crashPoints } from '../../src/engine/ports.ts'
+import { crashPoints } from '../../src/engine/ports/index.ts'
 import { isLong } from '../faults/scale.ts'
 import type { Acked } from './client.ts'
 import { crash, inFolder, survive } from './survive.ts'

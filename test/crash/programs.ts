@@ -3,6 +3,7 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { scripted, startServer, type Tool, Turnwire, tool } from '../../src/index.ts'
+import { announce } from '../announce.ts'
 
 const code = `
   const paid = await Promise.all([1, 2].map(n => tools.pay({ n }).catch(error => error.outcome)))
@@ -42,5 +43,5 @@ export function openPrograms(folder: string): Promise<Turnwire> {
 const folder = process.argv[2]
 if (process.argv[1] === import.meta.filename && folder !== undefined) {
   const { url } = await startServer(await openPrograms(folder), { port: 0 })
-  process.stdout.write(`${url}\n`)
+  announce(url)
 }

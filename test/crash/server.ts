@@ -4,6 +4,7 @@ import { appendFileSync, closeSync, fsyncSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { scripted, startServer, type Tool, Turnwire, tool } from '../../src/index.ts'
 import type { ScriptStep as Step } from '../../src/models/scripted/index.ts'
+import { announce } from '../announce.ts'
 
 const folder = process.argv[2]
 if (folder === undefined) throw new Error('name the folder')
@@ -79,4 +80,4 @@ const turnwire = await Turnwire.open({
   server: { log: 'error' },
 })
 const { url } = await startServer(turnwire, { port: 0 })
-process.stdout.write(`${url} ${process.pid}\n`)
+announce(`${url} ${process.pid}`)

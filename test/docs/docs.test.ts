@@ -6,16 +6,18 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
+import { defaultOwnerLimits } from '../../src/callers/owner-limits.ts'
+import { serverDefaults } from '../../src/config/config.ts'
 import { errorCodes } from '../../src/language/errors.ts'
 import { limitNames } from '../../src/language/events.ts'
+import { poolLimits } from '../../src/lib/async/work-pool.ts'
 import { CHECK_MICROS } from '../../src/lib/checks/budget.ts'
-import { poolLimits } from '../../src/lib/checks/pool.ts'
 import { runLimits } from '../../src/models/run.ts'
 import { defaultLimits } from '../../src/policy/limits.ts'
-import { serverDefaults } from '../../src/runtime/config.ts'
-import { connectionTimes } from '../../src/runtime/listen.ts'
-import { defaultOwnerLimits } from '../../src/runtime/owner-limits.ts'
+import { connectionTimes } from '../../src/server/listen.ts'
+import { wires } from '../../src/server/wires.ts'
 import { folder, serve } from '../cli/rig.ts'
+import { undocumented } from './wire-pages.ts'
 
 const pages = globSync(['*.md', 'docs/**/*.md'])
 
@@ -31,6 +33,10 @@ test('every error code is documented with its status, and no other', () => {
     ]),
   )
   assert.deepEqual(Object.fromEntries(rows), Object.fromEntries(wanted))
+})
+
+test('every wire has a page that names its paths', () => {
+  assert.deepEqual(undocumented(wires), [])
 })
 
 test('every relative link leads to a file', () => {
@@ -198,7 +204,7 @@ test('running.md lists every setting of a configuration, and no other', () => {
   const page = readFileSync('docs/operations/running.md', 'utf8')
   const tables = /^## Configuration$[\s\S]*?(?=^## )/m.exec(page)?.[0] ?? ''
   const rows = [...tables.matchAll(/^\| `([\w.[\]]+)` \|/gm)].map(found => found[1] ?? '')
-  const config = readFileSync('src/runtime/config.ts', 'utf8')
+  const config = readFileSync('src/config/config.ts', 'utf8')
   const policy = readFileSync('src/policy/index.ts', 'utf8')
   const wanted = [
     ...membersOf(config, 'TurnwireConfig'),
@@ -225,7 +231,7 @@ test('tools.md lists every setting of a tool, and all that its function is given
   const source = readFileSync('src/tools/functions/tool.ts', 'utf8')
   const settings = membersOf(source.replace(/<\n(?: {2}.*\n)+> = \{/, ' = {'), 'ToolDefinition')
   assert.deepEqual(namesIn('docs/guide/tools.md', 'Every setting').sort(), settings.sort())
-  const port = readFileSync('src/engine/tool-port.ts', 'utf8').replaceAll('  readonly ', '  ')
+  const port = readFileSync('src/engine/ports/tool.ts', 'utf8').replaceAll('  readonly ', '  ')
   // For tools of our own: programs, agents, searches and the browser.
   const inner = ['connect', 'tools', 'nested']
   const given = [...membersOf(port, 'ToolContext'), 'progress', 'fetch', 'sample']
@@ -280,7 +286,7 @@ test('running.md gives the default sizes, times and limits that the program has'
 test('security.md and running.md give the times after which the program gives up', () => {
   const minutes = (ms: number): number => ms / 60_000
   const { firstByteMs, idleMs } = runLimits
-  const { checkMs, heapMiB } = poolLimits
+  const { jobMs: checkMs, heapMiB } = poolLimits
   const security = readFileSync('docs/operations/security.md', 'utf8')
   for (const words of [
     `after ${minutes(firstByteMs)} minutes without a first byte or ${minutes(idleMs)} without a further one`,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { type Agent, LocalEngine, type Session, type Tool } from '../../src/engine/index.ts'
 import { textOf } from '../../src/language/content.ts'
+import { TurnwireError } from '../../src/language/errors.ts'
 import type { Event } from '../../src/language/events.ts'
 import { type Script, scripted } from '../../src/models/scripted/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
@@ -244,6 +245,22 @@ test('after a crash both are taken up, and the task is not begun twice', async (
   assert.deepEqual(again.state.workers, [worker])
   const log = await second.engine.events({ owner, session: worker })
   assert.equal(log.filter(({ event }) => event.type === 'turn.started').length, 1)
+})
+
+test('a call whose agent is lost at its work is unknown', async () => {
+  const quick = tool({ name: 'quick', description: 'q', input: numbered, trust: 'trusted', run: () => 'ok' })
+  const usage = { input: 1, output: 1 }
+  const worker: Script = (_request, at) =>
+    at === 0 ? { calls: [{ name: 'quick', input: { n: 1 } }], usage } : { hang: true }
+  const boss: Script = [{ calls: asks }, { text: 'I will look.' }]
+  const { engine, begin } = makeEngine({ boss, worker, workerTools: [quick] })
+  const session = await begin()
+  const said = say(session)
+  // What the worker has used was counted here, so its events are being read.
+  while (!session.state.batch[0]?.delegated?.upTo) await new Promise(resolve => setImmediate(resolve))
+  ;(await workerOf(engine, session)).lose(new TurnwireError('store_failed', 'The disk is gone.'))
+  await said
+  assert.equal(resultOf(session).kind, 'unknown')
 })
 
 const stopsOf = async (engine: LocalEngine, session: string): Promise<string[]> =>

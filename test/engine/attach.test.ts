@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { AttachedItem, AttachedReport, AttachedTool, SessionRef } from '../../src/engine/index.ts'
 import { textOf } from '../../src/language/content.ts'
-import { Abort } from '../../src/lib/abort.ts'
+import { Abort } from '../../src/lib/async/abort.ts'
 import { makeRig, owner, type Rig, type RigOptions, stopAll } from './rig.ts'
 
 after(stopAll)
@@ -127,7 +127,7 @@ describe('attached tools', () => {
     assert.equal((await rig.local.command(ref, { do: 'cancel', turn: turn!, settled: true })).count, 0)
   })
 
-  test('are gone with their connection, and a call that ran there is settled', async () => {
+  test('are gone with their connection, and a call that ran there is unknown', async () => {
     const rig = makeRig({ script: calling })
     const ref = await start(rig)
     const gone = new Abort()
@@ -142,11 +142,23 @@ describe('attached tools', () => {
     )
     await attached
     const [result] = await say(rig, ref)
-    assert.equal(result?.[0], 'error')
+    assert.equal(result?.[0], 'unknown')
     assert.match(result[1], /went away/)
     await ended
     const { tools } = await rig.local.nextRequest(ref)
     assert.deepEqual(tools, [])
+  })
+
+  test('that got no answer themselves say so, and the call is unknown', async () => {
+    const rig = makeRig({ script: calling })
+    const ref = await start(rig)
+    const { attached } = attach(rig, ref, item =>
+      item.type === 'run' ? { run: item.run, error: 'the far end is silent.', unanswered: true } : undefined,
+    )
+    await attached
+    const [result] = await say(rig, ref)
+    assert.equal(result?.[0], 'unknown')
+    assert.match(result[1], /the far end is silent/)
   })
 
   test('are detached when the session is lost', async () => {

@@ -71,6 +71,26 @@ test('a session that has reached its size takes no message, and can be read', as
   await rig.local.remove({ owner, session: session.id })
 })
 
+test('after a result that is too large to take, the model is told, and can ask for less', async () => {
+  const sizes = [17 * 1024 * 1024, 10]
+  const big = tool({
+    name: 'big',
+    description: 'Gives much.',
+    input: { type: 'object' },
+    trust: 'trusted',
+    run: () => 'x'.repeat(sizes.shift() ?? 0),
+  })
+  const call = { calls: [{ name: 'big', input: {} }] }
+  const script = [call, call, { text: 'That was enough.' }]
+  const session = await begin(makeRig({ agent: { limits: defaultLimits }, tools: [big], script }))
+  await say(session, 'go')
+  const kinds = session.state.entries.flatMap(entry =>
+    entry.role === 'tool' ? entry.results.map(({ outcome }) => outcome.kind) : [],
+  )
+  assert.deepEqual(kinds, ['error', 'ok'])
+  assert.deepEqual(session.state.lastStop, { stop: 'end' })
+})
+
 test('a session that rests is watched without a claim', async () => {
   const store = memoryStore()
   const session = await begin(makeRig({ store, script: [{ text: 'ok' }] }))

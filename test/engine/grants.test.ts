@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Session } from '../../src/engine/index.ts'
 import { toolHash } from '../../src/language/tools.ts'
-import { hashJson } from '../../src/lib/hash.ts'
+import { hashJson } from '../../src/lib/json/hash.ts'
 import { tool } from '../../src/tools/index.ts'
 import { begin, eventsOf, makeRig, type Rig, say, until } from './rig.ts'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { CallPart } from '../../src/language/calls.ts'
 import type { Event } from '../../src/language/events.ts'
-import { hashJson } from '../../src/lib/hash.ts'
+import { hashJson } from '../../src/lib/json/hash.ts'
 import { tool } from '../../src/tools/index.ts'
 import { begin, makeRig, owner, type RigOptions, say, stopAll, until } from './rig.ts'
 

@@ -15,7 +15,7 @@ function picture(width: number, height: number): string {
   return `data:image/png;base64,${PNG.sync.write(new PNG({ width, height })).toString('base64')}`
 }
 
-async function shownOf(url: string, limits: Partial<Model>): Promise<ResultPart[]> {
+async function shownOf(url: string | string[], limits: Partial<Model>): Promise<ResultPart[]> {
   const look = tool({
     name: 'look',
     description: 'd',
@@ -23,7 +23,7 @@ async function shownOf(url: string, limits: Partial<Model>): Promise<ResultPart[
     trust: 'trusted',
     run: () => [
       { type: 'text', text: 'Look:' },
-      { type: 'image', url },
+      ...[url].flat().map(each => ({ type: 'image' as const, url: each })),
     ],
   })
   const model = { ...scripted([{ calls: [{ name: 'look' }] }, { text: 'ok' }]), ...limits }
@@ -66,4 +66,17 @@ test('every vendor has its limits', () => {
     make => make(options).images?.edge,
   )
   assert.deepEqual(edges, [2000, 3072, 3072, 2048, 2048])
+})
+
+test('of many large ones in one result the later ones are left out', async () => {
+  // Only its header says so: what counts is what would have to be decoded.
+  const head = Buffer.from(picture(2, 2).split(',')[1]!, 'base64')
+  head.writeUInt32BE(7000, 16)
+  head.writeUInt32BE(7000, 20)
+  const url = `data:image/png;base64,${head.toString('base64')}`
+  const parts = await shownOf([url, url, url, url, url, url], { images: { edge: 100, bytes: 10_000 } })
+  const words = parts.map(part => (part.type === 'text' ? part.text : part.type))
+  for (const each of words.slice(1, 5)) assert.match(each, /it is too large to be scaled here/)
+  for (const each of words.slice(5)) assert.match(each, /have more than 200000000 pixels in all/)
+  assert.equal(words.length, 7)
 })

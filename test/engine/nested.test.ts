@@ -1,12 +1,12 @@
 // Calls that calls make: they pass the gate, wait for people and clients, survive restarts, and end with their parent.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { CallSlots } from '../../src/engine/call-slots.ts'
+import { CallSlots } from '../../src/engine/calls/call-slots.ts'
 import { LocalEngine, type Session, Suspended, type Tool } from '../../src/engine/index.ts'
-import type { ToolContext } from '../../src/engine/ports.ts'
+import type { ToolContext } from '../../src/engine/ports/index.ts'
 import { textOf } from '../../src/language/content.ts'
 import type { Event } from '../../src/language/events.ts'
-import type { Json } from '../../src/lib/json.ts'
+import type { Json } from '../../src/lib/json/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { tool } from '../../src/tools/index.ts'
 import {

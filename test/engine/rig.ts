@@ -1,6 +1,6 @@
 // An engine in memory with everything real but the clock and the model, for tests that read given / when / then.
 
-import type { CallSlots } from '../../src/engine/call-slots.ts'
+import type { CallSlots } from '../../src/engine/calls/call-slots.ts'
 import {
   type Agent,
   type EnginePorts,
@@ -19,8 +19,8 @@ import {
   type World,
 } from '../../src/engine/index.ts'
 import type { Event, Settings } from '../../src/language/events.ts'
-import type { Egress } from '../../src/lib/egress.ts'
-import { randomIds } from '../../src/lib/random.ts'
+import type { Egress } from '../../src/lib/net/egress.ts'
+import { randomIds } from '../../src/lib/text/random.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
 import { createGate, defaultLimits, type GateOptions } from '../../src/policy/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'

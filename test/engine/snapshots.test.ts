@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fold, type Store } from '../../src/engine/index.ts'
-import { packJson, unpackJson } from '../../src/lib/packed-json.ts'
+import { packJson, unpackJson } from '../../src/lib/json/packed.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { begin, makeRig, owner, say } from './rig.ts'
 

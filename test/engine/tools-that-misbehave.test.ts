@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { Model } from '../../src/engine/index.ts'
 import { InvalidInput } from '../../src/engine/index.ts'
+import type { JsonObject } from '../../src/lib/json/index.ts'
 import { tool } from '../../src/tools/index.ts'
 import { begin, eventsOf, makeRig, say, stopAll } from './rig.ts'
 
@@ -143,3 +144,39 @@ test('what a tool gives after its timeout is kept for the record, and shown to n
   assert.equal(session.status, 'idle')
   await session.driver.returned()
 })
+
+const unwritable: Record<string, () => unknown> = {
+  'nests too deep': () => {
+    let value: unknown = 1
+    for (let level = 0; level < 10_000; level++) value = [value]
+    return value
+  },
+  'holds itself': () => {
+    const value: Record<string, unknown> = {}
+    value['self'] = value
+    return value
+  },
+  'holds a bigint': () => ({ count: 1n }),
+}
+
+for (const [what, make] of Object.entries(unwritable))
+  test(`a model’s answer that ${what} ends its turn, and the session goes on`, async () => {
+    let asked = 0
+    const origin = { protocol: 'own', family: 'own', model: 'own' }
+    const model: Model = {
+      id: 'own',
+      respond: () => {
+        asked += 1
+        const native = { origin, data: make() as JsonObject }
+        return Promise.resolve({
+          parts: asked > 1 ? [{ type: 'text', text: 'Fine.' }] : [{ type: 'text', text: 'a', native }],
+          stop: 'end',
+        })
+      },
+    }
+    const session = await begin(makeRig({ model }))
+    await say(session, 'go')
+    assert.deepEqual(session.state.lastStop?.stop, 'error')
+    await say(session, 'and now?')
+    assert.deepEqual([session.state.lastStop?.stop, asked, session.lost], ['end', 2, false])
+  })

@@ -1,7 +1,7 @@
 // Programs that a model's vendor runs and that call our tools: what is declared to the vendor, and what the gate lets pass.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { Model, ModelAnswer, ModelRequest } from '../../src/engine/ports.ts'
+import type { Model, ModelAnswer, ModelRequest } from '../../src/engine/ports/index.ts'
 import { anthropic, openai } from '../../src/models/providers/index.ts'
 import { preparedFor } from '../../src/models/run.ts'
 import { tool } from '../../src/tools/index.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
-import { type SseSink, SseWriter } from '../../src/lib/sse.ts'
+import { type SseSink, SseWriter } from '../../src/lib/net/sse.ts'
 import { begin, eventsOf, until } from '../engine/rig.ts'
 import { strictRig } from './strict.ts'
 

@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { rehearsal, tool } from '../../src/index.ts'
-import type { Json } from '../../src/lib/json.ts'
-import { Turnwire } from '../../src/runtime/turnwire.ts'
+import type { Json } from '../../src/lib/json/index.ts'
+import { Turnwire } from '../../src/library/turnwire.ts'
 import { checkHistory, doctorVendors } from '../../src/testing/index.ts'
 import { folder, turnwire } from '../cli/rig.ts'
 
@@ -88,7 +88,10 @@ describe('doctor', () => {
     assert.equal(seen.code, 1)
     assert.match(seen.stdout, /anthropic would refuse this history/)
     assert.match(seen.stdout, /A-01 {2}A call has no result[^\n]*\n.*ids were found without/)
-    assert.match(seen.stdout, /The least repair\n {2}- Added the missing result of call "toolu_1"/)
+    assert.match(
+      seen.stdout,
+      /The least repair\n {2}- Changed messages\[1\]\.content\[0\]\.name from "fs\.read" to /,
+    )
     assert.match(seen.stdout, /passes every rule/)
     const fixed = turnwire(['doctor', 'history.json', '--as', 'anthropic', '--fix'], { cwd })
     assert.equal(fixed.code, 1)

@@ -2,8 +2,8 @@
 // from its result, a failure does no harm, and the log keeps the whole history.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { cutOf, isSeam } from '../../src/engine/compact.ts'
 import type { Model, ModelAnswer, ModelRequest } from '../../src/engine/index.ts'
+import { compactNow, cutOf, isSeam } from '../../src/engine/turn/compact.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import { callsOf, type Entry } from '../../src/language/history.ts'
 import { rehearsal } from '../../src/models/rehearsal/index.ts'
@@ -42,7 +42,7 @@ describe('the request for a summary', () => {
         const whole = session.state.entries.length
         const asked = vendors.doubles[vendor].exchanges.length
         say(vendors, session, vendor, { thinking: 'To sum up.', text: `All of "${scene.name}" was tried.` })
-        assert.equal(await session.compact(), true, scene.name)
+        assert.equal(await compactNow(session), true, scene.name)
         const requests = vendors.doubles[vendor].exchanges.slice(asked)
         assert.equal(requests.length, 1)
         assert.ok(isSummary(requests[0]?.body))
@@ -62,7 +62,7 @@ describe('the request for a summary', () => {
       }
       const bare = openTable(vendors, { store: table.store })
       const again = await bare.engine.open(session.state.owner, session.id)
-      assert.equal(await again.compact(), true)
+      assert.equal(await compactNow(again), true)
       await tell(again, 'Go on.')
       assert.equal(again.state.lastStop?.stop, 'end')
       assert.deepEqual(refusals(vendors.doubles[vendor]), [])
@@ -209,7 +209,7 @@ describe('failures', () => {
     })
     const session = await start(rig)
     for (let turn = 0; turn < 4; turn++) await talk(session, `Read ${turn}.`)
-    assert.equal(await session.compact(), true)
+    assert.equal(await compactNow(session), true)
     assert.ok(summaries(asked).length > 2)
     const table = openTable(vendors, { tools: [read] })
     for (const { history, tools: offered } of summaries(asked)) {
@@ -246,7 +246,7 @@ describe('failures', () => {
       assert.equal(session.state.lastStop?.stop, 'end')
       assert.equal(session.state.view, session.state.entries)
       assert.ok(rig.logs.some(line => /warn .*could not be compacted/.test(line)))
-      await assert.rejects(session.compact(), TurnwireError)
+      await assert.rejects(compactNow(session), TurnwireError)
     }
   })
 
@@ -276,15 +276,15 @@ describe('failures', () => {
     const rig = makeRig({ model: asked.model, tools: [read] })
     const session = await start(rig)
     const over = talk(session, 'Read.')
-    await assert.rejects(session.compact(), { code: 'busy' })
+    await assert.rejects(compactNow(session), { code: 'busy' })
     await over
     await talk(session, 'Read.')
-    const both = await Promise.allSettled([session.compact(), session.compact()])
+    const both = await Promise.allSettled([compactNow(session), compactNow(session)])
     assert.deepEqual(
       both.map(({ status }) => status),
       ['fulfilled', 'rejected'],
     )
-    assert.equal(await session.compact(), false, 'there is nothing left to compact')
+    assert.equal(await compactNow(session), false, 'there is nothing left to compact')
   })
 
   test('waiting calls are kept and can be answered afterwards', async () => {
@@ -315,7 +315,7 @@ describe('failures', () => {
     await approveAll()
     const waiting = session.state.batch.map(({ part }) => part.id)
     assert.equal(waiting.length, 2)
-    assert.equal(await session.compact(), true)
+    assert.equal(await compactNow(session), true)
     assert.deepEqual(
       session.state.batch.map(({ part }) => part.id),
       waiting,
@@ -332,7 +332,7 @@ describe('after a compaction', () => {
     const session = await start(rig)
     for (let turn = 0; turn < 3; turn++) await talk(session, `Read ${turn}.`)
     const before = structuredClone(session.state.entries)
-    await session.compact()
+    await compactNow(session)
     assert.deepEqual(session.state.entries, before)
     const compacted = session.state.view
     assert.ok(compacted.length < before.length)
@@ -359,7 +359,7 @@ describe('after a compaction', () => {
       seed: [words('a'), { role: 'system', text: 'Never shout.' }, words('b')],
     })
     for (let turn = 0; turn < 2; turn++) await talk(session, 'Read.')
-    await session.compact()
+    await compactNow(session)
     assert.deepEqual(session.state.view[0], { role: 'system', text: 'Never shout.' })
   })
 
@@ -368,7 +368,7 @@ describe('after a compaction', () => {
     const rig = makeRig({ model: scripted(steps) })
     const session = await start(rig)
     for (let turn = 0; turn < 6; turn++) await talk(session, 'Next.')
-    assert.equal(await session.compact(), true)
+    assert.equal(await compactNow(session), true)
     await talk(session, 'Next.')
     assert.deepEqual(session.state.entries.at(-1), {
       role: 'assistant',
@@ -377,7 +377,7 @@ describe('after a compaction', () => {
     const other = makeRig({ model: rehearsal(), tools: [read] })
     const free = await start(other)
     for (let turn = 0; turn < 6; turn++) await talk(free, 'Please read it.')
-    assert.equal(await free.compact(), true)
+    assert.equal(await compactNow(free), true)
     assert.match(JSON.stringify(free.state.view[1]), /You said: “Please read it.”.*read answered/)
   })
 })

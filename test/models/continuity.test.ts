@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Session } from '../../src/engine/index.ts'
+import { compactNow } from '../../src/engine/turn/compact.ts'
 import type { Entry } from '../../src/language/history.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { owner, until } from '../engine/rig.ts'
@@ -149,7 +150,7 @@ describe('a compaction', () => {
       for (let round = 0; round < 3; round++) await thinkAndCall(vendors, session, vendor)
       const whole = artifactsOf(session.state.entries, vendor)
       const kept = artifactsOf(session.state.entries.slice(-4), vendor)
-      assert.equal(await session.compact(), true)
+      assert.equal(await compactNow(session), true)
       await tell(session, 'And now?')
       mustCarry(vendor, kept)
       const { rawText } = lastExchange(vendors, vendor)

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Model } from '../../src/engine/index.ts'
-import type { JsonObject } from '../../src/lib/json.ts'
+import type { JsonObject } from '../../src/lib/json/index.ts'
+import { Turnwire } from '../../src/library/turnwire.ts'
 import {
   anthropic,
   compatible,
@@ -12,7 +13,6 @@ import {
   openai,
   openaiChat,
 } from '../../src/models/index.ts'
-import { Turnwire } from '../../src/runtime/turnwire.ts'
 import { startDouble } from '../../src/testing/index.ts'
 import { tool } from '../../src/tools/index.ts'
 import { begin, eventsOf, makeRig, say } from '../engine/rig.ts'
@@ -127,7 +127,7 @@ test('more tools than a vendor takes, and strict tools that cannot be, are said 
   const loose = tool({
     name: 'loose',
     description: 'x',
-    input: { type: 'object', properties: { city: { type: 'string' } } },
+    input: { type: 'object', additionalProperties: { type: 'string' } },
     strict: true,
     run: () => 'x',
   })

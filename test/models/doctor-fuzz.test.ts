@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Entry } from '../../src/language/history.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../src/lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../src/lib/json/index.ts'
 import { type Protocol, protocols } from '../../src/models/index.ts'
 import { checkHistory, type DoctorVendor, doctorVendors, repairHistory } from '../../src/testing/index.ts'
 import { clientTool } from '../engine/rig.ts'
@@ -126,6 +126,8 @@ for (const vendor of doctorVendors)
           JSON.stringify(mended) !== JSON.stringify(body),
           'every change is reported',
         )
+        for (const words of JSON.stringify(body).match(/Ask \d/g) ?? [])
+          assert.ok(JSON.stringify(mended).includes(words), 'no message is lost')
         assert.deepEqual(left, [], `${JSON.stringify(body)}\n${JSON.stringify(mended)}`)
       }),
       { numRuns: 300 },

@@ -2,16 +2,16 @@
 // vendor's double accepts the result. A valid history stays unchanged.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Json, JsonObject } from '../../src/lib/json.ts'
-import { reasons } from '../../src/models/doctor/index.ts'
-import { checkHistory, type DoctorVendor, repairHistory } from '../../src/testing/doctor.ts'
+import { checkHistory, type DoctorVendor, repairHistory } from '../../src/doctor/index.ts'
+import { reasons } from '../../src/doctor/reasons.ts'
+import type { Json, JsonObject } from '../../src/lib/json/index.ts'
 
 type Case = {
   rule: string
   name: string
   body: Json
-  /** Patterns of the reported changes, in order. */
-  does: RegExp[]
+  /** The beginnings of the reported changes, in order. */
+  does: string[]
   /** Texts that the JSON of the result contains, or with `!` before them does not. */
   holds?: string[]
 }
@@ -50,51 +50,51 @@ const anthropic: Case[] = [
     rule: 'A-01',
     name: 'a call without a result',
     body: claude([user('hi'), assistant(use()), user('and?')]),
-    does: [/Added the missing result of call "toolu_1" \(read\)/],
+    does: ['Changed messages[2].content'],
     holds: ['"is_error":true', '"and?"'],
   },
   {
     rule: 'A-01',
     name: 'a call at the very end',
     body: [user('hi'), assistant(use())],
-    does: [/Added the missing result/, /Declared the tools/],
+    does: ['Added messages[2]', 'Added tools', 'Added tool_choice'],
   },
   {
     rule: 'A-01',
     name: 'one of two results is missing',
     body: claude([user('hi'), assistant(use(), use('toolu_2')), user(result('toolu_2'))]),
-    does: [/Added the missing result of call "toolu_1"/],
+    does: ['Added messages[2].content[0]'],
   },
   {
     rule: 'A-02',
     name: 'an orphan result',
     body: claude([user(result('toolu_9'), text('hi'))]),
-    does: [/Dropped the result of "toolu_9": no call/],
+    does: ['Dropped messages[0].content[0]'],
     holds: ['!toolu_9'],
   },
   {
     rule: 'A-03',
     name: 'text before the results',
     body: claude([user('hi'), assistant(use()), user(text('so'), result())]),
-    does: [/Moved the result of call "toolu_1"/],
+    does: ['Moved messages[2].content[0]'],
   },
   {
     rule: 'A-04',
     name: 'two results of one call',
     body: claude([user('hi'), assistant(use()), user(result(), result())]),
-    does: [/Dropped the second result/],
+    does: ['Dropped messages[2].content[1]'],
   },
   {
     rule: 'A-05',
     name: 'an id that occurs twice',
     body: claude([user('hi'), assistant(use()), user(result()), assistant(use()), user(result())]),
-    does: [/Renamed the second call "toolu_1"/],
+    does: ['Changed messages[3].content[0].id', 'Changed messages[4].content[0].tool_use_id'],
   },
   {
     rule: 'A-06',
     name: 'an id of another vendor',
     body: claude([user('hi'), assistant(use('call:1/x')), user(result('call:1/x'))]),
-    does: [/Renamed the call id "call:1\/x" to toolu_/],
+    does: ['Changed messages[1].content[0].id', 'Changed messages[2].content[0].tool_use_id'],
     holds: ['!call:1/x'],
   },
   {
@@ -103,8 +103,13 @@ const anthropic: Case[] = [
     body: claude([user('hi'), assistant(use('toolu_1', { name: 'fs.read' })), user(result())], {
       tools: [{ name: 'fs.read', input_schema: { type: 'object' } }],
     }),
-    does: [/Renamed the tool "fs.read" to fs_read_/],
-    holds: ['!fs.read'],
+    does: [
+      'Changed tools[0].name',
+      'Added tools[0].input_schema.properties',
+      'Added tools[0].description',
+      'Changed messages[1].content[0].name',
+    ],
+    holds: ['!"name":"fs.read"'],
   },
   {
     rule: 'A-08',
@@ -115,39 +120,44 @@ const anthropic: Case[] = [
         { name: 'a', input_schema: { type: 'object' } },
       ],
     }),
-    does: [/Dropped the second tool named "a"/],
+    does: ['Dropped tools[1]'],
   },
   {
     rule: 'A-09',
     name: 'arguments that are text',
     body: claude([user('hi'), assistant(use('toolu_1', { input: '{"p":1}' })), user(result())]),
-    does: [/Made the input of call "toolu_1" an object/],
+    does: ['Changed messages[1].content[0].input'],
     holds: ['"input":{"p":1}'],
   },
   {
     rule: 'A-10',
     name: 'a result in a message of the assistant',
     body: claude([user('hi'), assistant(use(), result())]),
-    does: [],
+    does: ['Dropped messages[1].content[1]', 'Added messages[2]'],
     holds: ['{"role":"user","content":[{"type":"tool_result"'],
   },
   {
     rule: 'A-12',
     name: 'empty text',
     body: claude([user(text(''), text('hi')), assistant(text(' ')), user('x')]),
-    does: [/Dropped empty text from message 0/, /Dropped empty text from message 1/],
+    does: [
+      'Dropped messages[0].content[0]',
+      'Added messages[0].content[1]',
+      'Dropped messages[1]',
+      'Dropped messages[2]',
+    ],
   },
   {
     rule: 'A-12',
     name: 'a failed result without text',
     body: claude([user('hi'), assistant(use()), user(result('toolu_1', { is_error: true, content: '' }))]),
-    does: [/Put text into the empty result/],
+    does: ['Changed messages[2].content[0].content'],
   },
   {
     rule: 'A-13',
     name: 'calls without tools',
     body: { model: 'm', max_tokens: 9, messages: [user('hi'), assistant(use()), user(result())] },
-    does: [/Declared the tools/],
+    does: ['Added tools', 'Added tool_choice'],
     holds: ['"tool_choice":{"type":"none"}'],
   },
   {
@@ -156,13 +166,18 @@ const anthropic: Case[] = [
     body: claude([user('hi')], {
       tools: [{ name: 'a', input_schema: { type: 'object', oneOf: [{ required: ['x'] }] } }],
     }),
-    does: [/Rewrote the schema of "a"/],
+    does: [
+      'Dropped tools[0].input_schema.oneOf',
+      'Added tools[0].input_schema.required',
+      'Added tools[0].input_schema.properties',
+      'Added tools[0].description',
+    ],
   },
   {
     rule: 'A-16',
     name: 'a tool choice of another vendor',
     body: claude([user('hi')], { tool_choice: 'required' }),
-    does: [/Wrote the tool choice/],
+    does: ['Changed tool_choice'],
     holds: ['"tool_choice":{"type":"any"}'],
   },
   {
@@ -173,13 +188,13 @@ const anthropic: Case[] = [
       thinking: { type: 'enabled', budget_tokens: 2000 },
       tool_choice: { type: 'any' },
     }),
-    does: [/cannot be forced while the model thinks/],
+    does: ['Dropped thinking'],
   },
   {
     rule: 'A-18',
     name: 'an assistant message at the end',
     body: claude([user('hi'), assistant(text('yes'))]),
-    does: [/Added a user message at the end/],
+    does: ['Added messages[2]'],
   },
   {
     rule: 'A-19',
@@ -189,27 +204,27 @@ const anthropic: Case[] = [
       assistant({ type: 'thinking', thinking: 'x', signature: '' }, text('y')),
       user('z'),
     ]),
-    does: [/Dropped a thinking block from message 1/],
+    does: ['Dropped messages[1].content[0]'],
     holds: ['!thinking'],
   },
   {
     rule: 'A-20',
     name: 'a system message',
     body: claude([{ role: 'system', content: 'Be brief.' }, user('hi')]),
-    does: [/Moved the system message/],
-    holds: ['"system":[{"type":"text","text":"Be brief."}]'],
+    does: ['Dropped messages[0]', 'Added system'],
+    holds: ['"system":"Be brief."'],
   },
   {
     rule: 'A-21',
     name: 'two user messages in a row',
     body: claude([user('a'), user('b')]),
-    does: [/Joined two user messages/],
+    does: ['Changed messages[0].content', 'Dropped messages[1]'],
   },
   {
     rule: 'A-21',
     name: 'an assistant message at the start',
     body: claude([assistant(text('a')), user('b')]),
-    does: [/Put a user message before/],
+    does: ['Added messages[0]'],
   },
   {
     rule: 'A-22',
@@ -222,26 +237,26 @@ const anthropic: Case[] = [
       ],
       { tools: [{ type: 'web_search_20260318', name: 'web_search' }] },
     ),
-    does: [/Dropped one half of a server tool/],
+    does: ['Dropped messages[1].content[1]'],
     holds: ['!srvtoolu_1'],
   },
   {
     rule: 'A-26',
     name: 'half of a surrogate pair',
     body: claude([user('cut \ud83d')]),
-    does: [/Replaced half of a surrogate pair in 1 text/],
+    does: ['Changed messages[0].content'],
   },
   {
     rule: 'A-27',
     name: 'sampling settings that the model does not take',
     body: claude([user('hi')], { model: 'claude-opus-5', temperature: 0 }),
-    does: [/Dropped `temperature`/],
+    does: ['Dropped temperature'],
   },
   {
     rule: 'A-28',
     name: 'an unknown field',
     body: claude([user({ type: 'text', text: 'hi', id: 'x' })]),
-    does: [/Dropped `messages.0.content.0.text.id`/],
+    does: ['Dropped messages[0].content[0].id'],
   },
 ]
 
@@ -274,62 +289,66 @@ const openaiChat: Case[] = [
     rule: 'C-01',
     name: 'a call without a tool message',
     body: [hi, asked(chatCall(), chatCall('call_2')), toolMessage('call_2'), hi],
-    does: [/Added the missing result of call "call_1"/],
+    does: ['Added messages[2]'],
   },
   {
     rule: 'C-01',
     name: 'a user message between a call and its result',
     body: [hi, asked(chatCall()), hi, toolMessage()],
-    does: [/Moved the result of call "call_1"/],
+    does: ['Moved messages[2]'],
   },
   {
     rule: 'C-02',
     name: 'an orphan tool message',
     body: [hi, toolMessage('call_9')],
-    does: [/Dropped the result of "call_9"/],
+    does: ['Dropped messages[1]'],
   },
   {
     rule: 'C-02',
     name: 'a result given twice',
     body: [hi, asked(chatCall()), toolMessage(), toolMessage()],
-    does: [/Dropped the second result/],
+    does: ['Dropped messages[3]'],
   },
   {
     rule: 'C-03',
     name: 'an id of 50 characters',
     body: [hi, asked(chatCall('x'.repeat(50))), toolMessage('x'.repeat(50))],
-    does: [/Renamed the call id "x+" to call_/],
+    does: ['Changed messages[1].tool_calls[0].id', 'Changed messages[2].tool_call_id'],
   },
   {
     rule: 'C-04',
     name: 'a dotted tool',
     body: chat([hi, asked(chatCall('call_1', 'fs.read')), toolMessage()], { tools: [declared('fs.read')] }),
-    does: [/Renamed the tool "fs.read"/],
+    does: [
+      'Changed messages[1].tool_calls[0].function.name',
+      'Changed tools[0].function.name',
+      'Added tools[0].function.description',
+    ],
     holds: ['!fs.read'],
   },
   {
     rule: 'C-05',
     name: 'too many tools',
     body: chat([hi], { tools: Array.from({ length: 130 }, (_, at) => declared(`t${at}`)) }),
-    does: [/Dropped 2 tools/],
+    does: ['Dropped tools[128]', 'Dropped tools[129]'],
   },
   {
     rule: 'C-06',
     name: 'empty lists',
     body: chat([hi, { role: 'assistant', content: 'x', tool_calls: [] }], { tools: [] }),
-    does: [/Dropped an empty `tools`/, /Dropped an empty `tool_calls`/],
+    does: ['Dropped messages[1].tool_calls', 'Dropped tools'],
   },
   {
     rule: 'C-07',
     name: 'a choice without tools',
     body: chat([hi], { tool_choice: 'auto' }),
-    does: [/Dropped `tool_choice`/],
+    does: ['Dropped tool_choice'],
   },
   {
     rule: 'C-08',
     name: 'arguments that are an object',
     body: [hi, asked(chatCall('call_1', 'read', { p: 1 })), toolMessage()],
-    does: [/Made the arguments of call "call_1" a text/],
+    does: ['Changed messages[1].tool_calls[0].function.arguments'],
     holds: ['"arguments":"{\\"p\\":1}"'],
   },
   {
@@ -340,7 +359,7 @@ const openaiChat: Case[] = [
       asked(chatCall()),
       toolMessage('call_1', [{ type: 'image_url', image_url: { url: 'https://x/y.png' } }]),
     ],
-    does: [/plain text/],
+    does: ['Changed messages[2].content', 'Added messages[3]'],
   },
   {
     rule: 'C-09',
@@ -353,19 +372,24 @@ const openaiChat: Case[] = [
         }),
       ],
     }),
-    does: [/Turned off strict mode of "a"/],
+    does: [
+      'Changed tools[0].function.parameters.properties.p.type',
+      'Added tools[0].function.parameters.additionalProperties',
+      'Added tools[0].function.parameters.required',
+      'Added tools[0].function.description',
+    ],
   },
   {
     rule: 'C-10',
     name: 'a choice of another vendor',
     body: chat([hi], { tools: [declared('a')], tool_choice: { type: 'any' } }),
-    does: [/Wrote the tool choice/],
+    does: ['Changed tool_choice'],
   },
   {
     rule: 'C-00',
     name: 'a field of another vendor',
     body: chat([hi], { system: 'x' }),
-    does: [/Dropped `system`/],
+    does: ['Dropped system'],
   },
 ]
 
@@ -390,44 +414,44 @@ const openaiResponses: Case[] = [
     rule: 'R-01',
     name: 'parallel calls of which one has no output',
     body: [said, call(), call('call_2'), output('call_2'), said],
-    does: [/Added the missing result of call "call_1"/],
+    does: ['Added input[3]'],
   },
   {
     rule: 'R-01',
     name: 'a text call without an output',
     body: [said, { type: 'custom_tool_call', call_id: 'c', name: 'p', input: 'x' }],
-    does: [/Added the missing result/],
+    does: ['Added input[2]'],
     holds: ['custom_tool_call_output'],
   },
   {
     rule: 'R-02',
     name: 'an orphan output',
     body: [said, output('call_9')],
-    does: [/Dropped the result of "call_9"/],
+    does: ['Dropped input[1]'],
   },
   {
     rule: 'R-02',
     name: 'an output before its call',
     body: [said, output(), call()],
-    does: [/Moved the result of call "call_1"/],
+    does: ['Moved input[1]'],
   },
   {
     rule: 'R-03',
     name: 'a call id of 70 characters',
     body: [said, call('x'.repeat(70)), output('x'.repeat(70))],
-    does: [/Renamed the call id/],
+    does: ['Changed input[1].call_id', 'Changed input[2].call_id'],
   },
   {
     rule: 'R-03',
     name: 'an item id of the wrong kind',
     body: [said, call('call_1', { id: 'call_1' }), output()],
-    does: [/Dropped the id "call_1" of an item/],
+    does: ['Dropped input[1].id'],
   },
   {
     rule: 'R-03',
     name: 'an item twice',
     body: [said, call('call_1', { id: 'fc_1' }), output(), call('call_2', { id: 'fc_1' }), output('call_2')],
-    does: [/Dropped the id "fc_1"/],
+    does: ['Dropped input[3].id'],
   },
   {
     rule: 'R-04',
@@ -437,19 +461,19 @@ const openaiResponses: Case[] = [
         { type: 'function', name: 'fs.read', parameters: { type: 'object', properties: {} }, strict: false },
       ],
     }),
-    does: [/Renamed the tool "fs.read"/],
+    does: ['Changed input[1].name', 'Changed tools[0].name', 'Added tools[0].description'],
   },
   {
     rule: 'R-06',
     name: 'reasoning without a following item',
     body: [said, { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'x' }, said],
-    does: [/Dropped reasoning/],
+    does: ['Dropped input[1]'],
   },
   {
     rule: 'R-11',
     name: 'a token limit under its Chat name',
     body: responses([said], { max_tokens: 5 }),
-    does: [/max_output_tokens/],
+    does: ['Dropped max_tokens', 'Added max_output_tokens'],
     holds: ['"max_output_tokens":16'],
   },
   {
@@ -459,13 +483,13 @@ const openaiResponses: Case[] = [
       tools: [{ type: 'function', name: 'a', parameters: { type: 'object', properties: {} }, strict: false }],
       tool_choice: { type: 'function', name: 'b' },
     }),
-    does: [/Dropped `tool_choice`/],
+    does: ['Dropped tool_choice'],
   },
   {
     rule: 'R-00',
     name: 'arguments that are an object',
     body: [said, call('call_1', { arguments: { p: 1 } }), output()],
-    does: [/Made the arguments/],
+    does: ['Changed input[1].arguments'],
   },
   {
     rule: '2.4',
@@ -480,7 +504,12 @@ const openaiResponses: Case[] = [
         },
       ],
     }),
-    does: [/Turned off strict mode/],
+    does: [
+      'Changed tools[0].parameters.properties.p.type',
+      'Added tools[0].parameters.additionalProperties',
+      'Added tools[0].parameters.required',
+      'Added tools[0].description',
+    ],
   },
 ]
 
@@ -502,31 +531,31 @@ const gemini: Case[] = [
     rule: 'G-01',
     name: 'two calls and one response',
     body: [ask, turn('model', fc(), fc('write')), turn('user', fr())],
-    does: [/Added the missing result.*\(write\)/],
+    does: ['Added contents[2].parts[1]'],
   },
   {
     rule: 'G-01',
     name: 'a call that was never answered',
     body: [ask, turn('model', fc()), ask],
-    does: [/Added the missing result/],
+    does: ['Added contents[2].parts[0]'],
   },
   {
     rule: 'G-02',
     name: 'an orphan response',
     body: [turn('user', fr()), ask],
-    does: [/Dropped the result of "read"/],
+    does: ['Dropped contents[0]'],
   },
   {
     rule: 'G-02',
     name: 'a model turn at the start',
     body: [turn('model', fc()), turn('user', fr())],
-    does: [/Put a user turn before/],
+    does: ['Added contents[0]'],
   },
   {
     rule: 'G-03',
     name: 'a response that is text',
     body: [ask, turn('model', fc()), turn('user', fr('read', { response: 'ok' }))],
-    does: [/Made the response of "read" an object/],
+    does: ['Changed contents[2].parts[0].functionResponse.response'],
   },
   {
     rule: 'G-03',
@@ -536,31 +565,37 @@ const gemini: Case[] = [
       turn('model', fc('read', { functionCall: { id: 'a', name: 'read' } })),
       turn('user', fr('reed', { id: 'a' })),
     ],
-    does: [/Gave a response the name and id/],
+    does: [
+      'Added contents[1].parts[0].functionCall.args',
+      'Changed contents[2].parts[0].functionResponse.name',
+    ],
   },
   {
     rule: 'G-04',
     name: 'a call without a signature',
     body: [ask, turn('model', { functionCall: { name: 'read', args: {} } }), turn('user', fr())],
-    does: [/Signed the call of "read"/],
+    does: ['Added contents[1].parts[0].thoughtSignature'],
   },
   {
     rule: 'G-05',
     name: 'an invalid signature',
     body: [ask, turn('model', fc('read', { thoughtSignature: 'ErAB…' })), turn('user', fr())],
-    does: [/Dropped a thought signature/, /Signed the call/],
+    does: ['Changed contents[1].parts[0].thoughtSignature'],
   },
   {
     rule: 'G-08',
     name: 'a name with a space',
     body: { contents: [ask], tools: [{ functionDeclarations: [{ name: 'a b' }] }] },
-    does: [/Renamed the tool "a b"/],
+    does: [
+      'Changed tools[0].functionDeclarations[0].name',
+      'Added tools[0].functionDeclarations[0].description',
+    ],
   },
   {
     rule: 'G-09',
     name: 'a tool declared twice',
     body: { contents: [ask], tools: [{ functionDeclarations: [{ name: 'a' }, { name: 'a' }] }] },
-    does: [/Dropped the second tool/],
+    does: ['Added tools[0].functionDeclarations[0].description', 'Dropped tools[0].functionDeclarations[1]'],
   },
   {
     rule: 'G-10',
@@ -578,31 +613,35 @@ const gemini: Case[] = [
         },
       ],
     },
-    does: [/Wrote the schema of "a"/],
+    does: [
+      'Dropped tools[0].functionDeclarations[0].parameters',
+      'Added tools[0].functionDeclarations[0].description',
+      'Added tools[0].functionDeclarations[0].parametersJsonSchema',
+    ],
   },
   {
     rule: 'G-14',
     name: 'roles of another vendor',
     body: [turn('system', { text: 'Be brief.' }), ask, turn('assistant', { text: 'yes' }), ask],
-    does: [/Moved a system turn/, /Changed the role "assistant" to model/],
+    does: ['Dropped contents[0]', 'Dropped contents[2]', 'Added contents[1]', 'Added systemInstruction'],
   },
   {
     rule: 'G-14',
     name: 'a turn without parts',
     body: [turn('user'), ask],
-    does: [/Dropped a turn without parts/],
+    does: ['Dropped contents[0]'],
   },
   {
     rule: 'G-15',
     name: 'a tool config without tools',
     body: { contents: [ask], toolConfig: { functionCallingConfig: { mode: 'ANY' } } },
-    does: [/Dropped the tool config/],
+    does: ['Dropped toolConfig'],
   },
   {
     rule: 'G-00',
     name: 'a field of another vendor',
     body: { contents: [ask], max_tokens: 5 },
-    does: [/Dropped `max_tokens`/],
+    does: ['Dropped max_tokens'],
   },
 ]
 
@@ -635,52 +674,55 @@ const interactions: Case[] = [
     rule: 'I-01',
     name: 'arguments that are text',
     body: interaction([input, thought, step('c1', { arguments: '{"p":1}' }), answer()]),
-    does: [/Made the arguments of "read" an object/],
+    does: ['Changed input[2].arguments'],
     holds: ['"arguments":{"p":1}'],
   },
   {
     rule: 'I-02',
     name: 'a call without a result',
     body: interaction([input, thought, step(), input]),
-    does: [/Added the missing result/],
+    does: ['Added input[3]'],
   },
   {
     rule: 'I-02',
     name: 'an orphan result',
     body: interaction([input, answer('c9')]),
-    does: [/Dropped the result of "c9"/],
+    does: ['Dropped input[1]'],
   },
   {
     rule: 'I-03',
     name: 'results without tools',
     body: { model: 'gemini-3-pro', input: [input, thought, step(), answer()] },
-    does: [/Declared the tools/],
+    does: ['Added tools', 'Added generation_config'],
   },
   {
     rule: 'I-03',
     name: 'a name with a space',
     body: interaction([input], { tools: [{ type: 'function', name: 'a b' }] }),
-    does: [/Renamed the tool "a b"/],
+    does: ['Changed tools[0].name', 'Added tools[0].description'],
   },
   {
     rule: 'I-05',
     name: 'a call without its thought',
     body: interaction([input, step(), answer()]),
-    does: [/stand-in for a thought/],
+    does: ['Added input[1]'],
   },
   {
     rule: 'I-05',
     name: 'a thought without a signature',
     body: interaction([input, { type: 'thought' }, step(), answer()]),
-    does: [/Signed the thought at step 1/],
+    does: ['Added input[1].signature'],
   },
   {
     rule: 'I-08',
     name: 'a choice of another vendor',
     body: interaction([input], { generation_config: { tool_choice: 'required' } }),
-    does: [/Dropped the tool choice/],
+    does: ['Dropped generation_config.tool_choice'],
   },
 ]
+
+/** What was done, and where. */
+const beginning = (change: string): string => change.split(/: | from | to /)[0] ?? ''
 
 const cases: Record<DoctorVendor, Case[]> = {
   anthropic,
@@ -704,8 +746,7 @@ for (const [vendor, list] of Object.entries(cases) as [DoctorVendor, Case[]][]) 
         assert.deepEqual(repaired.left, [], JSON.stringify(repaired.body))
         assert.deepEqual(checkHistory(vendor, repaired.body), [])
         assert.equal(JSON.stringify(body), before, 'the argument is not changed')
-        for (const [at, pattern] of does.entries()) assert.match(repaired.changes[at] ?? '', pattern)
-        if (does.length > 0) assert.equal(repaired.changes.length, does.length, repaired.changes.join(' '))
+        assert.deepEqual(repaired.changes.map(beginning), does)
         const json = JSON.stringify(repaired.body)
         for (const wanted of holds)
           if (wanted.startsWith('!')) assert.ok(!json.includes(wanted.slice(1)), json)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { type Model, OpenSessions, type Session, type Store, type Tool } from '../../src/engine/index.ts'
 import type { Ask, Settings } from '../../src/language/events.ts'
 import type { Entry } from '../../src/language/history.ts'
-import type { JsonObject } from '../../src/lib/json.ts'
+import type { JsonObject } from '../../src/lib/json/index.ts'
 import { createAgents, createModel, type Protocol, preparedFor, protocols } from '../../src/models/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import {

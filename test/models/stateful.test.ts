@@ -2,7 +2,8 @@
 // whole history after a change of vendor, after a compaction, or when the vendor lost it.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { isJsonObject } from '../../src/lib/json.ts'
+import { compactNow } from '../../src/engine/turn/compact.ts'
+import { isJsonObject } from '../../src/lib/json/index.ts'
 import {
   begin,
   lastExchange,
@@ -55,7 +56,7 @@ describe('a conversation that the vendor stores is continued by its id until it 
       assert.ok(!chained(vendor), 'the vendor does not know the turns of another vendor')
       await tell(session, 'More.')
       assert.ok(chained(vendor), 'the conversation is stored again')
-      assert.equal(await session.compact(), true)
+      assert.equal(await compactNow(session), true)
       await tell(session, 'And now?')
       assert.ok(!chained(vendor), 'the stored conversation is not the compacted one')
       for (const name of [vendor, 'anthropic'] as const) assert.deepEqual(refusals(vendors.doubles[name]), [])

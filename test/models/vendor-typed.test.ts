@@ -2,9 +2,9 @@
 // ordinary function for every other vendor. The strict doubles refuse what the real APIs refuse.
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import type { Json, JsonObject } from '../../src/lib/json.ts'
+import type { Json, JsonObject } from '../../src/lib/json/index.ts'
+import { Turnwire } from '../../src/library/turnwire.ts'
 import { anthropic, gemini, openai, openaiChat } from '../../src/models/index.ts'
-import { Turnwire } from '../../src/runtime/turnwire.ts'
 import { type RunningDouble, type ScriptedTurn, startDouble } from '../../src/testing/index.ts'
 import { tool } from '../../src/tools/index.ts'
 

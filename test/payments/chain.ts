@@ -139,6 +139,24 @@ export async function startChain() {
       })
       await reader.waitForTransactionReceipt({ hash })
     },
+    /** One transaction with all of these calls. */
+    async together(calls: readonly { target: Hex; callData: Hex }[]): Promise<Hex> {
+      const abi = parseAbi([
+        'function tryAggregate(bool, (address target, bytes callData)[] calls) payable returns ((bool success, bytes returnData)[])',
+      ])
+      const call = { address: multicallAddress, abi, functionName: 'tryAggregate' } as const
+      const hash = await wallet.writeContract({ ...call, args: [true, calls] })
+      await reader.waitForTransactionReceipt({ hash })
+      return hash
+    },
+    /** A transaction of one's own making. */
+    async sendRaw(account: PrivateKeyAccount, to: Hex, data: Hex): Promise<Hex> {
+      const client = createWalletClient({ account, chain: baseSepolia, transport })
+      const hash = await client.sendTransaction({ to, data })
+      const { status } = await reader.waitForTransactionReceipt({ hash })
+      assert.equal(status, 'success')
+      return hash
+    },
     /** What a payer does who takes a Permit2 authorization back. */
     async invalidate(account: PrivateKeyAccount, nonce: bigint): Promise<void> {
       const client = createWalletClient({ account, chain: baseSepolia, transport })

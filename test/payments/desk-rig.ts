@@ -2,20 +2,16 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
+import type { Caller } from '../../src/callers/caller.ts'
+import { WorkLimits } from '../../src/callers/work-limits.ts'
 import type { Engine } from '../../src/engine/index.ts'
 import { scripted, Turnwire } from '../../src/index.ts'
 import type { PaymentRecord } from '../../src/language/payments.ts'
+import { runtimeOf } from '../../src/library/turnwire.ts'
 import type { ScriptStep } from '../../src/models/scripted/index.ts'
 import type { Facilitator } from '../../src/payments/facilitator.ts'
-import {
-  PaidRequest,
-  PaymentDesk,
-  type PaymentsConfig,
-  type Price,
-  withRequest,
-} from '../../src/payments/index.ts'
-import { PaidEngine } from '../../src/runtime/paid-engine.ts'
-import { runtimeOf } from '../../src/runtime/turnwire.ts'
+import { PaidRequest, PaymentDesk, type PaymentsConfig, type Price } from '../../src/payments/index.ts'
+import { PaidEngine } from '../../src/payments/paid-engine.ts'
 
 export const payer = `0x${'ab'.repeat(20)}`
 export const wallet = `wallet:${payer}`
@@ -24,6 +20,8 @@ const asset = { address: `0x${'ef'.repeat(20)}`, name: 'Test', version: '2' }
 
 export const exactPrice: Price = { payTo, perRequest: '10000' }
 export const meteredPrice: Price = { payTo, inputToken: '1', outputToken: '4', cap: '1000000' }
+
+export type PaidFor = (made: PaidRequest, over?: Partial<Caller>) => Engine
 
 export type DeskOptions = {
   script?: readonly ScriptStep[]
@@ -60,7 +58,11 @@ export async function openDesk(t: TestContext, options: DeskOptions = {}) {
     log() {},
   })
   t.after(() => desk.stop())
-  return { engine, desk, paid: new PaidEngine(engine, desk), shown }
+  const limits = new WorkLimits(engine)
+  /** The engine of the caller that makes this request. */
+  const paid: PaidFor = (made, over) =>
+    new PaidEngine(engine, limits, { owner: made.owner, payment: made, ...over }, desk)
+  return { engine, desk, paid, shown }
 }
 
 /** One request over HTTP. `header`: its payment. */
@@ -108,16 +110,15 @@ export async function payment(
 }
 
 /** A new session with one turn, as a wire makes it. */
-export function turn(paid: Engine, made: PaidRequest, key?: string): Promise<string> {
-  return withRequest(made, async () => {
-    const { session } = await paid.create({
-      ...{ owner: made.owner, agent: 'helper', wire: 'test', seed: [] },
-      settings: { tools: null, options: {}, clientTools: [] },
-      ...(key !== undefined && { request: { key, hash: key } }),
-    })
-    await say(paid, made.owner, session)
-    return session
+export async function turn(paid: PaidFor, made: PaidRequest, key?: string): Promise<string> {
+  const engine = paid(made)
+  const { session } = await engine.create({
+    ...{ owner: made.owner, agent: 'helper', wire: 'test', seed: [] },
+    settings: { tools: null, options: {}, clientTools: [] },
+    ...(key !== undefined && { request: { key, hash: key } }),
   })
+  await say(engine, made.owner, session)
+  return session
 }
 
 export const say = (engine: Engine, owner: string, session: string) =>

@@ -1,6 +1,8 @@
 // One payment buys one answer, whatever is done with it: sent often, sent again, sent for something else, changed (T-33).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isWallet } from '../../src/language/payments.ts'
+import { runtimeOf } from '../../src/library/turnwire.ts'
 import { cites } from '../requirements/manifest.ts'
 import { skipped, startChain } from './chain.ts'
 import { decoded, openShop, post, shop, tokenPrice } from './rig.ts'
@@ -149,6 +151,41 @@ test(
     assert.equal(asked(), 2)
   },
 )
+
+test('one signed authorization beside others that nobody signed buys nothing', options, async t => {
+  const { url, asked, turnwire } = await openShop(t, chain)
+  const [payer, victim] = [await chain.payer(), await chain.payer()]
+  const offers = await offersOf(url, path, body)
+  const { payload } = await exactPayment(payer, offers)
+  const unsigned = (nonce: number) => ({
+    from: victim.address,
+    permitted: { token: chain.token, amount: '10000' },
+    ...{ spender: shop, nonce: String(nonce), deadline: inSeconds(600) },
+  })
+  const version1 = (over: object) => ({ x402Version: 1, scheme: 'exact', network: 'base-sepolia', ...over })
+  const { accepted, resource } = await exactPayment(payer, offers)
+  for (let nonce = 1; nonce <= 4; nonce += 1) {
+    const both = { ...payload, permit2Authorization: unsigned(nonce) }
+    const { authorization: _, ...permitOnly } = both
+    const sixerr = { sender: victim.address, permit: unsigned(nonce), signature: payload.signature }
+    const sent: Record<string, string>[] = [
+      { 'x-payment': encoded(version1({ payload: both })) },
+      { 'x-payment': encoded(version1({ payload: permitOnly })) },
+      { 'x-payment': encoded(version1({ payload: { ...payload, permit2Authorization: null } })) },
+      { 'x-payment': encoded(version1({ payload, ...sixerr })) },
+      paidWith({ x402Version: 2, resource, accepted, payload: both }),
+      paidWith({ x402Version: 2, resource, accepted, payload, ...sixerr }),
+    ]
+    for (const [at, headers] of sent.entries()) {
+      const answer = await post(url, path, body, headers)
+      assert.equal(answer.status, 400, `${at}: ${await answer.text()}`)
+    }
+  }
+  assert.equal(asked(), 0)
+  assert.deepEqual((await runtimeOf(turnwire).engine.owners()).filter(isWallet), [])
+  const paid = await post(url, path, body, { 'x-payment': encoded(version1({ payload })) })
+  assert.equal(paid.status, 200, await paid.clone().text())
+})
 
 test('who has not paid sees nothing and owns nothing', options, async t => {
   const { url } = await openShop(t, chain, { price: tokenPrice })

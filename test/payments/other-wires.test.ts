@@ -1,11 +1,10 @@
-// Connections that cannot carry a payment: WebSockets, ACP, MCP and the operator API. Whoever must pay is refused there, in the
+// Connections that cannot carry a payment: WebSockets, ACP and the operator API. Whoever must pay is refused there, in the
 // words of the protocol, and nothing is done for it. Holders of a key who need not pay are served as before.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { client as acpClient, type Stream } from '@agentclientprotocol/sdk'
 import { createHttpStream } from '@agentclientprotocol/sdk/experimental/http-client'
 import { createWebSocketStream } from '@agentclientprotocol/sdk/experimental/ws-client'
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { WebSocket } from 'ws'
 import { cites } from '../requirements/manifest.ts'
 import { skipped, startChain } from './chain.ts'
@@ -124,23 +123,6 @@ for (const transport of ['http', 'ws'] as const)
       assert.equal((await post(url, '/acp/helper', {})).status, 401)
     },
   )
-
-test(cites('X402-WIRE-02', 'MCP: an agent that is to be paid for answers nothing'), options, async t => {
-  const call = async (url: string): Promise<string> => {
-    const client = new Client({ name: 'test', version: '1' })
-    const requestInit = { headers: asOperator }
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp/helper`), { requestInit }))
-    t.after(() => client.close())
-    const asked = client.callTool({ name: 'ask_helper', arguments: { message: 'Hi' } })
-    return asked.then(result => JSON.stringify(result), String)
-  }
-  const { url, asked } = await open(t, true)
-  assert.match((await call(url)).replaceAll('\\"', '"'), cannot)
-  assert.equal(asked(), 0)
-  const free = await open(t, false)
-  assert.match(await call(free.url), /Hello\./)
-  assert.equal((await post(url, '/mcp/helper', {})).status, 401)
-})
 
 test(
   cites('X402-WIRE-02', 'the operator API: a turn that is to be paid for is refused'),

@@ -1,8 +1,8 @@
 // A server that takes payments on the local chain, with a scripted model that counts how often it is asked.
 import type { TestContext } from 'node:test'
+import { newKey } from '../../src/callers/keys.ts'
 import { scripted, startServer, Turnwire, type TurnwireConfig } from '../../src/index.ts'
 import type { ScriptStep } from '../../src/models/scripted/index.ts'
-import { newKey } from '../../src/runtime/keys.ts'
 import type { Chain, Hex } from './chain.ts'
 import { network } from './chain.ts'
 
@@ -40,7 +40,7 @@ export async function openShop(t: TestContext, chain: Chain, options: RigOptions
         price: options.price ?? fixedPrice,
         serveMcp: { ask: true },
       },
-      { name: 'free', model: scripted([{ text: 'Free.' }]) },
+      { name: 'free', model: scripted([{ text: 'Free.' }]), serveMcp: { ask: true } },
     ],
     payments: {
       network,

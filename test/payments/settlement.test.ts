@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Engine, FollowItem } from '../../src/engine/index.ts'
 import type { PaymentRecord } from '../../src/language/payments.ts'
+import type { ScriptStep } from '../../src/models/scripted/index.ts'
 import type { Moved } from '../../src/payments/facilitator.ts'
 import { RemoteFacilitator } from '../../src/payments/remote-facilitator.ts'
 import { watchTurn } from '../../src/payments/watch-turn.ts'
@@ -18,6 +19,7 @@ import {
   records,
   request,
   turn,
+  wallet,
 } from './desk-rig.ts'
 
 test(cites('X402-FAIL-03', 'a payment that failed is not tried again, and buys nothing'), async t => {
@@ -33,6 +35,15 @@ test(cites('X402-FAIL-03', 'a payment that failed is not tried again, and buys n
   assert.equal(settles, 1)
   assert.equal(shown.asked, 1)
   assert.equal((await inState(desk, 'failed')).tries, 1)
+})
+
+test('a payment that another wallet signed than the one it names is refused', async t => {
+  const verify = async () => ({ ok: true as const, payer: `0x${'12'.repeat(20)}` })
+  const { paid, desk, shown } = await openDesk(t, { facilitator: { verify } })
+  const made = request({ header: await payment(desk) })
+  await assert.rejects(turn(paid, made), { code: 'payment_required', message: 'payer_mismatch' })
+  assert.equal(shown.asked, 0)
+  assert.deepEqual(await records(desk), [])
 })
 
 test('a facilitator elsewhere that finds the payment used at the first try has moved nothing', async t => {
@@ -110,6 +121,44 @@ test(
     assert.ok((settledAt ?? Infinity) < validUntil * 1000)
   },
 )
+
+test('a metered turn that is cancelled is charged for thinking, arguments and text, and for what was read', async t => {
+  const long = 'x'.repeat(4000)
+  const usage = { input: 100, output: 50 }
+  const steps: Record<string, ScriptStep> = {
+    thinking: { thinking: long, text: '', hang: true },
+    text: { text: long, hang: true },
+    both: { thinking: long, text: long, hang: true },
+    arguments: { calls: [{ name: 'write', input: { body: long } }], hang: true },
+  }
+  for (const [kind, step] of Object.entries(steps)) {
+    const { engine, paid, desk } = await openDesk(t, { price: meteredPrice, script: [step] })
+    const session = await turn(paid, request({ header: await payment(desk) }))
+    const ref = { owner: wallet, session }
+    await whenGiven(engine, ref, kind === 'both' ? 8000 : 4000)
+    await engine.command(ref, { do: 'cancel' })
+    const { amount, usage: used } = await inState(desk, 'settled')
+    const output = used?.output ?? 0
+    const written = kind === 'both' ? 2000 : 1000
+    assert.ok(output >= written && output < written + 20, `${kind}: ${output}`)
+    assert.ok((used?.input ?? 0) > 0, `${kind}: ${used?.input}`)
+    assert.equal(Number(amount), (used?.input ?? 0) + 4 * output)
+  }
+  const nothing = await openDesk(t, { price: meteredPrice, script: [{ text: '', usage, hang: true }] })
+  const session = await turn(nothing.paid, request({ header: await payment(nothing.desk) }))
+  await nothing.engine.command({ owner: wallet, session }, { do: 'cancel' })
+  assert.equal((await inState(nothing.desk, 'settled')).amount, '0')
+})
+
+/** Once the model has given so many characters. */
+async function whenGiven(engine: Engine, ref: { owner: string; session: string }, length: number) {
+  let given = 0
+  for await (const batch of engine.follow(ref, { from: 1, until: 'never', deltas: 'raw' }))
+    for (const item of batch) {
+      if (item.type === 'delta' && 'text' in item.delta) given += item.delta.text.length
+      if (given >= length) return
+    }
+}
 
 test('what was answered before a session was deleted is charged for', async () => {
   const answered = {

@@ -5,6 +5,7 @@ import { appendFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { scripted, startServer, Turnwire, type TurnwireConfig } from '../../src/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { announce } from '../announce.ts'
 
 const [folder = ''] = process.argv.slice(2)
 const { payments, price, keys, database } = JSON.parse(process.env['SHOP'] ?? '{}') as {
@@ -35,4 +36,4 @@ const turnwire = await Turnwire.open({
   data: database ? postgresStore({ url: database.url, schema: database.schema, connections: 4 }) : folder,
 })
 const { url } = await startServer(turnwire, { port: 0 })
-process.stdout.write(`${url}\n`)
+announce(url)

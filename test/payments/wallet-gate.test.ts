@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Moved } from '../../src/payments/facilitator.ts'
-import { withRequest } from '../../src/payments/index.ts'
 import { cites } from '../requirements/manifest.ts'
 import { inState, meteredPrice, openDesk, payment, records, request, say, turn, wallet } from './desk-rig.ts'
 
@@ -56,12 +55,27 @@ test('a payment for a turn of one session buys none of another', async t => {
     await engine.create({ owner, agent: 'helper', wire: 'test', seed: [], settings: none }),
     await engine.create({ owner, agent: 'helper', wire: 'test', seed: [], settings: none }),
   ]
-  await withRequest(request({ header, owner }), () => say(paid, owner, first.session))
-  await assert.rejects(
-    withRequest(request({ header, owner }), () => say(paid, owner, second.session)),
-    { code: 'payment_conflict' },
-  )
+  await say(paid(request({ header, owner })), owner, first.session)
+  await assert.rejects(say(paid(request({ header, owner })), owner, second.session), {
+    code: 'payment_conflict',
+  })
   assert.equal(shown.asked, 1)
+})
+
+test('a key that pays gets no summary for nothing', async t => {
+  const { paid, desk, shown, engine } = await openDesk(t, { config: { keysPay: true } })
+  const owner = 'ann'
+  const header = await payment(desk)
+  const session = await turn(paid, request({ header, owner }))
+  await inState(desk, 'settled')
+  const ref = { owner, session }
+  const compact = (path: string) => paid(request({ owner, path })).command(ref, { do: 'compact' })
+  for (const path of [`/operator/sessions/${session}/commands`, '/v1/responses'])
+    await assert.rejects(compact(path), { code: 'payment_required', message: /paid for by turn/ })
+  assert.equal(shown.asked, 1)
+  assert.equal((await engine.summary(ref)).compaction, undefined)
+  shown.price = undefined
+  await assert.doesNotReject(compact('/v1/responses'))
 })
 
 test(cites('X402-OWN-03', 'a wallet that pays nothing creates nothing and commands nothing'), async t => {
@@ -70,28 +84,23 @@ test(cites('X402-OWN-03', 'a wallet that pays nothing creates nothing and comman
   await inState(desk, 'settled')
   const before = (await engine.list(wallet, { limit: 10 })).rows.length
   const create = { owner: wallet, agent: 'helper', wire: 'test', seed: [], settings: none }
-  await withRequest(request({ path: '/sessions' }), async () => {
-    await assert.rejects(paid.create(create), { code: 'forbidden', message: /first turn/ })
-    for (const command of [
-      { do: 'compact' },
-      { do: 'take-control', by: 'me' },
-      { do: 'configure', settings: {} },
-    ] as const)
-      await assert.rejects(paid.command(ref, command), { code: 'forbidden', message: /needs a key/ })
-    for (const asked of [paid.resources('helper'), paid.prompts('helper'), paid.nextRequest(ref)])
-      await assert.rejects(asked, { code: 'forbidden' })
-  })
-  await assert.rejects(
-    withRequest(request(), () => paid.create(create)),
-    { code: 'payment_required' },
-  )
+  const unpaid = paid(request({ path: '/sessions' }))
+  await assert.rejects(unpaid.create(create), { code: 'forbidden', message: /first turn/ })
+  for (const command of [
+    { do: 'compact' },
+    { do: 'take-control', by: 'me' },
+    { do: 'configure', settings: {} },
+  ] as const)
+    await assert.rejects(unpaid.command(ref, command), { code: 'forbidden', message: /needs a key/ })
+  for (const asked of [unpaid.resources('helper'), unpaid.prompts('helper'), unpaid.nextRequest(ref)])
+    await assert.rejects(asked, { code: 'forbidden' })
+  await assert.rejects(paid(request()).create(create), { code: 'payment_required' })
   assert.equal((await engine.list(wallet, { limit: 10 })).rows.length, before)
   assert.equal(shown.asked, 1)
   // What it paid for it reads, and deletes.
-  await withRequest(request(), async () => {
-    assert.ok((await paid.history(ref)).entries.length > 0)
-    await paid.remove(ref)
-  })
+  const own = paid(request())
+  assert.ok((await own.history(ref)).entries.length > 0)
+  await own.remove(ref)
 })
 
 test('a wallet cannot touch the ledger of its payments', async t => {
@@ -99,10 +108,9 @@ test('a wallet cannot touch the ledger of its payments', async t => {
   await turn(paid, request({ header: await payment(desk) }))
   const [kept] = await all(desk.ledger.list(wallet))
   assert.ok(kept)
-  await withRequest(request(), async () => {
-    await assert.rejects(paid.remove(kept.ref), { code: 'session_not_found' })
-    await assert.rejects(paid.events(kept.ref), { code: 'session_not_found' })
-  })
+  const own = paid(request())
+  await assert.rejects(own.remove(kept.ref), { code: 'session_not_found' })
+  await assert.rejects(own.events(kept.ref), { code: 'session_not_found' })
   assert.equal((await records(desk)).length, 1)
 })
 
@@ -116,25 +124,23 @@ test(
     await inState(desk, 'settling')
     const [row] = (await engine.list(wallet, { limit: 10 })).rows
     const ref = { owner: wallet, session: row?.id ?? '' }
-    const follow = () => all(paid.follow(ref, { from: 1, until: 'stop', deltas: 'raw' }))
+    const own = paid(request())
+    const follow = () => all(own.follow(ref, { from: 1, until: 'stop', deltas: 'raw' }))
     const reads = [
-      () => paid.events(ref),
-      () => paid.history(ref),
-      () => paid.summary(ref),
-      () => paid.blob(ref, 'any'),
+      () => own.events(ref),
+      () => own.history(ref),
+      () => own.summary(ref),
+      () => own.blob(ref, 'any'),
       follow,
     ]
-    await withRequest(request(), async () => {
-      for (const read of reads) await assert.rejects(read(), { code: 'payment_pending' })
-    })
+    for (const read of reads) await assert.rejects(read(), { code: 'payment_pending' })
     // An operator looks at it all the same.
-    assert.ok((await withRequest(request({ owner: 'boss' }), () => paid.events(ref))).length > 0)
+    const boss = paid(request({ owner: 'boss' }), { operator: true })
+    assert.ok((await boss.events(ref)).length > 0)
     settling.resolve({ state: 'failed', reason: 'cancelled' })
     await assert.rejects(answer, { code: 'payment_required' })
     await inState(desk, 'failed')
-    await withRequest(request(), async () => {
-      for (const read of reads) await assert.rejects(read(), { code: 'forbidden' })
-    })
+    for (const read of reads) await assert.rejects(read(), { code: 'forbidden' })
   },
 )
 
@@ -147,12 +153,13 @@ test('what is followed ends at a turn that is not paid for yet', async t => {
   const session = await turn(paid, request({ header: await payment(desk) }))
   await inState(desk, 'settled')
   const seen: string[] = []
-  const followed = withRequest(request(), async () => {
-    for await (const batch of paid.follow({ owner: wallet, session }, { until: 'never', deltas: 'raw' }))
-      seen.push(JSON.stringify(batch))
-  })
+  const read = async () => {
+    const items = paid(request()).follow({ owner: wallet, session }, { until: 'never', deltas: 'raw' })
+    for await (const batch of items) seen.push(JSON.stringify(batch))
+  }
+  const followed = read()
   const header = await payment(desk)
-  const second = withRequest(request({ header, body: 'second' }), () => say(paid, wallet, session))
+  const second = say(paid(request({ header, body: 'second' })), wallet, session)
   await assert.rejects(followed, { code: 'payment_pending' })
   assert.doesNotMatch(seen.join(), /Hello/)
   settling.resolve({ state: 'moved', transaction: '0x02' })
@@ -168,11 +175,10 @@ test(cites('X402-OWN-05', 'a payer cannot delete or take over a turn before it i
     })
     const session = await turn(paid, request({ owner, header: await payment(desk) }))
     const ref = { owner, session }
-    await withRequest(request({ owner }), async () => {
-      await assert.rejects(paid.remove(ref), { code: 'payment_pending' })
-      await assert.rejects(paid.command(ref, { do: 'take-control', by: 'me' }), {
-        code: owner === wallet ? 'forbidden' : 'payment_pending',
-      })
+    const own = paid(request({ owner }))
+    await assert.rejects(own.remove(ref), { code: 'payment_pending' })
+    await assert.rejects(own.command(ref, { do: 'take-control', by: 'me' }), {
+      code: owner === wallet ? 'forbidden' : 'payment_pending',
     })
     const { amount } = await inState(desk, 'settled')
     assert.equal(amount, '300')

@@ -107,6 +107,35 @@ test(
   },
 )
 
+test('a wallet has nothing of the operator API, also of its own sessions', options, async t => {
+  const { url } = await openShop(t, chain)
+  const ann = await chain.payer()
+  const token = await signIn(url, ann)
+  const made = { ...json({ agent: { name: 'helper' }, ...turn }, token), method: 'PUT' }
+  const { sessionId } = (await (await paying(ann)(`${url}/session`, made)).json()) as { sessionId: string }
+  for (const path of [
+    'me',
+    'agents',
+    'sessions',
+    'changes',
+    'approvals',
+    'system',
+    'keys',
+    'payments',
+    `sessions/${sessionId}`,
+    `sessions/${sessionId}/events`,
+    `sessions/${sessionId}/follow`,
+    `sessions/${sessionId}/export`,
+    `sessions/${sessionId}/request?protocol=anthropic`,
+  ]) {
+    const answer = await fetch(`${url}/operator/${path}`, { headers: token })
+    assert.equal(answer.status, 403, path)
+    await answer.body?.cancel()
+  }
+  for (const path of ['sessions', `sessions/${sessionId}/commands`, `sessions/${sessionId}/fork`])
+    assert.equal((await post(url, `/operator/${path}`, { do: 'cancel' }, token)).status, 403, path)
+})
+
 test('a text that was changed, is old, or was signed by another wallet signs nobody in', options, async t => {
   const { url } = await openShop(t, chain)
   const [ann, eve] = [await chain.payer(), await chain.payer()]

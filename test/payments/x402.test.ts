@@ -46,6 +46,10 @@ const otherRequests: Record<string, { path: string; body: object; method?: 'PUT'
     path: '/v1beta/models/helper:generateContent',
     body: { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
   },
+  'gemini, version 1': {
+    path: '/v1/models/helper:generateContent',
+    body: { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },
+  },
   'gemini, streamed': {
     path: '/v1beta/models/helper:streamGenerateContent?alt=sse',
     body: { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] },

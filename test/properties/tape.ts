@@ -1,20 +1,20 @@
 // Makes a log by valid commands from a tape of numbers: each choice takes the next number, and a tape that has run out
 // gives zeros. fast-check shrinks the tape, and with it the log.
-import {
-  type Context,
-  decideConfigure,
-  decideCreate,
-  decideRespond,
-  decideSay,
-  type Respond,
-} from '../../src/engine/decide.ts'
-import { decideSettled, decideStart } from '../../src/engine/decide-call.ts'
-import { decideAnswer, decideCancel, decideOutOfTime, decideRecovery } from '../../src/engine/decide-turn.ts'
-import { evolve } from '../../src/engine/evolve.ts'
+
 import { next, statusOf } from '../../src/engine/index.ts'
-import { outcomes } from '../../src/engine/outcomes.ts'
-import type { ModelAnswer } from '../../src/engine/ports.ts'
-import { type CallState, emptyState, type SessionState } from '../../src/engine/state.ts'
+import type { ModelAnswer } from '../../src/engine/ports/index.ts'
+import type { Context, Respond } from '../../src/engine/rules/commands.ts'
+import { decideConfigure, decideCreate, decideRespond, decideSay } from '../../src/engine/rules/decide.ts'
+import { decideSettled, decideStart } from '../../src/engine/rules/decide-call.ts'
+import {
+  decideAnswer,
+  decideCancel,
+  decideOutOfTime,
+  decideRecovery,
+} from '../../src/engine/rules/decide-turn.ts'
+import { evolve } from '../../src/engine/rules/evolve.ts'
+import { outcomes } from '../../src/engine/rules/outcomes.ts'
+import { type CallState, emptyState, type SessionState } from '../../src/engine/rules/state.ts'
 import type { Event, Recorded } from '../../src/language/events.ts'
 import { defaultLimits } from '../../src/policy/index.ts'
 import { clientTool, makeAgent, plainSettings } from '../engine/rig.ts'

@@ -20,6 +20,8 @@ async function verify(url: string, body: object): Promise<{ status: number; body
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> }
 }
 
+const lifeOf = (tokenMs: number) => ({ tokenMs, signInMs: 7_200_000 })
+
 const part = (jwt: string, at: number): Record<string, unknown> =>
   JSON.parse(Buffer.from(jwt.split('.')[at]!, 'base64url').toString()) as Record<string, unknown>
 
@@ -145,14 +147,14 @@ test(
   () => {
     const secret = randomBytes(32)
     const wallet = `0x${'a'.repeat(40)}` as const
-    const tokens = relayTokens(secret, 3_600_000)
+    const tokens = relayTokens(secret, lifeOf(3_600_000))
     const { jwt, claims } = tokens.issue(wallet, 1_000_000)
-    assert.deepEqual(relayTokens(secret, 1).read(jwt, 1_000_001), claims)
+    assert.deepEqual(relayTokens(secret, lifeOf(1)).read(jwt, 1_000_001), claims)
     assert.equal(tokens.read(jwt, claims.expiresAt - 1)?.wallet, wallet)
     assert.equal(tokens.read(jwt, claims.expiresAt), undefined)
-    assert.equal(relayTokens(randomBytes(32), 1).read(jwt, 1_000_001), undefined)
+    assert.equal(relayTokens(randomBytes(32), lifeOf(1)).read(jwt, 1_000_001), undefined)
     // A secret that is no key of the curve makes another one.
-    assert.ok(relayTokens(Buffer.alloc(32, 0xff), 1).issue(wallet, 0).jwt)
+    assert.ok(relayTokens(Buffer.alloc(32, 0xff), lifeOf(1)).issue(wallet, 0).jwt)
   },
 )
 
@@ -243,7 +245,7 @@ test('without viem the relay says what to install', () => {
 })
 
 test('a wallet’s token is no key to anything else', async t => {
-  const { newKey } = await import('../../src/runtime/keys.ts')
+  const { newKey } = await import('../../src/callers/keys.ts')
   const { url } = await relay(t, {}, { server: { keys: [newKey('ana').entry], log: 'silent' } })
   const authorization = `Bearer ${await tokenOf(url)}`
   for (const path of [

@@ -1,5 +1,5 @@
 // Machines that answer every request with the number that it holds, count how often each was answered, and die when told.
-import type { JsonObject } from '../../src/lib/json.ts'
+import type { JsonObject } from '../../src/lib/json/index.ts'
 import { type RawMachine, saying } from './rig.ts'
 
 /** How a machine takes a request. `breaks off`: it says the first words of a stream, and is gone. */

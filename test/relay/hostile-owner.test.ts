@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { JsonObject } from '../../src/lib/json.ts'
+import type { JsonObject } from '../../src/lib/json/index.ts'
 import { relayDefaults } from '../../src/relay/config.ts'
 import { Attached } from '../../src/relay/server/accept.ts'
 import { countedTokens } from '../../src/relay/server/check-answer.ts'
@@ -281,6 +281,8 @@ test('a machine that connects and says nothing is closed', async t => {
     config: { owners: '*' },
     host: { log: () => {}, limits, sign: () => Buffer.alloc(32, 1).toString('base64url') },
     isLocal: () => false,
+    isNamed: () => false,
+    anyModel: true,
     name: () => 'here',
   })
   const closes: number[] = []
@@ -355,7 +357,7 @@ test('who was refused cannot sign in with a later frame', async t => {
 test('a relay that is full lets no more machines in', async () => {
   const { EventEmitter } = await import('node:events')
   const registry = new Registry(Date.now)
-  const tokens = relayTokens(Buffer.alloc(32, 1), 60_000)
+  const tokens = relayTokens(Buffer.alloc(32, 1), { tokenMs: 60_000, signInMs: 60_000 })
   const own = { answerChars: 1, unsentBytes: 1, frameBytes: 10_000, authMs: 1_000, machines: 64, attached: 2 }
   const limits = { ...relayDefaults, ...own }
   const dispatch = new Dispatch(registry, { queueMs: 1, mostWaiting: 1 })

@@ -1,7 +1,9 @@
 // A node with a relay in a process of its own, for tests that kill or stop it. It prints where it is served.
-import { startServer } from '../../src/runtime/server.ts'
-import { Turnwire } from '../../src/runtime/turnwire.ts'
+
+import { Turnwire } from '../../src/library/turnwire.ts'
+import { startServer } from '../../src/server/server.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { announce } from '../announce.ts'
 import type { Database, NodeOptions } from './nodes-rig.ts'
 
 // The test that started it wrote this.
@@ -19,4 +21,4 @@ const turnwire = await Turnwire.open({
 })
 const running = await startServer(turnwire, { port: 0 })
 process.on('SIGTERM', () => void running.stop().then(() => process.exit(0)))
-process.stdout.write(`${running.url}\n`)
+announce(running.url)

@@ -1,9 +1,9 @@
 // Several nodes on one PostgreSQL: a machine is attached to one of them, and requests at any of them reach it.
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
-import { clusterSecret } from '../../src/runtime/cluster/node-link.ts'
-import { meet } from '../../src/runtime/cluster/peers.ts'
-import { runtimeOf } from '../../src/runtime/turnwire.ts'
+import { clusterSecret } from '../../src/engines/cluster/node-link.ts'
+import { meet } from '../../src/engines/cluster/peers.ts'
+import { runtimeOf } from '../../src/library/turnwire.ts'
 import { cites } from '../requirements/manifest.ts'
 import { begin } from './counting-machine.ts'
 import { database, node, nodeProcess, options, providers, secret } from './nodes-rig.ts'

@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type WebSocket, WebSocketServer } from 'ws'
-import type { ModelRequest } from '../../src/engine/ports.ts'
-import type { JsonObject } from '../../src/lib/json.ts'
+import type { ModelRequest } from '../../src/engine/ports/index.ts'
+import type { JsonObject } from '../../src/lib/json/index.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
 import { relayDefaults } from '../../src/relay/config.ts'
 import type { OwnerFrame, ServerFrame } from '../../src/relay/frames.ts'
@@ -433,7 +433,7 @@ test(
 )
 
 test(cites('SIX-WS-08', 'a machine gets a new token before its own expires'), async t => {
-  const tokens = relayTokens(randomBytes(32), 2_000)
+  const tokens = relayTokens(randomBytes(32), { tokenMs: 2_000, signInMs: 600_000 })
   const registry = new Registry(Date.now)
   const limits = {
     ...relayDefaults,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import type { JsonObject } from '../../src/lib/json.ts'
+import type { JsonObject } from '../../src/lib/json/index.ts'
 import { type Hex, skipped, startChain } from '../payments/chain.ts'
 import { operator, platform, post } from '../payments/rig.ts'
 import { encoded, offersOf, paidWith, sixerrPayment } from '../payments/sign.ts'
@@ -234,5 +234,25 @@ test(
     assert.equal(other.status, 409, other.text)
     assert.deepEqual([...answered], [['1', 1]])
     assert.equal(await chain.balance(wallet.address), 5n)
+  },
+)
+
+test(
+  'a model name that nobody knows is for the only attached agent: 402, then its answer',
+  options,
+  async t => {
+    const { url } = await paidRelay(t, chain)
+    const named = { model: 'claude-sonnet-4-20250514', input: 'Hi' }
+    const script = [{ text: 'Hello.', usage: { input: 100, output: 50 } }]
+    const { agentId } = await machine(t, url, script, { prices: ['1', '4'] })
+    assert.equal((await fetch(`${url}/v1/responses`, request(named))).status, 402)
+    const answer = await payingFetch(await chain.payer())(`${url}/v1/responses`, request(named))
+    assert.equal(answer.status, 200, await answer.clone().text())
+    assert.match(await answer.text(), /Hello\./)
+    assert.equal(await chain.balance(agentId as Hex), 300n)
+    await machine(t, url, script, { prices: ['1', '4'] })
+    const several = await fetch(`${url}/v1/responses`, request(named))
+    assert.equal(several.status, 404, 'nobody can say which of two is meant')
+    assert.match(await several.text(), /agent_id, or give routing/)
   },
 )

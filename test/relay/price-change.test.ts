@@ -1,12 +1,11 @@
 // A price that changes between the offer and the payment: nobody pays more than they were shown.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import type { JsonObject } from '../../src/lib/json.ts'
+import type { JsonObject } from '../../src/lib/json/index.ts'
 import type { PaymentsConfig } from '../../src/payments/config.ts'
 import type { GivenPayment, PaymentForm } from '../../src/payments/given.ts'
 import { type Offer, offerFor, offersOf } from '../../src/payments/offers.ts'
 import type { Machine } from '../../src/relay/server/machine.ts'
-import { encodeRelayRequest } from '../../src/relay/server/model.ts'
 import { relayPrices } from '../../src/relay/server/prices.ts'
 import { Registry } from '../../src/relay/server/registry.ts'
 import { attachedAgent } from '../../src/relay/server/target.ts'
@@ -29,9 +28,9 @@ function offering(first: [string, string]) {
     registry.reprice(agent, { inputTokenPrice, outputTokenPrice })
   reprice(first)
   const source = relayPrices({ registry, maxCost: '1000000' })
-  const model = encodeRelayRequest({ route: { agentId: wallet }, model: 'm', stream: false })
+  const to = { route: { agentId: wallet }, model: 'm', stream: false }
   const offers = async (): Promise<Offer[]> => {
-    const prices = await source.prices({ agent: attachedAgent, model, path: '/v1/responses' })
+    const prices = await source.prices({ agent: attachedAgent, to, path: '/v1/responses' })
     const abilities = { uptoBy: `0x${'e'.repeat(40)}`, terminal: true }
     return offersOf(prices ?? [], config, abilities, { url: 'u', description: 'd' })
   }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { newKey } from '../../src/callers/keys.ts'
 import { rehearsal } from '../../src/models/rehearsal/index.ts'
-import { newKey } from '../../src/runtime/keys.ts'
 import { cites } from '../requirements/manifest.ts'
 import {
   ask,
@@ -100,7 +100,8 @@ test(
     }
     const answering = ask(url, body, { token })
     const { id, body: sent } = await raw.frame('request')
-    raw.send({ type: 'response', id, body: saying('ok') })
+    const called = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'add', arguments: '{}' }
+    raw.send({ type: 'response', id, body: { ...saying('ok'), output: [called] } })
     assert.equal((await answering).status, 200)
     assert.deepEqual(sent, {
       model: 'default',
@@ -301,8 +302,8 @@ test(
 )
 
 test('a server without a relay has none of its routes', async t => {
-  const { Turnwire } = await import('../../src/runtime/turnwire.ts')
-  const { startServer } = await import('../../src/runtime/server.ts')
+  const { Turnwire } = await import('../../src/library/turnwire.ts')
+  const { startServer } = await import('../../src/server/server.ts')
   const config = {
     agents: [{ name: 'house', model: rehearsal() }],
     data: 'memory',

@@ -73,6 +73,7 @@ AAP-TURN-17 | 1 2 3 | ours | An empty user message is refused.
 AAP-TURN-18 | 1 2 3 | ours | A client that goes away does not end the turn.
 AAP-TURN-19 | 1 2 3 | ours | A user message while calls wait settles these calls as abandoned.
 AAP-TURN-20 | 3 | ours | The root serves what /aap/v3 serves.
+AAP-TURN-21 | 1 2 3 | ours | stream left out, and Accept prefers text/event-stream: the answer is a stream, as with message.
 `
 
 const modes = `
@@ -141,6 +142,9 @@ AAP-CALL-28 | 3 | ours | A grant may carry changed arguments in input: the call 
 AAP-CALL-29 | 3 | ours | Changed arguments that do not fit, or that come with a denial, are refused.
 AAP-CALL-30 | 1 2 3 | tools | A call is addressed by its toolCallId alone, the same in stream, history and follow-up.
 AAP-CALL-31 | 1 2 3 | ours | asks says of each call that waits for a permission why it is asked about, and until when, if there is a rule that says so.
+AAP-CALL-32 | 1 2 3 | ours | Calls that programs and other agents make and that wait are shown as calls; what made them is shown with its result, or when it needs an answer itself.
+AAP-CALL-33 | 1 2 3 | ours | A permission for a call that is at work is left out beside other answers; alone it is refused, and the refusal names the calls that wait.
+AAP-CALL-34 | 1 2 3 | ours | A call that asks a question takes a permission too: a denial declines the question, a grant accepts it.
 `
 
 const history = `
@@ -155,6 +159,8 @@ AAP-HIST-08 | 1 2 3 | ours | The results that a waiting batch has so far stand i
 AAP-HIST-09 | 1 2 3 | endpoints, history | In full, results are whole even where the model was shown a part.
 AAP-HIST-10 | 1 2 3 | endpoints, history | In compacted, results are what the model was shown.
 AAP-HIST-11 | 1 2 3 | messages | History messages have the roles system, user, assistant and tool, and the shapes of the schema.
+AAP-HIST-12 | 1 2 3 | ours | While calls of programs and other agents wait, the last assistant message of the history has them.
+AAP-HIST-13 | 1 2 3 | ours | A call that is at work has a tool message that says so: it needs nothing from the client.
 AAP-RESU-01 | 3 | resumption | A client without memory goes on from meta, session and full history.
 AAP-RESU-02 | 3 | resumption | It can do so from the compacted history too.
 AAP-RESU-03 | 3 | ours | It can do so after the server was restarted.

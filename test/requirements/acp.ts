@@ -84,6 +84,7 @@ ACP-PERM-06 | 1 | permission | An outcome that is none of the options is no appr
 ACP-PERM-07 | 1 | permission | cancelled as an outcome cancels the turn.
 ACP-PERM-08 | 1 | ours | A decision made elsewhere withdraws the request; a late answer changes nothing.
 ACP-PERM-09 | 1 | ours | A client that answers with an error has not approved.
+ACP-PERM-10 | 1 | ours | Where the operator allows it, allow_always is also offered for all sessions of the agent, of the same owner, for this definition.
 ACP-FILE-01 | 1 | file system | With fs.readTextFile the model can read through the client, unsaved changes included.
 ACP-FILE-02 | 1 | file system | With fs.writeTextFile the model can write, once approved; the approver sees the difference.
 ACP-FILE-03 | 1 | ours | Paths outside of cwd and additionalDirectories are refused before the client is asked.

@@ -25,6 +25,7 @@ SIX-AUTH-03 | ours | JWT | Tokens are ES256, carry wallet, agent and expiry, and
 SIX-AUTH-04 | 2 | /auth?callback= | A page signs in with the browser's wallet and gives the token to the callback.
 SIX-AUTH-05 | ours | /auth?callback= | The callback must be on the person's own machine.
 SIX-AUTH-06 | ours | relay.owners | Only the wallets of the setting may sign in.
+SIX-AUTH-07 | ours | JWT, jwt_refresh | Tokens carry the time of the signature, and none is renewed past relay.signInHours after it.
 `
 
 const socket = `

@@ -4,13 +4,14 @@
 import assert from 'node:assert/strict'
 import {
   type Answers,
-  type CallState,
   fold,
   ManualControl,
   type Session,
+  type SessionCall,
   settledCalls,
   statusOf,
 } from '../../src/engine/index.ts'
+import { compactNow } from '../../src/engine/turn/compact.ts'
 import type { Event, Settings } from '../../src/language/events.ts'
 import { type ToolDeclaration, toolHash } from '../../src/language/tools.ts'
 import type { Chance } from './chance.ts'
@@ -269,7 +270,7 @@ export class Client {
     return { callId, parts: [{ type: 'text', text }], failed: this.#chance.maybe(0.2) }
   }
 
-  #decisionOf(call: CallState, by: string): Answers['decisions'][number] {
+  #decisionOf(call: SessionCall, by: string): Answers['decisions'][number] {
     const chance = this.#chance
     const decision = { callId: call.part.id, granted: chance.maybe(0.75), by }
     const seen = chance.maybe(0.3) ? { seen: chance.maybe(0.8) ? (call.argsHash ?? '') : 'stale' } : {}
@@ -327,7 +328,7 @@ export class Client {
   }
 
   async #compact(node: Node, id: string, owner: string): Promise<void> {
-    await this.#sim.call(node, async () => (await node.engine.open(owner, id)).compact())
+    await this.#sim.call(node, async () => compactNow(await node.engine.open(owner, id)))
   }
 
   async #watch(node: Node, id: string, owner: string): Promise<void> {

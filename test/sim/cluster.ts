@@ -1,12 +1,12 @@
 // One node of a simulated cluster: the lease, the fence, the take-over and the hand-over of the product, on the simulated store,
 // time and chance. What is simulated beside them is the wire between nodes: offers and news arrive late, or never.
 import type { LocalEngine, NodeStore, Store } from '../../src/engine/index.ts'
+import { fencedStore } from '../../src/engines/cluster/fenced-store.ts'
+import { HandOver } from '../../src/engines/cluster/hand-over.ts'
+import { NodeLease } from '../../src/engines/cluster/node-lease.ts'
+import { TakeOver } from '../../src/engines/cluster/take-over.ts'
+import type { Timing } from '../../src/engines/cluster/timing.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
-import { fencedStore } from '../../src/runtime/cluster/fenced-store.ts'
-import { HandOver } from '../../src/runtime/cluster/hand-over.ts'
-import { NodeLease } from '../../src/runtime/cluster/node-lease.ts'
-import { TakeOver } from '../../src/runtime/cluster/take-over.ts'
-import type { Timing } from '../../src/runtime/cluster/timing.ts'
 import type { Chance } from './chance.ts'
 import type { Machine, Scheduler } from './scheduler.ts'
 import type { Trace } from './trace.ts'

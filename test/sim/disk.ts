@@ -1,7 +1,7 @@
 // A store that behaves as badly as the store port allows: it is slow, it acknowledges late and out of order, it fails,
 // and when a machine dies any prefix of that machine's open writes may have been recorded. The data is in a memory
 // store; a shadow copy lets the checks read it synchronously.
-import type { Limits, NewSession, Store } from '../../src/engine/ports.ts'
+import type { Limits, NewSession, Store } from '../../src/engine/ports/index.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import type { Event } from '../../src/language/events.ts'
 import { failsWith, type WriteRequest } from '../../src/stores/failures.ts'

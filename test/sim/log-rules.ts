@@ -1,14 +1,14 @@
 // Which events may follow which in a session's log, written independently of `decide` and `evolve`, so that a mistake
 // there is not repeated here. It checks each event as it becomes durable.
 
-import { evolve } from '../../src/engine/evolve.ts'
 import { statusOf } from '../../src/engine/index.ts'
-import type { Limits, SessionStatus } from '../../src/engine/ports.ts'
-import { emptyState, type SessionState } from '../../src/engine/state.ts'
+import type { Limits, SessionStatus } from '../../src/engine/ports/index.ts'
+import { evolve } from '../../src/engine/rules/evolve.ts'
+import { emptyState, type SessionState } from '../../src/engine/rules/state.ts'
 import type { CallPart, Outcome } from '../../src/language/calls.ts'
 import type { Event, Grant, Settings } from '../../src/language/events.ts'
-import { hashJson, sha256 } from '../../src/lib/hash.ts'
-import { parseJson } from '../../src/lib/json.ts'
+import { hashJson, sha256 } from '../../src/lib/json/hash.ts'
+import { parseJson } from '../../src/lib/json/index.ts'
 
 type Stage = 'proposed' | 'handed' | 'asking' | 'approved' | 'started' | 'suspended' | 'postponed' | 'settled'
 

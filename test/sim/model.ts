@@ -1,6 +1,6 @@
 // A model that answers at random: calls of every kind, streams that are slow, cut, empty or dead. First it checks that
 // every vendor would accept the history that it was given.
-import type { Model, ModelAnswer, ModelCall, ModelDelta, ModelRequest } from '../../src/engine/ports.ts'
+import type { Model, ModelAnswer, ModelCall, ModelDelta, ModelRequest } from '../../src/engine/ports/index.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import type { Entry } from '../../src/language/history.ts'
 import type { Chance } from './chance.ts'

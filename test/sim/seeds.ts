@@ -1,12 +1,17 @@
-// Simulations from many seeds, divided among test files so that they run side by side and none takes long. SIM_SEED=<n> runs
-// one and prints the end of its trace, SIM_SEEDS=<n> changes their number, SIM_FROM=<n> the first seed.
+// Simulations from as many seeds as a budget of CPU time allows, divided among test files so that they run side by side.
+// SIM_SEED=<n> runs one and prints the end of its trace, SIM_SEEDS=<n> takes a number of seeds in place of the budget,
+// SIM_FROM=<n> changes the first seed.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { outcomeKinds } from '../../src/language/calls.ts'
 import { simulate } from './simulation.ts'
 
-const { SIM_SEED, SIM_SEEDS = '10000', SIM_FROM = '1' } = process.env
+const { SIM_SEED, SIM_SEEDS, SIM_FROM = '1' } = process.env
 const shares = 4
+/** For each file. CPU time, so that a busy machine runs as many as a quiet one. */
+const budgetMs = 6_000
+/** Fewer than these would not show everything in `expected`, so a slow machine runs them all the same. */
+const fewest = 600
 
 /** A simulation in which little happens proves little. */
 const expected = [
@@ -24,14 +29,11 @@ export function testSeeds(share: number): void {
   else if (share === 1) testOne(Number(SIM_SEED))
 }
 
-/** The same with several nodes that have leases. A plain run takes a fifth of the seeds. */
+/** The same with several nodes that have leases. */
 export function testNodes(): void {
-  if (SIM_SEED !== undefined) {
-    testOne(Number(SIM_SEED), true)
-    return
-  }
-  const count = process.env['SIM_SEEDS'] === undefined ? Number(SIM_SEEDS) / 5 : Number(SIM_SEEDS)
-  testRange(Number(SIM_FROM), Number(SIM_FROM) + count - 1, true)
+  const count = SIM_SEEDS === undefined ? undefined : Number(SIM_SEEDS)
+  if (SIM_SEED === undefined) testMany(Number(SIM_FROM), 1, count, true)
+  else testOne(Number(SIM_SEED), true)
 }
 
 function testOne(seed: number, isCluster = false): void {
@@ -42,18 +44,23 @@ function testOne(seed: number, isCluster = false): void {
   })
 }
 
+/** Every fourth seed. */
 function testShare(share: number): void {
-  const count = Math.ceil(Number(SIM_SEEDS) / shares)
-  const first = Number(SIM_FROM) + (share - 1) * count
-  testRange(first, Math.min(first + count, Number(SIM_FROM) + Number(SIM_SEEDS)) - 1, false)
+  const count = SIM_SEEDS === undefined ? undefined : Math.ceil(Number(SIM_SEEDS) / shares)
+  testMany(Number(SIM_FROM) + share - 1, shares, count, false)
 }
 
-function testRange(first: number, last: number, isCluster: boolean): void {
-  const count = last - first + 1
+/** `count`: without one, as many as the budget allows. */
+function testMany(first: number, step: number, count: number | undefined, isCluster: boolean): void {
   const file = isCluster ? 'nodes' : 'sim-1'
-  test(`no promise is broken in the simulations ${first} to ${last}`, async () => {
+  test(`no promise is broken in the simulations from seed ${first}`, async t => {
     const seen = new Map<string, number>()
-    for (let seed = first; seed <= last; seed += 1) {
+    let ran = 0
+    const started = process.cpuUsage()
+    const goesOn = (): boolean =>
+      count === undefined ? ran < fewest || usedMs(started) < budgetMs : ran < count
+    for (; goesOn(); ran += 1) {
+      const seed = first + ran * step
       const result = await simulate(seed, isCluster)
       for (const what of result.seen) seen.set(what, (seen.get(what) ?? 0) + 1)
       if (result.broken !== undefined)
@@ -61,7 +68,13 @@ function testRange(first: number, last: number, isCluster: boolean): void {
           `${result.tail}\n\nseed ${seed}: ${result.broken}\nAgain: SIM_SEED=${seed} node scripts/test.mjs test/sim/${file}`,
         )
     }
+    t.diagnostic(`${ran} simulations`)
     for (const what of expected)
-      assert.ok((seen.get(what) ?? 0) > count / 200, `${what} hardly ever happened: ${seen.get(what)}`)
+      assert.ok((seen.get(what) ?? 0) > ran / 200, `${what} hardly ever happened: ${seen.get(what)}`)
   })
+}
+
+function usedMs(since: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(since)
+  return (user + system) / 1000
 }

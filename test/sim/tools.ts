@@ -1,8 +1,8 @@
 // Tools that do everything a tool can do: answer at once or late, throw, hang, obey their signal or not. Each run is
 // counted outside the engine, and first checks that it is allowed to run.
-import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../src/engine/ports.ts'
-import { hashJson, sha256 } from '../../src/lib/hash.ts'
-import type { Json, JsonObject } from '../../src/lib/json.ts'
+import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../src/engine/ports/index.ts'
+import { hashJson, sha256 } from '../../src/lib/json/hash.ts'
+import type { Json, JsonObject } from '../../src/lib/json/index.ts'
 import { tool } from '../../src/tools/index.ts'
 import type { Chance } from './chance.ts'
 import type { Disk } from './disk.ts'

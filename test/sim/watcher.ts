@@ -1,9 +1,9 @@
 // Watches a session over connections that break. It checks that every event is durable when it is shown, comes once and
 // in order, and that the status fits the events.
 
-import { evolve } from '../../src/engine/evolve.ts'
 import { type FollowItem, type LocalEngine, statusOf } from '../../src/engine/index.ts'
-import { emptyState, type SessionState } from '../../src/engine/state.ts'
+import { evolve } from '../../src/engine/rules/evolve.ts'
+import { emptyState, type SessionState } from '../../src/engine/rules/state.ts'
 import { textOf } from '../../src/language/content.ts'
 import type { Disk } from './disk.ts'
 import type { Machine } from './scheduler.ts'

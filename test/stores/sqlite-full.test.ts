@@ -5,7 +5,8 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Store } from '../../src/engine/ports.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Store } from '../../src/engine/ports/index.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { batch, events, newSession, rejects, sampleEvent } from '../../src/testing/contracts/store-samples.ts'
@@ -57,6 +58,32 @@ test('at its size limit the store is full, and removing a session makes room', a
   assert.equal(await store.remove('old'), true)
   await store.append(batch('s', head + 1, 1, { events: [large] }))
   await checkHead(store, 's', head + 1)
+  await store.close()
+  folder.remove()
+})
+
+test('a full store fails steadily, although small writes fit, until it has room', async () => {
+  const folder = makeFolder()
+  const told: string[] = []
+  const store = sqliteStore({
+    file: folder.path('sessions.db'),
+    maxBytes: 400_000,
+    group: { onFailure: ({ code }) => told.push(code), onRecovery: () => told.push('works') },
+  })
+  await store.create(newSession('old', { events: [sampleEvent(KILOBYTE.repeat(100))] }))
+  await store.create(newSession('s'))
+  const { head } = await fill(store, 's')
+  let epoch = 1
+  for (let check = 0; check < 5; check++) {
+    assert.equal(store.failure?.()?.code, 'store_full', `check ${check}`)
+    epoch = (await store.claim('s'))!.epoch
+  }
+  assert.deepEqual(told, ['store_full'])
+  assert.equal(await store.remove('old'), true)
+  // Nobody writes: asking for its health finds it.
+  while (store.failure?.()) await nextTurn()
+  assert.deepEqual(told, ['store_full', 'works'])
+  await store.append(batch('s', head + 1, 1, { epoch, events: [sampleEvent(KILOBYTE.repeat(50))] }))
   await store.close()
   folder.remove()
 })

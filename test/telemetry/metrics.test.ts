@@ -7,7 +7,7 @@ import { folder, root, type Served, serve, turnwire } from '../cli/rig.ts'
 
 const config = `
 import { defineConfig, tool } from '${join(root, 'src/index.ts')}'
-import { scripted } from '${join(root, 'src/testing/index.ts')}'
+import { scripted } from '${join(root, 'src/index.ts')}'
 const input = { type: 'object' }
 export default defineConfig({
   agents: [{

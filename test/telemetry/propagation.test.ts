@@ -4,11 +4,12 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import type { Observer, ToolContext } from '../../src/engine/ports.ts'
+import type { Observer, ToolContext } from '../../src/engine/ports/index.ts'
 import { anthropic, startServer, Turnwire, tool } from '../../src/index.ts'
 import type { Event } from '../../src/language/events.ts'
 import { readTrace } from '../../src/language/trace.ts'
-import { scripted, startDouble } from '../../src/testing/index.ts'
+import { scripted } from '../../src/models/scripted/index.ts'
+import { startDouble } from '../../src/testing/index.ts'
 import { sendCall } from '../../src/tools/mcp/send-call.ts'
 import { makeAcp } from '../wires/acp/rig.ts'
 
@@ -138,7 +139,7 @@ describe('the trace of a call goes out', () => {
     t.after(() => void target.close())
     const host = `127.0.0.1:${(target.address() as AddressInfo).port}`
     const { makeRig } = await import('../engine/rig.ts')
-    const { Egress } = await import('../../src/lib/egress.ts')
+    const { Egress } = await import('../../src/lib/net/egress.ts')
     const egress = new Egress({ privateHosts: [host] })
     t.after(() => egress.close())
     const own = trace.traceparent.replace(/01$/, '00')
@@ -185,6 +186,7 @@ describe('the trace of a call goes out', () => {
       context,
       tool: { input: { form: 'json', schema: {} } },
       calls: { run: (_context: unknown, run: () => unknown) => run() },
+      options: {},
     }
     await sendCall(call as unknown as Parameters<typeof sendCall>[0]) // A client that only notes what it is sent.
     assert.deepEqual(sent, [{ name: 'look', arguments: {}, _meta: trace }])

@@ -12,7 +12,7 @@ const secret = 'the words of a user'
 
 const config = `
 import { defineConfig, tool } from '${join(root, 'src/index.ts')}'
-import { scripted } from '${join(root, 'src/testing/index.ts')}'
+import { scripted } from '${join(root, 'src/index.ts')}'
 const model = scripted([
   { calls: [{ name: 'get_weather', input: { city: 'Paris' } }, { name: 'break', input: {} }], usage: { input: 11, output: 7 } },
   { calls: [{ name: 'wipe', input: {} }] },
@@ -28,7 +28,7 @@ export default defineConfig({
         name: 'get_weather', description: 'The weather.', trust: 'trusted', readOnly: true, input,
         run: (_, { trace }) => trace?.traceparent ?? 'no trace',
       }),
-      tool({ name: 'break', description: 'Breaks.', trust: 'trusted', input, run() { throw new Error('broken') } }),
+      tool({ name: 'break', description: 'Breaks.', trust: 'trusted', input, run() { throw new RangeError('broken') } }),
       tool({ name: 'wipe', description: 'Wipes.', trust: 'ask', input, run: () => 'wiped' }),
     ],
   }],
@@ -114,7 +114,7 @@ describe('traces', () => {
     const [broken] = named(collector, 'execute_tool break')
     const [wiped] = named(collector, 'execute_tool wipe')
     assert.deepEqual([weather?.parentSpanId, weather?.failed], [first.spanId, false])
-    assert.deepEqual([broken?.attributes['error.type'], broken?.failed], ['error', true])
+    assert.deepEqual([broken?.attributes['error.type'], broken?.failed], ['RangeError', true])
     assert.equal(wiped?.parentSpanId, second.spanId)
     assert.ok(
       history.includes(`00-${caller.traceId}-${weather?.spanId}-01`),

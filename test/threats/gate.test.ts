@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { beforeEach, describe, test } from 'node:test'
-import type { Admission, Question } from '../../src/engine/ports.ts'
+import type { Admission, Question } from '../../src/engine/ports/index.ts'
 import { type ToolDeclaration, type ToolInput, toolHash } from '../../src/language/tools.ts'
-import type { Json, JsonObject } from '../../src/lib/json.ts'
+import type { Json, JsonObject } from '../../src/lib/json/index.ts'
 import { createGate, type PolicyRule } from '../../src/policy/index.ts'
 
 const gate = createGate()

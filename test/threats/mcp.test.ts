@@ -9,12 +9,12 @@ import { join } from 'node:path'
 import test, { describe, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { OperatorClient } from '../../src/client/index.ts'
+import type { TurnwireConfig } from '../../src/config/config.ts'
 import { scripted, startServer, Turnwire } from '../../src/index.ts'
 import { textOf } from '../../src/language/content.ts'
-import { isJsonObject, type Json } from '../../src/lib/json.ts'
+import { isJsonObject, type Json } from '../../src/lib/json/index.ts'
+import { runtimeOf } from '../../src/library/turnwire.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
-import type { TurnwireConfig } from '../../src/runtime/config.ts'
-import { runtimeOf } from '../../src/runtime/turnwire.ts'
 import { contextFor } from '../../src/testing/contracts/tool.ts'
 import { mcpServer } from '../../src/tools/mcp/index.ts'
 import { vendorBodies } from './vendor-bodies.ts'
@@ -113,7 +113,7 @@ describe('T-04 a poisoned description', () => {
 describe('T-05 a definition that changes after it was allowed', () => {
   for (const [mode, difference] of [
     ['changes', /description was "One, version 1\..*is "One, version 2\./s],
-    ['hints', /description was .*; it calls the tool read-only.*not read-only/s],
+    ['hints', /its claims about itself/],
     ['schemas', /: new argument b; changed argument a; its results have another shape\.$/],
   ] as const)
     test(`loses the grant "always", is asked about with the difference, and is shown to operators (${mode})`, async t => {
@@ -350,7 +350,7 @@ describe('T-36 a server that breaks its pipe', () => {
     const session = await turnwire.session('a')
     assert.equal((await session.send('go')).text, 'so')
     const [result] = await resultsOf(session)
-    assert.equal(result?.kind, 'error')
+    assert.equal(result?.kind, 'unknown')
     assert.match(result?.text ?? '', /went away|closed|buffer|bytes/i)
     assert.equal(ran(), 1)
     while ((await turnwire.servers())[0]?.state !== 'connected')

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { scripted, startServer, Turnwire, tool } from '../../src/index.ts'
-import { sha256 } from '../../src/lib/hash.ts'
+import { sha256 } from '../../src/lib/json/hash.ts'
 
 const echo = tool({
   name: 'echo',

@@ -5,11 +5,14 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { createLog, startServer, Turnwire, type TurnwireConfig } from '../../src/index.ts'
-import { Keys, newKey } from '../../src/runtime/keys.ts'
-import { OwnerAccounts } from '../../src/runtime/owner-limits.ts'
-import { createApp, hostOf } from '../../src/runtime/server.ts'
-import { runtimeOf } from '../../src/runtime/turnwire.ts'
+import { Keys, newKey } from '../../src/callers/keys.ts'
+import { OwnerAccounts } from '../../src/callers/owner-limits.ts'
+import { startServer, Turnwire, type TurnwireConfig } from '../../src/index.ts'
+import { runtimeOf } from '../../src/library/turnwire.ts'
+import { createLog } from '../../src/log.ts'
+import { ConsoleCookies } from '../../src/server/console-cookie.ts'
+import { createApp, hostOf, servedHost } from '../../src/server/server.ts'
+import { WireTable } from '../../src/server/wires.ts'
 
 export type Answer = { status: number; headers: IncomingHttpHeaders; text: string }
 
@@ -54,7 +57,12 @@ export async function serverRig(t: TestContext, config: Omit<TurnwireConfig, 'da
   const runtime = runtimeOf(turnwire)
   const host = await hostOf(runtime)
   const accounts = new OwnerAccounts({}, host.limits.bodyBytes)
-  const app = createApp({ runtime, keys: new Keys(keys), hostname: '127.0.0.1', host, accounts })
+  const known = new Keys(keys)
+  const cookies = new ConsoleCookies(known, runtime.vault)
+  const table = new WireTable()
+  const served = await table.serve(await servedHost(runtime, host, known, cookies))
+  const hostname = '127.0.0.1'
+  const app = createApp({ runtime, table, served, keys: known, cookies, hostname, host, accounts })
   const send = (sent: Sent): Promise<Answer> => exchange(port, sent)
   const tokens = { ana: ana.key, ben: ben.key }
   return {

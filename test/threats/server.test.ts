@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { scripted, type TurnwireConfig, TurnwireError, tool } from '../../src/index.ts'
-import { randomIds } from '../../src/lib/random.ts'
+import { randomIds } from '../../src/lib/text/random.ts'
 import { type Answer, bytesOf, newSession, type ServerRig, say, serverRig } from './server-rig.ts'
 
 const randomId = randomIds()

@@ -1,6 +1,6 @@
 // What each vendor would be sent for one request, by the name of its protocol.
-import type { ModelRequest } from '../../src/engine/ports.ts'
-import type { JsonObject } from '../../src/lib/json.ts'
+import type { ModelRequest } from '../../src/engine/ports/index.ts'
+import type { JsonObject } from '../../src/lib/json/index.ts'
 import { protocols } from '../../src/models/index.ts'
 
 const models: Record<string, string> = {

@@ -9,7 +9,7 @@ import {
   type Tool,
   type ToolContext,
 } from '../../src/engine/index.ts'
-import { runCommand } from '../../src/engine/run-command.ts'
+import { runCommand } from '../../src/engine/turn/run-command.ts'
 import type { Event } from '../../src/language/events.ts'
 import type { PaymentChange, PaymentRecord } from '../../src/language/payments.ts'
 import { toolHash } from '../../src/language/tools.ts'

@@ -1,7 +1,7 @@
 // What a log folds to, as plain JSON: everything that a model, a wire or the loop goes on from.
 import { next, type SessionState, statusOf } from '../../src/engine/index.ts'
 import type { Recorded } from '../../src/language/events.ts'
-import type { Json } from '../../src/lib/json.ts'
+import type { Json } from '../../src/lib/json/index.ts'
 import { defaultLimits } from '../../src/policy/index.ts'
 
 export type Transcript = { about: string; log: Recorded[]; summary: Json }

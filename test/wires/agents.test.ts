@@ -2,8 +2,8 @@
 // decided on any other wire, also after a restart, and the task goes on. Then the conversation is handed over.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { AgentConfig } from '../../src/config/config.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
-import type { AgentConfig } from '../../src/runtime/config.ts'
 import { agentTool, handOverTool, tool } from '../../src/tools/index.ts'
 import { allWires, wireDrivers } from './all-wires.ts'
 

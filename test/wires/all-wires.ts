@@ -2,11 +2,11 @@
 // object of this type, and one line in `wireDrivers`.
 import type { TestContext } from 'node:test'
 import type { RequestPermissionRequest, RequestPermissionResponse } from '@agentclientprotocol/sdk'
-import { acpHost } from '../../src/runtime/acp.ts'
-import { runtimeOf } from '../../src/runtime/turnwire.ts'
+import { runtimeOf } from '../../src/library/turnwire.ts'
+import { acpHost } from '../../src/server/acp.ts'
 import { type ClientOptions, connect, cwd, type TestClient, textOf } from './acp/rig.ts'
 import { readEvents, textIn } from './deltakit/reference-client.ts'
-import { type Rig, type RigOptions, rig, until } from './deltakit/rig.ts'
+import { type Rig, type RigOptions, rig, until } from './rig.ts'
 
 /** One runtime that serves every wire: those of its server over HTTP, and editors in this process. */
 export type AllWires = Omit<Rig, 'restart'> & {

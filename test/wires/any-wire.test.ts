@@ -8,7 +8,7 @@ import { AapClient, type ToolCall } from '../../src/client/index.ts'
 import { tool } from '../../src/tools/index.ts'
 import { type AllWires, allWires, deltakitQuestion, wireDrivers } from './all-wires.ts'
 import { readEvents, type Wire } from './deltakit/reference-client.ts'
-import { until } from './deltakit/rig.ts'
+import { until } from './rig.ts'
 
 const script = [
   { text: 'May I? ', calls: [{ name: 'mail', input: { to: 'ana' } }] },

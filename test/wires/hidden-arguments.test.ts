@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AllWires, allWires, wireDrivers } from './all-wires.ts'
-import { clipboard, type RigOptions, rig } from './deltakit/rig.ts'
+import { clipboard, type RigOptions, rig } from './rig.ts'
 
 const secret = 'sk-abcdefghij0123456789'
 const hidden = '[redacted: api-keys]'

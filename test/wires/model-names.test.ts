@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
+import type { TurnwireConfig } from '../../src/config/config.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
-import type { TurnwireConfig } from '../../src/runtime/config.ts'
 import { serve } from './stateless/rig.ts'
 
 const saying = (text: string) => scripted(Array.from({ length: 8 }, () => ({ text })))

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { textOf } from './acp/rig.ts'
 import { type AllWires, allWires, wireDrivers } from './all-wires.ts'
-import { clipboard, until } from './deltakit/rig.ts'
+import { clipboard, until } from './rig.ts'
 
 const script = [
   {

@@ -1,7 +1,7 @@
 // The command palette (Ctrl or ⌘ K): jump to a page, a session, an agent or a tool, or do something.
 import { type KeyboardEvent, type ReactElement, useEffect, useId, useMemo, useState } from 'react'
 import type { OperatorSession } from '../../../src/client/index.ts'
-import { printable } from '../../../src/lib/text.ts'
+import { printable } from '../../../src/lib/text/index.ts'
 import { operator, useConsole } from '../lib/console-state.tsx'
 import { shortId } from '../lib/parts.tsx'
 import { navigate } from '../lib/router.tsx'

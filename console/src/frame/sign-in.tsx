@@ -1,4 +1,5 @@
-// Sign-in with an API key. The server answers with a cookie that scripts cannot read; the key is kept nowhere.
+// Sign-in with an API key. The server answers with a cookie that scripts cannot read and a secret that goes with it, which
+// this origin keeps; the key is kept nowhere.
 import { type FormEvent, type ReactElement, useId, useState } from 'react'
 import type { OperatorMe } from '../../../src/client/index.ts'
 import { operator } from '../lib/console-state.tsx'

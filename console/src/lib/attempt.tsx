@@ -1,6 +1,6 @@
 // Something that may be refused: runs it, and gives the line that says why it was.
 import { type ReactElement, useCallback, useState } from 'react'
-import { printable } from '../../../src/lib/text.ts'
+import { printable } from '../../../src/lib/text/index.ts'
 
 export type Attempt = { attempt: (work: Promise<unknown>) => void; problem: ReactElement | null }
 

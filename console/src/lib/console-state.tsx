@@ -21,11 +21,12 @@ import {
 import type { Connection, ToolLook, UsedApprovals } from '../../../src/react/index.ts'
 import { useApprovals, useChanges } from '../../../src/react/use-lists.ts'
 import { type Held, type HeldDecisions, useHeldDecisions } from './held-decisions.ts'
+import { signInSecret } from './sign-in-secret.ts'
 
 /** A tool of an agent, as the server describes it. */
 export type OperatorTool = OperatorAgent['tools'][number]
 
-export const operator = new OperatorClient({ baseUrl: location.origin })
+export const operator = new OperatorClient({ baseUrl: location.origin, secret: signInSecret })
 
 export type ConsoleState = {
   me: OperatorMe

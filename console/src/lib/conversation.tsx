@@ -8,7 +8,7 @@ import {
   useId,
   useState,
 } from 'react'
-import { printable } from '../../../src/lib/text.ts'
+import { printable } from '../../../src/lib/text/index.ts'
 import { Approval, type CallView, Transcript, type TranscriptProps } from '../../../src/react/index.ts'
 import { useAttempt } from './attempt.tsx'
 import { useConsole } from './console-state.tsx'

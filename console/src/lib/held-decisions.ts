@@ -4,6 +4,7 @@ import { useCallback, useEffect, useState } from 'react'
 import { type OperatorApproval, OperatorClient } from '../../../src/client/index.ts'
 import type { ApprovalAnswer } from '../../../src/react/index.ts'
 import { decideCall } from '../../../src/react/use-lists.ts'
+import { signInSecret } from './sign-in-secret.ts'
 import { read, write } from './theme.ts'
 
 export type Held = { approval: OperatorApproval; answer: ApprovalAnswer; dueAt: number }
@@ -36,6 +37,7 @@ export function writeUndoSeconds(seconds: number): void {
 /** Requests of a page that goes away are carried on by the browser. */
 const lasting = new OperatorClient({
   baseUrl: location.origin,
+  secret: signInSecret,
   fetch: (address, init) => fetch(address, { ...init, keepalive: true }),
 })
 

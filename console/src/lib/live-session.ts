@@ -3,7 +3,7 @@
 import { useCallback, useMemo, useRef } from 'react'
 import type { CommandAccepted, OperatorCommand } from '../../../src/client/index.ts'
 import type { Event } from '../../../src/language/events.ts'
-import { isJsonObject, type Json } from '../../../src/lib/json.ts'
+import { isJsonObject, type Json } from '../../../src/lib/json/index.ts'
 import type {
   ApprovalAnswer,
   ApprovalQuestion,

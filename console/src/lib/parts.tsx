@@ -1,6 +1,6 @@
 // Small parts that several pages share.
 import { type ReactElement, type ReactNode, useCallback, useEffect, useState } from 'react'
-import { printable } from '../../../src/lib/text.ts'
+import { printable } from '../../../src/lib/text/index.ts'
 import type { Shape } from '../../../src/react/icons.tsx'
 import { CopyButton, ShapeIcon } from '../../../src/react/index.ts'
 

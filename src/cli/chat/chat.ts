@@ -16,7 +16,7 @@ import {
   textOfContent,
   type Watched,
 } from '../../client/index.ts'
-import { printable } from '../../lib/text.ts'
+import { printable } from '../../lib/text/index.ts'
 import { UsageError } from '../command.ts'
 import type { Style, Styles } from '../style.ts'
 import { chatCommands } from './chat-commands.ts'

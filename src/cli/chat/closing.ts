@@ -1,7 +1,7 @@
 // How a turn ended, in words.
 import { AapError, type RunTurnResult } from '../../client/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { printable } from '../../lib/text.ts'
+import { printable } from '../../lib/text/index.ts'
 import { UsageError } from '../command.ts'
 
 export function endsInWords({ messages }: RunTurnResult): boolean {

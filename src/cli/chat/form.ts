@@ -1,15 +1,18 @@
 // A question of a running call, in the terminal: one line for each member of its form, or the address to open.
 import type { QuestionAnswer, ToolQuestion } from '../../client/index.ts'
 import { choicesOf } from '../../language/questions.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { printable } from '../../lib/text.ts'
+import { suspicionsOf } from '../../language/suspicions.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { printable, printableEnds } from '../../lib/text/index.ts'
 import type { Terminal } from './terminal.ts'
 
 type Asks = Pick<Terminal, 'ask' | 'write'>
 
 export async function askForm(terminal: Asks, question: ToolQuestion): Promise<QuestionAnswer> {
   const { message, url, schema } = question
-  terminal.write(`\n  ${printable(message, { multiline: true, maxChars: 10_000 })}\n`)
+  terminal.write(`\n  ${printableEnds(message, { multiline: true, maxChars: 10_000 })}\n`)
+  for (const words of suspicionsOf([message, url ?? '', schema ?? {}]))
+    terminal.write(`  ! ${printable(words, 300)}\n`)
   if (url !== undefined) return agreed(terminal, url)
   const properties = isJsonObject(schema?.['properties']) ? schema['properties'] : {}
   const content: JsonObject = {}
@@ -23,7 +26,7 @@ export async function askForm(terminal: Asks, question: ToolQuestion): Promise<Q
 
 /** The whole address is shown, and nothing of it is fetched. */
 async function agreed(terminal: Asks, url: string): Promise<QuestionAnswer> {
-  terminal.write(`  ${printable(url, 8_000)}\n`)
+  terminal.write(`  ${printableEnds(url, { maxChars: 8_000 })}\n`)
   const line = await terminal.ask('  Open it in your browser, then type y (n: decline) › ')
   if (line === undefined) return { action: 'cancel' }
   return { action: /^y/i.test(line.trim()) ? 'accept' : 'decline' }

@@ -3,7 +3,7 @@
 import type { AapClient, Content, ContentBlock } from '../../client/index.ts'
 import { promptCommand, readPromptLine } from '../../language/prompt-line.ts'
 import type { ServerPrompt, ServerResource } from '../../language/servers.ts'
-import { printable } from '../../lib/text.ts'
+import { printable } from '../../lib/text/index.ts'
 import { UsageError } from '../command.ts'
 import type { Styles } from '../style.ts'
 

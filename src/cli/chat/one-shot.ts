@@ -7,7 +7,7 @@ import {
   type ToolCall,
   textOfContent,
 } from '../../client/index.ts'
-import { printable } from '../../lib/text.ts'
+import { printable, printableEnds, printableJson } from '../../lib/text/index.ts'
 import { localToolSpecs, localTools } from './local-tools.ts'
 
 export type OneShot = {
@@ -114,7 +114,7 @@ function writeJson(
       message.role === 'tool' ? [{ callId: message.toolCallId, text: textOfContent(message.content) }] : [],
     ),
   }
-  process.stdout.write(`${JSON.stringify(shown)}\n`)
+  process.stdout.write(`${printableJson(JSON.stringify(shown))}\n`)
 }
 
 function writeText(shot: OneShot, session: string, status: Status, result: RunTurnResult): void {
@@ -145,5 +145,5 @@ function closingWords(status: Status, { error, limit, pending }: RunTurnResult, 
 }
 
 function callWords({ name, input }: ToolCall): string {
-  return `${printable(name, 80)} ${printable(JSON.stringify(input), 200)}`
+  return `${printable(name, 80)} ${printableEnds(JSON.stringify(input), { maxChars: 400 })}`
 }

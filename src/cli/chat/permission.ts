@@ -1,8 +1,9 @@
 // Asks a person about one call. All of its arguments can be shown, escaped so that they cannot pose as something else. The
 // answer holds for this call and these arguments.
 import type { Permission, ToolCall } from '../../client/index.ts'
-import { isJsonObject, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
-import { printable } from '../../lib/text.ts'
+import { suspicionsOf } from '../../language/suspicions.ts'
+import { isJsonObject, JsonError, type JsonObject, parseJson } from '../../lib/json/index.ts'
+import { printable, printableEnds } from '../../lib/text/index.ts'
 import type { Styles } from '../style.ts'
 import { previewLines } from './preview.ts'
 import type { Terminal } from './terminal.ts'
@@ -89,15 +90,31 @@ async function edit(
   return undefined
 }
 
-function described(input: JsonObject, { dim }: Styles, most: number): string {
+/** Values that are easy to misread are pointed out above them. What is long shows its beginning, its length and its end. */
+function described(input: JsonObject, { dim, yellow }: Styles, most: number): string {
   const members = Object.entries(input)
   if (members.length === 0) return `    ${dim('without arguments')}\n`
-  const each = Math.max(80, Math.floor(most / members.length))
+  const texts = members.map(([, value]) => (typeof value === 'string' ? value : JSON.stringify(value)))
+  const maxChars = roomForEach(texts, most)
   const width = Math.min(20, Math.max(...members.map(([name]) => name.length)))
-  return members
-    .map(([name, value]) => {
-      const text = typeof value === 'string' ? value : JSON.stringify(value)
-      return `    ${dim(printable(name, 80).padEnd(width))}  ${printable(text, each)}\n`
-    })
-    .join('')
+  const warnings = suspicionsOf(input).map(words => `    ${yellow(`! ${printable(words, 300)}`)}\n`)
+  const lines = members.map(([name], at) => {
+    const shownName = printableEnds(name, { maxChars: 80 })
+    return `    ${dim(shownName.padEnd(width))}  ${printableEnds(texts[at]!, { maxChars })}\n`
+  })
+  return [...warnings, ...lines].join('')
+}
+
+const leastForEach = 160
+
+/** Short values leave their room to the long ones. */
+function roomForEach(texts: readonly string[], most: number): number {
+  const lengths = texts.map(text => text.length).sort((one, other) => one - other)
+  let room = most
+  for (const [at, length] of lengths.entries()) {
+    const share = room / (lengths.length - at)
+    if (length > share) return Math.max(leastForEach, Math.floor(share))
+    room -= length
+  }
+  return Number.POSITIVE_INFINITY
 }

@@ -1,8 +1,8 @@
 // What a call would do to files, as lines for a terminal. Pure. Everything is escaped, so that a file cannot pose as
 // something else on the screen.
 import type { FileDiff, Report } from '../../language/report.ts'
-import { type DiffLine, lineDiff } from '../../lib/line-diff.ts'
-import { printable } from '../../lib/text.ts'
+import { printableEnds } from '../../lib/text/index.ts'
+import { type DiffLine, lineDiff } from '../../lib/text/line-diff.ts'
 import type { Styles } from '../style.ts'
 
 /** `most`: the lines of differences that are shown; the rest is counted. */
@@ -21,13 +21,13 @@ export function previewLines({ diffs = [], leftOut = 0 }: Report, styles: Styles
 }
 
 function heading({ path, oldText, newText }: FileDiff): string {
-  const name = printable(path, 200)
+  const name = printableEnds(path, { maxChars: 200 })
   if (oldText === null) return `${name} (new)`
   return newText === null ? `${name} (deleted)` : name
 }
 
 function shown(line: DiffLine, { dim, red, green }: Styles): string {
   if (line.mark === '…') return dim('…')
-  const text = `${line.mark} ${printable(line.text, 300)}`
+  const text = `${line.mark} ${printableEnds(line.text, { maxChars: 300 })}`
   return line.mark === '-' ? red(text) : line.mark === '+' ? green(text) : dim(text)
 }

@@ -3,7 +3,7 @@
 // then. One question is put at a time, and the turn's own output waits for its end.
 import type { Permission, ToolCall } from '../../client/index.ts'
 import type { Event } from '../../language/events.ts'
-import { printable } from '../../lib/text.ts'
+import { printable } from '../../lib/text/index.ts'
 
 /** The input ended during a question, which stays open. */
 export class Gone extends Error {}

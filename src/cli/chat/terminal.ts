@@ -3,7 +3,7 @@
 // are taken in order.
 import { createInterface, type Interface } from 'node:readline'
 import type { ReadStream } from 'node:tty'
-import { printable } from '../../lib/text.ts'
+import { printable } from '../../lib/text/index.ts'
 import { Spinner } from './spinner.ts'
 
 export type AskOptions = {

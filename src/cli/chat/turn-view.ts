@@ -3,7 +3,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { type Content, type ToolCall, type TurnEvent, textOfContent } from '../../client/index.ts'
 import type { Delta } from '../../language/events.ts'
-import { printable } from '../../lib/text.ts'
+import { printable } from '../../lib/text/index.ts'
 import type { Style, Styles } from '../style.ts'
 import { Flow, widthOf } from './flow.ts'
 

@@ -1,9 +1,12 @@
 // Serves one agent to an editor over standard input and output. Standard output carries the protocol and nothing else:
 // everything that code of this process prints goes to standard error.
-import { acpHost, serveAcpOverPipe } from '../../runtime/acp.ts'
-import { createLog } from '../../runtime/log.ts'
-import { Runtime } from '../../runtime/runtime.ts'
+
+import { serverDefaults } from '../../config/config.ts'
+import { createLog } from '../../log.ts'
+import { Runtime } from '../../runtime.ts'
+import { acpHost, serveAcpOverPipe } from '../../server/acp.ts'
 import { type CliCommand, textValue } from '../command.ts'
+import { guardProcess } from '../guard-process.ts'
 import { takeStandardOutput, untilSignalled } from '../protocol-output.ts'
 import { agentOption, configOption, dataOption, setUp } from '../setup.ts'
 
@@ -24,6 +27,7 @@ folder as the server's, so that one begun here can be continued there.`,
     const output = takeStandardOutput()
     const setup = await setUp(values)
     const log = createLog({ level: setup.config.server?.log ?? 'warn' })
+    const guard = guardProcess(log, setup.config.server?.graceMs ?? serverDefaults.graceMs)
     // Unfinished sessions are for a server to resume: their agents may need its environment.
     const runtime = await Runtime.open(setup.config, { log, source: setup.source, recover: false })
     try {
@@ -34,11 +38,11 @@ folder as the server's, so that one begun here can be continued there.`,
         { input: process.stdin, output },
         { draft2: values['draft-2'] === true },
       )
-      await Promise.race([served, untilSignalled()])
+      await Promise.race([served, untilSignalled(), guard.faulted])
     } finally {
       await runtime.close()
     }
     process.stdin.destroy()
-    return 0
+    return guard.status
   },
 }

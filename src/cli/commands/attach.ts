@@ -2,13 +2,14 @@
 import { existsSync, readFileSync, unwatchFile, watchFile, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isJsonObject } from '../../lib/json.ts'
-import { printable } from '../../lib/text.ts'
+import { makePrivateFolder } from '../../data/private-folder.ts'
+import { isJsonObject } from '../../lib/json/index.ts'
+import { printable } from '../../lib/text/index.ts'
+import { createLog } from '../../log.ts'
 import type { LocalAgent } from '../../relay/owner/local-agent.ts'
 import type { AttachStatus } from '../../relay/owner/status.ts'
-import { createLog } from '../../runtime/log.ts'
-import { makePrivateFolder } from '../../runtime/private-folder.ts'
 import { type CliCommand, columns, textValue, UsageError, type Values } from '../command.ts'
+import { guardProcess } from '../guard-process.ts'
 import { untilSignalled } from '../protocol-output.ts'
 import { agentOption, configOption, dataFolder, dataOption, setUp } from '../setup.ts'
 
@@ -93,13 +94,14 @@ async function serveRelay(
     description: textValue(values, 'description'),
     say,
   })
+  const guard = guardProcess(createLog({ level: 'warn' }), 0)
   const file = join(folder, pricesFile)
   watchFile(file, { interval: 500, persistent: false }, () => attachment.reprice(keptPrices(folder)))
-  void untilSignalled().then(() => attachment.stop())
+  void Promise.race([untilSignalled(), guard.faulted]).then(() => attachment.stop())
   try {
     await attachment.run()
     say('Stopped.')
-    return 0
+    return guard.status
   } finally {
     unwatchFile(file)
     status.write()
@@ -113,7 +115,7 @@ async function openAgent(values: Values): Promise<Local> {
   const address = textValue(values, 'url')
   if (address === undefined) {
     const setup = await setUp(values)
-    const { openAttachedAgent } = await import('../../runtime/attach.ts')
+    const { openAttachedAgent } = await import('../../relay/attach.ts')
     const log = createLog({ level: setup.config.server?.log ?? 'warn' })
     const { agent, name, close } = await openAttachedAgent(setup.config, textValue(values, 'agent'), log)
     return { agent, name, close, shown: `with the agent "${name}" of ${setup.source}; it has no tools here` }
@@ -203,9 +205,12 @@ async function showStatus(folder: string): Promise<number> {
   const { requests, tokens, prices, refusals } = status
   const state = isRunning(status) ? status.state : 'stopped'
   const rows: [string, string][] = [
-    ['agent', status.agentId],
+    ['agent', printable(status.agentId, 80)],
     ['relay', `${printable(status.server, 200)}, ${state} since ${printable(status.since, 40)}`],
-    ['prices', `${prices.inputTokenPrice} a token read, ${prices.outputTokenPrice} a token written`],
+    [
+      'prices',
+      printable(`${prices.inputTokenPrice} a token read, ${prices.outputTokenPrice} a token written`, 200),
+    ],
     [
       'requests',
       `${requests.served} served, ${requests.failed} failed, ${requests.refused} refused, ${requests.inFlight} under way`,

@@ -1,5 +1,5 @@
 // Copies the data folder, also while a server is at work in it.
-import { backUp } from '../../runtime/backup.ts'
+import { backUp } from '../../data/backup.ts'
 import { type CliCommand, UsageError } from '../command.ts'
 import { configOption, dataOption, sessionFolder } from '../setup.ts'
 

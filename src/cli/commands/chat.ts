@@ -1,9 +1,9 @@
 // Talks to an agent in the terminal: to one that is served somewhere, or to the configured one in a server of its own,
 // which nobody else can reach because its key never leaves this process.
 import { AapClient, AapError, type AgentInfo, type SessionInfo } from '../../client/index.ts'
-import { nearest } from '../../lib/nearest.ts'
-import { printable } from '../../lib/text.ts'
-import { isPostgresUrl } from '../../runtime/data-place.ts'
+import { isPostgresUrl } from '../../data/data-place.ts'
+import { printable } from '../../lib/text/index.ts'
+import { nearest } from '../../lib/text/nearest.ts'
 import { Chat } from '../chat/chat.ts'
 import { Flow } from '../chat/flow.ts'
 import { Terminal } from '../chat/terminal.ts'
@@ -47,7 +47,7 @@ line, 3 the model refused, 4 a call waits for a permission, 130 cancelled.`,
     const terminal = new Terminal()
     try {
       const client = new AapClient(server)
-      const { agents } = await client.getMeta()
+      const agents = await agentsAt(client, server)
       const session = await sessionOf(client, textValue(values, 'session'), server.where)
       const agent = choose(agents, textValue(values, 'agent') ?? session?.agent.name)
       const style = styles(wantsColour(process.stdout))
@@ -57,6 +57,8 @@ line, 3 the model refused, 4 a call waits for a permission, 130 cancelled.`,
       greeting.add(printable(agent.description ?? '', 400), text => text)
       greeting.end()
       greeting.add(`${server.words} /help lists commands, Ctrl-C leaves.`, style.dim)
+      greeting.end()
+      for (const words of server.notices) greeting.add(printable(words, 2000), style.yellow)
       greeting.end()
       const { again, troubles } = server
       const given = givenTrust(values, agent)
@@ -101,8 +103,9 @@ async function readInput(): Promise<string> {
 
 async function sayOnce(values: Values, server: ChatServer, text: string): Promise<number> {
   try {
+    for (const words of server.notices) process.stderr.write(`${printable(words, 2000)}\n`)
     const client = new AapClient(server)
-    const { agents } = await client.getMeta()
+    const agents = await agentsAt(client, server)
     const session = await sessionOf(client, textValue(values, 'session'), server.where)
     const agent = choose(agents, textValue(values, 'agent') ?? session?.agent.name)
     const { runOneShot } = await import('../chat/one-shot.ts')
@@ -118,6 +121,20 @@ async function sayOnce(values: Values, server: ChatServer, text: string): Promis
     })
   } finally {
     await server.stop()
+  }
+}
+
+/** The server's own words name a header, which nobody types here. */
+async function agentsAt(client: AapClient, { apiKey }: ChatServer): Promise<readonly AgentInfo[]> {
+  try {
+    return (await client.getMeta()).agents
+  } catch (error) {
+    if (!(error instanceof AapError && error.status === 401)) throw error
+    const words =
+      apiKey === undefined
+        ? 'The server needs a key: give it with --key <key>, or in the environment as TURNWIRE_KEY.'
+        : 'The server does not know this key. Give another with --key <key>, or in the environment as TURNWIRE_KEY.'
+    throw new AapError(error.status, error.code, words, { cause: error })
   }
 }
 
@@ -139,6 +156,9 @@ type ChatServer = {
   where: string
   again: string
   trusted: (agent: string) => ReadonlySet<string>
+  /** What went wrong while it started. */
+  notices: readonly string[]
+  /** What went wrong since they were last asked for. */
   troubles: () => string[]
   stop(): Promise<void>
 }
@@ -173,6 +193,7 @@ async function reach(values: Values): Promise<ChatServer> {
     again: `${self} chat --url ${url}`,
     // A server does not say what its operator trusts: the person is asked about each tool, and may say "always".
     trusted: () => new Set(),
+    notices: [],
     troubles: () => [],
     stop: () => Promise.resolve(),
   }
@@ -182,14 +203,19 @@ async function ownServer(values: Values): Promise<ChatServer> {
   const [{ config, source, demo }, { Runtime }, { serveRuntime }, { newKey, localOwner }, { createLog }] =
     await Promise.all([
       setUp(values, { delayMs: process.stdout.isTTY ? 25 : 0 }),
-      import('../../runtime/runtime.ts'),
-      import('../../runtime/server.ts'),
-      import('../../runtime/keys.ts'),
-      import('../../runtime/log.ts'),
+      import('../../runtime.ts'),
+      import('../../server/server.ts'),
+      import('../../callers/keys.ts'),
+      import('../../log.ts'),
     ])
   const { key, entry } = newKey(localOwner)
   const guarded = { ...config, server: { ...config.server, keys: [...(config.server?.keys ?? []), entry] } }
   let troubles: string[] = []
+  const taken = (): string[] => {
+    const written = troubles
+    troubles = []
+    return written
+  }
   const log = createLog({ level: 'error', write: line => void troubles.push(troubleOf(line)) })
   // Unfinished sessions are for a server to resume: their agents may need its environment.
   const runtime = await Runtime.open(guarded, { log, source, recover: false })
@@ -201,11 +227,8 @@ async function ownServer(values: Values): Promise<ChatServer> {
       apiKey: key,
       where: `here. See them with: ${self} sessions list`,
       again: `${self} chat${givenPlace(values)}`,
-      troubles: () => {
-        const written = troubles
-        troubles = []
-        return written
-      },
+      notices: taken(),
+      troubles: taken,
       words: demo ? 'The demonstration: no key, no network.' : `From ${source}.`,
       trusted: name => {
         const tools = agents.find(agent => agent.name === name)?.tools ?? []

@@ -1,10 +1,10 @@
 // Says why a vendor would refuse a history, rule by rule, what the least repair is, and whether the repaired history passes.
 // It reads files in a vendor's own form, and recorded sessions.
 import { existsSync, readFileSync } from 'node:fs'
-import type { Json } from '../../lib/json.ts'
-import { nearest } from '../../lib/nearest.ts'
-import { printable } from '../../lib/text.ts'
-import { type DoctorVendor, doctorVendors, type HistoryFinding } from '../../testing/doctor.ts'
+import { type DoctorVendor, doctorVendors, type HistoryFinding } from '../../doctor/index.ts'
+import type { Json } from '../../lib/json/index.ts'
+import { printable, printableJson } from '../../lib/text/index.ts'
+import { nearest } from '../../lib/text/nearest.ts'
 import { type CliCommand, textValue, UsageError, type Values } from '../command.ts'
 import { configOption, dataOption } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
@@ -33,15 +33,15 @@ Vendors: ${doctorVendors.join(', ')}`,
       throw new UsageError('Say what to look at: turnwire doctor <history.json | session> --as <vendor>')
     const vendor = vendorOf(textValue(values, 'as'))
     const history = await readHistory(given, values)
-    const { checkHistory, repairHistory } = await import('../../testing/doctor.ts')
+    const { checkHistory, repairHistory } = await import('../../doctor/index.ts')
     const findings = checkHistory(vendor, history)
     const { body, changes, left } = repairHistory(vendor, history)
     if (values['json'] === true)
-      process.stdout.write(`${JSON.stringify({ vendor, findings, changes, left })}\n`)
+      process.stdout.write(`${printableJson(JSON.stringify({ vendor, findings, changes, left }))}\n`)
     else {
       const out = values['fix'] === true ? process.stderr : process.stdout
       out.write(report(vendor, findings, changes, left, wantsColour(out)))
-      if (values['fix'] === true) process.stdout.write(`${JSON.stringify(body, null, 2)}\n`)
+      if (values['fix'] === true) process.stdout.write(`${printableJson(JSON.stringify(body, null, 2))}\n`)
     }
     return findings.length === 0 ? 0 : 1
   },

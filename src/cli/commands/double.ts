@@ -1,8 +1,8 @@
 // Runs a strict stand-in for a vendor's API, which answers from a script and refuses what the real API refuses. For tests of
 // a client by hand, or from another language.
 import { existsSync, readFileSync } from 'node:fs'
-import { nearest } from '../../lib/nearest.ts'
-import { printable } from '../../lib/text.ts'
+import { printable } from '../../lib/text/index.ts'
+import { nearest } from '../../lib/text/nearest.ts'
 import type { Exchange, ScriptedTurn, VendorName } from '../../testing/doubles/index.ts'
 import { type CliCommand, readPort, textValue, UsageError } from '../command.ts'
 import { styles, wantsColour } from '../style.ts'

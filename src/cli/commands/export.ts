@@ -1,9 +1,9 @@
 // Writes whole sessions to a file, as JSON lines.
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { printable } from '../../lib/text.ts'
-import { exportSessions } from '../../runtime/copies/export.ts'
-import { withStore } from '../../runtime/open-data.ts'
+import { exportSessions } from '../../data/copies/export.ts'
+import { withStore } from '../../data/open-data.ts'
+import { printable } from '../../lib/text/index.ts'
 import { type CliCommand, textValue, UsageError } from '../command.ts'
 import { configOption, dataOption, noSuchSession, sessionData } from '../setup.ts'
 

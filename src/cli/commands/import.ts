@@ -1,8 +1,8 @@
 // Takes sessions from a file that `turnwire export` wrote.
 import { existsSync } from 'node:fs'
-import { importSessions } from '../../runtime/copies/import.ts'
-import { isPostgresUrl } from '../../runtime/data-place.ts'
-import { withStore } from '../../runtime/open-data.ts'
+import { importSessions } from '../../data/copies/import.ts'
+import { isPostgresUrl } from '../../data/data-place.ts'
+import { withStore } from '../../data/open-data.ts'
 import { type CliCommand, UsageError } from '../command.ts'
 import { configOption, databaseName, dataOption, sessionData } from '../setup.ts'
 

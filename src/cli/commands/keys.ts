@@ -1,8 +1,8 @@
 // Makes, lists and removes the keys of clients. Only a hash is kept; the key itself is printed once.
 import { join } from 'node:path'
+import { addKey, readKeys, removeKey } from '../../callers/keys.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { printable } from '../../lib/text.ts'
-import { addKey, readKeys, removeKey } from '../../runtime/keys.ts'
+import { printable } from '../../lib/text/index.ts'
 import { type CliCommand, self, UsageError } from '../command.ts'
 import { configOption, dataFolder, dataOption } from '../setup.ts'
 

@@ -1,14 +1,14 @@
 // The MCP servers that a configuration uses: how they are, and the logins that some of them want.
 import { resolve } from 'node:path'
+import { loginToServer } from '../../config/mcp-login.ts'
+import { defaultFolder, isPostgresUrl } from '../../data/data-place.ts'
+import { forgetTokens, remoteServers, tokenStore } from '../../data/mcp-tokens.ts'
+import { makePrivateFolder } from '../../data/private-folder.ts'
+import { createVault, vaultKey } from '../../data/vault.ts'
 import type { ToolServerInfo } from '../../language/servers.ts'
-import { Egress } from '../../lib/egress.ts'
-import { printable } from '../../lib/text.ts'
-import { defaultFolder, isPostgresUrl } from '../../runtime/data-place.ts'
-import { loginToServer } from '../../runtime/mcp-login.ts'
-import { forgetTokens, remoteServers, tokenStore } from '../../runtime/mcp-tokens.ts'
-import { makePrivateFolder } from '../../runtime/private-folder.ts'
-import { Runtime } from '../../runtime/runtime.ts'
-import { createVault, vaultKey } from '../../runtime/vault.ts'
+import { Egress } from '../../lib/net/egress.ts'
+import { printable } from '../../lib/text/index.ts'
+import { Runtime } from '../../runtime.ts'
 import { UsageError, type Values } from '../command.ts'
 import { untilSignalled } from '../protocol-output.ts'
 import { type Setup, setUp } from '../setup.ts'
@@ -49,7 +49,7 @@ export async function login(values: Values, name: string | undefined): Promise<n
   try {
     const info = await loginToServer(spec, {
       store: tokenStore(folder, spec, () => createVault(vaultKey(folder))),
-      fetchOther: (url, init) => egress.fetch(url, init),
+      fetchOther: (url, init) => egress.fetch(url, { ...init, mayChange: false }),
       show: url =>
         void process.stdout.write(
           `Open this address in a browser on this machine, and agree there:\n\n${url.href}\n\nThis command waits for it.\n`,
@@ -57,7 +57,7 @@ export async function login(values: Values, name: string | undefined): Promise<n
       signal: stop.signal,
     })
     process.stdout.write(
-      `Logged in to "${spec.name}": ${info.tools} tools, protocol ${info.protocolVersion ?? 'unknown'}. A server that is running uses it within a minute.\n`,
+      `Logged in to "${spec.name}": ${info.tools} tools, protocol ${printable(info.protocolVersion ?? 'unknown', 40)}. A server that is running uses it within a minute.\n`,
     )
     return 0
   } finally {
@@ -104,8 +104,8 @@ function lineOf({
 }: ToolServerInfo): string {
   const facts = [
     transport,
-    ...(protocolVersion === undefined ? [] : [`protocol ${protocolVersion}`]),
-    ...(software ? [`${software.name} ${software.version}`] : []),
+    ...(protocolVersion === undefined ? [] : [`protocol ${printable(protocolVersion, 40)}`]),
+    ...(software ? [printable(`${software.name} ${software.version}`, 120)] : []),
     `${tools} tools${changedTools > 0 ? ` (${changedTools} changed)` : ''}`,
     ...(more.resources ? ['resources'] : []),
     ...(more.prompts ? ['prompts'] : []),

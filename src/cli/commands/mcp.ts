@@ -1,10 +1,13 @@
 // Serves one agent's tools to an MCP client over standard input and output. The client is the user's own program, so
 // everything that the agent exposes is served, and policy decides about each call as on every wire.
-import { printable } from '../../lib/text.ts'
-import { createLog } from '../../runtime/log.ts'
-import { serveMcpOverPipe } from '../../runtime/mcp.ts'
-import { Runtime } from '../../runtime/runtime.ts'
+
+import { serverDefaults } from '../../config/config.ts'
+import { printable } from '../../lib/text/index.ts'
+import { createLog } from '../../log.ts'
+import { Runtime } from '../../runtime.ts'
+import { serveMcpOverPipe } from '../../server/mcp.ts'
 import { type CliCommand, textValue, UsageError, type Values } from '../command.ts'
+import { guardProcess } from '../guard-process.ts'
 import { takeStandardOutput, untilSignalled } from '../protocol-output.ts'
 import { agentOption, configOption, dataOption, setUp } from '../setup.ts'
 
@@ -28,18 +31,19 @@ that wants it, "logout" deletes the token.`,
     const output = takeStandardOutput()
     const setup = await setUp(values)
     const log = createLog({ level: setup.config.server?.log ?? 'warn' })
+    const guard = guardProcess(log, setup.config.server?.graceMs ?? serverDefaults.graceMs)
     const runtime = await Runtime.open(setup.config, { log, source: setup.source, recover: false })
     try {
       const pipe = { input: process.stdin, output }
       const served = await serveMcpOverPipe(runtime, textValue(values, 'agent'), pipe)
       const inputEnded = new Promise<void>(resolve => process.stdin.once('end', () => resolve()))
-      await Promise.race([inputEnded, untilSignalled()])
+      await Promise.race([inputEnded, untilSignalled(), guard.faulted])
       await served.close()
     } finally {
       await runtime.close()
     }
     process.stdin.destroy()
-    return 0
+    return guard.status
   },
 }
 

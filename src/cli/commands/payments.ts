@@ -1,5 +1,5 @@
 // Lists payments, as lines or for a spreadsheet, pays one back, and takes an operator's word for what the chain shows of one.
-import { printable } from '../../lib/text.ts'
+import { printable } from '../../lib/text/index.ts'
 import {
   csvOf,
   listPayments,
@@ -7,7 +7,7 @@ import {
   refundPayment,
   resolvePayment,
   toWhole,
-} from '../../runtime/visit-payments.ts'
+} from '../../payments/visit.ts'
 import { type CliCommand, UsageError } from '../command.ts'
 import { configOption, dataOption, sessionPlace, setUp } from '../setup.ts'
 

@@ -1,10 +1,10 @@
 // Shows the request that a session would send next, to any of the vendors: the body on standard output, exactly as it
 // would be sent, and the rest on standard error. Nothing is sent and no key is read.
 
-import { nearest } from '../../lib/nearest.ts'
-import { printable } from '../../lib/text.ts'
-import { type ModelApi, modelApis, prepareSession } from '../../runtime/prepare.ts'
-import { findSession, visitSessions } from '../../runtime/visit.ts'
+import { printable, printableJson } from '../../lib/text/index.ts'
+import { nearest } from '../../lib/text/nearest.ts'
+import { findSession, visitSessions } from '../../library/visit.ts'
+import { type ModelApi, modelApis, prepareSession } from '../../server/prepare.ts'
 import { type CliCommand, textValue, UsageError, type Values } from '../command.ts'
 import { configOption, dataOption, noSuchSession, sessionPlace, setUp } from '../setup.ts'
 
@@ -27,11 +27,12 @@ Vendors: ${modelApis.join(', ')}. Default: the session's own model.`,
     if (id === undefined)
       throw new UsageError('Say which session: turnwire prepare <id>. See them with: turnwire sessions list')
     const { path, headers, body, warnings } = await preparedSession(values, id)
-    process.stderr.write(`POST ${path}\ncontent-type: application/json\n`)
-    for (const [name, value] of Object.entries(headers)) process.stderr.write(`${name}: ${value}\n`)
+    process.stderr.write(`POST ${printable(path)}\ncontent-type: application/json\n`)
+    for (const [name, value] of Object.entries(headers))
+      process.stderr.write(`${name}: ${printable(value)}\n`)
     for (const warning of warnings) process.stderr.write(`warning: ${printable(warning, 1000)}\n`)
     const text = values['pretty'] === true ? JSON.stringify(JSON.parse(body), null, 2) : body
-    process.stdout.write(`${text}\n`)
+    process.stdout.write(`${printableJson(text)}\n`)
     return 0
   },
 }

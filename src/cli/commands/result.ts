@@ -1,9 +1,9 @@
 // Gives the result of a call that its tool postponed, and waits until the turn stops. It uses the engine of a running server if
 // there is one.
 import { text as readAll } from 'node:stream/consumers'
-import type { Json } from '../../lib/json.ts'
-import { printable } from '../../lib/text.ts'
-import { runtimeOf, Turnwire } from '../../runtime/turnwire.ts'
+import type { Json } from '../../lib/json/index.ts'
+import { printable } from '../../lib/text/index.ts'
+import { runtimeOf, Turnwire } from '../../library/turnwire.ts'
 import { type CliCommand, textValue, UsageError, type Values } from '../command.ts'
 import { configOption, dataOption, noSuchSession, setUp } from '../setup.ts'
 

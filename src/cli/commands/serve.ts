@@ -1,13 +1,17 @@
 // Serves the configured agents until a signal stops it. Text for people goes to standard output, the log to standard error.
 import { relative } from 'node:path'
-import { printable } from '../../lib/text.ts'
-import { consoleFolder } from '../../runtime/console-files.ts'
-import { defaultFolder, isPostgresUrl } from '../../runtime/data-place.ts'
-import { idleRules } from '../../runtime/idle-rules.ts'
-import { createLog } from '../../runtime/log.ts'
-import { type AgentInfo, Runtime } from '../../runtime/runtime.ts'
-import { type Running, serveRuntime } from '../../runtime/server.ts'
+import { serverDefaults } from '../../config/config.ts'
+import { idleRules } from '../../config/idle-rules.ts'
+import { defaultFolder, isPostgresUrl, isShared } from '../../data/data-place.ts'
+import { clusterSettings } from '../../engines/cluster/settings.ts'
+import { printable } from '../../lib/text/index.ts'
+import { createLog } from '../../log.ts'
+import { type AgentInfo, Runtime } from '../../runtime.ts'
+import { consoleFolder } from '../../server/console-files.ts'
+import { type Running, serveRuntime } from '../../server/server.ts'
 import { type CliCommand, readPort, self, textValue } from '../command.ts'
+import { guardProcess, type ProcessGuard } from '../guard-process.ts'
+import { untilSignalled } from '../protocol-output.ts'
 import { configOption, databaseName, dataOption, type Setup, setUp } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 
@@ -37,8 +41,10 @@ needs no key. Open to this machine only until there is a key: turnwire keys add 
     const host = textValue(values, 'host')
     const setup = await setUp(values)
     const log = createLog({ level: setup.config.server?.log ?? 'info', secrets })
+    const guard = guardProcess(log, setup.config.server?.graceMs ?? serverDefaults.graceMs)
     for (const idle of idleRules(setup.config))
       log('warn', 'A rule names a tool that no agent has: it never applies to their tools.', idle)
+    warnIfAlone(setup.config, log)
     const runtime = await Runtime.open(setup.config, { log, source: setup.source, recover: false })
     let running: Running
     try {
@@ -55,7 +61,7 @@ needs no key. Open to this machine only until there is a key: turnwire keys add 
     // Who reads the greeting may stop it at once.
     const signalled = untilSignalled()
     process.stdout.write(greeting(setup, agents, placeOfSessions(setup, runtime.folder), running))
-    return untilStopped(signalled, running, log)
+    return untilStopped(signalled, guard, running, log)
   },
 }
 
@@ -71,15 +77,34 @@ function* secrets(): Iterable<string> {
 
 function placeOfSessions({ config: { data } }: Setup, folder: string | undefined): string {
   if (typeof data === 'string' && isPostgresUrl(data)) return `in ${databaseName(data)}`
-  if (folder !== undefined) return `${relative(process.cwd(), folder) || '.'}${unusedDatabase(data)}`
-  return data === 'memory' ? 'in memory, gone when it stops' : "in the configuration's own store"
+  const unused = unusedDatabase(data)
+  const why = unused === undefined ? '' : ` (DATABASE_URL is not used: ${unused})`
+  if (folder !== undefined) return `${relative(process.cwd(), folder) || '.'}${why}`
+  return `${data === 'memory' ? 'in memory, gone when it stops' : "in the configuration's own store"}${why}`
 }
 
-/** Other programs use the variable for other databases, so it is no mistake; but it may be one. */
-function unusedDatabase(data: unknown): string {
+/** Why, if DATABASE_URL is set and sessions are elsewhere. Other programs use it too, so it is no mistake; but it may be one. */
+function unusedDatabase(data: unknown): string | undefined {
   const url = process.env['DATABASE_URL'] ?? ''
-  const isUnused = url !== '' && !isPostgresUrl(url) && data === defaultFolder
-  return isUnused ? ' (DATABASE_URL is not used: it does not begin with postgres://)' : ''
+  if (url === '' || (typeof data === 'string' && isPostgresUrl(data))) return undefined
+  if (isPostgresUrl(url)) return '--data, TURNWIRE_DATA or the configuration names another place'
+  return data === defaultFolder ? 'it does not begin with postgres://' : undefined
+}
+
+/** Several servers that share nothing would each do, and each be paid for, what one of them is to do. */
+function warnIfAlone({ data, server }: Setup['config'], log: ReturnType<typeof createLog>): void {
+  if (isShared(data)) return
+  const { secret, address } = clusterSettings(server?.cluster)
+  if (isPostgresUrl(process.env['DATABASE_URL'] ?? ''))
+    log(
+      'warn',
+      'DATABASE_URL names a PostgreSQL database that is not used, because --data, TURNWIRE_DATA or the configuration names another place. This server shares nothing with other nodes. To use the database, leave out the other.',
+    )
+  else if (secret !== undefined || address !== undefined)
+    log(
+      'warn',
+      'This server has the settings of a node, but its sessions are not in PostgreSQL: it shares nothing with other nodes. Set DATABASE_URL=postgres://….',
+    )
 }
 
 function greeting(
@@ -134,19 +159,14 @@ function tryIt(agent: AgentInfo | undefined, url: string, open: boolean): string
 
 // ---- the end ---------------------------------------------------------------------------------------------------
 
-function untilSignalled(): Promise<void> {
-  return new Promise(resolve => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve())
-  })
-}
-
 /** The first signal lets running tools finish; the second one does not. */
 async function untilStopped(
   signalled: Promise<void>,
+  guard: ProcessGuard,
   running: Running,
   log: ReturnType<typeof createLog>,
 ): Promise<number> {
-  await signalled
+  await Promise.race([signalled, guard.faulted])
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, () => {
       log('warn', 'Stopped at once; calls that were running will be settled as unknown at the next start.')
@@ -154,6 +174,6 @@ async function untilStopped(
     })
   log('info', 'Stopping: running tools may finish. Once more stops it at once.')
   await running.stop()
-  log('info', 'Stopped.')
-  return 0
+  log('info', guard.status === 0 ? 'Stopped.' : 'Stopped, because an error was not caught.')
+  return guard.status
 }

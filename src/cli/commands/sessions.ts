@@ -1,8 +1,9 @@
 // Shows recorded sessions: what was said, what ran, who allowed it. It starts no agent, and uses the engine of a running
 // server if there is one.
-import { printable } from '../../lib/text.ts'
-import { isPostgresUrl } from '../../runtime/data-place.ts'
-import { type Engine, findSession, readLog, type SessionSummary, visitSessions } from '../../runtime/visit.ts'
+
+import { isPostgresUrl } from '../../data/data-place.ts'
+import { printable, printableJson } from '../../lib/text/index.ts'
+import { type Engine, findSession, readLog, type SessionSummary, visitSessions } from '../../library/visit.ts'
 import { type CliCommand, columns, textValue, UsageError, type Values } from '../command.ts'
 import { configOption, dataOption, noSuchSession, sessionPlace } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
@@ -63,7 +64,7 @@ const listSessions: Look = async ({ engine, place, values }) => {
     .slice(0, limit)
   if (values['json'] === true) {
     for (const { summary, ...row } of rows)
-      process.stdout.write(`${JSON.stringify({ ...row, opening: summary.opening })}\n`)
+      process.stdout.write(`${printableJson(JSON.stringify({ ...row, opening: summary.opening }))}\n`)
     return
   }
   if (rows.length === 0)
@@ -92,7 +93,7 @@ const showSession: Look = async ({ engine, values, id }) => {
   const log = await readLog(engine, { owner, session: id })
   if (values['json'] === true) {
     const row = { id, owner, agent, status, createdAt, updatedAt, head, ...(leftAlone && { leftAlone }) }
-    process.stdout.write(`${JSON.stringify({ ...row, events: log })}\n`)
+    process.stdout.write(`${printableJson(JSON.stringify({ ...row, events: log }))}\n`)
     return
   }
   const style = styles(wantsColour(process.stdout))
@@ -107,7 +108,7 @@ const showSession: Look = async ({ engine, values, id }) => {
 const showEvents: Look = async ({ engine, id }) => {
   const { owner } = await sessionOf(engine, id)
   for (const recorded of await readLog(engine, { owner, session: id }))
-    process.stdout.write(`${JSON.stringify(recorded)}\n`)
+    process.stdout.write(`${printableJson(JSON.stringify(recorded))}\n`)
 }
 
 const deleteSession: Look = async ({ engine, id }) => {

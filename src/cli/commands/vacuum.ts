@@ -1,6 +1,6 @@
 // Gives the space of deleted sessions back.
-import { isPostgresUrl } from '../../runtime/data-place.ts'
-import { vacuum } from '../../runtime/vacuum.ts'
+import { isPostgresUrl } from '../../data/data-place.ts'
+import { vacuum } from '../../data/vacuum.ts'
 import { type CliCommand, UsageError } from '../command.ts'
 import { configOption, dataOption, sessionData } from '../setup.ts'
 

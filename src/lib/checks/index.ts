@@ -1,6 +1,7 @@
 // Checks of untrusted texts against untrusted schemas and grammars. A small check is done at once, on the event loop. One
-// that costs more than the loop has to give goes to a worker thread, which is ended if it takes too long (pool.ts).
+// that costs more than the loop has to give goes to a worker thread, which is ended if it takes too long (work-pool.ts).
 
+import { programBeside, WorkPool } from '../async/work-pool.ts'
 import {
   GrammarError,
   type GrammarSyntax,
@@ -8,20 +9,23 @@ import {
   type Mismatch,
   matchOnLoop,
 } from '../grammar/index.ts'
-import { sha256 } from '../hash.ts'
-import type { Json } from '../json.ts'
-import { compileSchema, SchemaError, type SchemaIssue } from '../schema.ts'
-import { CheckPool } from './pool.ts'
+import { sha256 } from '../json/hash.ts'
+import type { Json } from '../json/index.ts'
+import { compileSchema, SchemaError, type SchemaIssue } from '../schema/index.ts'
+import type { CheckAnswer, CheckJob } from './jobs.ts'
 
 /** Null: it fits. `refused`: the check came to no end. */
 export type Checked<Problem> = Problem | null | { refused: string }
 type Soon<T> = T | Promise<T>
 
-let pool: CheckPool | undefined
+let pool: WorkPool<CheckJob, CheckAnswer> | undefined
+
+/** The program of the threads that do checks. */
+export const checkProgram = programBeside(import.meta.url, 'worker')
 
 /** All of a process share its threads. */
-function sharedPool(): CheckPool {
-  pool ??= new CheckPool()
+function sharedPool(): WorkPool<CheckJob, CheckAnswer> {
+  pool ??= new WorkPool(checkProgram)
   return pool
 }
 

@@ -2,7 +2,7 @@
 
 import type { GrammarSyntax } from '../grammar/index.ts'
 import type { Mismatch } from '../grammar/mismatch.ts'
-import type { SchemaIssue } from '../schema-issues.ts'
+import type { SchemaIssue } from '../schema/issues.ts'
 
 export type SchemaJob = { kind: 'schema'; schema: string; value: string }
 /** Without a text it is found out only whether the grammar can be used. */
@@ -14,10 +14,3 @@ export type CheckAnswer =
   | { issues: SchemaIssue[] | null }
   | { mismatch: Mismatch | null }
   | { unusable: string }
-
-/** `spentMs`: the CPU time of the thread since its start. */
-export type CheckReply = { answer: CheckAnswer; spentMs: number }
-
-export function cpuMs({ user, system }: NodeJS.CpuUsage): number {
-  return (user + system) / 1_000
-}

@@ -1,11 +1,11 @@
 // The worker thread that does the checks which cost too much for the event loop. It has no clock: whoever asked ends the
 // thread when its time is up.
 
-import { parentPort } from 'node:worker_threads'
+import { serveJobs } from '../async/work-pool.ts'
 import { compileGrammar, GrammarError } from '../grammar/index.ts'
-import type { Json } from '../json.ts'
-import { compileSchema, SchemaError } from '../schema.ts'
-import { type CheckAnswer, type CheckJob, type CheckReply, cpuMs } from './jobs.ts'
+import type { Json } from '../json/index.ts'
+import { compileSchema, SchemaError } from '../schema/index.ts'
+import type { CheckAnswer, CheckJob } from './jobs.ts'
 
 function answer(job: CheckJob): CheckAnswer {
   try {
@@ -22,7 +22,4 @@ function answer(job: CheckJob): CheckAnswer {
   }
 }
 
-parentPort?.on('message', (job: CheckJob) => {
-  const reply: CheckReply = { answer: answer(job), spentMs: cpuMs(process.threadCpuUsage()) }
-  parentPort?.postMessage(reply)
-})
+serveJobs(answer)

@@ -1,5 +1,8 @@
 // What the first bytes of a picture say of it: its format and its size in pixels. Nothing is decoded.
 
+/** A picture with more is not decoded. */
+export const mostPixels = 50_000_000
+
 export type ImageFormat = 'png' | 'jpeg' | 'gif' | 'webp'
 /** `format` undefined: none that is known here. `width` undefined: the size could not be found. */
 export type ImageHead = { format?: ImageFormat; width?: number; height?: number }
@@ -17,21 +20,26 @@ export function readImageHead(bytes: Buffer): ImageHead {
 
 type Size = { width?: number; height?: number }
 
-/** Walks over the segments up to the frame header. */
 function jpegSize(bytes: Buffer): Size {
+  const at = jpegFrameAt(bytes)
+  return at === undefined ? {} : { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) }
+}
+
+/** Where the frame header of a JPEG begins. Walks over the segments before it. */
+export function jpegFrameAt(bytes: Buffer): number | undefined {
   let at = 2
   while (at + 9 < bytes.length) {
-    if (bytes[at] !== 0xff) return {}
+    if (bytes[at] !== 0xff) return undefined
     const marker = bytes[at + 1]!
     if (marker === 0xff) {
       at += 1
       continue
     }
     const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
-    if (isFrame) return { height: bytes.readUInt16BE(at + 5), width: bytes.readUInt16BE(at + 7) }
+    if (isFrame) return at
     at += 2 + bytes.readUInt16BE(at + 2)
   }
-  return {}
+  return undefined
 }
 
 function webpSize(bytes: Buffer): Size {

@@ -1,6 +1,11 @@
 // Pictures of every known kind are measured, and PNG and JPEG are scaled down to the limits.
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { crc32, deflateSync } from 'node:zlib'
 import jpeg from 'jpeg-js'
 import { PNG } from 'pngjs'
 import { readImageHead } from './format.ts'
@@ -55,7 +60,7 @@ test('a picture within the limits is left alone', () => {
 })
 
 test('a PNG keeps its shape, its colours and what is transparent', async () => {
-  const fitted = await fitImage(png(400, 200, { clear: true }), { edge: 100, bytes: 1_000_000 })
+  const fitted = await fitImage(png(400, 200, { clear: true }), { edge: 100, bytes: 1_000_000 }, 'ann')
   assert.ok('url' in fitted, JSON.stringify(fitted))
   const { width, height, data } = PNG.sync.read(bytesOf(fitted.url))
   assert.deepEqual([width, height, fitted.width, fitted.height], [100, 50, 100, 50])
@@ -64,7 +69,7 @@ test('a PNG keeps its shape, its colours and what is transparent', async () => {
 })
 
 test('a JPEG is scaled', async () => {
-  const fitted = await fitImage(photo(300, 600), { edge: 150, bytes: 1_000_000 })
+  const fitted = await fitImage(photo(300, 600), { edge: 150, bytes: 1_000_000 }, 'ann')
   assert.ok('url' in fitted, JSON.stringify(fitted))
   assert.deepEqual(readImageHead(bytesOf(fitted.url)), { format: 'jpeg', width: 75, height: 150 })
 })
@@ -76,7 +81,7 @@ test('a picture with too many bytes is encoded anew, and made smaller if that is
     photo(500, 400, { noise: true }),
     png(300, 300, { noise: true, clear: true }),
   ]) {
-    const fitted = await fitImage(url, limits)
+    const fitted = await fitImage(url, limits, 'ann')
     assert.ok('url' in fitted, JSON.stringify(fitted))
     assert.ok(bytesOf(fitted.url).length <= limits.bytes)
     assert.ok(isWithin(fitted.url, limits))
@@ -89,10 +94,117 @@ test('what cannot be scaled says why', async () => {
     'data:image/gif;base64,R0lGODlhHgAUAIAAAP8AAP///ywAAAAAHgAUAAACFoSPqcvtD6OctNqLs968+w+G4kiW5lkAADs='
   const whys = await Promise.all(
     [gif, `${png(50, 50).slice(0, 150)}AAAA`, png(50, 50).replace('AAAADIAAAAy', 'AAfQAAAH0AA')].map(url =>
-      fitImage(url, limits),
+      fitImage(url, limits, 'ann'),
     ),
   )
   const words = whys.map(each => ('why' in each ? each.why : 'scaled'))
   assert.match(words[0]!, /has 30 × 20 pixels.*the model takes 10 pixels a side.*format gif cannot be scaled/)
   assert.match(words[1]!, /it is damaged/)
+})
+
+/** A PNG of these chunks; `IHDR` is the header of 8-bit grey. */
+function pngOf(...chunks: [type: string, body: Buffer][]): Buffer {
+  return Buffer.concat([
+    Buffer.from('89504e470d0a1a0a', 'hex'),
+    ...chunks.flatMap(([type, body]) => {
+      const length = Buffer.alloc(4)
+      length.writeUInt32BE(body.length)
+      const named = Buffer.concat([Buffer.from(type), body])
+      const sum = Buffer.alloc(4)
+      sum.writeUInt32BE(crc32(named))
+      return [length, named, sum]
+    }),
+  ])
+}
+
+function greyHeader(width: number, height: number, interlaced: boolean): Buffer {
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(height, 4)
+  header.writeUInt8(8, 8)
+  header.writeUInt8(interlaced ? 1 : 0, 12)
+  return header
+}
+
+const dataUrl = (bytes: Buffer, type = 'png'): string =>
+  `data:image/${type};base64,${bytes.toString('base64')}`
+
+/** The data of a grey picture of 25 × 25 in seven passes: 625 pixels, and a byte for each row of each pass. */
+const interlacedData = Buffer.alloc(625 + 4 + 4 + 3 + 7 + 6 + 13 + 12)
+
+test('an interlaced PNG is scaled', async () => {
+  const header = greyHeader(25, 25, true)
+  const whole = pngOf(['IHDR', header], ['IDAT', deflateSync(interlacedData)], ['IEND', Buffer.alloc(0)])
+  const fitted = await fitImage(dataUrl(whole), { edge: 10, bytes: 10_000 }, 'ann')
+  assert.deepEqual('url' in fitted && [fitted.width, fitted.height], [10, 10], JSON.stringify(fitted))
+})
+
+test('a picture whose data and header do not agree is damaged', async () => {
+  const header = greyHeader(25, 25, true)
+  const end: [string, Buffer] = ['IEND', Buffer.alloc(0)]
+  const packed = (length: number): [string, Buffer] => ['IDAT', deflateSync(Buffer.alloc(length))]
+  const { length } = interlacedData
+  for (const bytes of [
+    pngOf(['IHDR', header], packed(length - 1), end),
+    pngOf(['IHDR', header], packed(length + 1), end),
+    pngOf(['IHDR', header], ['IHDR', greyHeader(5000, 5000, true)], packed(length), end),
+    pngOf(['abCD', header], ['IHDR', header], packed(length), end),
+    pngOf(['IHDR', header], packed(length), end).subarray(0, -30),
+  ]) {
+    const fitted = await fitImage(dataUrl(bytes), { edge: 10, bytes: 10_000 }, 'ann')
+    assert.match('why' in fitted ? fitted.why : 'scaled', /it is damaged/)
+  }
+})
+
+test('a small file that stands for much data takes no more memory than an honest one', t => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnwire-images-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const program = `
+    import { readFileSync } from 'node:fs'
+    import { fitImage } from '${new URL('./index.ts', import.meta.url)}'
+    const fitted = await fitImage(readFileSync(process.argv[1], 'utf8'), { edge: 10, bytes: 10_000 }, 'ann')
+    console.log(JSON.stringify({ why: fitted.why ?? 'scaled', mib: process.resourceUsage().maxRSS / 1024 }))`
+  const measured = (bytes: Buffer): { why: string; mib: number } => {
+    writeFileSync(join(folder, 'picture'), dataUrl(bytes))
+    const args = ['--input-type=module', '-e', program, join(folder, 'picture')]
+    return JSON.parse(execFileSync(process.execPath, args, { encoding: 'utf8' }))
+  }
+  const of = (data: Buffer): Buffer =>
+    pngOf(['IHDR', greyHeader(25, 25, true)], ['IDAT', deflateSync(data)], ['IEND', Buffer.alloc(0)])
+  const honest = measured(of(interlacedData))
+  const hostile = measured(of(Buffer.alloc(400 * 1024 * 1024)))
+  assert.equal(honest.why, 'scaled')
+  assert.match(hostile.why, /it is damaged/)
+  assert.ok(hostile.mib < honest.mib + 200, `${hostile.mib} MiB, an honest one ${honest.mib} MiB`)
+})
+
+test('a picture that would take too much is not decoded', async () => {
+  // 16 bits, four samples: 8 bytes for each of 49 million pixels.
+  const deep = greyHeader(7000, 7000, false)
+  deep.writeUInt8(16, 8)
+  deep.writeUInt8(6, 9)
+  const wide = pngOf(['IHDR', deep], ['IDAT', deflateSync(Buffer.alloc(100))], ['IEND', Buffer.alloc(0)])
+  const frame = Buffer.from('ffc00011081b581b5803011100021100031100', 'hex')
+  const jpegHead = Buffer.concat([
+    Buffer.from('ffd8', 'hex'),
+    frame,
+    Buffer.from('ffda000c03010002110311003f00', 'hex'),
+  ])
+  for (const url of [dataUrl(wide), dataUrl(jpegHead, 'jpeg')]) {
+    const fitted = await fitImage(url, { edge: 10, bytes: 10_000 }, 'ann')
+    assert.match('why' in fitted ? fitted.why : 'scaled', /7000 × 7000.*it is too large to be scaled here/)
+  }
+})
+
+test('many pictures of one owner do not hold those of another', async () => {
+  const limits = { edge: 100, bytes: 1_000_000 }
+  // Both threads are there by then.
+  await Promise.all(['ann', 'bob'].map(owner => fitImage(png(200, 200), limits, owner)))
+  let done = 0
+  const many = Array.from({ length: 40 }, () =>
+    fitImage(png(300, 300), limits, 'eve').then(() => (done += 1)),
+  )
+  await fitImage(png(200, 200), limits, 'ann')
+  assert.ok(done < 20, `${done} of 40 came before`)
+  await Promise.all(many)
 })

@@ -1,8 +1,11 @@
 // Makes a picture smaller: PNG and JPEG are decoded, averaged down to fewer pixels and encoded again. All of it is
-// JavaScript and takes a while, so it runs in a thread of its own: see index.ts.
+// JavaScript and takes a while, so it runs in a thread of its own: see index.ts. How much memory a picture takes is known
+// before it is decoded: what a thread holds outside of its heap has no other limit.
 import jpeg from 'jpeg-js'
 import { PNG } from 'pngjs'
-import type { ImageFormat } from './format.ts'
+import { checkJpeg } from './check-jpeg.ts'
+import { checkPng } from './check-png.ts'
+import { type ImageFormat, mostPixels } from './format.ts'
 
 export type ImageLimits = {
   /** Of the longer side, in pixels. */
@@ -11,17 +14,23 @@ export type ImageLimits = {
   bytes: number
 }
 
-export type ScaleJob = { bytes: Uint8Array; format: ImageFormat; limits: ImageLimits }
+/** `data`: the file as base64. */
+export type ScaleJob = { data: string; format: ImageFormat; limits: ImageLimits }
 export type Scaled = { bytes: Uint8Array; format: 'png' | 'jpeg'; width: number; height: number }
 
 type Pixels = { width: number; height: number; data: Uint8Array; exif?: Buffer }
 
+/** Of a PNG, unpacked; the decoder holds about three times as much. */
+const mostUnpackedBytes = 160 * 1024 * 1024
+/** Of a JPEG, as its decoder counts; it holds about twice as much. */
+const mostJpegMiB = 384
 const qualities = [85, 65]
 /** How often the picture is made smaller again while it has too many bytes. */
 const mostTries = 6
 
 /** Undefined: it cannot be made small enough. Throws if it cannot be decoded. */
-export function scaleImage({ bytes, format, limits }: ScaleJob): Scaled | undefined {
+export function scaleImage({ data, format, limits }: ScaleJob): Scaled | undefined {
+  const bytes = Buffer.from(data, 'base64')
   const whole = format === 'png' ? decodePng(bytes) : decodeJpeg(bytes)
   let scale = Math.min(1, limits.edge / Math.max(whole.width, whole.height))
   const isOpaque = format === 'jpeg' || opaque(whole.data)
@@ -44,16 +53,18 @@ function* encodings(
   if (isOpaque) for (const quality of qualities) yield { bytes: encodeJpeg(pixels, quality), format: 'jpeg' }
 }
 
-function decodePng(bytes: Uint8Array): Pixels {
-  const { width, height, data } = PNG.sync.read(Buffer.from(bytes))
+function decodePng(bytes: Buffer): Pixels {
+  checkPng(bytes, mostUnpackedBytes)
+  const { width, height, data } = PNG.sync.read(bytes)
   return { width, height, data }
 }
 
-function decodeJpeg(bytes: Uint8Array): Pixels {
+function decodeJpeg(bytes: Buffer): Pixels {
+  checkJpeg(bytes, mostJpegMiB * 1024 * 1024)
   const decoded: Pixels & { exifBuffer?: Uint8Array } = jpeg.decode(bytes, {
     useTArray: true,
-    maxResolutionInMP: 100,
-    maxMemoryUsageInMB: 1024,
+    maxResolutionInMP: mostPixels / 1_000_000,
+    maxMemoryUsageInMB: mostJpegMiB,
   })
   const { width, height, data, exifBuffer } = decoded
   // It says how the picture is turned. The package's types do not have it.

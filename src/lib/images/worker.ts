@@ -1,10 +1,17 @@
-// The program of the thread that scales one picture.
-import { parentPort, workerData } from 'node:worker_threads'
-import { type ScaleJob, scaleImage } from './scale.ts'
+// The program of the threads that scale pictures.
+import { serveJobs } from '../async/work-pool.ts'
+import { type Scaled, type ScaleJob, scaleImage } from './scale.ts'
+import { TooLarge } from './too-large.ts'
 
-try {
-  // It is started by index.ts only.
-  parentPort?.postMessage(scaleImage(workerData as ScaleJob) ?? { why: 'it cannot be made small enough' })
-} catch {
-  parentPort?.postMessage({ why: 'it is damaged' })
+serveJobs((job: ScaleJob): Scaled | { why: string } => {
+  try {
+    return scaleImage(job) ?? { why: 'it cannot be made small enough' }
+  } catch (error) {
+    return { why: isTooLarge(error) ? 'it is too large to be scaled here' : 'it is damaged' }
+  }
+})
+
+/** The JPEG decoder has words only. */
+function isTooLarge(error: unknown): boolean {
+  return error instanceof TooLarge || (error instanceof Error && /limit exceeded/.test(error.message))
 }

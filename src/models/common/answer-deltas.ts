@@ -1,5 +1,5 @@
 // What the models without an API share: a finished answer as deltas, and the error of an aborted request.
-import type { ModelAnswer, ModelDelta } from '../../engine/ports.ts'
+import type { ModelAnswer, ModelDelta } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 
 /** Contract of `split`: the pieces of a text, joined, are the text. */

@@ -1,10 +1,11 @@
 // The answer that a decoder ends with, its calls and its token counts, built with empty fields left out.
 
-import type { ModelAnswer, ModelCall } from '../../engine/ports.ts'
+import type { ModelAnswer, ModelCall } from '../../engine/ports/index.ts'
 import type { CallForm } from '../../language/calls.ts'
 import type { Native, Origin } from '../../language/content.ts'
-import type { Usage } from '../../language/events.ts'
-import { isJsonObject } from '../../lib/json.ts'
+import type { Usage, VendorAnswer } from '../../language/events.ts'
+import { isJsonObject, type Json } from '../../lib/json/index.ts'
+import { printable } from '../../lib/text/index.ts'
 
 export type AnswerStop = ModelAnswer['stop']
 export type ModelPart = ModelAnswer['parts'][number]
@@ -16,8 +17,9 @@ export function wholeAnswer(answer: {
   usage: Usage | undefined
   continuity?: Native | undefined
   warnings?: string[]
+  vendor?: VendorAnswer | undefined
 }): ModelAnswer {
-  const { parts, stop, origin, usage, continuity, warnings = [] } = answer
+  const { parts, stop, origin, usage, continuity, warnings = [], vendor } = answer
   return {
     parts,
     stop,
@@ -25,6 +27,17 @@ export function wholeAnswer(answer: {
     ...(usage && { usage }),
     ...(continuity && { continuity }),
     ...(warnings.length > 0 && { warnings }),
+    ...(vendor && { vendor }),
+  }
+}
+
+/** What the vendor calls its answer, and which model it says that it used. Undefined: it says neither. */
+export function vendorAnswer(id: Json | undefined, model: Json | undefined): VendorAnswer | undefined {
+  const has = { id: typeof id === 'string' && id !== '', model: typeof model === 'string' && model !== '' }
+  if (!has.id && !has.model) return undefined
+  return {
+    ...(has.id && { id: printable(id as string, 200) }), // Both were found to be texts.
+    ...(has.model && { model: printable(model as string, 200) }),
   }
 }
 

@@ -1,10 +1,13 @@
 // The arguments of a call: gathered while they stream, found cut or whole at the end of an answer, and written into a
 // history. A cut call never runs. In a history, arguments that are no JSON object are wrapped in one, because vendors take
-// only objects; the text in the log stays as the model wrote it.
+// only objects, and so are those that nest too deep or are too long, which no request could carry; the text in the log stays
+// as the model wrote it.
 
 import type { CallForm, CallPart } from '../../language/calls.ts'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
+import { cutUtf8 } from '../../lib/text/index.ts'
 import { type TextUnwrapper, textUnwrapper, wrapText } from './text-tools.ts'
+import { argumentsObject } from './vendor-typed.ts'
 
 /**
  * `closed`: the vendor marked the arguments as whole. `unclosed`: the vendor has such a mark and it never came.
@@ -15,7 +18,7 @@ export type ArgumentsEnd = 'closed' | 'unclosed' | 'length'
 export function isCut(call: { form: CallForm; text: string }, end: ArgumentsEnd): boolean {
   if (end === 'closed') return false
   if (end === 'unclosed') return true
-  return call.form === 'text' || parseObject(call.text) === undefined
+  return call.form === 'text' || argumentsObject(call.text) === undefined
 }
 
 /** Empty arguments mean this on every vendor. */
@@ -72,24 +75,23 @@ export class CallArguments {
   }
 }
 
+/** Longer arguments of a past call are shortened: with them no vendor would take any further request. */
+const mostChars = 16 * 1024 * 1024
+const mostInvalid = 64 * 1024
+
+function writableObject(text: string): JsonObject | undefined {
+  return text.length > mostChars ? undefined : argumentsObject(text)
+}
+
 /** The arguments of a past call as an object: never null, a list or a text, which vendors refuse in a history. */
 export function historyArguments(call: CallPart): JsonObject {
   if (call.form === 'text') return wrapText(call.text)
   if (call.text.trim() === '') return {}
-  return parseObject(call.text) ?? { invalid_arguments: call.text }
+  return writableObject(call.text) ?? { invalid_arguments: cutUtf8(call.text, mostInvalid).text }
 }
 
 /** The same as JSON text, in the model's own spelling if that is an object. */
 export function historyArgumentsText(call: CallPart): string {
-  if (call.form === 'json' && parseObject(call.text) !== undefined) return call.text
+  if (call.form === 'json' && writableObject(call.text) !== undefined) return call.text
   return JSON.stringify(historyArguments(call))
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

@@ -3,8 +3,8 @@
 
 import type { Outcome } from '../../language/calls.ts'
 import type { Native, Origin, ResultPart } from '../../language/content.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
-import { wellFormed } from '../../lib/text.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
+import { wellFormed } from '../../lib/text/index.ts'
 
 export function sameOrigin(a: Origin | undefined, b: Origin): boolean {
   return a !== undefined && a.protocol === b.protocol && a.family === b.family

@@ -2,10 +2,10 @@
 // stand for ours only if both are the same. So an answer records digests of the history before it and of itself; a
 // history that was edited, compacted or continued by another model no longer matches them and is sent whole.
 
-import type { ModelAnswer } from '../../engine/ports.ts'
+import type { ModelAnswer } from '../../engine/ports/index.ts'
 import type { AnswerPart, AssistantEntry, Entry } from '../../language/history.ts'
-import { hashJson, sha256 } from '../../lib/hash.ts'
-import type { Json } from '../../lib/json.ts'
+import { hashJson, sha256 } from '../../lib/json/hash.ts'
+import type { Json } from '../../lib/json/index.ts'
 import type { SessionCache } from './session-cache.ts'
 import type { WireIds } from './wire-ids.ts'
 

@@ -1,7 +1,7 @@
 // Failures that all vendors have in common: an HTTP status by itself, an answer that broke off, and error text that is safe
 // to show. A vendor's own error codes are read in its failure.ts.
 
-import { cutUtf8, printable } from '../../lib/text.ts'
+import { cutUtf8, printable } from '../../lib/text/index.ts'
 import type { ModelFailure } from '../protocol.ts'
 
 const TIMEOUTS: ReadonlySet<number> = new Set([408, 504, 524])

@@ -2,10 +2,10 @@
 // its own is asked in that way. Where it has none, or takes only a part of the schema, the model is told in words and the
 // answer is checked (run-screen.ts).
 
-import type { ModelRequest } from '../../engine/ports.ts'
+import type { ModelRequest } from '../../engine/ports/index.ts'
 import type { AnswerFormat } from '../../language/format.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import { type Dialect, openaiLoose, openaiStrict, toDialect } from './schema-dialect.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
+import { type Dialect, openaiFitted, openaiLoose, openaiStrict, toDialect } from './schema-dialect.ts'
 
 export type VendorFormat = {
   /** The vendor's own way, as its protocol writes it. */
@@ -14,6 +14,8 @@ export type VendorFormat = {
   holds: 'whole' | 'part' | 'hint'
   /** The vendor refuses the form unless the request speaks of it too. */
   needsWords?: true
+  /** The answer's text has to be restored (restore-values.ts). */
+  restores?: true
 }
 
 export type SettledFormat = {
@@ -23,6 +25,8 @@ export type SettledFormat = {
   field?: JsonObject
   /** The form that the answer has to be checked against. */
   unchecked?: AnswerFormat
+  /** The schema by which the answer's text has to be restored. */
+  restored?: JsonObject
 }
 
 /** `vendorForm` gives the vendor's own way; undefined if it has none for this form. */
@@ -40,6 +44,7 @@ export function settleFormat(
     request: isTold && !own.needsWords ? request : withWords(request, formatWords(format)),
     ...(own && { field: own.field }),
     ...(!isKept && { unchecked: format }),
+    ...(own?.restores && format.type === 'schema' && { restored: format.schema }),
   }
 }
 
@@ -60,9 +65,11 @@ function formatWords(format: AnswerFormat): string {
 export function formatSchema(
   schema: JsonObject,
   dialect: Dialect,
-): { schema: JsonObject; isWhole: boolean } | undefined {
+): { schema: JsonObject; isWhole: boolean; restores?: true } | undefined {
   const adapted = toDialect(schema, dialect)
-  return 'unusable' in adapted ? undefined : { schema: adapted.schema, isWhole: adapted.lost.length === 0 }
+  if ('unusable' in adapted) return undefined
+  const { lost, restores } = adapted
+  return { schema: adapted.schema, isWhole: lost.length === 0, ...(restores && { restores }) }
 }
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/
@@ -70,11 +77,16 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/
 /** Name, schema and strictness as both of OpenAI's APIs have them. Strict only where the schema can honour it. */
 export function openaiFormat(
   format: Extract<AnswerFormat, { type: 'schema' }>,
-): { fields: JsonObject; holds: 'whole' | 'part' } | undefined {
+): (Pick<VendorFormat, 'restores'> & { fields: JsonObject; holds: 'whole' | 'part' }) | undefined {
   const { schema, name = 'answer', description, strict } = format
   const named = { name: NAME.test(name) ? name : 'answer', ...(description !== undefined && { description }) }
-  const exact = strict ? formatSchema(schema, openaiStrict) : undefined
-  if (exact) return { fields: { ...named, schema: exact.schema, strict: true }, holds: 'whole' }
+  const exact = strict
+    ? (formatSchema(schema, openaiStrict) ?? formatSchema(schema, openaiFitted))
+    : undefined
+  if (exact) {
+    const fields = { ...named, schema: exact.schema, strict: true }
+    return { fields, holds: exact.isWhole ? 'whole' : 'part', ...(exact.restores && { restores: true }) }
+  }
   const isTakenAsItIs = strict !== true || formatSchema(schema, openaiLoose) !== undefined
   return isTakenAsItIs
     ? { fields: { ...named, schema, ...(strict !== undefined && { strict: false }) }, holds: 'part' }

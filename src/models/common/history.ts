@@ -1,7 +1,7 @@
 // Facts about a history that every encoder needs: which system entries belong to the instructions, which calls and results
 // stand side by side, and the text for those that do not. No vendor's field names are here.
 
-import type { ModelRequest } from '../../engine/ports.ts'
+import type { ModelRequest } from '../../engine/ports/index.ts'
 import type { CallPart, CallResult } from '../../language/calls.ts'
 import type { Native } from '../../language/content.ts'
 import { type AssistantEntry, callsOf, type Entry } from '../../language/history.ts'

@@ -1,7 +1,8 @@
 // Reading JSON that a vendor sent and that may have any shape: each function gives a value of the wanted type, empty
 // when the field is missing or is something else.
 
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { parseFlattened } from '../../lib/json/depth.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 
 export function asString(value: unknown): string {
   return typeof value === 'string' ? value : ''
@@ -24,11 +25,10 @@ export function isEmptyObject(value: JsonObject): boolean {
   return Object.keys(value).length === 0
 }
 
-/** Undefined when the text is not JSON. */
+/**
+ * Undefined when the text is not JSON. A value in it that nests too deep is given as text: arguments with it are refused by
+ * the gate as any that are too deep, and the rest of the answer is kept.
+ */
 export function readJson(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json // JSON.parse is typed `any`; JSON text yields nothing but Json
-  } catch {
-    return undefined
-  }
+  return parseFlattened(text)
 }

@@ -2,7 +2,7 @@
 // again in every later request of the session) is mentioned, what it takes is sent under the type of its bytes.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Model, ModelRequest } from '../../engine/ports.ts'
+import type { Model, ModelRequest } from '../../engine/ports/index.ts'
 import type { FilePart, ImagePart } from '../../language/content.ts'
 import type { Entry } from '../../language/history.ts'
 import { anthropic, gemini, geminiInteractions, openai, openaiChat, preparedFor } from '../index.ts'

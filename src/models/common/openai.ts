@@ -2,10 +2,12 @@
 // which no later attempt succeeds.
 
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
-import { openaiLoose, openaiStrict } from './schema-dialect.ts'
-import { functionSchema, strictSchema } from './tool-declarations.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
+import { openaiFitted, openaiLoose, openaiStrict } from './schema-dialect.ts'
+import { functionSchema, type StrictDialects, strictSchema } from './tool-declarations.ts'
 import type { Warn } from './warnings.ts'
+
+export const openaiDialects: StrictDialects = { exact: openaiStrict, fitted: openaiFitted }
 
 /** Strict where the schema can honour it. Undefined when the tool cannot be offered. */
 export function openaiFunction(
@@ -13,7 +15,7 @@ export function openaiFunction(
   takesStrict: boolean,
   warn: Warn,
 ): { parameters: JsonObject; strict: boolean } | undefined {
-  const exact = takesStrict ? strictSchema(tool, openaiStrict, warn) : undefined
+  const exact = takesStrict ? strictSchema(tool, openaiDialects, warn) : undefined
   if (exact !== undefined) return { parameters: exact, strict: true }
   const parameters = functionSchema(tool, openaiLoose, warn)
   return parameters && { parameters, strict: false }

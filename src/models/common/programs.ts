@@ -1,6 +1,6 @@
 // Programs that a vendor runs on its own side and that call our tools: Anthropic's code execution and OpenAI's programmatic
 // tool calling. A tool says in `callers` whether programs may call it; the gate checks that for each call.
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 
 /** Whether a declaration of a vendor's own tool lets its programs call ours. */
 export function runsPrograms({ type }: JsonObject): boolean {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
 import {
   checkGeminiSchema,
   checkInputSchema,

@@ -2,7 +2,8 @@
 // recorded in words. A schema that cannot be converted is unusable, and then its tool is left out, never the request. The
 // gate checks arguments against the schema as declared.
 
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { fitStrict } from './schema-fit.ts'
 import { toJsonSchema } from './schema-json.ts'
 import { type OpenApiRules, toOpenApi } from './schema-openapi.ts'
 import { lose, startWalk, stringsIn, type Walk, wordSet } from './schema-refs.ts'
@@ -24,6 +25,8 @@ export type Dialect = {
   maxStates?: number
   /** The schema is unusable if anything is lost or a rule is broken. */
   strict?: StrictRules
+  /** The schema is fitted into the strict rules first. Only for what was asked to be strict. */
+  isFitted?: true
 }
 
 export type Adapted = {
@@ -31,6 +34,8 @@ export type Adapted = {
   schema: JsonObject
   /** Losses, in words. */
   lost: string[]
+  /** A value may have nulls for what is absent. See restore-values.ts. */
+  restores?: true
 }
 
 export const openaiLoose: Dialect = { name: 'openai-loose' }
@@ -50,6 +55,8 @@ export const openaiStrict: Dialect = {
   },
 }
 
+export const openaiFitted: Dialect = { ...openaiStrict, name: 'openai-fitted', isFitted: true }
+
 const anthropicKey = /^[a-zA-Z0-9_.-]{1,64}$/
 
 export const anthropicPlain: Dialect = { name: 'anthropic', rootKey: anthropicKey }
@@ -68,6 +75,8 @@ export const anthropicStrict: Dialect = {
     limits: { depth: 50, properties: 5000, enumValues: 1000, characters: 50_000 },
   },
 }
+
+export const anthropicFitted: Dialect = { ...anthropicStrict, name: 'anthropic-fitted', isFitted: true }
 
 const GEMINI_STATES = 5000
 
@@ -138,8 +147,14 @@ function convertSchema(
   const lost = [...walk.lost]
   if (dialect.strict === undefined) return { schema: converted, lost }
   const plain = withoutNotes(converted)
-  const problem = lost[0] ?? strictProblem(plain, dialect.strict)
-  return problem === undefined ? { schema: plain, lost } : { unusable: problem }
+  if (!dialect.isFitted) {
+    const problem = lost[0] ?? strictProblem(plain, dialect.strict)
+    return problem === undefined ? { schema: plain, lost } : { unusable: problem }
+  }
+  const fitted = fitStrict(plain, dialect.strict)
+  const problem = lost[0] ?? strictProblem(fitted.schema, dialect.strict)
+  if (problem !== undefined) return { unusable: problem }
+  return { schema: fitted.schema, lost: fitted.loosened, ...(fitted.restores && { restores: true }) }
 }
 
 /** A property whose name the vendor refuses is described in words, so that the model can still give it. */

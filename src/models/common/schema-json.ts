@@ -2,7 +2,7 @@
 // reader of the metaschema refuses, and only the keywords that the vendor knows. Whether the result may be used in a strict
 // mode is decided in schema-strict.ts.
 
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { isEmptyObject } from './json-read.ts'
 import {
   followRef,

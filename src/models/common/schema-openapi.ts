@@ -2,7 +2,7 @@
 // references. Keywords outside the subset are described in words where possible, and recorded as lost. The runtime's own
 // check still enforces them.
 
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import {
   followRef,
   lose,

@@ -1,7 +1,7 @@
 // Helpers of both schema converters: following a local reference, writing older drafts' keywords as 2020-12 does, and
 // recording losses. Nothing here knows a vendor.
 
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 
 /** One conversion: the schema as declared, the losses so far, and how many nodes may still be visited. */
 export type Walk = { root: JsonObject; lost: Set<string>; budget: number }

@@ -2,7 +2,7 @@
 // alternatives are merged into one object that takes any of them. The rules between alternatives are then only said in
 // words; the runtime's own check still enforces them.
 
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import {
   lose,
   resolveRef,

@@ -1,8 +1,8 @@
-// Whether a schema may be used in a vendor's strict mode without a change of meaning. Strict mode binds the model to the
-// schema while it writes, but takes only a part of JSON Schema. A schema outside that part is used without strict mode and
-// never bent into it: an optional property made required would change what tools receive.
+// Whether a schema may be used in a vendor's strict mode as it is. Strict mode binds the model to the schema while it
+// writes, but takes only a part of JSON Schema. A schema outside that part is used without strict mode, unless it was asked
+// to be strict: then it is fitted first (schema-fit.ts).
 
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { stringsIn, typesOf } from './schema-refs.ts'
 
 export type StrictRules = {

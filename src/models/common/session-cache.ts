@@ -2,7 +2,7 @@
 // session owns the cache (`ModelRequest.memory`); without one each request is prepared from nothing. A cache never changes
 // the result: entries are immutable, and each is compared with the entry that was there before.
 
-import type { ModelMemory } from '../../engine/ports.ts'
+import type { ModelMemory } from '../../engine/ports/index.ts'
 import type { Entry } from '../../language/history.ts'
 
 /** A value that is built up entry by entry, such as the set of ids in use. */

@@ -4,8 +4,8 @@
 
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { judgeGrammar, grammarProblem as problemOf } from '../../lib/checks/index.ts'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
-import { printable } from '../../lib/text.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
+import { printable } from '../../lib/text/index.ts'
 
 const FIELD = 'input'
 

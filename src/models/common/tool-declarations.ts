@@ -1,8 +1,10 @@
 // Declaring a tool to a vendor: its schema in the vendor's dialect, strict where that is possible. A tool that cannot be
 // declared is left out with a warning, so that one tool never fails the whole request.
 
+import { TurnwireError } from '../../language/errors.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
+import type { Restores } from './restore-values.ts'
 import { type Dialect, toDialect } from './schema-dialect.ts'
 import { grammarProblem, textToolSchema } from './text-tools.ts'
 import type { Warn } from './warnings.ts'
@@ -29,15 +31,48 @@ export function functionSchema(tool: ToolDeclaration, dialect: Dialect, warn: Wa
   return adapted.schema
 }
 
-/** Undefined when the tool cannot be strict, with a warning if it was declared so. */
-export function strictSchema(tool: ToolDeclaration, dialect: Dialect, warn: Warn): JsonObject | undefined {
+/** A strict dialect, and the same with schemas that are fitted into it. */
+export type StrictDialects = { exact: Dialect; fitted: Dialect }
+
+/**
+ * Undefined when the tool cannot be strict. If it was declared so, there is a warning; a client that declared it so is
+ * refused, since it may rely on it.
+ */
+export function strictSchema(
+  tool: ToolDeclaration,
+  { exact, fitted }: StrictDialects,
+  warn: Warn,
+): JsonObject | undefined {
   const { name, input } = tool
   if (input.form !== 'json' || input.strict === false) return undefined
-  const adapted = toDialect(input.schema, dialect)
+  const adapted = toDialect(input.schema, exact)
   if ('schema' in adapted) return adapted.schema
-  if (input.strict === true)
-    warn(`The tool "${name}" is not offered as strict, because of its schema: ${adapted.unusable}.`)
+  if (input.strict !== true) return undefined
+  const bent = toDialect(input.schema, fitted)
+  if ('schema' in bent) return bent.schema
+  if (tool.side === 'client')
+    throw new TurnwireError(
+      'invalid_tool',
+      `The tool "${name}" cannot be strict with this model, because of its schema: ${bent.unusable}. Change the schema, or leave "strict" out.`,
+    )
+  warn(`The tool "${name}" is not offered as strict, because of its schema: ${bent.unusable}.`)
   return undefined
+}
+
+/** Undefined: nothing that the model writes has to be restored. `format`: the schema of an answer whose text has to be. */
+export function restoresOf(
+  tools: readonly ToolDeclaration[],
+  { exact, fitted }: StrictDialects,
+  format: JsonObject | undefined,
+): Restores | undefined {
+  const schemas = new Map<string, JsonObject>()
+  for (const { name, input } of tools) {
+    if (input.form !== 'json' || input.strict !== true || 'schema' in toDialect(input.schema, exact)) continue
+    const bent = toDialect(input.schema, fitted)
+    if ('schema' in bent && bent.restores) schemas.set(name, input.schema)
+  }
+  if (schemas.size === 0 && format === undefined) return undefined
+  return { tools: schemas, ...(format && { text: format }) }
 }
 
 /** Wire names of the text tools. */

@@ -10,7 +10,8 @@
 
 import type { CallForm, Outcome } from '../../language/calls.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { parseBounded } from '../../lib/json/depth.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
 import type { Warn } from './warnings.ts'
 
 /** All functions are pure. `call` is the vendor's call: a `tool_use` block, an output item, a `functionCall`. */
@@ -79,12 +80,8 @@ export function boundTo(bound: readonly BoundTool[], call: JsonObject): BoundToo
   return bound.find(({ typed, declared }) => typed.isCall(call, declared))
 }
 
-/** JSON text of arguments as an object; undefined for anything else, which no vendor has a form for. */
+/** JSON text of arguments as an object; undefined for anything else, which no vendor has a form for, and for what nests too deep. */
 export function argumentsObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = parseBounded(text)
+  return isJsonObject(value) ? value : undefined
 }

@@ -5,7 +5,7 @@
 import type { CallPart } from '../../language/calls.ts'
 import type { Origin } from '../../language/content.ts'
 import type { AssistantEntry, Entry } from '../../language/history.ts'
-import { sha256 } from '../../lib/hash.ts'
+import { sha256 } from '../../lib/json/hash.ts'
 import type { SessionCache } from './session-cache.ts'
 
 /** `pattern` matches a whole allowed id. No `g` flag. */

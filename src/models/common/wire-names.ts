@@ -3,7 +3,7 @@
 // same spelling whatever tools stand beside it. Call ids are in wire-ids.ts.
 
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { sha256 } from '../../lib/hash.ts'
+import { sha256 } from '../../lib/json/hash.ts'
 
 export type NameRule = {
   /** Matches a whole allowed name, and each allowed character alone. No `g` flag. */

@@ -1,5 +1,5 @@
 // Anthropic's own API.
-import type { Model } from '../../engine/ports.ts'
+import type { Model } from '../../engine/ports/index.ts'
 import { anthropicMessages } from '../protocols/anthropic/index.ts'
 import { type Deployment, deploy, type ProviderOptions } from './deployment.ts'
 

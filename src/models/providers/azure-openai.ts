@@ -1,6 +1,6 @@
 // OpenAI's models on Azure. `model` is the name of the deployment. With `apiVersion` the dated Chat Completions address
 // is used, else the versionless API.
-import type { Model } from '../../engine/ports.ts'
+import type { Model } from '../../engine/ports/index.ts'
 import { openaiChat } from '../protocols/openai-chat/index.ts'
 import { openaiResponses } from '../protocols/openai-responses/index.ts'
 import { deploy, type ProviderOptions, requiredVariable } from './deployment.ts'

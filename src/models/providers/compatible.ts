@@ -1,13 +1,12 @@
-// Any server that speaks Chat Completions, by its address. The named providers beside this file add an address, a key
-// variable and known quirks.
-import type { Model } from '../../engine/ports.ts'
+// Servers that speak Chat Completions: any, by its address, and known ones, each an address, a key variable and quirks.
+import type { Model } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { compatibleQuirks, openaiChat, type State } from '../protocols/openai-chat/index.ts'
 import { type Deployment, deploy, type ProviderOptions } from './deployment.ts'
 
-export type CompatibleDeployment = Omit<Deployment<State>, 'protocol'>
+type CompatibleDeployment = Omit<Deployment<State>, 'protocol'>
 
-export function deployCompatible(deployment: CompatibleDeployment, options: ProviderOptions): Model {
+function deployCompatible(deployment: CompatibleDeployment, options: ProviderOptions): Model {
   return deploy(
     {
       protocol: openaiChat,
@@ -37,3 +36,71 @@ export function compatible({ url, name = 'compatible', keyVariable, ...options }
     )
   return deployCompatible({ name, baseUrl: url, ...(keyVariable !== undefined && { keyVariable }) }, options)
 }
+
+// ---- known servers -----------------------------------------------------------------------------------------
+
+const preset =
+  (deployment: CompatibleDeployment) =>
+  (options: ProviderOptions): Model =>
+    deployCompatible(deployment, options)
+
+/** It requires the thinking that led to a call to be sent back with the call. */
+export const deepseek = preset({
+  name: 'deepseek',
+  baseUrl: 'https://api.deepseek.com/v1',
+  keyVariable: 'DEEPSEEK_API_KEY',
+  quirks: [...compatibleQuirks, 'no-parallel-switch', 'echo-reasoning', 'no-images'],
+})
+
+export const groq = preset({
+  name: 'groq',
+  baseUrl: 'https://api.groq.com/openai/v1',
+  keyVariable: 'GROQ_API_KEY',
+})
+
+/** On this machine. */
+export const lmStudio = preset({
+  name: 'lm-studio',
+  baseUrl: 'http://127.0.0.1:1234/v1',
+  quirks: [...compatibleQuirks, 'no-parallel-switch'],
+})
+
+/** Nine-character call ids, no unknown fields, no user message directly after a tool message. */
+export const mistral = preset({
+  name: 'mistral',
+  baseUrl: 'https://api.mistral.ai/v1',
+  keyVariable: 'MISTRAL_API_KEY',
+  quirks: [...compatibleQuirks, 'short-ids', 'assistant-after-tool', 'no-stream-options'],
+})
+
+/** On this machine. It has no required tool choice and no switch for parallel calls. */
+export const ollama = preset({
+  name: 'ollama',
+  baseUrl: 'http://127.0.0.1:11434/v1',
+  quirks: [...compatibleQuirks, 'no-required', 'no-parallel-switch'],
+})
+
+/** Many vendors' models behind one address. It requires their reasoning back as `reasoning_details`. */
+export const openrouter = preset({
+  name: 'openrouter',
+  baseUrl: 'https://openrouter.ai/api/v1',
+  keyVariable: 'OPENROUTER_API_KEY',
+  quirks: [...compatibleQuirks, 'echo-reasoning-details'],
+  thinking: wanted => ({ reasoning: typeof wanted === 'string' ? { effort: wanted } : wanted }),
+})
+
+export const together = preset({
+  name: 'together',
+  baseUrl: 'https://api.together.xyz/v1',
+  keyVariable: 'TOGETHER_API_KEY',
+})
+
+/** It needs a key only if it was started with one. */
+export const vllm = preset({
+  name: 'vllm',
+  baseUrl: 'http://127.0.0.1:8000/v1',
+  keyVariable: 'VLLM_API_KEY',
+  keyOptional: true,
+})
+
+export const xai = preset({ name: 'xai', baseUrl: 'https://api.x.ai/v1', keyVariable: 'XAI_API_KEY' })

@@ -1,10 +1,10 @@
 // What the providers share: a model from a deployment of a protocol and the operator's options. Keys and addresses are
 // read when a request is made, so that a configuration loads without them.
 
-import type { Model } from '../../engine/ports.ts'
+import type { Model } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import { nearest } from '../../lib/nearest.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
+import { nearest } from '../../lib/text/nearest.ts'
 import { checkPrices, type Prices } from '../common/cost.ts'
 import type { Protocol } from '../protocol.ts'
 import { createModel, type RunLimits } from '../run.ts'

@@ -1,5 +1,5 @@
 // Google's Gemini API, by Interactions.
-import type { Model } from '../../engine/ports.ts'
+import type { Model } from '../../engine/ports/index.ts'
 import { geminiInteractions as protocol, type State } from '../protocols/interactions/index.ts'
 import { type Deployment, deploy, type ProviderOptions } from './deployment.ts'
 import { googleKey } from './gemini.ts'

@@ -1,5 +1,5 @@
 // Google's Gemini API, by generateContent.
-import type { Model } from '../../engine/ports.ts'
+import type { Model } from '../../engine/ports/index.ts'
 import { geminiGenerate, type State } from '../protocols/gemini/index.ts'
 import { type Deployment, deploy, type ProviderOptions } from './deployment.ts'
 

@@ -1,7 +1,7 @@
 // What may be declared as hosted: tools that the vendor runs. Tools that a vendor only defines, and that its caller has to
 // run, are refused here, since nobody would run them; so are plain functions, which belong to an agent.
 import { TurnwireError } from '../../language/errors.ts'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
 
 /** By protocol name: what of this declaration the caller would have to run; undefined if the vendor runs it. */
 const runByCaller: Readonly<Record<string, (tool: JsonObject) => string | undefined>> = {

@@ -1,19 +1,22 @@
 // One function per provider; each makes a model.
 export { anthropic } from './anthropic.ts'
 export { type AzureOptions, azureOpenai } from './azure-openai.ts'
-export { type CompatibleOptions, compatible } from './compatible.ts'
-export { deepseek } from './deepseek.ts'
+export {
+  type CompatibleOptions,
+  compatible,
+  deepseek,
+  groq,
+  lmStudio,
+  mistral,
+  ollama,
+  openrouter,
+  together,
+  vllm,
+  xai,
+} from './compatible.ts'
 export { familyOf, type ProviderOptions, type Secret } from './deployment.ts'
 export { gemini } from './gemini.ts'
 export { geminiInteractions } from './gemini-interactions.ts'
-export { groq } from './groq.ts'
-export { lmStudio } from './lm-studio.ts'
-export { mistral } from './mistral.ts'
-export { ollama } from './ollama.ts'
 export { openai } from './openai.ts'
 export { openaiChat } from './openai-chat.ts'
-export { openrouter } from './openrouter.ts'
-export { together } from './together.ts'
 export { type VertexOptions, vertex } from './vertex.ts'
-export { vllm } from './vllm.ts'
-export { xai } from './xai.ts'

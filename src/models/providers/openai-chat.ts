@@ -1,5 +1,5 @@
 // OpenAI's own API, by Chat Completions.
-import type { Model } from '../../engine/ports.ts'
+import type { Model } from '../../engine/ports/index.ts'
 import { openaiChat as protocol, type State } from '../protocols/openai-chat/index.ts'
 import { type Deployment, deploy, type ProviderOptions } from './deployment.ts'
 

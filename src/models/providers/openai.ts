@@ -1,5 +1,5 @@
 // OpenAI's own API, by Responses.
-import type { Model } from '../../engine/ports.ts'
+import type { Model } from '../../engine/ports/index.ts'
 import { noReasoning, openaiResponses, type State } from '../protocols/openai-responses/index.ts'
 import { type Deployment, deploy, familyOf, type ProviderOptions } from './deployment.ts'
 

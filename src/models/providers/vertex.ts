@@ -1,5 +1,5 @@
 // Gemini on Google Cloud. Access tokens last an hour: give a function that fetches one, or renew the variable.
-import type { Model } from '../../engine/ports.ts'
+import type { Model } from '../../engine/ports/index.ts'
 import { geminiGenerate } from '../protocols/gemini/index.ts'
 import { deploy, type ProviderOptions, requiredVariable } from './deployment.ts'
 import { geminiThinking } from './gemini.ts'

@@ -1,5 +1,5 @@
 // A call that was refused for its arguments, corrected by what the refusal says of each argument that it names.
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 
 const LITERAL = /(?:one of|exactly|such as|for example)[:,]?\s*("[^"]*"|-?[\d.]+)/u
 const BOUND = /(<=?|>=?|at most|at least)\s*(-?\d+(?:\.\d+)?)/u

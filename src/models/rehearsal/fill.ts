@@ -1,7 +1,7 @@
 // Arguments for one call, from a clause of the message and the tool's declaration. Three passes over the parameters:
 // values that stand beside a parameter's name, then values of its kind, then, if it is required, any value at all.
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { isTelling, stemsOf, type Value, type ValueKind, valuesIn } from './words.ts'
 
 type Source = {

@@ -1,7 +1,7 @@
 // Which tools a message asks for, clause by clause. A clause chooses the tool that has most of its words; a clause that
 // chooses none adds its values or its text to the call before it.
 import type { ToolDeclaration } from '../../language/tools.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import { callText, givenArguments, kindsOf, parametersOf } from './fill.ts'
 import { stemsOf, valuesIn } from './words.ts'
 

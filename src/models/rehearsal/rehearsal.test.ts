@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { modelContract } from '../../../test/contracts/model.ts'
-import type { ModelAnswer, ModelDelta, ModelRequest } from '../../engine/ports.ts'
+import type { ModelAnswer, ModelDelta, ModelRequest } from '../../engine/ports/index.ts'
 import type { OutcomeKind } from '../../language/calls.ts'
 import type { Entry } from '../../language/history.ts'
 import type { ToolDeclaration, ToolInput } from '../../language/tools.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import { type RehearsalOptions, rehearsal } from './rehearsal.ts'
 
 function declared(name: string, description: string, input: ToolInput, title?: string): ToolDeclaration {

@@ -2,7 +2,7 @@
 // fills their arguments and reports their results. The same request gives the same answer. The rules are in
 // docs/guide/models.md.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Model, ModelAnswer, ModelRequest } from '../../engine/ports.ts'
+import type { Model, ModelAnswer, ModelRequest } from '../../engine/ports/index.ts'
 import type { CallPart, CallResult } from '../../language/calls.ts'
 import { textOf } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'

@@ -1,6 +1,6 @@
 // Compares a request with what a step expects. It returns the first difference as a sentence; the model throws.
 
-import type { ModelRequest } from '../../engine/ports.ts'
+import type { ModelRequest } from '../../engine/ports/index.ts'
 import { textOf } from '../../language/content.ts'
 import { wordsOf } from '../../language/errors.ts'
 import type { Entry, ToolEntry, UserEntry } from '../../language/history.ts'

@@ -1,7 +1,7 @@
 // The schema of a script file, and its objects by path for error messages.
 import type { z } from 'zod'
 import { outcomeKinds } from '../../language/calls.ts'
-import { lazySchemas, type Zod } from '../../lib/lazy-schemas.ts'
+import { lazySchemas, type Zod } from '../../lib/schema/lazy.ts'
 
 export type Shape = ReturnType<typeof makeShape>
 

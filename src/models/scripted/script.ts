@@ -1,13 +1,13 @@
 // A script as plain data, and the rule that finds the step for a request. Streaming is in scripted.ts, checks of a
 // request are in expect.ts: a script may come from code or from a file.
 
-import type { ModelAnswer, ModelRequest } from '../../engine/ports.ts'
+import type { ModelAnswer, ModelRequest } from '../../engine/ports/index.ts'
 import type { CallForm, OutcomeKind } from '../../language/calls.ts'
 import { type Native, textOf } from '../../language/content.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { Usage } from '../../language/events.ts'
 import type { AssistantEntry, Entry } from '../../language/history.ts'
-import type { Json } from '../../lib/json.ts'
+import type { Json } from '../../lib/json/index.ts'
 
 /** A string is searched literally; a file writes a regular expression as `{ pattern, flags }`. */
 export type Pattern = string | RegExp | { pattern: string; flags?: string }

@@ -7,7 +7,7 @@ import {
   type ModelScenario,
   modelContract,
 } from '../../../test/contracts/model.ts'
-import type { ModelDelta, ModelRequest } from '../../engine/ports.ts'
+import type { ModelDelta, ModelRequest } from '../../engine/ports/index.ts'
 import type { OutcomeKind } from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'

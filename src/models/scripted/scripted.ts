@@ -2,7 +2,7 @@
 // the script; the model that composes its own answers is the rehearsal model.
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Model, ModelAnswer, ModelCall, ModelDelta, ModelRequest } from '../../engine/ports.ts'
+import type { Model, ModelAnswer, ModelCall, ModelDelta, ModelRequest } from '../../engine/ports/index.ts'
 import type { Native, TextPart, ThinkingPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { answerDeltas, throwIfAborted } from '../common/answer-deltas.ts'

@@ -2,9 +2,9 @@
 // give the events of one stream. Neither runs a tool: the client's tools are declared to the model, and its calls go back.
 import { createParser } from 'eventsource-parser'
 import { TurnwireError } from '../../language/errors.ts'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
-import { randomIds } from '../../lib/random.ts'
-import { printable } from '../../lib/text.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
+import { printable } from '../../lib/text/index.ts'
+import { randomIds } from '../../lib/text/random.ts'
 import type { WireHost } from '../../wires/host.ts'
 import { decodeRequest } from '../../wires/responses/decode.ts'
 import { decodeHistory } from '../../wires/responses/decode-history.ts'
@@ -19,6 +19,7 @@ export type LocalAgent = (body: JsonObject, signal: AbortSignal) => AsyncIterabl
 export function configuredAgent(host: WireHost): LocalAgent {
   const newId = randomIds()
   const owner = 'relay'
+  const engine = host.engineFor({ owner })
   return async function* (body, signal) {
     const asked = withoutServerMembers(body)
     const catalog = { agents: host.about.agents.slice(0, 1), models: {}, serverTools: new Set<string>() }
@@ -27,11 +28,11 @@ export function configuredAgent(host: WireHost): LocalAgent {
       { ...asked, model: 'default', store: false, stream: true },
       undefined,
     )
-    const { items } = await readItems(host, owner, request)
+    const { items } = await readItems(host, engine, owner, request)
     const { once, options } = prepareOnce(host, owner, request, decodeHistory(items), newId('sess'))
     const encoder = new ResponseEncoder({ ...options, after: -1, form: 'lines' })
     yield* eventsOf(encoder.begin())
-    for await (const batch of host.engine.answerOnce({ ...once, deltas: 'fail' }, signal))
+    for await (const batch of engine.answerOnce({ ...once, deltas: 'fail' }, signal))
       for (const item of batch) yield* eventsOf(encoder.take(item))
     yield* eventsOf(encoder.end())
   }

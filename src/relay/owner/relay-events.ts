@@ -1,6 +1,6 @@
 // The events of an answer in the form of the relay's protocol: the types that it has and no others, without numbers, and
 // with the call's id in the events about its arguments. A whole response is what the last event holds.
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { asString } from '../../models/common/json-read.ts'
 import { type TokenUsage, usageIn } from '../frames.ts'
 

@@ -1,7 +1,7 @@
 // Signing in to a relay with a wallet: challenge, signature, token. Also what a signed-in owner may read there.
 import { TurnwireError } from '../../language/errors.ts'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
-import { printable } from '../../lib/text.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
+import { printable } from '../../lib/text/index.ts'
 import { readAddress, type Wallet } from '../viem.ts'
 
 /** `final`: another attempt would end the same way. */

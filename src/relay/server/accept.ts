@@ -33,6 +33,8 @@ type AuthFrame = Extract<OwnerFrame, { type: 'auth' }>
 /** Frames of unknown types that are let pass. */
 const mostUnknown = 100
 const policyViolation = 1008
+/** The longest time that a timer takes. */
+const longestTimerMs = 2 ** 31 - 1
 
 export class Attached {
   readonly #options: AcceptOptions
@@ -159,17 +161,30 @@ export class Attached {
     this.#stopPings = () => clearInterval(timer)
   }
 
-  /** Halfway to the end of a token its machine gets another. */
-  #refreshLater(machine: Machine, { wallet, expiresAt }: Claims): void {
+  /** Halfway to the end of a token its machine gets another, as long as the signature of its wallet is good for. */
+  #refreshLater(machine: Machine, { wallet, signedAt, expiresAt }: Claims): void {
     const { tokens, now } = this.#options
-    const timer = setTimeout(
-      () => {
-        const { jwt, claims } = tokens.issue(wallet, now())
-        machine.send({ type: 'jwt_refresh', jwt })
-        this.#refreshLater(machine, claims)
-      },
-      Math.max(0, (expiresAt - now()) / 2),
-    ).unref()
+    const next = (): void => {
+      const { jwt, claims } = tokens.issue(wallet, now(), signedAt)
+      if (claims.expiresAt <= expiresAt) {
+        this.#endLater(machine, expiresAt)
+        return
+      }
+      machine.send({ type: 'jwt_refresh', jwt })
+      this.#refreshLater(machine, claims)
+    }
+    this.#after((expiresAt - now()) / 2, next)
+  }
+
+  /** A machine whose last token has expired signs in again. It first answers what it was asked. */
+  #endLater(machine: Machine, expiresAt: number): void {
+    const left = expiresAt - this.#options.now()
+    if (left > 0) this.#after(left, () => this.#endLater(machine, expiresAt))
+    else machine.retire(policyViolation, 'Sign in again with the wallet.')
+  }
+
+  #after(ms: number, run: () => void): void {
+    const timer = setTimeout(run, Math.min(Math.max(0, ms), longestTimerMs)).unref()
     this.#stopRefresh = () => clearTimeout(timer)
   }
 

@@ -1,6 +1,6 @@
 // What an attached machine may answer. Its owner is a stranger: whatever is not a message, a thought or a call of a tool
 // that the request declared ends the answer. The protocol's own decoder reads the rest.
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import type { TokenUsage } from '../frames.ts'
 
 /** Events that are read. Others are ignored, as clients of this protocol do. */

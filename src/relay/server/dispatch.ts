@@ -1,6 +1,6 @@
 // Gives requests to machines. A request that no machine can take waits, in order, until one can or its time is over.
 import { TurnwireError } from '../../language/errors.ts'
-import { deadline } from '../../lib/abort.ts'
+import { deadline } from '../../lib/async/abort.ts'
 import type { AnyMachine, Choice, Registry, Route } from './registry.ts'
 
 /** A place at a machine. `release` it once, when the request is over. */

@@ -1,10 +1,9 @@
 // Machines that are attached to other nodes of a cluster, as those nodes say. A request for one of them is sent to its node,
 // which asks that machine and no other, and never passes the request on. Counts, rests and the rules of the protocol are
 // kept by the node that has the machine.
-import type { ModelAnswer, ModelDelta, ModelRequest } from '../../engine/ports.ts'
+import type { ModelAnswer, ModelDelta, ModelRequest } from '../../engine/ports/index.ts'
 import type { Hex } from '../viem.ts'
 import type { Ending, Machine } from './machine.ts'
-import type { RelayRequest } from './model.ts'
 import type { Counts, Prices, Registry, RelayAgent } from './registry.ts'
 
 /** How one machine answered. `shown`: something was said before it failed. */
@@ -27,7 +26,7 @@ export type ListedAgent = {
 }
 
 /** A request for a machine of the node that it is sent to. Plain data. */
-export type Forwarded = { agentId: string; machine: string; asked: RelayRequest; request: ModelRequest }
+export type Forwarded = { agentId: string; machine: string; request: ModelRequest }
 
 export type RelayNode = {
   id: string

@@ -1,10 +1,10 @@
 // The relay of a server: agents on their owners' machines, behind the server's own wires. It is loaded only when the
 // configuration has the setting `relay`.
 import type { Hono } from 'hono'
-import type { Model, ModelDelta } from '../../engine/ports.ts'
+import type { Model, ModelDelta } from '../../engine/ports/index.ts'
 import { walletOwner } from '../../language/payments.ts'
 import type { PriceSource } from '../../payments/price.ts'
-import type { Principal, Relay, WireEnv, WireHost } from '../../wires/host.ts'
+import type { Principal, Relay, RequestPayment, WireEnv, WireHost } from '../../wires/host.ts'
 import type { Socket } from '../../wires/http/frame-queue.ts'
 import { defaultMaxCost, type RelayConfig, relayDefaults } from '../config.ts'
 import { type Hex, readAddress } from '../viem.ts'
@@ -12,6 +12,7 @@ import { type AcceptOptions, Attached } from './accept.ts'
 import { Challenges } from './challenge.ts'
 import { Dispatch } from './dispatch.ts'
 import {
+  allOf,
   attachedHere,
   type Forwarded,
   type ListedAgent,
@@ -36,6 +37,10 @@ export type RelayOptions = {
   host: Pick<WireHost, 'log' | 'limits' | 'sign'>
   /** The agents of this server. */
   isLocal: (agent: string) => boolean
+  /** What its own agents and models are called. */
+  isNamed: (model: string) => boolean
+  /** A model name that is not known means the attached agent, if there is one. */
+  anyModel: boolean
   /** The share of each payment that Sixerr's terminal keeps, in ten-thousandths. */
   feeBps?: number | undefined
   /** How long a payment may be signed for a price that was shown. */
@@ -63,8 +68,8 @@ export class RelayServer implements Relay {
   readonly prices: PriceSource
   /** What an agent was paid, from whoever takes payments. Undefined: nobody does. */
   earnings: Earnings | undefined
-  /** Whether the request that is being handled carries a payment that was taken before: it gets the first answer again. */
-  isPaidFor: (() => Promise<boolean>) | undefined
+  /** Whether a request carries a payment that was taken before: it gets the first answer again. */
+  isPaidFor: ((payment: RequestPayment) => Promise<boolean>) | undefined
   /** Asks the other nodes what is attached there, and tells `hear`. Undefined: there are none. */
   look: (() => Promise<void>) | undefined
   readonly #options: RelayOptions
@@ -85,9 +90,12 @@ export class RelayServer implements Relay {
     this.#settings = { ...relayDefaults, ...config }
     this.#now = options.now ?? Date.now
     this.#startedAt = this.#now()
-    const { tokenHours, waiting, queueMs, answerBytes } = this.#settings
+    const { tokenHours, signInHours, waiting, queueMs, answerBytes } = this.#settings
     const secret = Buffer.from(host.sign('the signing key of relay tokens'), 'base64url')
-    this.#tokens = relayTokens(secret, tokenHours * 3_600_000)
+    this.#tokens = relayTokens(secret, {
+      tokenMs: tokenHours * 3_600_000,
+      signInMs: signInHours * 3_600_000,
+    })
     this.#registry = new Registry(this.#now, (options.validSeconds ?? 0) * 1_000)
     this.#dispatch = new Dispatch(this.#registry, { queueMs, mostWaiting: waiting })
     this.#others = new OtherNodes(this.#registry)
@@ -163,14 +171,27 @@ export class RelayServer implements Relay {
     return { owner: walletOwner(wallet), name: wallet, wallet }
   }
 
-  target(...[body, routed, principal]: Parameters<Relay['target']>): ReturnType<Relay['target']> {
-    const { isLocal } = this.#options
-    return relayedTarget({ isLocal, isKnown: agentId => this.#isKnown(agentId) }, body, routed, principal)
+  target(...[body, routed, caller]: Parameters<Relay['target']>): ReturnType<Relay['target']> {
+    const { isLocal, isNamed } = this.#options
+    const options = {
+      ...{ isLocal, isNamed },
+      only: () => this.#only(),
+      isKnown: (agentId: string) => this.#isKnown(agentId, caller.payment),
+    }
+    return relayedTarget(options, body, routed, caller)
   }
 
-  /** The model of the agent `attachedAgent`, for the text that `target` gave in the place of its name. */
-  model(asked: string): Model {
-    return relayModel(this.#modelOptions, asked)
+  /** The only agent that is attached, where it answers to every model name. */
+  async #only(): Promise<string | undefined> {
+    if (!this.#options.anyModel) return undefined
+    await this.look?.()
+    const attached = this.#registry.all().filter(agent => allOf(agent).machines > 0)
+    return attached.length === 1 ? attached[0]?.agentId : undefined
+  }
+
+  /** The model of the agent `attachedAgent`. */
+  model(): Model {
+    return relayModel(this.#modelOptions)
   }
 
   // ---- other nodes -----------------------------------------------------------------------------------------------
@@ -204,12 +225,12 @@ export class RelayServer implements Relay {
   }
 
   /** After a start machines need a moment to come back: until then every wallet may have one. */
-  async #isKnown(agentId: string): Promise<boolean> {
+  async #isKnown(agentId: string, payment: RequestPayment | undefined): Promise<boolean> {
     if (!this.#registry.get(agentId)) await this.look?.()
     if (this.#registry.get(agentId)) return true
     const isYoung = this.#now() - this.#startedAt < this.#settings.queueMs
     if (isYoung && readAddress(agentId) !== undefined) return true
-    return (await this.isPaidFor?.()) ?? false
+    return payment !== undefined && ((await this.isPaidFor?.(payment)) ?? false)
   }
 
   #admits(wallet: Hex): boolean {

@@ -10,14 +10,22 @@ import {
   sign,
   verify,
 } from 'node:crypto'
-import { isJsonObject, type JsonObject, parseJson } from '../../lib/json.ts'
+import { isJsonObject, type JsonObject, parseJson } from '../../lib/json/index.ts'
 import { type Hex, readAddress } from '../viem.ts'
 
-export type Claims = { wallet: Hex; agentId: string; id: string; issuedAt: number; expiresAt: number }
+/** `signedAt`: when the wallet signed. A token that was made from another one has the time of the first. */
+export type Claims = {
+  wallet: Hex
+  agentId: string
+  id: string
+  signedAt: number
+  issuedAt: number
+  expiresAt: number
+}
 
 export type Tokens = {
-  /** Times are in milliseconds. */
-  issue(wallet: Hex, now: number): { jwt: string; claims: Claims }
+  /** Times are in milliseconds. `signedAt`: when the wallet signed, if that is not now. */
+  issue(wallet: Hex, now: number, signedAt?: number): { jwt: string; claims: Claims }
   /** Undefined: it was not issued here, has been changed, or has expired. */
   read(jwt: string, now: number): Claims | undefined
 }
@@ -25,13 +33,17 @@ export type Tokens = {
 const audience = 'turnwire-relay'
 const header = encoded({ alg: 'ES256', typ: 'JWT' })
 
-/** `secret`: 32 bytes. `lifeMs`: how long a token is good for. */
-export function relayTokens(secret: Buffer, lifeMs: number): Tokens {
+/** How long a token is good for, and all tokens that follow from one signature of a wallet. */
+export type TokenLife = { tokenMs: number; signInMs: number }
+
+/** `secret`: 32 bytes. */
+export function relayTokens(secret: Buffer, { tokenMs, signInMs }: TokenLife): Tokens {
   const { privateKey, publicKey } = keysFrom(secret)
   return {
-    issue(wallet, now) {
+    issue(wallet, now, signedAt = now) {
       const issuedAt = Math.floor(now / 1000)
-      const expiresAt = issuedAt + Math.ceil(lifeMs / 1000)
+      const signed = Math.floor(signedAt / 1000)
+      const expiresAt = Math.min(issuedAt + Math.ceil(tokenMs / 1000), signed + Math.ceil(signInMs / 1000))
       const id = randomUUID()
       const agentId = agentIdOf(wallet)
       const claims = {
@@ -40,13 +52,15 @@ export function relayTokens(secret: Buffer, lifeMs: number): Tokens {
         sub: wallet,
         agentId,
         jti: id,
+        auth_time: signed,
         iat: issuedAt,
         exp: expiresAt,
       }
-      const signed = `${header}.${encoded(claims)}`
-      const signature = sign('sha256', Buffer.from(signed), { key: privateKey, dsaEncoding: 'ieee-p1363' })
-      const jwt = `${signed}.${signature.toString('base64url')}`
-      return { jwt, claims: { wallet, agentId, id, issuedAt: issuedAt * 1000, expiresAt: expiresAt * 1000 } }
+      const text = `${header}.${encoded(claims)}`
+      const signature = sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' })
+      const jwt = `${text}.${signature.toString('base64url')}`
+      const times = { signedAt: signed * 1000, issuedAt: issuedAt * 1000, expiresAt: expiresAt * 1000 }
+      return { jwt, claims: { wallet, agentId, id, ...times } }
     },
     read(jwt, now) {
       const [head, body, signature, ...more] = jwt.split('.')
@@ -60,7 +74,8 @@ export function relayTokens(secret: Buffer, lifeMs: number): Tokens {
         key,
         Buffer.from(signature, 'base64url'),
       )
-      return isOurs ? claimsIn(body, now) : undefined
+      const claims = isOurs ? claimsIn(body, now) : undefined
+      return claims && claims.signedAt + signInMs > now ? claims : undefined
     },
   }
 }
@@ -74,10 +89,14 @@ function claimsIn(body: string, now: number): Claims | undefined {
   const claims = parseJson(Buffer.from(body, 'base64url').toString('utf8'))
   if (!isJsonObject(claims) || claims['aud'] !== audience) return undefined
   const { sub, agentId, jti, iat, exp } = claims
+  // Older tokens do not say when their wallet signed.
+  const { auth_time: signed = iat } = claims
   const wallet = readAddress(sub)
   if (wallet === undefined || typeof exp !== 'number' || exp * 1000 <= now) return undefined
-  if (typeof agentId !== 'string' || typeof jti !== 'string' || typeof iat !== 'number') return undefined
-  return { wallet, agentId, id: jti, issuedAt: iat * 1000, expiresAt: exp * 1000 }
+  if (typeof agentId !== 'string' || typeof jti !== 'string') return undefined
+  if (typeof iat !== 'number' || typeof signed !== 'number') return undefined
+  const times = { signedAt: signed * 1000, issuedAt: iat * 1000, expiresAt: exp * 1000 }
+  return { wallet, agentId, id: jti, ...times }
 }
 
 function encoded(value: JsonObject): string {

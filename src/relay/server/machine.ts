@@ -1,7 +1,8 @@
 // One attached machine: an authenticated socket, and the requests that it is answering. Frames are matched to requests by
 // ids that only this machine was told. A machine that breaks the protocol is closed; what it was answering fails.
 import { randomUUID } from 'node:crypto'
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
+import { closeReason } from '../../lib/text/index.ts'
 import type { Socket } from '../../wires/http/frame-queue.ts'
 import type { OwnerFrame, ServerFrame, TokenUsage } from '../frames.ts'
 
@@ -52,6 +53,7 @@ export class Machine {
   /** By id, the characters that may still come for a request that is over. */
   readonly #over = new Map<string, number>()
   #open = true
+  #retiring: (() => void) | undefined
 
   constructor(socket: Socket, limits: MachineLimits) {
     this.#socket = socket
@@ -69,7 +71,8 @@ export class Machine {
   /** Requests that it can still take. */
   get slots(): number {
     const { atOnce, unsentBytes } = this.#limits
-    return this.#open && this.#socket.bufferedAmount <= unsentBytes ? Math.max(0, atOnce - this.taken) : 0
+    const isServing = this.#open && !this.#retiring && this.#socket.bufferedAmount <= unsentBytes
+    return isServing ? Math.max(0, atOnce - this.taken) : 0
   }
 
   send(frame: ServerFrame): void {
@@ -128,12 +131,18 @@ export class Machine {
   /** It broke the protocol. */
   break(reason: string): void {
     this.#leave({ end: 'broken', reason })
-    this.#socket.close(policyViolation, reason.slice(0, 120))
+    this.#socket.close(policyViolation, closeReason(reason))
   }
 
   /** The socket is closed. */
   gone(): void {
     this.#leave({ end: 'gone' })
+  }
+
+  /** It is asked nothing more, and closed once it has answered what it was asked. */
+  retire(code: number, reason: string): void {
+    this.#retiring = () => this.close(code, reason)
+    if (this.#asked.size === 0) this.#retiring()
   }
 
   close(code: number, reason: string): void {
@@ -159,6 +168,7 @@ export class Machine {
     this.#over.set(id, this.#limits.answerChars - asked.chars)
     const [oldest] = this.#over.keys()
     if (this.#over.size > mostOver && oldest !== undefined) this.#over.delete(oldest)
+    if (this.#open && this.#asked.size === 0) this.#retiring?.()
     return asked.listener
   }
 }

@@ -1,10 +1,10 @@
 // An attached agent as a model: the request goes to a machine in the relay's form, and the answer is read by the decoder of
 // the Responses protocol, as that of any vendor. A machine that fails before it said anything costs the client nothing:
 // another one is asked. Once something was said, a failure is a failure.
-import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../../engine/ports.ts'
+import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { isJsonObject, type JsonObject, parseJson } from '../../lib/json.ts'
-import { printable } from '../../lib/text.ts'
+import { isJsonObject, type JsonObject, parseJson } from '../../lib/json/index.ts'
+import { printable } from '../../lib/text/index.ts'
 import type { ModelTarget, Prepared } from '../../models/protocol.ts'
 import { noReasoning, openaiResponses } from '../../models/protocols/openai-responses/index.ts'
 import { usageIn } from '../frames.ts'
@@ -15,8 +15,8 @@ import { FarMachine, type Forwarded, machineHere, type Result } from './elsewher
 import type { Ending, Machine } from './machine.ts'
 import type { AnyMachine, Registry, RelayAgent, Route } from './registry.ts'
 
-/** One request to attached agents. As text it crosses the engine's boundary, in the place of a model's name. */
-export type RelayRequest = {
+/** Whom a relayed request is for: the `to` of its `ask`. */
+export type RelayedTo = {
   route: Route
   /** What the machine is told as the name of the model. */
   model: string
@@ -24,25 +24,10 @@ export type RelayRequest = {
   stream: boolean
 }
 
-export function encodeRelayRequest(request: RelayRequest): string {
-  return JSON.stringify(request)
-}
-
-export function decodeRelayRequest(text: string): RelayRequest {
-  // Only `encodeRelayRequest` makes these texts: no client can name the agent that they are given to.
-  return JSON.parse(text) as RelayRequest
-}
-
-const pin = 'relay'
-
-/** For the turn of a request that was paid for: it is for the agent that is paid. */
-export function pinned(agentId: string): Record<string, JsonObject> {
-  return { [pin]: { agentId } }
-}
-
-function pinnedIn({ body }: ModelRequest): Route | undefined {
-  const agentId = body?.[pin]?.['agentId']
-  return typeof agentId === 'string' ? { agentId } : undefined
+/** Undefined: the request was not made by the relay. */
+export function relayedTo(to: JsonObject | undefined): RelayedTo | undefined {
+  // Only target.ts and prices.ts write it.
+  return to as RelayedTo | undefined
 }
 
 /** How a request ended, for those who count or charge it. */
@@ -68,12 +53,10 @@ const target: ModelTarget = {
   stateful: false,
 }
 
-/** `asked`: what `encodeRelayRequest` gave. */
-export function relayModel(options: RelayModelOptions, asked: string): Model {
+export function relayModel(options: RelayModelOptions): Model {
   return {
     id: 'relay',
-    respond: (request, watch, signal) =>
-      new RelayedRequest(options, decodeRelayRequest(asked), request, watch, signal).answer(),
+    respond: (request, watch, signal) => new RelayedRequest(options, request, watch, signal).answer(),
   }
 }
 
@@ -88,12 +71,12 @@ export async function answerHere(
   signal: AbortSignal,
 ): Promise<Result> {
   if (!machineHere(options.registry, forwarded)) return { ending: { end: 'gone' }, shown: false }
-  return new RelayedRequest(options, forwarded.asked, forwarded.request, watch, signal).answerAt(forwarded)
+  return new RelayedRequest(options, forwarded.request, watch, signal).answerAt(forwarded)
 }
 
 class RelayedRequest {
   readonly #options: RelayModelOptions
-  readonly #asked: RelayRequest
+  readonly #to: RelayedTo
   readonly #request: ModelRequest
   readonly #watch: (delta: ModelDelta) => void
   readonly #signal: AbortSignal
@@ -103,13 +86,14 @@ class RelayedRequest {
 
   constructor(
     options: RelayModelOptions,
-    asked: RelayRequest,
     request: ModelRequest,
     watch: (delta: ModelDelta) => void,
     signal: AbortSignal,
   ) {
     this.#options = options
-    this.#asked = { ...asked, route: pinnedIn(request) ?? asked.route }
+    const to = relayedTo(request.to)
+    if (!to) throw new TurnwireError('internal', 'A relayed request names nobody.')
+    this.#to = to
     this.#request = request
     this.#watch = watch
     this.#signal = signal
@@ -122,13 +106,13 @@ class RelayedRequest {
     })
     // The vendor's smallest limit is not that of an attached agent.
     const limit = request.maxTokens === undefined ? {} : { max_output_tokens: request.maxTokens }
-    this.#body = toMachineForm({ ...(isJsonObject(body) ? body : {}), ...limit }, asked.model, asked.stream)
+    this.#body = toMachineForm({ ...(isJsonObject(body) ? body : {}), ...limit }, to.model, to.stream)
   }
 
   async answer(): Promise<ModelAnswer> {
     const { dispatch, attempts } = this.#options
     for (let attempt = 1; ; attempt++) {
-      const slot = await dispatch.slot(this.#asked.route, this.#tried, this.#signal)
+      const slot = await dispatch.slot(this.#to.route, this.#tried, this.#signal)
       try {
         const { agent, machine } = slot
         const result = await (machine instanceof FarMachine
@@ -157,12 +141,12 @@ class RelayedRequest {
 
   /** An agent that was named and said that it failed would say so again. One that is gone may come back. */
   #mayAskAgain({ end }: Ending): boolean {
-    return typeof this.#asked.route !== 'object' || end === 'gone'
+    return typeof this.#to.route !== 'object' || end === 'gone'
   }
 
   async #askElsewhere({ agentId, elsewhere }: RelayAgent, machine: FarMachine): Promise<Result> {
     const { memory: _, ...request } = this.#request
-    const forwarded = { agentId, machine: machine.id, asked: this.#asked, request }
+    const forwarded = { agentId, machine: machine.id, request }
     const result = await machine.node.answer(forwarded, this.#watch, this.#signal)
     this.#signal.throwIfAborted()
     // Its node lets the agent rest, and says so in a moment.
@@ -179,7 +163,7 @@ class RelayedRequest {
     const check = new AnswerCheck(this.#prepared.reading.names.keys())
     let firstFrameMs: number | undefined
     const ending = await new Promise<Ending | 'left'>(resolve => {
-      const leave = machine.ask(this.#body, this.#asked.stream, {
+      const leave = machine.ask(this.#body, this.#to.stream, {
         event: event => {
           firstFrameMs ??= now() - begun
           const checked = check.event(event)

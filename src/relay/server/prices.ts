@@ -2,7 +2,7 @@
 // wallet is paid. A payer takes the price of one agent by paying it, and the request then goes to that agent and no other.
 import type { Price, PriceSource } from '../../payments/price.ts'
 import { unavailable } from './dispatch.ts'
-import { decodeRelayRequest, pinned } from './model.ts'
+import { relayedTo } from './model.ts'
 import { isPriced, type Registry, type RelayAgent } from './registry.ts'
 import { attachedAgent } from './target.ts'
 
@@ -20,10 +20,10 @@ const mostOffers = 8
 /** Agents that cost nothing are for those who have a key. */
 export function relayPrices(options: PriceOptions): PriceSource {
   return {
-    prices({ agent, model }) {
-      if (agent !== attachedAgent || model === undefined) return Promise.resolve(undefined)
-      const { route } = decodeRelayRequest(model)
-      const found = options.registry.ranked(route)
+    prices({ agent, to }) {
+      const relayed = relayedTo(to)
+      if (agent !== attachedAgent || !relayed) return Promise.resolve(undefined)
+      const found = options.registry.ranked(relayed.route)
       if (found.length === 0) return Promise.reject(unavailable('No agent is attached.'))
       const priced = found.filter(({ prices: set }) => isPriced(set)).slice(0, mostOffers)
       return Promise.resolve(priced.map(each => priceOf(each, options)))
@@ -42,6 +42,6 @@ function priceOf(agent: RelayAgent, { registry, maxCost, feeBps }: PriceOptions)
     cap: maxCost,
     ...(feeBps !== undefined && { feeBps }),
     provider: agentId,
-    body: pinned(agentId),
+    to: { route: { agentId } },
   }
 }

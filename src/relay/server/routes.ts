@@ -2,7 +2,7 @@
 // key of the server: a wallet signs in, and its token is the key.
 import { type Context, Hono } from 'hono'
 import { TurnwireError } from '../../language/errors.ts'
-import { parseBearer } from '../../lib/http.ts'
+import { parseBearer } from '../../lib/net/http.ts'
 import type { WireEnv, WireHost } from '../../wires/host.ts'
 import { failureOf, readJsonObject, sendFailure, sendJson } from '../../wires/http/index.ts'
 import { failureBody } from '../../wires/responses/wordings.ts'

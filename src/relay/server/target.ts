@@ -1,14 +1,14 @@
 // Which requests of the Responses wire are for attached agents, and how they are put. A relayed request is decoded and
 // encoded by the wire as any other that is not stored. It names one agent of the engine, which stands for all attached
-// ones, and whom it is for travels in the place of the model's name.
+// ones; whom it is for is a field of the request.
 import type { AgentInfo } from '../../engine/index.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import { optional } from '../../wires/fields.ts'
 import type { Principal, RelayedTarget } from '../../wires/host.ts'
 import { missingParameter } from '../../wires/openai-refusal.ts'
 import { exclusiveParameters, field, noSuchAgent } from '../../wires/responses/wordings.ts'
 import { checkRelayedBody, optionalText } from '../request.ts'
-import { encodeRelayRequest } from './model.ts'
+import type { RelayedTo } from './model.ts'
 import type { Route } from './registry.ts'
 
 /** The agent that stands for all attached ones. No configured agent can have this name, and no list shows it. */
@@ -31,6 +31,10 @@ const info: AgentInfo = {
 export type TargetOptions = {
   /** The agents of this server: requests that name one are not for the relay. */
   isLocal: (agent: string) => boolean
+  /** What this server's own agents and models are called, by name or by pattern. */
+  isNamed: (model: string) => boolean
+  /** The attached agent that a model name means which is not known. Undefined: none, or one of several. */
+  only: () => Promise<string | undefined>
   /** Whether an agent with this id is or may soon be attached, or has answered this very request before. */
   isKnown: (agentId: string) => Promise<boolean>
 }
@@ -45,7 +49,11 @@ export async function relayedTarget(
   { wallet }: Principal,
 ): Promise<RelayedTarget | undefined> {
   const { agent_id: _, routing: __, previous_response_id: ___, ...rest } = body
-  const named = routed ?? optionalText(body, 'agent_id')
+  const asking = optionalText(body, 'model')
+  const isUnknown = asking !== undefined && wallet === undefined && !options.isNamed(asking)
+  const given = routed ?? optionalText(body, 'agent_id')
+  const isFree = given === undefined && body['routing'] === undefined
+  const named = isFree && isUnknown ? await options.only() : given
   const routing = optional(body['routing'], 'routing', (value, path) => field.oneOf(value, path, routings))
   if (named !== undefined && routing !== undefined) exclusiveParameters('agent_id', 'routing')
   const isLocal = routing === undefined && (named === undefined || options.isLocal(named))
@@ -56,11 +64,12 @@ export async function relayedTarget(
   const route = routeOf(named, routing, wallet === undefined ? undefined : model)
   if (typeof route === 'object' && !(await options.isKnown(route.agentId))) throw noSuchAgent(route.agentId)
   const stream = optional(body['stream'], 'stream', field.flag) ?? false
-  const asked = encodeRelayRequest({ route, model: wallet === undefined ? model : 'default', stream })
+  const to: RelayedTo = { route, model: wallet === undefined ? model : 'default', stream }
   return {
     agent: attachedAgent,
-    body: { ...rest, model: asked, store: false },
-    catalog: { agents: [info], models: { [asked]: { id: 'relay' } }, serverTools: new Set() },
+    to,
+    body: { ...rest, store: false },
+    catalog: { agents: [info], models: {}, serverTools: new Set() },
     shown: model,
   }
 }

@@ -41,9 +41,17 @@ export class Database {
     this.#prepare = options.prepare ?? false
   }
 
-  /** Why the last statement failed, if the database is to blame. */
+  /**
+   * Why statements fail, if the database is to blame. It stays until `recovered`: a database that takes no writes answers
+   * reads, and a full one takes a small write here and there.
+   */
   get failure(): TurnwireError | undefined {
     return this.#failure
+  }
+
+  /** The database was found to take writes again. */
+  recovered(): void {
+    this.#note(undefined)
   }
 
   /** From here on statements are parsed once for each connection. */
@@ -125,7 +133,7 @@ export class Database {
       const client = this.#client
       try {
         const result = await this.#once(client, work, answerMs)
-        this.#note(undefined)
+        this.#awaySince = undefined
         return result
       } catch (thrown) {
         const fault = faultOf(thrown)
@@ -135,7 +143,8 @@ export class Database {
         }
         if (fault.kind === 'moved' || fault.kind === 'lost') this.#leave(client, this.#answerMs)
         // A refusal shows that the database is there.
-        this.#note(fault.kind === 'refused' ? undefined : fault.error)
+        if (fault.kind === 'refused') this.#awaySince = undefined
+        else this.#note(fault.error)
         throw fault
       }
     }

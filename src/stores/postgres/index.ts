@@ -1,7 +1,9 @@
 // The store on PostgreSQL, for one node or many. A write that resolves is committed. Epochs keep writers apart, also those
 // of other nodes. It connects when it is first used, and loads its client then.
-import type { NodeStore, Store } from '../../engine/ports.ts'
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { NodeStore, Store } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import { storeClosed } from '../failures.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { DatabaseFault } from './faults.ts'
 import { Nodes, type SelfNode } from './nodes.ts'
@@ -23,6 +25,13 @@ export type PostgresOptions = DatabaseOptions & {
 /** A commit takes about as long as this. Parallel calls that end together share one. */
 const LINGER_MS = 2
 
+/** A probe of a database that takes no writes costs it a connection. Health checks do not wait for this. */
+const PROBE_EVERY_MS = 1_000
+
+/** An event that is kept in its row, and one that is kept outside of it. */
+const SMALL_EVENT = 1_600
+const LARGE_EVENT = 32_000
+
 type Opened = { reader: Reader; writer: Writer; nodes: Nodes }
 
 export function postgresStore(options: PostgresOptions): NodeStore {
@@ -39,6 +48,7 @@ class PostgresStore implements NodeStore {
   #opened: Promise<Opened> | undefined
   #self: SelfNode | undefined
   #probing = false
+  #probedAt = -Infinity
   #closing: Promise<void> | undefined
 
   constructor({ schema = 'turnwire', group, onChange, ...options }: PostgresOptions) {
@@ -137,14 +147,16 @@ class PostgresStore implements NodeStore {
   readonly close = (): Promise<void> => (this.#closing ??= this.#queue.idle().then(() => this.#db.close()))
 
   #write<Result>(write: Write): Promise<Result> {
-    if (this.#closing) return Promise.reject(closed())
+    if (this.#closing) return Promise.reject(storeClosed())
     return this.#queue.write(write) as Promise<Result> // what the writer gives for this kind of write
   }
 
   async #carryOut(runs: Write[][]): Promise<WriteResult[]> {
     try {
       const { writer } = await this.#open()
-      return await writer.carryOut(runs)
+      const results = await writer.carryOut(runs)
+      if (results.some(result => 'value' in result)) this.#answered()
+      return results
     } catch (thrown) {
       const error = asError(thrown)
       return runs.map(() => ({ error }))
@@ -160,9 +172,11 @@ class PostgresStore implements NodeStore {
   }
 
   async #use<T>(query: (opened: Opened) => Promise<T>): Promise<T> {
-    if (this.#closing) throw closed()
+    if (this.#closing) throw storeClosed()
     try {
-      return await query(await this.#open())
+      const result = await query(await this.#open())
+      this.#answered()
+      return result
     } catch (thrown) {
       throw asError(thrown)
     }
@@ -186,20 +200,42 @@ class PostgresStore implements NodeStore {
     }
   }
 
+  /** A database that failed answers again: this may be its end, or only of what it still can do. */
+  #answered(): void {
+    if (this.#db.failure && performance.now() - this.#probedAt > PROBE_EVERY_MS) this.#probe()
+  }
+
   #probe(): void {
     if (this.#probing) return
     this.#probing = true
+    this.#probedAt = performance.now()
     const over = (): void => {
       this.#probing = false
     }
-    this.#open()
-      .then(() => this.#db.run(this.#sql.touch, [String(Date.now())]))
-      .then(over, over)
+    this.#tryWriting().then(over, over)
+  }
+
+  async #tryWriting(): Promise<void> {
+    const isFull = this.#db.failure?.code === 'store_full'
+    await this.#open()
+    if (isFull) await this.#tryRoom()
+    else await this.#db.run(this.#sql.touch, [String(Date.now())])
+    this.#db.recovered()
+  }
+
+  /** A full database takes a small write here and there. It works again when the table of events can grow. */
+  async #tryRoom(): Promise<void> {
+    const [session, small, large] = [`room ${randomUUID()}`, randomText(SMALL_EVENT), randomText(LARGE_EVENT)]
+    await this.#db.transaction(async run => {
+      await run(this.#sql.takeRoom, [session, small, large])
+      await run(this.#sql.freeRoom, [session])
+    })
   }
 }
 
-function closed(): TurnwireError {
-  return new TurnwireError('store_failed', 'The store on PostgreSQL was closed.')
+/** Not compressible: it takes as much room as it is long. */
+function randomText(length: number): string {
+  return randomBytes((length * 3) / 4).toString('base64')
 }
 
 function asError(thrown: unknown): TurnwireError {

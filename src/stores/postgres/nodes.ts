@@ -6,7 +6,7 @@ import type {
   NodeInfo,
   SeenNode,
   SessionFacts,
-} from '../../engine/ports.ts'
+} from '../../engine/ports/index.ts'
 import type { Database } from './database.ts'
 import type { AbandonedColumns, HolderColumns, NodeColumns } from './node-statements.ts'
 import type { Statements } from './statements.ts'

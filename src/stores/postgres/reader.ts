@@ -1,5 +1,5 @@
 // The reads of the store. Each sees every write that resolved before: all of them ask the primary.
-import type { BlobName, BlobRange, ListPage, ListSummary, Store } from '../../engine/ports.ts'
+import type { BlobName, BlobRange, ListPage, ListSummary, Store } from '../../engine/ports/index.ts'
 import type { Recorded } from '../../language/events.ts'
 import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
 import { EventPage } from '../encoded-log.ts'

@@ -1,7 +1,7 @@
 // Every SQL statement of the store but its schema, and what their rows are. This is the only file that knows the columns;
 // what is written together, and when, is decided elsewhere. Each statement is one transaction, unless it says that it
 // needs the session's row to be locked. Statements for many sessions take one array for each column.
-import type { SessionFacts, SessionRow, SessionStatus } from '../../engine/ports.ts'
+import type { SessionFacts, SessionRow, SessionStatus } from '../../engine/ports/index.ts'
 import { isFree, lives, nodeStatements } from './node-statements.ts'
 import { fromText } from './text.ts'
 
@@ -79,6 +79,10 @@ function metaStatements(schema: string) {
     /** A write that changes nothing anyone reads: whether the database takes writes. */
     touch: `INSERT INTO ${schema}.meta (key, value) VALUES ('touched', $1)
       ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+    /** Events of no session, in one transaction: whether the database has room. */
+    takeRoom: `INSERT INTO ${schema}.events (session, first_seq, epoch, body)
+      SELECT $1::text, seq, 0, CASE seq WHEN 0 THEN $3::text ELSE $2::text END FROM generate_series(0, 20) AS seq`,
+    freeRoom: `DELETE FROM ${schema}.events WHERE session = $1`,
   }
 }
 

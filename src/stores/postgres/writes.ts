@@ -1,6 +1,6 @@
 // The writes of the store port as plain data: what each holds, and how a group of them becomes the arrays that the
 // statements take. Nothing here talks to the database.
-import type { Append, BlobPiece, NewSession, SessionFacts, SessionRow } from '../../engine/ports.ts'
+import type { Append, BlobPiece, NewSession, SessionFacts, SessionRow } from '../../engine/ports/index.ts'
 import { checkEncoded, type EncodedLog, encodeLog, sizeOf } from '../encoded-log.ts'
 import type { Parameter } from './database.ts'
 import type { AppendForm } from './statements.ts'

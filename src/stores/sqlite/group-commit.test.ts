@@ -14,7 +14,10 @@ type PageWrite = SessionWrite & { size?: number; run(page: Page): string }
 class Impossible extends Error {}
 
 /** A write may say how large it is. */
-const encode = (write: PageWrite) => ({ sent: write, size: write.size ?? 1 })
+const encode = (write: PageWrite) => {
+  if (write.size === -1) throw new RangeError('Invalid string length')
+  return { sent: write, size: write.size ?? 1 }
+}
 
 function makeGroup(options: GroupOptions = {}) {
   const durable: Page[] = []
@@ -231,4 +234,23 @@ test('idle waits for every requested write', async () => {
   await group.idle()
   assert.deepEqual(durable, [['a'], ['b']])
   assert.deepEqual(await Promise.all(results), ['a', 'b'])
+})
+
+test('a write that cannot be encoded fails alone with those of its session that follow, and the next ones are recorded', async () => {
+  const { group, durable } = makeGroup()
+  const results = await Promise.allSettled([
+    group.write(write('a', 'a1')),
+    group.write(write('b', 'b1', { size: -1 })),
+    group.write(write('b', 'b2')),
+    group.write(write('c', 'c1')),
+  ])
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'rejected', 'fulfilled'],
+  )
+  assert.deepEqual(durable, [['a1', 'c1']])
+  await assert.rejects(group.write(write('b', 'b3', { size: -1 })), { code: 'store_failed' })
+  await group.write(write('b', 'b4'))
+  await group.idle()
+  assert.deepEqual(durable.at(-1), ['b4'])
 })

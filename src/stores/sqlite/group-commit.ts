@@ -12,7 +12,7 @@ export type GroupOptions = {
   onCommit?: (writes: number) => void
   /** Called when a transaction fails as a whole, unless the one before did, too. */
   onFailure?: (failure: SentError) => void
-  /** Called when a transaction is committed and the one before failed. */
+  /** Called when a transaction shows that writing works again. */
   onRecovery?: () => void
 }
 
@@ -47,14 +47,20 @@ export class GroupCommit<Write extends SessionWrite, Sent> {
     this.#idle.resolve()
   }
 
-  /** Why the last transaction failed, if it failed as a whole. */
+  /**
+   * Why transactions fail as a whole, until one shows that they do not any more. A full store commits some that happen to
+   * fit: there only a probe shows it.
+   */
   get failure(): SentError | undefined {
     return this.#failure
   }
 
-  write(write: Write): Promise<unknown> {
+  /** `first`: before those that wait. */
+  write(write: Write, place: 'first' | 'last' = 'last'): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ write, resolve, reject })
+      const pending = { write, resolve, reject }
+      if (place === 'first') this.#queue.unshift(pending)
+      else this.#queue.push(pending)
       if (this.#busy) return
       this.#busy = true
       this.#idle = Promise.withResolvers()
@@ -70,8 +76,13 @@ export class GroupCommit<Write extends SessionWrite, Sent> {
   /** Writes that are requested in one turn of the event loop go together. */
   #sendSoon(): void {
     setImmediate(() => {
-      const { sent, size } = this.#encodeNext()
-      const group = this.#queue.splice(0, sent.length)
+      const failed = new FailedSessions()
+      const { group, sent, size } = this.#encodeNext(failed)
+      if (failed.size > 0) this.#refuseWaiting(failed)
+      if (sent.length === 0) {
+        this.#goOn()
+        return
+      }
       this.#target.commit(sent, size).then(
         result => this.#deliver(group, result),
         (thrown: unknown) => this.#deliver(group, asSent(thrown)),
@@ -79,16 +90,33 @@ export class GroupCommit<Write extends SessionWrite, Sent> {
     })
   }
 
-  #encodeNext(): { sent: Sent[]; size: number } {
-    const group: Sent[] = []
-    let total = 0
-    for (const { write } of this.#queue) {
-      if (group.length === (this.#options.maxWrites ?? 256) || total >= FULL_GROUP) break
-      const { sent, size } = this.#target.encode(write)
-      group.push(sent)
-      total += size
+  /** A write that cannot be encoded is refused, with those of its session that follow; the others are recorded. */
+  #encodeNext(failed: FailedSessions): { group: Pending<Write>[]; sent: Sent[]; size: number } {
+    const group: Pending<Write>[] = []
+    const sent: Sent[] = []
+    let [total, taken] = [0, 0]
+    for (const pending of this.#queue) {
+      if (sent.length === (this.#options.maxWrites ?? 256) || total >= FULL_GROUP) break
+      const { write, reject } = pending
+      // It goes alone: if it fails, no other write fails with it.
+      if (taken > 0 && (isProbe(write) || isProbe(group[0]?.write))) break
+      taken += 1
+      try {
+        const before = failed.errorFor(write)
+        if (before) throw before
+        const encoded = this.#target.encode(write)
+        sent.push(encoded.sent)
+        group.push(pending)
+        total += encoded.size
+      } catch (thrown) {
+        const { code, message } = asSent(thrown)
+        const error = new TurnwireError(code, message, { cause: thrown })
+        failed.set(write.session, { error, epoch: write.epoch })
+        reject(error)
+      }
     }
-    return { sent: group, size: total }
+    this.#queue.splice(0, taken)
+    return { group, sent, size: total }
   }
 
   #deliver(group: readonly Pending<Write>[], result: GroupResult): void {
@@ -96,14 +124,23 @@ export class GroupCommit<Write extends SessionWrite, Sent> {
     const written = Array.isArray(result)
       ? settleEach(group, result, failed)
       : refuseAll(group, new TurnwireError(result.code, result.message), failed)
-    this.#note(Array.isArray(result) ? undefined : result)
-    // The rest of the queue was requested before its callers could know of a failure.
+    if (!Array.isArray(result)) this.#note(result)
+    else if (this.#failure?.code !== 'store_full' || isProbe(group[0]?.write)) this.#note(undefined)
+    this.#refuseWaiting(failed)
+    if (written > 0) this.#options.onCommit?.(written)
+    this.#goOn()
+  }
+
+  /** The rest of the queue was requested before its callers could know of a failure. */
+  #refuseWaiting(failed: FailedSessions): void {
     this.#queue = this.#queue.filter(({ write, reject }) => {
       const error = failed.errorFor(write)
       if (error) reject(error)
       return error === undefined
     })
-    if (written > 0) this.#options.onCommit?.(written)
+  }
+
+  #goOn(): void {
     if (this.#queue.length > 0) this.#sendSoon()
     else {
       this.#busy = false
@@ -117,6 +154,10 @@ export class GroupCommit<Write extends SessionWrite, Sent> {
     if (failure && !before) this.#options.onFailure?.(failure)
     if (before && !failure) this.#options.onRecovery?.()
   }
+}
+
+function isProbe(write: SessionWrite | undefined): boolean {
+  return write?.kind === 'probe'
 }
 
 /** Gives the number of recorded writes. */

@@ -3,7 +3,7 @@
 // of their own, so that no slow fsync holds the event loop. Reads run at once on a connection of the main thread
 // (docs/decisions/0018).
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ListPage, ListSummary, SessionStatus, Store } from '../../engine/ports.ts'
+import type { ListPage, ListSummary, SessionStatus, Store } from '../../engine/ports/index.ts'
 import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
 import type { CommitPlace } from './commits.ts'
 import type { GroupOptions } from './group-commit.ts'

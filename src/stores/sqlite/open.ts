@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { TurnwireError } from '../../language/errors.ts'
-import { makePrivateFile } from '../../lib/private-file.ts'
+import { makePrivateFile } from '../../lib/files/private-file.ts'
 import { sqliteFault } from './faults.ts'
 import { migrations } from './migrations.ts'
 

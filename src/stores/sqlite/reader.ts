@@ -1,7 +1,7 @@
 // The connection that reads, on the main thread. It sees a commit once it is synced: SQLite shows a commit in the WAL to
 // other connections only after the sync. It is opened at once, with all checks, so that a bad file is reported at the
 // start. Reading needs no working disk beyond the file's pages: it goes on when the disk is full, read-only or slow.
-import { TurnwireError } from '../../language/errors.ts'
+import { storeClosed } from '../failures.ts'
 import { sqliteFault } from './faults.ts'
 import { type DatabaseOptions, openDatabase, openForReading } from './open.ts'
 import { checkPlaces, type FilePlaces, findPlaces } from './places.ts'
@@ -25,7 +25,7 @@ export class Reader {
   }
 
   async read<T>(query: (sql: Statements) => T): Promise<T> {
-    if (this.#closed) throw new TurnwireError('store_failed', `The store on ${this.#file} was closed.`)
+    if (this.#closed) throw storeClosed()
     try {
       return query(this.#current)
     } catch (thrown) {

@@ -1,7 +1,7 @@
 // Every SQL statement of the store, prepared once for each connection. This is the only file that knows the columns;
 // what is written together, and when, is decided elsewhere.
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
-import type { SessionFacts, SessionRow, SessionStatus } from '../../engine/ports.ts'
+import type { SessionFacts, SessionRow, SessionStatus } from '../../engine/ports/index.ts'
 import { IS_LANDMARK } from './migrations.ts'
 
 export type Statements = ReturnType<typeof prepareStatements>
@@ -46,6 +46,8 @@ export function prepareStatements(db: DatabaseSync) {
     checkpoint: () => db.exec('PRAGMA wal_checkpoint(PASSIVE)'),
 
     touch: change("UPDATE meta SET value = value + 1 WHERE key = 'opened'"),
+    takeRoom: change("INSERT OR REPLACE INTO meta (key, value) VALUES ('room', zeroblob(65536))"),
+    freeRoom: change("DELETE FROM meta WHERE key = 'room'"),
     cursorSecret: query<[value: string]>("SELECT value FROM meta WHERE key = 'cursor_secret'"),
 
     insertSession: change(`

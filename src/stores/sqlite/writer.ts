@@ -1,5 +1,5 @@
 // The writing half of the store: group commit, what is known about its health, and the end.
-import { TurnwireError } from '../../language/errors.ts'
+import { storeClosed } from '../failures.ts'
 import { type CommitPlace, Commits } from './commits.ts'
 import { GroupCommit, type GroupOptions } from './group-commit.ts'
 import { placesFailure } from './places.ts'
@@ -25,14 +25,16 @@ export class Writer {
 
   /** `Result` is what `carryOut` gives for this kind of write. */
   write<Result>(write: Write): Promise<Result> {
-    if (!this.#closed) return this.#group.write(write) as Promise<Result>
-    const { file } = this.#setup.options
-    return Promise.reject(new TurnwireError('store_failed', `The store on ${file} was closed.`))
+    if (this.#closed) return Promise.reject(storeClosed())
+    const written = this.#group.write(write) as Promise<Result>
+    // It may fit where the one that failed did not, so it proves nothing.
+    if (this.#group.failure?.code === 'store_full') this.#probe()
+    return written
   }
 
   /**
-   * Why the last transaction failed, or why the next one will. A health check must not wait for the disk: a store that
-   * failed is tried again meanwhile, so that it is found working also when nobody writes.
+   * Why transactions fail, or why the next one will. A health check must not wait for the disk: a store that failed is
+   * tried again meanwhile, so that it is found working also when nobody writes.
    */
   failure(): SentError | undefined {
     if (this.#closed) return undefined
@@ -59,6 +61,13 @@ export class Writer {
     const over = (): void => {
       this.#probing = false
     }
-    this.#group.write({ kind: 'probe', session: '' }).then(over, over)
+    this.#tryWriting().then(over, over)
+  }
+
+  /** A full store takes a small write here and there. It works again when there is room, which is freed again. */
+  async #tryWriting(): Promise<void> {
+    const isFull = this.#group.failure?.code === 'store_full'
+    await this.#group.write({ kind: 'probe', session: '', room: isFull ? 'take' : 'none' })
+    if (isFull) await this.#group.write({ kind: 'probe', session: '', room: 'free' }, 'first')
   }
 }

@@ -1,7 +1,7 @@
 // What each write of the store port does inside a transaction, and how events become rows and come back. Writes are plain
 // data that crosses to the thread that writes: their events are encoded before. A write that throws a TurnwireError has
 // changed nothing: it checks before its first change.
-import type { Append, BlobPiece, BlobRange, NewSession, SessionRow } from '../../engine/ports.ts'
+import type { Append, BlobPiece, BlobRange, NewSession, SessionRow } from '../../engine/ports/index.ts'
 import type { Recorded } from '../../language/events.ts'
 import { checkEncoded, type EncodedLog, EventPage, encodeLog, sizeOf } from '../encoded-log.ts'
 import { checkAppend, checkEpoch, checkPiece, sessionExists, sessionMissing } from '../failures.ts'
@@ -29,7 +29,8 @@ type OtherWrite =
   | { kind: 'remove' }
   | { kind: 'putBlob'; name: string; body: string }
   | ({ kind: 'addPiece'; name: string } & BlobPiece)
-  | { kind: 'probe' }
+  /** `take`: with as much room as a full store must have before it counts as working. */
+  | { kind: 'probe'; room: 'none' | 'take' | 'free' }
 
 /** `size` is about the number of characters. */
 export function encodeWrite(write: Write): { sent: SentWrite; size: number } {
@@ -68,6 +69,8 @@ export function carryOut(sql: Statements, write: SentWrite): unknown {
       return addPiece(sql, write)
     case 'probe':
       sql.touch()
+      if (write.room === 'take') sql.takeRoom()
+      if (write.room === 'free') sql.freeRoom()
       return undefined
   }
 }

@@ -2,7 +2,7 @@
 // suite runs under `node --test`, with leases that are short by the clock of the store.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import type { NodeStore } from '../../engine/ports.ts'
+import type { NodeStore } from '../../engine/ports/index.ts'
 import { batch, events, newSession, numbersOf, rejects } from './store-samples.ts'
 
 export type NodesUnderTest = {

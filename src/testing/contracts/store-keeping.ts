@@ -2,7 +2,7 @@
 // what a reopened store still has.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SessionStatus } from '../../engine/ports.ts'
+import type { SessionStatus } from '../../engine/ports/index.ts'
 import type { Event } from '../../language/events.ts'
 import {
   BORN,

@@ -1,7 +1,7 @@
 // What every store must do with blobs that are written in pieces and read by range. A part of `storeContract`.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Store } from '../../engine/ports.ts'
+import type { Store } from '../../engine/ports/index.ts'
 import { newSession, rejects, type StoreSubject } from './store-samples.ts'
 
 const bytes = (length: number, seed = 0): Uint8Array =>

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { SessionStatus, Store } from '../../engine/ports.ts'
+import type { SessionStatus, Store } from '../../engine/ports/index.ts'
 import {
   BORN,
   batch,
@@ -167,9 +167,11 @@ export function pagingTests(subject: StoreSubject): void {
     const read: number[] = []
     const reader = async () => {
       for (let more = true; more; ) {
+        // Asked before reading: the last events may be written while this page is read.
+        const isWriting = writing
         const page = await store.read('s', read.length, { maxBytes: 500 })
         for (const { seq } of page) read.push(seq)
-        more = writing || page.length > 0
+        more = isWriting || page.length > 0
         // Lets a store that commits later in the event loop go on.
         await nextTurn()
       }

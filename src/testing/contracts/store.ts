@@ -2,7 +2,7 @@
 // of durability run only if the store can be reopened. The suite runs under `node --test`.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
-import type { SessionStatus } from '../../engine/ports.ts'
+import type { SessionStatus } from '../../engine/ports/index.ts'
 import type { Event } from '../../language/events.ts'
 import { blobTests, exactnessTests, listingTests, removalTests, reopeningTests } from './store-keeping.ts'
 import { pieceTests } from './store-pieces.ts'

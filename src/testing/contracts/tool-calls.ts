@@ -1,13 +1,14 @@
 // What happens to calls of a tool, wherever it runs: the engine checks, asks, stops, bounds and records them. Each test plays
 // one session with a scripted model, against the same tool that the tests of tool.ts run alone.
 import assert from 'node:assert/strict'
-import type { Store, Tool, ToolContext, ToolOutput } from '../../engine/ports.ts'
+import type { Store, Tool, ToolContext, ToolOutput } from '../../engine/ports/index.ts'
 import { type CallResult, type Outcome, readOutputName } from '../../language/calls.ts'
 import { textOf as contentText } from '../../language/content.ts'
 import type { Entry } from '../../language/history.ts'
-import type { Json } from '../../lib/json.ts'
+import { mayRepeat } from '../../language/tools.ts'
+import type { Json } from '../../lib/json/index.ts'
+import { Turnwire } from '../../library/turnwire.ts'
 import { scripted } from '../../models/scripted/index.ts'
-import { Turnwire } from '../../runtime/turnwire.ts'
 import { memoryStore } from '../../stores/memory.ts'
 import type { PlayScene, ToolScene } from './tool.ts'
 
@@ -158,11 +159,11 @@ export function stopTests(player: PlayScene): void {
     turn.catch(() => {})
     await Promise.all([turn.accepted, before.started])
     const after = watched(scene.tool)
-    const mayRepeat = after.tool.readOnly || after.tool.idempotent || after.tool.resumable === true
+    const mayRunAgain = mayRepeat(after.tool) || after.tool.resumable === true
     // The store's new writer: what the process before it wrote last is all that is known.
     const second = await open(after.tool, textOf(scene), store)
     const session = await second.turnwire.resume(first.session.id)
-    if (mayRepeat) {
+    if (mayRunAgain) {
       await after.started
       await session.cancel()
       assert.equal(after.runs[0]?.attempt, 2)
@@ -171,7 +172,7 @@ export function stopTests(player: PlayScene): void {
       assert.equal(after.runs.length, 0)
     }
     const { kind } = await outcomeOf({ ...second, session })
-    assert.equal(kind, mayRepeat ? 'cancelled' : 'unknown')
+    assert.equal(kind, mayRunAgain ? 'cancelled' : 'unknown')
   })
 }
 

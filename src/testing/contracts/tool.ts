@@ -8,12 +8,12 @@ import {
   type Tool,
   type ToolContext,
   type ToolOutput,
-} from '../../engine/ports.ts'
+} from '../../engine/ports/index.ts'
 import type { ResultPart } from '../../language/content.ts'
 import { toolHash, toolKinds } from '../../language/tools.ts'
 import { compileGrammar } from '../../lib/grammar/index.ts'
-import type { Json } from '../../lib/json.ts'
-import { compileSchema } from '../../lib/schema.ts'
+import type { Json } from '../../lib/json/index.ts'
+import { compileSchema } from '../../lib/schema/index.ts'
 import { callTests, outputTests, stopTests } from './tool-calls.ts'
 
 export const toolScenarios = [

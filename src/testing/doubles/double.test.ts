@@ -121,6 +121,34 @@ for (const client of CLIENTS) {
     assert.ok([503, 529].includes(overloaded.status))
   })
 
+  test(`${client.vendor}: a key can be refused with 401 or 403, in the vendor's words and not as a server error`, async t => {
+    for (const [kind, status] of [
+      ['unauthorized', 401],
+      ['forbidden', 403],
+    ] as const) {
+      const refused = await send(t, client, { ...turn, fault: { kind } })
+      assert.equal(refused.status, status)
+      assert.doesNotMatch(await refused.text(), /internal|server error|sorry/i)
+    }
+  })
+
+  test(`${client.vendor}: a fault that no double knows is refused where it is scripted`, async t => {
+    // A program in JavaScript may write any word.
+    const wrong = { ...turn, fault: { kind: 'overloded' } } as unknown as ScriptedTurn
+    const words = /fault\.kind "overloded" is not known: use one of rate-limit/
+    await assert.rejects(startDouble({ vendor: client.vendor, script: [turn, wrong] }), words)
+    const double = await startDouble({ vendor: client.vendor, script: () => wrong })
+    t.after(() => double.close())
+    assert.throws(() => double.push(wrong), words)
+    const response = await fetch(double.url + client.path, {
+      method: 'POST',
+      headers: { ...client.headers, 'content-type': 'application/json' },
+      body: JSON.stringify(client.body(true)),
+    })
+    assert.equal(response.status, 422)
+    assert.match(double.harnessErrors()[0] ?? '', words)
+  })
+
   test(`${client.vendor}: it can hang before a byte, after the headers or between frames, and reset the connection`, async t => {
     const stop = new AbortController()
     const nothing = send(t, client, { fault: { kind: 'hang' } }, stop.signal)

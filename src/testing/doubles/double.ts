@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type BodyProblem, parseBody, surrogateProblem } from './body.ts'
 import {
   bendFrames,
+  checkFaults,
   cutBytes,
   type Fault,
   type FrameMaker,
@@ -152,6 +153,7 @@ export const bearerKey = (headers: RequestHeaders): string | undefined =>
 
 export async function serveDouble(vendor: AnyDouble, options: ServeOptions = {}): Promise<RunningDouble> {
   const exchanges: Exchange[] = []
+  if (Array.isArray(options.script)) checkTurns(options.script, 'script')
   const shared = { vendor, memory: vendor.memory(), player: createPlayer(options.script), options }
   const server = createServer((incoming, outgoing) => {
     const served = buffer(incoming).then(bytes => {
@@ -170,7 +172,10 @@ export async function serveDouble(vendor: AnyDouble, options: ServeOptions = {})
   return {
     url: `http://127.0.0.1:${port}`,
     exchanges,
-    push: (...turns) => shared.player.push(turns),
+    push: (...turns) => {
+      checkTurns(turns, 'push')
+      shared.player.push(turns)
+    },
     rejections: () => exchanges.flatMap(exchange => exchange.rejections.slice(0, 1)),
     harnessErrors: () => exchanges.flatMap(exchange => exchange.harness ?? []),
     close: () =>
@@ -179,6 +184,10 @@ export async function serveDouble(vendor: AnyDouble, options: ServeOptions = {})
         server.closeAllConnections()
       }),
   }
+}
+
+function checkTurns(turns: readonly ScriptedTurn[], at: string): void {
+  for (const [index, turn] of turns.entries()) checkFaults(turn.fault, `${at}[${index}]`)
 }
 
 /** One request that is being served. */
@@ -221,6 +230,8 @@ async function handle(serving: Serving, bytes: Buffer): Promise<void> {
     if (direct) return await writeAnswer(serving, direct, 0)
     const played = player.next(request.body)
     if (played === null) throw new Error('the script has no more turns: push one per request')
+    // The turns of a function are not known before.
+    if (typeof options.script === 'function') checkFaults(played.turn.fault, `script(${played.index})`)
     exchange.turn = played.index
     await playTurn(serving, request, played.turn)
   } catch (error) {
@@ -265,6 +276,8 @@ async function playTurn(serving: Serving, request: DoubleRequest, turn: Scripted
 function writeStatusFault(serving: Serving, fault: Fault): boolean {
   const { vendor } = serving
   if (fault.kind === 'overloaded') writeRejection(serving, vendor.failure(529), {})
+  else if (fault.kind === 'unauthorized') writeRejection(serving, vendor.failure(401), {})
+  else if (fault.kind === 'forbidden') writeRejection(serving, vendor.failure(403), {})
   else if (fault.kind === 'server-error') writeRejection(serving, vendor.failure(fault.status ?? 500), {})
   else if (fault.kind === 'rate-limit') {
     const seconds = fault.retryAfter ?? 1

@@ -38,6 +38,8 @@ const EVERY_KIND = {
   'rate-limit': true,
   overloaded: true,
   'server-error': true,
+  unauthorized: true,
+  forbidden: true,
   hang: true,
   reset: true,
   'max-tokens-in-arguments': true,

@@ -2,13 +2,17 @@
 // Three pure layers: a fault changes the turn, then its frames, then the way its bytes are written.
 // A vendor supplies its own error frame and unknown event through `FrameMaker`.
 import { type Frame, type ScriptedCall, type ScriptedTurn, scriptedText } from './script.ts'
-import { wordList } from './shape.ts'
+import { isRecord, wordList } from './shape.ts'
 
 /** The double answers with this instead of the turn. */
 export type RefusalFault =
   | { kind: 'rate-limit'; retryAfter?: number; as?: 'seconds' | 'http-date' }
   | { kind: 'overloaded' }
   | { kind: 'server-error'; status?: number }
+  /** 401: the key is not valid. */
+  | { kind: 'unauthorized' }
+  /** 403: the key may not do this. */
+  | { kind: 'forbidden' }
   | { kind: 'hang' }
   | { kind: 'reset' }
 
@@ -51,7 +55,7 @@ export type FaultKind = Fault['kind']
 
 /** Every kind, so that a script read from a file can be checked. A test holds the list against the type. */
 export const FAULT_KINDS = wordList(`
-  rate-limit overloaded server-error hang reset max-tokens-in-arguments call-ids tool-not-offered arguments
+  rate-limit overloaded server-error unauthorized forbidden hang reset max-tokens-in-arguments call-ids tool-not-offered arguments
   same-function-twice error-event eof-before-end eof-after-tool-name unknown-events ping-flood one-byte-writes crlf
   split-utf8 hang-after-headers hang-after-frames reset-after-frames usage-only-delta index malformed-function-call
   signature-on-empty-part omit-ids omit-arguments-done`) as readonly FaultKind[]
@@ -62,6 +66,16 @@ export type FrameMaker = {
   errorFrame(type: string | undefined, message: string | undefined, sent: readonly Frame[]): Frame
   /** `null` where the vendor's stream has no such event; an SSE comment is sent instead. */
   noiseFrame(kind: 'unknown' | 'ping'): Frame | null
+}
+
+/** Throws for a fault that no double knows: it would be played as no fault at all. `at` is the place of the turn. */
+export function checkFaults(fault: unknown, at: string): void {
+  for (const each of fault === undefined ? [] : [fault].flat()) {
+    const kind: unknown = isRecord(each) ? each['kind'] : each
+    if (FAULT_KINDS.some(known => known === kind)) continue
+    const known = FAULT_KINDS.join(', ')
+    throw new Error(`${at}.fault.kind ${JSON.stringify(kind)} is not known: use one of ${known}`)
+  }
 }
 
 export function faultsOf(turn: ScriptedTurn): Fault[] {

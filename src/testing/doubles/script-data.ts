@@ -1,6 +1,6 @@
 // Reads a script from data (YAML, JSON) and checks it key by key. A misspelt word is an error that names its place.
 // Without the check such a turn would say nothing, and nobody would know why.
-import { FAULT_KINDS } from './faults.ts'
+import { checkFaults } from './faults.ts'
 import type { ScriptedTurn } from './script.ts'
 import { asList, isRecord, type JsonRecord } from './shape.ts'
 
@@ -60,12 +60,7 @@ function readTurn(given: unknown, at: string): ScriptedTurn {
     const { name } = checkKeys(call, CALL_KEYS, place)
     if (typeof name !== 'string') throw new Error(`${place}.name is missing`)
   }
-  for (const fault of turn['fault'] === undefined ? [] : [turn['fault']].flat()) {
-    const kind: unknown = isRecord(fault) ? fault['kind'] : fault
-    if (FAULT_KINDS.some(known => known === kind)) continue
-    const known = FAULT_KINDS.join(', ')
-    throw new Error(`${at}.fault.kind ${JSON.stringify(kind)} is not known: use one of ${known}`)
-  }
+  checkFaults(turn['fault'], at)
   // Every key and its type was checked above; the compiler cannot follow a table of names.
   return turn as ScriptedTurn
 }

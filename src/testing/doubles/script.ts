@@ -4,7 +4,7 @@
 import type { Fault } from './faults.ts'
 import { isRecord, type JsonRecord } from './shape.ts'
 
-/** A refusal of the real API. `rule` is its id in `src/models/doctor/rules.ts`, e.g. `A-01`. */
+/** A refusal of the real API. `rule` is its id in `src/doctor/reasons.ts`, e.g. `A-01`. */
 export type Rejection = {
   rule: string
   status: number

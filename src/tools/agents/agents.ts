@@ -1,6 +1,6 @@
 // Other agents as tools: `agentTool()` has an agent do a task in a session of its own, `handOverTool()` lets another agent go
 // on with the conversation. The engine does both; here they are declared.
-import type { Tool } from '../../engine/ports.ts'
+import type { Tool } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { LimitName } from '../../language/events.ts'
 

@@ -1,5 +1,5 @@
 // What a model may do with a browser, as plain data: the schema of the arguments, and coordinates on the page.
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 
 export const actionNames = [
   'screenshot',
@@ -116,7 +116,27 @@ export const computerSchema: JsonObject = {
 const needsPoint: ReadonlySet<ActionName> = new Set(['double_click', 'triple_click', 'move'])
 
 /** What the schema cannot say; undefined if the action is fine. */
-export function actionFault({ action, x, y, text, path, keys, url, region }: Action): string | undefined {
+export function actionFault(given: Action, display: Size): string | undefined {
+  return missingIn(given) ?? outside(given, display)
+}
+
+function outside({ action, x, y, path = [], region, grid }: Action, display: Size): string | undefined {
+  const points = [...(x === undefined || y === undefined ? [] : [{ x, y }]), ...path]
+  // A grid has its last line on the edge; the last pixel stands before it.
+  const isOut = (point: Point): boolean =>
+    grid === undefined
+      ? point.x >= display.width || point.y >= display.height
+      : point.x > grid || point.y > grid
+  const [, , right = 0, bottom = 0] = region ?? []
+  const found =
+    points.find(isOut) ??
+    (right > display.width || bottom > display.height ? { x: right, y: bottom } : undefined)
+  if (!found) return undefined
+  const size = grid === undefined ? `${display.width} × ${display.height} pixels` : `${grid} × ${grid} parts`
+  return `${action} at x=${found.x}, y=${found.y} is outside the display, which measures ${size}. Take a screenshot.`
+}
+
+function missingIn({ action, x, y, text, path, keys, url, region }: Action): string | undefined {
   if (needsPoint.has(action) && (x === undefined || y === undefined)) return `${action} needs x and y.`
   if ((x === undefined) !== (y === undefined)) return `${action} needs both x and y.`
   if (action === 'type' && text === undefined) return 'type needs text.'

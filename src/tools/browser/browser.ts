@@ -1,11 +1,20 @@
 // The tools by which a model uses a browser: `computer` acts on the page by pointer and keys, in each vendor's own form where
 // it has one; `browser` opens addresses and reads the page. Both act on the session's one page, and each result has a
 // fresh screenshot.
-import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
-import { untilAborted } from '../../lib/abort.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports/index.ts'
+import { type OutcomeSource, sourceUri } from '../../language/calls.ts'
+import { untilAborted } from '../../lib/async/abort.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { tool } from '../functions/tool.ts'
-import { type Action, actionFault, type ComputerInput, computerSchema, type SafetyCheck } from './action.ts'
+import {
+  type Action,
+  actionFault,
+  type ComputerInput,
+  computerSchema,
+  keyName,
+  type SafetyCheck,
+} from './action.ts'
+import { holdsSecrets } from './inspect.ts'
 import { type BrowserOptions, type BrowserSettings, checkOptions } from './options.ts'
 import { firstImpact, type Performed, perform } from './perform.ts'
 import { screenshot } from './screenshot.ts'
@@ -53,7 +62,7 @@ class BrowserTools {
     context: ToolContext,
   ): Promise<ToolOutput> {
     for (const action of actions) {
-      const fault = actionFault(action)
+      const fault = actionFault(action, this.#settings.display)
       if (fault !== undefined) throw new InvalidInput(fault)
     }
     const allowed = this.#asked.get(context.callId)
@@ -87,6 +96,7 @@ class BrowserTools {
     fresh: boolean,
   ): Promise<ToolOutput> {
     const page = await tab.pageOrNew()
+    tab.holdsSecrets = await holdsSecrets(page)
     const picture = await screenshot(page, this.#settings, region)
     const lines = [
       `Page: ${page.url()}`,
@@ -110,7 +120,30 @@ class BrowserTools {
         ...(picture === undefined ? [] : [{ type: 'image' as const, url: picture }]),
       ],
       structured,
+      sources: sourcesOf(page.url(), this.#settings),
       ...(failed && { failed }),
+    }
+  }
+
+  /**
+   * Without the texts that may go into a field for a credential or a payment. What fields the page has was read after the
+   * last call; a page that is not known yet may have any.
+   */
+  hide(text: string, session: string): string {
+    try {
+      const input = JSON.parse(text) as ComputerInput // What it is not, throws or has no such members.
+      const tab = this.#sessions.find(session)
+      let isOpen = tab?.holdsSecrets ?? true
+      const actions = input.actions.map(action => {
+        isOpen ||= opensPage.has(action.action) || action.keys?.some(key => keyName(key) === 'Enter') === true
+        if (!isOpen) return action
+        if (action.action === 'type') return { ...action, text: hiddenText }
+        return isTyped(action) ? { ...action, keys: [hiddenText] } : action
+      })
+      if (actions.every((action, index) => action === input.actions[index])) return text
+      return JSON.stringify({ ...input, actions })
+    } catch {
+      return text
     }
   }
 
@@ -119,9 +152,26 @@ class BrowserTools {
   }
 }
 
+function sourcesOf(address: string, { viewport }: BrowserSettings): Omit<OutcomeSource, 'at'>[] {
+  const uri = sourceUri(address)
+  return uri === undefined ? [] : [{ uri, viewport: { ...viewport } }]
+}
+
+const hiddenText = '[sealed]'
+const opensPage: ReadonlySet<string> = new Set(['navigate', 'back', 'forward', 'reload'])
+
+/** A single character is typed; a shortcut is not. */
+function isTyped({ action, keys = [] }: Action): boolean {
+  return (
+    (action === 'key' || action === 'hold_key') && keys.length === 1 && Array.from(keys[0] ?? '').length === 1
+  )
+}
+
 const notices: Readonly<Record<NonNullable<Performed['why']>, string>> = {
   submit: 'The next one submits a form, which nobody has allowed. Call it alone: a person is asked.',
   leave: 'The next one leaves the listed hosts, which nobody has allowed. Call it alone: a person is asked.',
+  type: 'The next one types a credential or a payment, which nobody has allowed. Call it alone: a person is asked.',
+  press: 'The next one may have a high impact, which nobody has allowed. Call it alone: a person is asked.',
   failed: 'The next one did not work.',
 }
 
@@ -157,6 +207,7 @@ function computerTool(tools: BrowserTools, { display, anthropicType }: BrowserSe
       gemini: { computerUse: { environment: 'ENVIRONMENT_BROWSER' } },
       'gemini-interactions': { type: 'computer_use', environment: 'browser' },
     },
+    hideArguments: (text, session) => tools.hide(text, session),
     demandsApproval: (input, about) => {
       const { actions, checks } = computerInput(input)
       return tools.demand(actions, checks, about)

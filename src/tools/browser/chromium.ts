@@ -32,7 +32,7 @@ const flags = [
   '--dns-prefetch-disable',
   // Chromium would ask Google what the fields of a form mean.
   '--autofill-server-url=http://127.0.0.1:9/',
-  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--webrtc-ip-handling-policy=disable_non_proxied_udp',
 ]
 
 const passedVariables = [

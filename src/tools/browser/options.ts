@@ -1,6 +1,17 @@
 // What an operator says about browsers: which pages, how large, how many, and how Chromium is started.
 import { TurnwireError } from '../../language/errors.ts'
-import { isHostPattern } from '../../lib/egress.ts'
+import { isHostPattern } from '../../lib/net/egress.ts'
+
+export type AskBefore = {
+  /** Typing into fields for passwords and codes, and forms that have such fields. Default true. */
+  credentials?: boolean
+  /** The same for cards and bank accounts. Default true. */
+  payment?: boolean
+  /** Buttons and links whose text or target speaks of paying, deleting and the like. Default true. */
+  impact?: boolean
+  /** Further buttons and links, by their text or target. */
+  matching?: readonly RegExp[]
+}
 
 export type BrowserOptions = {
   /**
@@ -26,6 +37,10 @@ export type BrowserOptions = {
   settleMs?: number
   /** Whether a click that submits a form asks a person first. Default true. */
   askBeforeSubmit?: boolean
+  /** What else asks a person first. */
+  askBefore?: AskBefore
+  /** CSS selectors of what pictures and texts of a page never show, beside fields for passwords. */
+  mask?: readonly string[]
   /** Under which of Anthropic's definitions its models see the computer. Default `computer_20251124`. */
   anthropicType?: 'computer_20250124' | 'computer_20251124' | 'computer_toolset_20260801'
   /** Default: `process.emitWarning`. */
@@ -44,6 +59,8 @@ export function checkOptions(options: BrowserOptions): BrowserSettings {
     idleMs: 10 * 60_000,
     settleMs: 15_000,
     askBeforeSubmit: true,
+    askBefore: {},
+    mask: [],
     anthropicType: 'computer_20251124' as const,
     onWarning: (message: string) => process.emitWarning(message, 'BrowserWarning'),
     ...options,
@@ -63,6 +80,11 @@ export function checkOptions(options: BrowserOptions): BrowserSettings {
     refuse(
       'display and viewport must have the same shape: one width and height times a number give the other.',
     )
+  for (const selector of settings.mask)
+    if (typeof selector !== 'string' || selector.trim() === '') refuse('mask must list CSS selectors.')
+  const { matching = [] } = settings.askBefore
+  if (!matching.every(each => each instanceof RegExp))
+    refuse('askBefore.matching must list regular expressions, such as [/archive/i].')
   for (const name of ['contexts', 'idleMs', 'settleMs'] as const)
     if (!Number.isSafeInteger(settings[name]) || settings[name] < 1)
       refuse(`${name} must be a whole number above 0.`)

@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { errorMessage } from '../../lib/error-message.ts'
+import { errorMessage } from '../../lib/text/error-message.ts'
 
 /** What one context may reach. */
 export type Passage = {
@@ -33,7 +33,8 @@ export class BrowserProxy {
   static async start(): Promise<BrowserProxy> {
     const proxy = new BrowserProxy()
     await new Promise<void>((resolve, reject) => {
-      proxy.#server.once('error', reject)
+      // It stays: a server that cannot accept a connection, because there are too many files, goes on with the others.
+      proxy.#server.on('error', reject)
       proxy.#server.listen(0, '127.0.0.1', resolve)
     })
     return proxy
@@ -79,6 +80,7 @@ export class BrowserProxy {
       const port = url.port || '443'
       const target = new URL(`${port === '80' ? 'http' : 'https'}://${url.hostname}:${port}`)
       const remote = await passage.connect(target)
+      if (socket.destroyed) remote.destroy()
       remote.on('error', () => socket.destroy())
       remote.on('close', () => socket.destroy())
       socket.on('close', () => remote.destroy())
@@ -93,36 +95,61 @@ export class BrowserProxy {
 
   /** `GET http://host/path`: a page without TLS. */
   async #forward(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.on('error', () => response.destroy())
     const passage = this.#passageOf(incoming)
     if (!passage) {
       response.writeHead(407, { 'proxy-authenticate': 'Basic realm="turnwire"' }).end()
       return
     }
     const url = URL.parse(incoming.url ?? '')
+    let remote: Socket | undefined
     try {
       if (url?.protocol !== 'http:') throw new Error('Only pages over http and https are loaded.')
-      const remote = await passage.connect(url)
-      const headers = Object.fromEntries(
-        Object.entries(incoming.headers).filter(([name]) => !hopHeaders.has(name)),
-      )
-      const sending = request({
-        createConnection: () => remote,
-        method: incoming.method,
-        path: `${url.pathname}${url.search}`,
-        headers: { ...headers, host: url.host, connection: 'close' },
-      })
-      sending.on('response', answer => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers)
-        answer.pipe(response)
-        answer.on('error', () => response.destroy())
-      })
-      sending.on('error', () => response.destroy())
-      response.on('close', () => sending.destroy())
-      incoming.pipe(sending)
+      remote = await passage.connect(url)
+      if (response.destroyed) remote.destroy()
+      else exchange(incoming, response, url, remote)
     } catch (error) {
+      remote?.destroy()
       passage.refused(url?.host ?? '', errorMessage(error))
       response.writeHead(403).end()
     }
+  }
+}
+
+/** Sends a request on over a connection, and its answer back. */
+function exchange(incoming: IncomingMessage, response: ServerResponse, url: URL, remote: Socket): void {
+  const headers = Object.fromEntries(
+    Object.entries(incoming.headers).filter(([name]) => !hopHeaders.has(name)),
+  )
+  const sending = request({
+    createConnection: () => remote,
+    method: incoming.method,
+    path: `${url.pathname}${url.search}`,
+    headers: { ...headers, host: url.host, connection: 'close' },
+  })
+  sending.on('response', answer => {
+    answer.on('error', () => response.destroy())
+    if (!answerAs(response, answer)) {
+      sending.destroy()
+      response.writeHead(502).end()
+    } else answer.pipe(response)
+  })
+  sending.on('error', () => response.destroy())
+  // A server that wants another protocol is left without an error.
+  sending.on('close', () => {
+    if (!response.headersSent) response.destroy()
+  })
+  response.on('close', () => sending.destroy())
+  incoming.pipe(sending)
+}
+
+/** False: the answer has a status or a header that HTTP does not have. A server may send anything. */
+function answerAs(response: ServerResponse, { statusCode = 0, headers }: IncomingMessage): boolean {
+  try {
+    response.writeHead(statusCode, headers)
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -1,6 +1,7 @@
 // A picture of the page, as large as the display that the model was told of, whatever the page measures.
 import type { Page } from 'playwright-core'
 import type { Action } from './action.ts'
+import { masked } from './mask.ts'
 import type { BrowserSettings } from './options.ts'
 
 const attempts = 3
@@ -13,7 +14,7 @@ export async function screenshot(
 ): Promise<string | undefined> {
   for (let attempt = 1; attempt <= attempts; attempt++) {
     try {
-      return await capture(page, settings, region)
+      return await masked(page, settings, () => capture(page, settings, region))
     } catch {
       // A page that is just being replaced has no picture.
       await page.waitForTimeout(100).catch(() => {})

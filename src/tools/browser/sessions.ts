@@ -1,7 +1,7 @@
 // The browsers of all sessions that use one browser tool: one Chromium, one isolated context for each session, a limit on
 // their number, and an end for those that are not used.
 import type { Browser } from 'playwright-core'
-import type { ToolContext } from '../../engine/ports.ts'
+import type { ToolContext } from '../../engine/ports/index.ts'
 import { launchChromium } from './chromium.ts'
 import type { BrowserSettings } from './options.ts'
 import { BrowserProxy } from './proxy.ts'

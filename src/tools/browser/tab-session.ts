@@ -2,9 +2,9 @@
 // ask for. It knows pages; what a call may do is decided in perform.ts.
 import { randomBytes } from 'node:crypto'
 import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core'
-import type { ToolContext } from '../../engine/ports.ts'
-import { isListedHost } from '../../lib/egress.ts'
-import { printable } from '../../lib/text.ts'
+import type { ToolContext } from '../../engine/ports/index.ts'
+import { isListedHost } from '../../lib/net/egress.ts'
+import { printable } from '../../lib/text/index.ts'
 import { type BrowserSettings, isPageAddress } from './options.ts'
 import type { BrowserProxy } from './proxy.ts'
 
@@ -27,6 +27,8 @@ export class TabSession {
   /** Where the pointer is, on the page. */
   pointer = { x: 0, y: 0 }
   isClosed = false
+  /** The page has a field for a credential or a payment, or it is not known whether it has. */
+  holdsSecrets = true
 
   constructor(settings: BrowserSettings, proxy: BrowserProxy) {
     this.#settings = settings
@@ -156,10 +158,14 @@ export class TabSession {
 
   /** Hosts are checked by the proxy too; here the model can be told of it, and forms are seen. */
   async #judge(route: Route, request: Request): Promise<void> {
-    this.#want(request.url())
-    const refusal = request.isNavigationRequest() ? this.#refusalOf(request) : undefined
-    if (refusal !== undefined) this.note(refusal)
-    await (refusal === undefined ? route.continue() : route.abort('blockedbyclient')).catch(() => {})
+    try {
+      this.#want(request.url())
+      const refusal = request.isNavigationRequest() ? this.#refusalOf(request) : undefined
+      if (refusal !== undefined) this.note(refusal)
+      await (refusal === undefined ? route.continue() : route.abort('blockedbyclient'))
+    } catch {
+      // The page that asked is gone.
+    }
   }
 
   #want(address: string): void {

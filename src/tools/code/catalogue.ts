@@ -1,7 +1,8 @@
 // The tools of a large catalogue as a program reads them: modules, names with one line each, and the signature of one tool.
 // So a model learns of the few tools that it needs, and none of the others costs it context.
-import { Bm25 } from '../../lib/bm25.ts'
-import type { JsonObject } from '../../lib/json.ts'
+
+import type { JsonObject } from '../../lib/json/index.ts'
+import { Bm25 } from '../../lib/text/bm25.ts'
 import type { SandboxTool } from './messages.ts'
 import { moduleOf, signatureOf } from './signatures.ts'
 

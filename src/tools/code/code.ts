@@ -1,6 +1,6 @@
 // `codeTool()`: the model writes a JavaScript program that calls the other tools as async functions, and gets what it
 // returns. The program itself can do nothing but compute; each of its calls passes the gate like any other.
-import type { Tool, ToolContext } from '../../engine/ports.ts'
+import type { Tool, ToolContext } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { CodeLimits } from './messages.ts'

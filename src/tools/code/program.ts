@@ -1,62 +1,81 @@
-// One run of a program: its sandbox, and the calls that it makes. A run ends with a value or a failure, or is suspended when
+// One run of a program: its sandbox, and the calls that it makes. While it only waits, its sandbox can be given up for another
+// program: it begins anew in a new one and is given the same results in the same order, so that it comes to the same point. A run ends with a value or a failure, or is suspended when
 // all that it waits for waits for someone. The next run begins at the beginning and is given the recorded results, each
 // found by the place in the program that made the call and by its input.
-import { type NestedResult, Suspended, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
+import { type NestedResult, Suspended, type ToolContext, type ToolOutput } from '../../engine/ports/index.ts'
 import { textOf } from '../../language/content.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { sha256 } from '../../lib/hash.ts'
+import { loopTurn } from '../../lib/async/loop-turns.ts'
+import { sha256 } from '../../lib/json/hash.ts'
+import { errorMessage } from '../../lib/text/error-message.ts'
 import type { CodeLimits, Delivery, ProgramCall, SandboxTool, Slice } from './messages.ts'
 import { Sandbox } from './sandbox.ts'
+import { offerThread } from './threads.ts'
+
+/** Characters of a call's input from which on it has a turn of the event loop for itself. */
+const largeInput = 64 * 1024
 
 export type ProgramOptions = { code: string; tools: readonly ToolDeclaration[]; limits: CodeLimits }
 
 export async function runProgram(options: ProgramOptions, context: ToolContext): Promise<ToolOutput> {
-  const { nested, callId, signal } = context
+  const { nested, callId, owner, signal } = context
   if (!nested) throw new Error('This engine runs no programs.')
   const { code, tools, limits } = options
   const seed = Number.parseInt(sha256(callId).slice(0, 8), 16)
   const setup = { code, tools: tools.map(sandboxTool), limits, now: nested.since, seed }
-  const sandbox = await Sandbox.open(setup, signal)
-  const stop = (): void => sandbox.close()
+  const run = new ProgramRun(owner, () => Sandbox.open(setup, owner, signal), nested)
+  const stop = (): void => run.stop()
   signal.addEventListener('abort', stop, { once: true })
-  if (signal.aborted) stop()
   try {
-    return await new ProgramRun(sandbox, nested).finish()
+    return await run.finish()
   } finally {
     signal.removeEventListener('abort', stop)
-    sandbox.close()
+    run.stop()
   }
 }
 
 class ProgramRun {
-  readonly #sandbox: Sandbox
+  readonly #owner: string
+  readonly #open: () => Promise<Sandbox>
+  #sandbox: Sandbox | undefined
+  #isStopped = false
+  /** What the program was given, step by step. */
+  readonly #given: Delivery[][] = []
+  #calls = 0
   readonly #nested: NonNullable<ToolContext['nested']>
   readonly #made = new Map<string, number>()
   readonly #logs: string[] = []
   readonly #notes: string[] = []
   /** How many calls have no result, and results that the program was not given yet. */
-  #open = 0
+  #unsettled = 0
   #ready: Delivery[] = []
   #wake: (() => void) | undefined
 
-  constructor(sandbox: Sandbox, nested: NonNullable<ToolContext['nested']>) {
-    this.#sandbox = sandbox
+  constructor(owner: string, open: () => Promise<Sandbox>, nested: NonNullable<ToolContext['nested']>) {
+    this.#owner = owner
+    this.#open = open
     this.#nested = nested
     nested.onWaiting(() => this.#wake?.())
   }
 
   async finish(): Promise<ToolOutput> {
     for (;;) {
-      const slice = await this.#sandbox.step(this.#ready.splice(0))
+      const slice = await this.#step(this.#ready.splice(0))
       this.#logs.push(...slice.logs)
       if (slice.end && !slice.end.ok) return this.#output(slice.end)
-      for (const call of slice.calls) this.#make(call)
+      this.#calls += slice.calls.length
+      for (const call of slice.calls) {
+        this.#make(call)
+        // Recording and judging a large call takes a while, in which others are not served.
+        if (call.text.length > largeInput) await loopTurn()
+      }
       if (slice.end) {
+        this.#giveBack()
         // Calls that it did not wait for were made all the same: how they end must be known.
-        await this.#until(() => this.#open === 0)
+        await this.#until(() => this.#unsettled === 0)
         return this.#output(slice.end)
       }
-      if (this.#open === 0 && this.#ready.length === 0)
+      if (this.#unsettled === 0 && this.#ready.length === 0)
         return this.#output({
           ok: false,
           message: 'The program waits for something that never happens. It can wait for calls of tools only.',
@@ -65,14 +84,44 @@ class ProgramRun {
     }
   }
 
+  /** Ends the sandbox, whatever the program does. */
+  stop(): void {
+    this.#isStopped = true
+    this.#sandbox?.close()
+    this.#wake?.()
+  }
+
+  /** Goes on with these results, as far as the program can. */
+  async #step(results: Delivery[]): Promise<Slice> {
+    this.#given.push(results)
+    if (this.#sandbox) return this.#sandbox.step(results)
+    const sandbox = await this.#open()
+    this.#sandbox = sandbox
+    if (this.#isStopped) sandbox.close()
+    let calls = 0
+    for (const before of this.#given.slice(0, -1)) {
+      const slice = await sandbox.step(before)
+      if (slice.end && !slice.end.ok) return slice
+      calls += slice.calls.length
+    }
+    if (calls === this.#calls) return sandbox.step(results)
+    return failure('The program did not do the same when it was run again.')
+  }
+
+  #giveBack(): void {
+    this.#sandbox?.close()
+    this.#sandbox = undefined
+  }
+
   #make(call: ProgramCall): void {
-    this.#open += 1
+    this.#unsettled += 1
     const { name, text } = call
-    this.#nested.call(this.#keyOf(call), name, text).then(
-      result => this.#settled(call, result),
-      error =>
-        this.#deliver({ id: call.id, ok: false, text: refused(call, String(error?.message ?? error)) }),
-    )
+    this.#nested
+      .call(this.#keyOf(call), name, text)
+      .then(result => this.#settled(call, result))
+      .catch((error: unknown) =>
+        this.#deliver({ id: call.id, ok: false, text: refused(call, errorMessage(error)) }),
+      )
   }
 
   /** The place of the call in the program, its input, and how often both were the same before. */
@@ -99,19 +148,25 @@ class ProgramRun {
   }
 
   #deliver(delivery: Delivery): void {
-    this.#open -= 1
+    this.#unsettled -= 1
     this.#ready.push(delivery)
     this.#wake?.()
   }
 
-  /** Throws when only others can bring a result. */
+  /** Throws when only others can bring a result. Meanwhile the thread is for whoever needs it. */
   async #until(isDone: () => boolean): Promise<void> {
-    while (!isDone()) {
-      if (this.#nested.isWaiting) throw new Suspended()
-      await new Promise<void>(resolve => {
-        this.#wake = resolve
-      })
-      this.#wake = undefined
+    if (isDone()) return
+    const takeBack = this.#sandbox ? offerThread(this.#owner, () => this.#giveBack()) : () => {}
+    try {
+      while (!isDone() && !this.#isStopped) {
+        if (this.#nested.isWaiting) throw new Suspended()
+        await new Promise<void>(resolve => {
+          this.#wake = resolve
+        })
+        this.#wake = undefined
+      }
+    } finally {
+      takeBack()
     }
   }
 
@@ -123,6 +178,10 @@ class ProgramRun {
     const parts = [{ type: 'text' as const, text: lines.join('\n') }]
     return end.ok ? { parts } : { parts, failed: true }
   }
+}
+
+function failure(message: string): Slice {
+  return { calls: [], logs: [], end: { ok: false, message } }
 }
 
 function refused({ name }: ProgramCall, message: string): string {

@@ -18,11 +18,11 @@ export class Sandbox {
   #ended: string | undefined
 
   /** Waits for a thread. */
-  static async open(setup: SandboxSetup, signal: AbortSignal): Promise<Sandbox> {
-    return new Sandbox(setup, await takeThread(signal))
+  static async open(setup: SandboxSetup, owner: string, signal: AbortSignal): Promise<Sandbox> {
+    return new Sandbox(setup, await takeThread(owner, signal), owner)
   }
 
-  private constructor(setup: SandboxSetup, worker: Worker) {
+  private constructor(setup: SandboxSetup, worker: Worker, owner: string) {
     this.#timeMs = setup.limits.timeMs
     this.#leftMs = setup.limits.timeMs + startMs
     this.#worker = worker
@@ -33,7 +33,7 @@ export class Sandbox {
     )
     this.#worker.on('exit', () => {
       this.#end('The sandbox ended unexpectedly.')
-      giveThread()
+      giveThread(owner)
     })
   }
 

@@ -1,7 +1,7 @@
 // Tools as TypeScript, from their JSON Schemas: what a model reads before it writes a program that calls them. A type that
 // would grow too long or too deep becomes `any`; the gate checks the arguments in any case.
 import type { CallForm } from '../../language/calls.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 
 const deepest = 6
 const longestType = 2_000

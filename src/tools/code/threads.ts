@@ -1,72 +1,122 @@
-// The threads of sandboxes: at most so many run programs at the same time, the others wait. A thread serves one program and
-// then ends, so nothing of a program is left for the next. After the first program one thread is kept ready, with the
-// engine's code loaded and no program in it, because a resumed program would otherwise wait for its thread to start.
+// The threads of sandboxes: at most so many run programs at the same time, the others wait. Owners take turns, and none has
+// all threads. A program that only waits offers its thread, and gives it up when another one needs it. A thread serves one
+// program and then ends, so nothing of a program is left for the next. After the first program one thread is kept ready, with
+// the engine's code loaded and no program in it, because a resumed program would otherwise wait for its thread to start.
 import { readFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 
 const mostThreads = 16
-/** How long a program waits for a thread. */
-const longestWaitMs = 60_000
+/** Of one owner. */
+const mostOwned = 12
 /** The heap of the thread beside the sandbox's memory. */
 const heapMiB = 64
 
 let threads = 0
-const waiting: (() => void)[] = []
+const owned = new Map<string, number>()
+/** By owner. Whoever was served last is last. */
+const waiting = new Map<string, (() => void)[]>()
+/** Threads of programs that only wait: how they are given up, and whose they are; the oldest first. */
+const offers = new Map<() => void, string>()
+/** Threads that were asked for and have not ended yet. */
+let leaving = 0
 let ready: Worker | undefined
 
-/** A thread without a program. When it has ended, `giveThread` must be called. */
-export async function takeThread(signal: AbortSignal): Promise<Worker> {
-  await takeTurn(signal)
+/** A thread without a program. Waits until the signal aborts. When it has ended, `giveThread` must be called. */
+export async function takeThread(owner: string, signal: AbortSignal): Promise<Worker> {
+  await takeTurn(owner, signal)
   try {
     const worker = ready ?? startThread(await loadEngine())
     ready = undefined
     worker.ref()
     return worker
   } catch (error) {
-    giveThread()
+    giveThread(owner)
     throw error
   }
 }
 
-async function takeTurn(signal: AbortSignal): Promise<void> {
-  if (threads < mostThreads) {
-    threads += 1
-    return
+/** A program waits for others: `release` is called when its thread is needed. Returns how to take the offer back. */
+export function offerThread(owner: string, release: () => void): () => void {
+  offers.set(release, owner)
+  makeRoom()
+  return () => void offers.delete(release)
+}
+
+/** Asks for as many of the offered threads as programs wait for. */
+function makeRoom(): void {
+  let wanted = -leaving
+  for (const [owner, queue] of waiting) {
+    wanted += queue.length
+    const isFull = (owned.get(owner) ?? 0) >= mostOwned
+    for (const [release, whose] of offers) {
+      if (wanted <= 0) break
+      if (isFull && whose !== owner) continue
+      offers.delete(release)
+      leaving += 1
+      wanted -= 1
+      release()
+    }
   }
+}
+
+async function takeTurn(owner: string, signal: AbortSignal): Promise<void> {
   const turn = Promise.withResolvers<void>()
-  const mine = (): void => turn.resolve()
-  waiting.push(mine)
-  const giveUp = (words: string) => (): void => {
-    const at = waiting.indexOf(mine)
+  const queue = waiting.get(owner) ?? []
+  queue.push(turn.resolve)
+  waiting.set(owner, queue)
+  const stop = (): void => {
+    const at = queue.indexOf(turn.resolve)
     if (at < 0) return
-    waiting.splice(at, 1)
-    turn.reject(new Error(words))
+    queue.splice(at, 1)
+    if (queue.length === 0 && waiting.get(owner) === queue) waiting.delete(owner)
+    turn.reject(new Error('The program was stopped before it began.'))
   }
-  const late = setTimeout(giveUp('Too many programs run at the same time. Try again later.'), longestWaitMs)
-  const stop = giveUp('The program was stopped before it began.')
   signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
+  assign()
+  makeRoom()
   try {
     await turn.promise
   } finally {
-    clearTimeout(late)
     signal.removeEventListener('abort', stop)
   }
 }
 
-export function giveThread(): void {
-  const next = waiting.shift()
-  if (next) next()
-  else {
-    threads -= 1
-    void keepReady()
+function assign(): void {
+  for (const [owner, queue] of waiting) {
+    if (threads >= mostThreads) return
+    const has = owned.get(owner) ?? 0
+    if (has >= mostOwned) continue
+    waiting.delete(owner)
+    const next = queue.shift()
+    if (queue.length > 0) waiting.set(owner, queue)
+    if (!next) continue
+    threads += 1
+    owned.set(owner, has + 1)
+    next()
   }
+}
+
+export function giveThread(owner: string): void {
+  threads -= 1
+  leaving = Math.max(0, leaving - 1)
+  const has = (owned.get(owner) ?? 1) - 1
+  if (has > 0) owned.set(owner, has)
+  else owned.delete(owner)
+  assign()
+  if (waiting.size === 0) void keepReady()
 }
 
 /** A thread that cannot be started now is started, or fails with a reason, when a program needs it. */
 async function keepReady(): Promise<void> {
   const module = await loadEngine().catch(() => undefined)
   if (!module || ready) return
-  const worker = startThread(module)
+  let worker: Worker
+  try {
+    worker = startThread(module)
+  } catch {
+    return
+  }
   ready = worker
   const forget = (): void => {
     if (ready === worker) ready = undefined

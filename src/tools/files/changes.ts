@@ -1,10 +1,11 @@
 // Changes of files as data: first what would become of each file, from what is there now, then the same carried out. A
 // preview and a run share the first half, so that what is shown is what is done.
-import { InvalidInput, type ToolContext } from '../../engine/ports.ts'
+import { InvalidInput, type ToolContext } from '../../engine/ports/index.ts'
 import type { FileDiff, Report } from '../../language/report.ts'
-import { quote } from '../../lib/text.ts'
+import { quote } from '../../lib/text/index.ts'
 import type { Disk } from './disk.ts'
-import { applyHunks, type FileChange, parsePatch } from './patch.ts'
+import { type Asker, editText, patchText } from './jobs.ts'
+import { type FileChange, parsePatch } from './patch.ts'
 import { fileError, outside } from './root.ts'
 import type { Versions } from './versions.ts'
 
@@ -28,40 +29,46 @@ export async function planWrite({ disk }: Workspace, path: string, text: string)
   return [{ path: found.path, before: found.text, after: text, mode: found.mode, overwrites: true }]
 }
 
+export type Edit = { path: string; old: string; fresh: string; all: boolean }
+
 export async function planEdit(
   { disk }: Workspace,
-  path: string,
-  oldText: string,
-  newText: string,
-  all: boolean,
+  { path, old, fresh, all }: Edit,
+  asker: Asker,
 ): Promise<Change[]> {
   const { path: found, text, mode } = await disk.read(path)
-  if (oldText === '') throw new InvalidInput('The text to replace is empty. Say which text is meant.')
-  const count = text.split(oldText).length - 1
+  if (old === '') throw new InvalidInput('The text to replace is empty. Say which text is meant.')
+  const most = disk.options.maxFileBytes
+  const { count, text: after, length } = await editText({ text, old, fresh, all, most }, asker)
   if (count === 0)
     throw fileError(
       found,
       'does not hold the text to replace. It must match exactly, spaces included. Read the file.',
     )
-  if (count > 1 && !all)
+  if (length !== undefined)
+    throw fileError(found, `would have ${length} characters; files have up to ${most} bytes.`)
+  if (after === undefined)
     throw fileError(
       found,
       `holds the text to replace ${count} times. Give more of its surroundings, or replace all.`,
     )
-  return [{ path: found, before: text, after: text.split(oldText).join(newText), mode }]
+  return [{ path: found, before: text, after, mode }]
 }
 
 /** Every file of the patch, or a refusal: a patch is never applied in part because of what it says. */
-export async function planPatch({ disk }: Workspace, patch: string): Promise<Change[]> {
+export async function planPatch({ disk }: Workspace, patch: string, asker: Asker): Promise<Change[]> {
   const changes = new Map<string, Change>()
   const current = async (path: string): Promise<Change | undefined> => {
+    // A file that occurs often is read once.
+    const named = changes.get(relative(disk, path))
+    if (named) return named
     const found = await disk.find(path)
-    const known = changes.get(found?.path ?? relative(disk, path))
+    const known = found && changes.get(found.path)
     if (known) return known
     return found && { path: found.path, before: found.text, after: found.text, mode: found.mode }
   }
   for (const change of parsePatch(patch))
-    for (const made of await planFile(change, current, path => relative(disk, path))) {
+    for (const made of await planFile(change, current, path => relative(disk, path), asker)) {
       const before = changes.get(made.path)
       changes.set(made.path, before ? { ...made, before: before.before } : made)
     }
@@ -72,6 +79,7 @@ async function planFile(
   change: FileChange,
   current: (path: string) => Promise<Change | undefined>,
   plain: (path: string) => string,
+  asker: Asker,
 ): Promise<Change[]> {
   const found = await current(change.path)
   const isThere = found !== undefined && found.after !== null
@@ -81,7 +89,7 @@ async function planFile(
   }
   if (!isThere) throw fileError(change.path, 'does not exist.')
   if (change.type === 'delete') return [{ ...found, after: null }]
-  const after = applyHunks(found.after ?? '', change.hunks, change.path)
+  const after = await patchText(found.after ?? '', change.hunks, change.path, asker)
   if (change.moveTo === undefined) return [{ ...found, after }]
   const target = await current(change.moveTo)
   if (target !== undefined && target.after !== null) throw fileError(change.moveTo, 'exists already.')

@@ -8,17 +8,19 @@ import {
   fsync,
   linkSync,
   mkdirSync,
-  read,
-  readdirSync,
   renameSync,
   rmdirSync,
   unlinkSync,
   write,
 } from 'node:fs'
 import { promisify } from 'node:util'
+import { isInFolder } from '../../lib/files/paths.ts'
+import { privatePaths } from '../../lib/files/private-folders.ts'
+import { decodeText, readAll } from './read-text.ts'
 import {
   fileError,
   type Kind,
+  kept,
   kindAt,
   NothingThere,
   openFile,
@@ -27,7 +29,6 @@ import {
   Root,
 } from './root.ts'
 
-const readChunk = promisify(read)
 const writeChunk = promisify(write)
 const sync = promisify(fsync)
 
@@ -43,11 +44,11 @@ export type FoundFile = { path: string; text: string; mode: number }
 
 export class Disk {
   readonly root: Root
-  readonly #options: DiskOptions
+  readonly options: DiskOptions
 
   constructor(path: string, options: DiskOptions) {
     this.root = new Root(path)
-    this.#options = options
+    this.options = options
   }
 
   /** The text of a file; undefined if there is none. */
@@ -65,7 +66,7 @@ export class Disk {
   }
 
   async #read(place: Place): Promise<FoundFile> {
-    const { maxFileBytes, hardLinks } = this.#options
+    const { maxFileBytes, hardLinks } = this.options
     const { fd, mode, size } = openFile(this.root, place, hardLinks)
     try {
       if (size > maxFileBytes)
@@ -81,7 +82,7 @@ export class Disk {
   /** `make`: the file must not exist. Otherwise it takes the place of what is there, with its permissions. */
   async write(path: string, text: string, how: 'make' | 'replace', mode = 0o644): Promise<void> {
     const bytes = Buffer.from(text)
-    const { maxFileBytes } = this.#options
+    const { maxFileBytes } = this.options
     if (bytes.length > maxFileBytes)
       throw fileError(path, `would have ${bytes.length} bytes; files have up to ${maxFileBytes}.`)
     this.#makeFolders(path)
@@ -141,6 +142,8 @@ export class Disk {
         const kind = kindAt(source)
         if (kind === undefined) throw fileError(source.path, 'does not exist.')
         if (source.name === '.') throw fileError(source.path, 'is the workspace itself.')
+        const from = this.root.absolute(source.path)
+        if (privatePaths().some(path => isInFolder(from, path))) throw kept(source.path)
         if (target.name === '.' || kindAt(target) !== undefined)
           throw fileError(target.path, 'exists already.')
         try {
@@ -156,25 +159,8 @@ export class Disk {
     )
   }
 
-  /** The names in a folder and what they are, sorted. Links are named, not followed. */
-  list(path: string): { path: string; entries: { name: string; kind: Kind }[] } {
-    return this.root.at(path, 'follow', place => {
-      const kind = kindAt(place)
-      if (kind === undefined) throw fileError(place.path, 'does not exist.')
-      if (kind !== 'folder') throw fileError(place.path, 'is not a folder.')
-      const { O_RDONLY, O_DIRECTORY } = constants
-      const fd = this.root.open(place, O_RDONLY | O_DIRECTORY)
-      try {
-        const entries = readdirSync(`/proc/self/fd/${fd}`, { withFileTypes: true }).map(entry => ({
-          name: entry.name,
-          kind: kindOf(entry),
-        }))
-        entries.sort((a, b) => (a.name < b.name ? -1 : 1))
-        return { path: place.path, entries }
-      } finally {
-        closeSync(fd)
-      }
-    })
+  isFolder(path: string): boolean {
+    return this.root.at(path, 'follow', place => kindAt(place) === 'folder')
   }
 
   #makeFolders(path: string): void {
@@ -197,9 +183,6 @@ export class Disk {
     }
   }
 }
-
-const kindOf = (entry: { isFile(): boolean; isDirectory(): boolean; isSymbolicLink(): boolean }): Kind =>
-  entry.isSymbolicLink() ? 'link' : entry.isFile() ? 'file' : entry.isDirectory() ? 'folder' : 'other'
 
 function nameIn({ folder, path }: Place, name: string): Place {
   return { folder, name, at: `/proc/self/fd/${folder}/${name}`, path }
@@ -230,31 +213,7 @@ function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code
 }
 
-/** Undefined: there is more than `most`. */
-async function readAll(fd: number, most: number): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for (;;) {
-    const buffer = Buffer.allocUnsafe(64 * 1024)
-    const { bytesRead } = await readChunk(fd, buffer, 0, buffer.length, null)
-    if (bytesRead === 0) return Buffer.concat(chunks)
-    size += bytesRead
-    if (size > most) return undefined
-    chunks.push(buffer.subarray(0, bytesRead))
-  }
-}
-
 async function writeAll(fd: number, bytes: Buffer): Promise<void> {
   let done = 0
   while (done < bytes.length) done += (await writeChunk(fd, bytes, done, bytes.length - done)).bytesWritten
-}
-
-function decodeText(bytes: Buffer, path: string): string {
-  // Text has no zero bytes; UTF-16 and most binary formats do.
-  if (bytes.includes(0)) throw fileError(path, 'is not a text file.')
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    throw fileError(path, 'is not a text file in UTF-8.')
-  }
 }

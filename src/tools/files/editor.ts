@@ -1,10 +1,10 @@
 // The editor in the form that Anthropic's models are trained on (`text_editor_…`): one tool with the commands view, create,
 // str_replace and insert. For any other model it is a function of the same form.
-import { InvalidInput, type Tool } from '../../engine/ports.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import { InvalidInput, type Tool, type ToolContext } from '../../engine/ports/index.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import { tool } from '../functions/tool.ts'
 import { type Change, carryOut, planEdit, planWrite, preview } from './changes.ts'
-import { listFolder } from './read-tools.ts'
+import { type Asker, listFolder } from './jobs.ts'
 import { fileError } from './root.ts'
 import { done, objectSchema, type Shared } from './shared.ts'
 
@@ -55,13 +55,13 @@ export function editorTool(shared: Shared, vendorTyped: Record<string, JsonObjec
     ...(vendorTyped && { vendorTyped }),
     async preview(input, context) {
       const given = input as EditorInput // The gate has checked it.
-      if (given.command !== 'view') return preview(shared, context, await plan(shared, given))
+      if (given.command !== 'view') return preview(shared, context, await plan(shared, given, context))
       return { locations: [{ path: shared.disk.root.absolute(given.path) }] }
     },
     async run(input, context) {
       const given = input as EditorInput
-      if (given.command === 'view') return view(shared, given, context.session)
-      const changes = await plan(shared, given)
+      if (given.command === 'view') return view(shared, given, context)
+      const changes = await plan(shared, given, context)
       // `create` replaces a file as the vendor defines it, so the model is taken to know that it does.
       const [change] = changes
       if (
@@ -82,12 +82,14 @@ export function editorTool(shared: Shared, vendorTyped: Record<string, JsonObjec
 async function view(
   { disk, versions, ignored }: Shared,
   { path, view_range: range }: EditorInput,
-  session: string,
+  context: ToolContext,
 ): Promise<string> {
-  const kind = folderOrFile(disk, path)
-  if (kind === 'folder') return listFolder(disk, path, 2, ignored).join('\n') || '(The folder is empty.)'
+  if (disk.isFolder(path)) {
+    const lines = await listFolder({ root: disk.root.path, ignored }, path, 2, context)
+    return lines.join('\n') || '(The folder is empty.)'
+  }
   const found = await disk.read(path)
-  versions.seen(session, found.path, found.text)
+  versions.seen(context.session, found.path, found.text)
   const lines = found.text.replace(/\n$/, '').split('\n')
   const [first = 1, last = -1] = range ?? []
   const end = last === -1 ? lines.length : last
@@ -99,19 +101,13 @@ async function view(
     .join('\n')
 }
 
-function folderOrFile(disk: Shared['disk'], path: string): 'folder' | 'file' {
-  try {
-    disk.list(path)
-    return 'folder'
-  } catch {
-    return 'file'
-  }
-}
-
-function plan(shared: Shared, given: EditorInput): Promise<Change[]> {
+function plan(shared: Shared, given: EditorInput, asker: Asker): Promise<Change[]> {
   const { command, path, file_text: text, old_str: old, new_str: fresh = '' } = given
   if (command === 'create') return planWrite(shared, path, needed(text, 'file_text', command))
-  if (command === 'str_replace') return planEdit(shared, path, needed(old, 'old_str', command), fresh, false)
+  if (command === 'str_replace') {
+    const edit = { path, old: needed(old, 'old_str', command), fresh, all: false }
+    return planEdit(shared, edit, asker)
+  }
   return planInsert(shared, given)
 }
 

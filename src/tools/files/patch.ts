@@ -1,7 +1,7 @@
 // The patch format that coding models are trained on: several files in one text, each added, updated, moved or deleted, and
 // updates found by their lines and not by numbers. Pure: reading and writing files is the caller's work.
-import { InvalidInput } from '../../engine/ports.ts'
-import { quote } from '../../lib/text.ts'
+import { InvalidInput } from '../../engine/ports/index.ts'
+import { quote } from '../../lib/text/index.ts'
 
 /** A run of lines to be replaced. `places`: lines that stand somewhere before it, which tell it from others like it. */
 export type Hunk = { places: string[]; old: string[]; fresh: string[]; atEnd: boolean }
@@ -89,18 +89,28 @@ function parseHunks(lines: readonly string[], first: number): Hunk[] {
 
 const emptyHunk = (): Hunk => ({ places: [], old: [], fresh: [], atEnd: false })
 
+/** Told the cost in microseconds before it comes, and may throw. */
+type Spend = (micros: number) => void
+
 /** The text after the hunks. They are found in order, each after the one before. */
-export function applyHunks(text: string, hunks: readonly Hunk[], path: string): string {
+export function applyHunks(
+  text: string,
+  hunks: readonly Hunk[],
+  path: string,
+  spend: Spend = () => {},
+): string {
+  spend(text.length * 0.02)
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
-  const lines = text.split(/\r?\n/)
-  const hasEnd = lines.at(-1) === ''
-  if (hasEnd) lines.pop()
+  const all = text.split(/\r?\n/)
+  const hasEnd = all.at(-1) === ''
+  if (hasEnd) all.pop()
+  const lines = new Lines(all, text.length, spend)
   const result: string[] = []
   let done = 0
   for (const hunk of hunks) {
     let from = done
     for (const place of hunk.places) {
-      const found = findLines(lines, [place], from)
+      const found = lines.find([place], from)
       if (found < 0) refuse(`${quote(path, 200)} has no line ${quote(place, 120)} where the patch says.`)
       from = found + 1
     }
@@ -109,32 +119,75 @@ export function applyHunks(text: string, hunks: readonly Hunk[], path: string): 
       refuse(
         `these lines are not in ${quote(path, 200)} as the patch says. Read the file again and use its exact lines:\n${hunk.old.slice(0, 20).join('\n')}`,
       )
-    result.push(...lines.slice(done, at), ...hunk.fresh)
+    for (; done < at; done += 1) result.push(all[done]!)
+    for (const line of hunk.fresh) result.push(line)
     done = at + hunk.old.length
   }
-  result.push(...lines.slice(done))
+  for (; done < all.length; done += 1) result.push(all[done]!)
   const whole = result.join(eol)
-  return result.length > 0 && (hasEnd || lines.length === 0) ? `${whole}${eol}` : whole
+  return result.length > 0 && (hasEnd || all.length === 0) ? `${whole}${eol}` : whole
 }
 
-function placeOf(lines: readonly string[], { old, atEnd, places }: Hunk, from: number): number {
+function placeOf(lines: Lines, { old, atEnd, places }: Hunk, from: number): number {
   // Only additions: after the place that was named, or at the end.
-  if (old.length === 0) return atEnd || places.length === 0 ? lines.length : from
+  if (old.length === 0) return atEnd || places.length === 0 ? lines.count : from
   if (atEnd) {
-    const last = lines.length - old.length
-    if (last >= from && findLines(lines, old, last) === last) return last
+    const last = lines.count - old.length
+    if (last >= from && lines.find(old, last) === last) return last
   }
-  return findLines(lines, old, from)
+  return lines.find(old, from)
 }
 
 /** Exactly, then without regard to spaces at the ends of lines, then to those at their beginnings too. */
-function findLines(lines: readonly string[], wanted: readonly string[], from: number): number {
-  for (const same of [exact, trimmedEnd, trimmed])
-    for (let at = from; at + wanted.length <= lines.length; at++)
-      if (wanted.every((line, index) => same(lines[at + index]!, line))) return at
-  return -1
-}
+const forms: readonly ((line: string) => string)[] = [
+  line => line,
+  line => line.trimEnd(),
+  line => line.trim(),
+]
 
-const exact = (a: string, b: string): boolean => a === b
-const trimmedEnd = (a: string, b: string): boolean => a.trimEnd() === b.trimEnd()
-const trimmed = (a: string, b: string): boolean => a.trim() === b.trim()
+/** The lines of a file, in each of the forms in which they are compared. */
+class Lines {
+  readonly #forms: (readonly string[])[]
+  readonly #spend: Spend
+  /** Of comparing two lines that are the same. */
+  readonly #lineMicros: number
+
+  constructor(lines: readonly string[], characters: number, spend: Spend) {
+    this.#forms = [lines]
+    this.#spend = spend
+    this.#lineMicros = 0.05 + (characters / Math.max(1, lines.length)) * 0.0005
+  }
+
+  get count(): number {
+    return this.#forms[0]!.length
+  }
+
+  find(wanted: readonly string[], from: number): number {
+    for (const [index, form] of forms.entries()) {
+      const found = this.#findIn(this.#linesAs(index), wanted.map(form), from)
+      if (found >= 0) return found
+    }
+    return -1
+  }
+
+  #linesAs(index: number): readonly string[] {
+    const known = this.#forms[index]
+    if (known) return known
+    const [exact] = this.#forms
+    this.#spend(exact!.length * 0.2)
+    const made = exact!.map(forms[index]!)
+    this.#forms[index] = made
+    return made
+  }
+
+  #findIn(lines: readonly string[], wanted: readonly string[], from: number): number {
+    this.#spend(wanted.length * 0.2)
+    for (let at = from; at + wanted.length <= lines.length; at++) {
+      let same = 0
+      while (same < wanted.length && lines[at + same] === wanted[same]) same += 1
+      if (same === wanted.length) return at
+      this.#spend(0.02 + same * this.#lineMicros)
+    }
+    return -1
+  }
+}

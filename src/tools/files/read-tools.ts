@@ -1,7 +1,8 @@
 // The tools of a workspace that only read: a file, a folder, a search.
-import type { Tool } from '../../engine/ports.ts'
+import type { Tool } from '../../engine/ports/index.ts'
 import { tool } from '../functions/tool.ts'
-import type { Disk } from './disk.ts'
+import { listFolder, searchFolder } from './jobs.ts'
+import { mostListed } from './list-lines.ts'
 import { fileError } from './root.ts'
 import { objectSchema, pathSchema, type Shared } from './shared.ts'
 
@@ -40,8 +41,6 @@ function linesOf(text: string, path: string, line: number, limit: number | undef
   return `${shown.join('\n')}\n(lines ${line} to ${line + shown.length - 1} of ${lines.length})`
 }
 
-const mostListed = 1000
-
 export function listTool({ disk, prefix, reading, ignored }: Shared): Tool {
   return tool({
     ...reading,
@@ -51,30 +50,15 @@ export function listTool({ disk, prefix, reading, ignored }: Shared): Tool {
       'Lists a folder of the workspace. Folders end with "/", links with "@". `depth` is how many levels, 1 by default.',
     input: objectSchema({ path: pathSchema, depth: { type: 'integer', minimum: 1, maximum: 10 } }, []),
     kind: 'read',
-    run(input, context) {
+    async run(input, context) {
       const { path = '.', depth = 1 } = input as { path?: string; depth?: number } // The gate has checked it.
       context.report({ locations: [{ path: disk.root.absolute(path) }] })
-      const lines = listFolder(disk, path, depth, ignored)
+      const lines = await listFolder({ root: disk.root.path, ignored }, path, depth, context)
       if (lines.length === 0) return '(The folder is empty.)'
       const more = lines.length > mostListed ? '\n(There is more: list a folder below.)' : ''
       return lines.slice(0, mostListed).join('\n') + more
     },
   })
-}
-
-const marks = { folder: '/', link: '@', file: '', other: ' (not a regular file)' } as const
-
-export function listFolder(disk: Disk, path: string, depth: number, ignored: ReadonlySet<string>): string[] {
-  const { path: folder, entries } = disk.list(path)
-  const lines: string[] = []
-  for (const { name, kind } of entries) {
-    if (lines.length > mostListed) break
-    const at = folder === '' ? name : `${folder}/${name}`
-    lines.push(`${at}${marks[kind]}`)
-    if (kind === 'folder' && depth > 1 && !ignored.has(name))
-      lines.push(...listFolder(disk, at, depth - 1, ignored))
-  }
-  return lines
 }
 
 type SearchInput = { text?: string; regex?: string; glob?: string; path?: string; ignore_case?: boolean }
@@ -99,9 +83,8 @@ export function searchTool({ disk, prefix, reading, ignored }: Shared): Tool {
     kind: 'search',
     async run(input, context) {
       const { ignore_case: ignoreCase, ...wanted } = input as SearchInput // The gate has checked it.
-      // Loaded with the first search: the expressions need a library.
-      const { search } = await import('./search.ts')
-      const { found, more, unread } = await search(disk, { ...wanted, ignoreCase }, ignored, context.signal)
+      const folder = { root: disk.root.path, ignored, ...disk.options }
+      const { found, more, unread } = await searchFolder(folder, { ...wanted, ignoreCase }, context)
       const places = found.slice(0, 50).map(({ path, line }) => ({
         path: disk.root.absolute(path),
         ...(line !== undefined && { line }),

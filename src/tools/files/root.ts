@@ -1,7 +1,8 @@
 // Confines paths to one folder. A path is walked component by component with file descriptors of the folders
 // (`/proc/self/fd/<n>/<name>`, opened with O_NOFOLLOW), never resolved by its text. So a link that is swapped while we walk
 // is an error, never a way out. Links that stay inside are followed by hand. What was opened is checked once more: a folder
-// that was moved out of the root meanwhile is refused. Linux only (docs/decisions: confined by descriptors).
+// that was moved out of the root meanwhile is refused. So are folders that this process keeps for itself: they are known by
+// device and inode, under whatever path. Linux only (docs/decisions: confined by descriptors).
 import {
   closeSync,
   constants,
@@ -13,8 +14,10 @@ import {
   realpathSync,
 } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
-import { InvalidInput } from '../../engine/ports.ts'
-import { quote } from '../../lib/text.ts'
+import { InvalidInput } from '../../engine/ports/index.ts'
+import { isInFolder } from '../../lib/files/paths.ts'
+import { isPrivate, privateFolderAround } from '../../lib/files/private-folders.ts'
+import { quote } from '../../lib/text/index.ts'
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
 const openFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
@@ -81,15 +84,19 @@ export class Root {
   /** Opens what is at a place, if it is neither a link nor outside by now. */
   open(place: Place, flags: number, mode?: number): number {
     const fd = openPlace(place, flags, mode)
-    if (this.holds(fd)) return fd
+    const problem = !this.holds(fd)
+      ? fileError(place.path, 'was moved out of the workspace meanwhile.')
+      : isPrivate(fstatSync(fd))
+        ? kept(place.path)
+        : undefined
+    if (!problem) return fd
     closeSync(fd)
-    throw fileError(place.path, 'was moved out of the workspace meanwhile.')
+    throw problem
   }
 
   /** Whether an open file or folder lies in the root now. */
   holds(fd: number): boolean {
-    const path = readlinkSync(`/proc/self/fd/${fd}`)
-    return path === this.path || path.startsWith(this.path === '/' ? '/' : `${this.path}/`)
+    return isInFolder(this.path, readlinkSync(`/proc/self/fd/${fd}`))
   }
 
   /** The names of a path that was given: relative, or absolute and inside. */
@@ -108,6 +115,11 @@ export function outside(path: string): PathRefused {
   return fileError(path, 'lies outside of the workspace. Use a path relative to its root.')
 }
 
+/** What lies in a folder that the process keeps for itself. */
+export function kept(path: string): PathRefused {
+  return fileError(path, 'belongs to the data folder of this server, which tools do not reach.')
+}
+
 /** One way from the root to a place. It holds the folders on the way open. */
 class Walk {
   readonly #root: Root
@@ -122,6 +134,7 @@ class Walk {
     this.#root = root
     this.#given = given
     this.#names = root.namesOf(given)
+    if (privateFolderAround(root.path) !== undefined) throw kept(given)
     this.#folders.push({ fd: openSync(root.path, openFolder), name: '' })
   }
 
@@ -169,7 +182,10 @@ class Walk {
     const folder = this.#current
     if (!this.#root.holds(folder)) throw fileError(this.#given, 'was moved out of the workspace meanwhile.')
     const path = name === '.' ? this.#path : this.#path === '' ? name : `${this.#path}/${name}`
-    return { folder, name, at: `/proc/self/fd/${folder}/${name}`, path }
+    const place = { folder, name, at: `/proc/self/fd/${folder}/${name}`, path }
+    const found = lstatSync(place.at, { throwIfNoEntry: false })
+    if (found && isPrivate(found)) throw kept(path)
+    return place
   }
 
   #leave(): void {
@@ -179,14 +195,17 @@ class Walk {
 
   /** Enters a folder. If there is a link in its place, that is not entered; what it says is returned. */
   #enter(name: string): string | undefined {
+    let fd: number
     try {
-      this.#folders.push({ fd: openSync(`/proc/self/fd/${this.#current}/${name}`, openFolder), name })
-      return undefined
+      fd = openSync(`/proc/self/fd/${this.#current}/${name}`, openFolder)
     } catch (error) {
       const link = this.#linkAt(name)
       if (link !== undefined) return link
       throw openProblem(error, this.#given)
     }
+    this.#folders.push({ fd, name })
+    if (isPrivate(fstatSync(fd))) throw kept(this.#given)
+    return undefined
   }
 
   /** What a link says; undefined if there is no link of this name. */

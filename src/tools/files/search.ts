@@ -1,10 +1,13 @@
 // Finds files by a pattern of their names, and lines by text or a regular expression. Bounded in files, bytes, time and
-// results. Expressions are RE2, so none of them takes exponential time. Links are never followed.
+// results. Expressions are RE2, so none of them takes exponential time. Links are never followed. It runs in the threads for
+// files (jobs.ts), which are ended when a search takes too long.
+import { closeSync } from 'node:fs'
 import { RE2JS } from 're2js'
-import { InvalidInput } from '../../engine/ports.ts'
-import { errorMessage } from '../../lib/error-message.ts'
-import type { Disk } from './disk.ts'
-import { PathRefused } from './root.ts'
+import { InvalidInput } from '../../engine/ports/index.ts'
+import { errorMessage } from '../../lib/text/error-message.ts'
+import { decodeText, readAllSync } from './read-text.ts'
+import { openFile, PathRefused, type Place, type Root } from './root.ts'
+import { mostDepth, walkFolder } from './walk-folder.ts'
 
 export type SearchInput = {
   text?: string | undefined
@@ -17,39 +20,51 @@ export type SearchInput = {
 export type Found = { path: string; line?: number; text?: string }
 export type SearchResult = { found: Found[]; more: boolean; unread: number }
 
-const most = { results: 200, entries: 50_000, milliseconds: 20_000, lineLength: 300 }
+/** CPU time: less than a job of the threads has, so that what was found by then is told. */
+const most = { results: 200, entries: 50_000, cpuMs: 4_000, lineLength: 300 }
 
-export async function search(
-  disk: Disk,
-  { text, regex, glob, path = '.', ignoreCase = false }: SearchInput,
-  ignored: ReadonlySet<string>,
-  signal: AbortSignal,
-): Promise<SearchResult> {
+export type SearchOptions = { maxFileBytes: number; hardLinks: boolean; ignored: ReadonlySet<string> }
+
+export function search(root: Root, input: SearchInput, options: SearchOptions): SearchResult {
+  const { text, regex, glob, path = '.', ignoreCase = false } = input
   const isMatch = lineMatcher(text, regex, ignoreCase)
   const isWanted = glob === undefined ? () => true : globMatcher(glob)
   const result: SearchResult = { found: [], more: false, unread: 0 }
-  const until = performance.now() + most.milliseconds
-  for (const file of walkFiles(disk, path, ignored)) {
-    if (file === undefined || result.found.length >= most.results || performance.now() > until) {
+  const began = process.threadCpuUsage()
+  let count = 0
+  for (const entry of walkFolder(root, path, { ...options, depth: mostDepth, foldersLast: true })) {
+    if (entry === 'deeper') {
+      result.more = true
+      continue
+    }
+    count += 1
+    if (count > most.entries || result.found.length >= most.results || isLate(began)) {
       result.more = true
       break
     }
-    signal.throwIfAborted()
-    if (!isWanted(file)) continue
-    if (!isMatch) result.found.push({ path: file })
-    else await searchFile(disk, file, isMatch, result)
+    if (entry.kind !== 'file' || !isWanted(entry.place.path)) continue
+    if (!isMatch) result.found.push({ path: entry.place.path })
+    else searchFile(root, entry.place, isMatch, options, result)
   }
   return result
 }
 
+function isLate(began: NodeJS.CpuUsage): boolean {
+  const { user, system } = process.threadCpuUsage(began)
+  return user + system > most.cpuMs * 1000
+}
+
 type LineMatch = (line: string) => boolean
 
-async function searchFile(disk: Disk, path: string, isMatch: LineMatch, result: SearchResult): Promise<void> {
-  let text: string
-  try {
-    text = (await disk.read(path)).text
-  } catch (error) {
-    if (!(error instanceof PathRefused)) throw error
+function searchFile(
+  root: Root,
+  place: Place,
+  isMatch: LineMatch,
+  options: SearchOptions,
+  result: SearchResult,
+): void {
+  const text = textAt(root, place, options)
+  if (text === undefined) {
     result.unread += 1
     return
   }
@@ -59,36 +74,22 @@ async function searchFile(disk: Disk, path: string, isMatch: LineMatch, result: 
       result.more = true
       return
     }
-    result.found.push({ path, line: at + 1, text: line.slice(0, most.lineLength).trimEnd() })
+    result.found.push({ path: place.path, line: at + 1, text: line.slice(0, most.lineLength).trimEnd() })
   }
 }
 
-/** Every file below a path, folder by folder. Undefined: there are too many. */
-export function* walkFiles(
-  disk: Disk,
-  path: string,
-  ignored: ReadonlySet<string>,
-): Generator<string | undefined> {
-  const open = [disk.list(path).path]
-  let count = 0
-  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
-    const inside: string[] = []
-    for (const { name, kind } of listed(disk, folder)) {
-      if (++count > most.entries) return yield undefined
-      const at = folder === '' ? name : `${folder}/${name}`
-      if (kind === 'file') yield at
-      else if (kind === 'folder' && !ignored.has(name)) inside.push(at)
-    }
-    open.push(...inside.reverse())
-  }
-}
-
-/** A folder that is gone by now, or may not be read, is empty. */
-function listed(disk: Disk, folder: string): ReturnType<Disk['list']>['entries'] {
+/** Undefined: it is not text, too large, or not to be read. */
+function textAt(root: Root, place: Place, { maxFileBytes, hardLinks }: SearchOptions): string | undefined {
   try {
-    return disk.list(folder === '' ? '.' : folder).entries
+    const { fd, size } = openFile(root, place, hardLinks)
+    try {
+      const bytes = size > maxFileBytes ? undefined : readAllSync(fd, maxFileBytes)
+      return bytes && decodeText(bytes, place.path)
+    } finally {
+      closeSync(fd)
+    }
   } catch (error) {
-    if (error instanceof PathRefused) return []
+    if (error instanceof PathRefused) return undefined
     throw error
   }
 }

@@ -1,6 +1,6 @@
 // What the tools of one folder share.
 import type { Report } from '../../language/report.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import type { ToolDefinition } from '../functions/tool.ts'
 import type { Workspace } from './changes.ts'
 

@@ -1,7 +1,7 @@
 // Which version of a file someone has seen: the model of a session when it read the file, and the person who was asked about
 // a call. A change that was made elsewhere in between is then told, and not overwritten. In memory only: after a restart a
 // file has to be read again before it is overwritten.
-import { sha256 } from '../../lib/hash.ts'
+import { sha256 } from '../../lib/json/hash.ts'
 import { fileError } from './root.ts'
 
 const mostSessions = 1000

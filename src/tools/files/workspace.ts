@@ -1,15 +1,17 @@
 // `workspace()` makes the tools for the files of one folder: read, write, edit, patch, list, search, move, delete, and an
 // editor in the form that Anthropic's models know. They reach nothing outside of the folder (root.ts), show what they
 // change, and refuse to overwrite what someone else has changed.
-import type { Tool, ToolContext } from '../../engine/ports.ts'
+import type { Tool, ToolContext } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Report } from '../../language/report.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import { quote } from '../../lib/text.ts'
+import { privateFolderAround } from '../../lib/files/private-folders.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
+import { quote } from '../../lib/text/index.ts'
 import { tool } from '../functions/tool.ts'
 import { carryOut, planEdit, planPatch, planWrite, preview, reportOf } from './changes.ts'
 import { Disk } from './disk.ts'
 import { editorTool } from './editor.ts'
+import type { Asker } from './jobs.ts'
 import { listTool, readTool, searchTool } from './read-tools.ts'
 import { fileError } from './root.ts'
 import { done, objectSchema, pathSchema, type Shared } from './shared.ts'
@@ -63,7 +65,15 @@ export function workspace(options: WorkspaceOptions): Tool[] {
   return tools.map(name => {
     if (!Object.hasOwn(made, name))
       throw invalid(`has no tool ${quote(name)}; known are: ${toolNames.join(', ')}`)
-    return made[name]()
+    return Object.freeze<Tool>({
+      ...made[name](),
+      folder: shared.disk.root.path,
+      get unsafe() {
+        return privateFolderAround(shared.disk.root.path) === undefined
+          ? undefined
+          : `works in ${shared.disk.root.path}, which is the data folder or lies in it.`
+      },
+    })
   })
 }
 
@@ -123,8 +133,8 @@ function writeTool(shared: Shared): Tool {
 type EditInput = { path: string; old_text: string; new_text: string; all?: boolean }
 
 function editTool(shared: Shared): Tool {
-  const plan = ({ path, old_text, new_text, all = false }: EditInput) =>
-    planEdit(shared, path, old_text, new_text, all)
+  const plan = ({ path, old_text, new_text, all = false }: EditInput, asker: Asker) =>
+    planEdit(shared, { path, old: old_text, fresh: new_text, all }, asker)
   return tool({
     ...shared.changing,
     name: `${shared.prefix}edit_file`,
@@ -141,9 +151,9 @@ function editTool(shared: Shared): Tool {
       ['path', 'old_text', 'new_text'],
     ),
     kind: 'edit',
-    preview: async (input, context) => preview(shared, context, await plan(input as EditInput)), // checked by the gate
+    preview: async (input, context) => preview(shared, context, await plan(input as EditInput, context)), // checked by the gate
     async run(input, context) {
-      const changes = await plan(input as EditInput)
+      const changes = await plan(input as EditInput, context)
       return done(`Edited ${changes[0]?.path}.`, await carryOut(shared, context, changes))
     },
   })
@@ -172,9 +182,9 @@ function patchTool(shared: Shared, vendorTyped: Record<string, JsonObject> | und
     input: 'text',
     kind: 'edit',
     ...(vendorTyped && { vendorTyped }),
-    preview: async (patch, context) => preview(shared, context, await planPatch(shared, patch)),
+    preview: async (patch, context) => preview(shared, context, await planPatch(shared, patch, context)),
     async run(patch, context) {
-      const changes = await planPatch(shared, patch)
+      const changes = await planPatch(shared, patch, context)
       const report = await carryOut(shared, context, changes)
       const word = (before: string | null, after: string | null): string =>
         after === null ? 'D' : before === null ? 'A' : 'M'

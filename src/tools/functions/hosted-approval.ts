@@ -1,6 +1,6 @@
 // A vendor may ask for approval before it runs a tool on its own side. That question becomes a call of this tool, which
 // asks a person. Running it only reports the approval; the model's codec sends the answer to the vendor.
-import type { Tool } from '../../engine/ports.ts'
+import type { Tool } from '../../engine/ports/index.ts'
 import { hostedApproval } from '../../language/tools.ts'
 import { tool } from './tool.ts'
 

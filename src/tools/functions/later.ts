@@ -1,5 +1,5 @@
 // What `run` may return beside a plain value: that its result comes later, or details that no model reads.
-import { quote } from '../../lib/text.ts'
+import { quote } from '../../lib/text/index.ts'
 
 const longestMs = 366 * 24 * 60 * 60 * 1000
 

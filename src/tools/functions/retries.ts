@@ -1,10 +1,10 @@
 // How often a tool is tried again, and how long the engine waits in between; examples of its input. Both are checked when the
 // tool is defined.
-import type { BackOff } from '../../engine/ports.ts'
+import type { BackOff } from '../../engine/ports/index.ts'
 import type { ToolInput } from '../../language/tools.ts'
-import type { Json } from '../../lib/json.ts'
-import { compileSchema } from '../../lib/schema.ts'
-import { quote } from '../../lib/text.ts'
+import type { Json } from '../../lib/json/index.ts'
+import { compileSchema } from '../../lib/schema/index.ts'
+import { quote } from '../../lib/text/index.ts'
 
 /** `times`: tries after the first. Each wait is `factor` times as long as the one before, up to `mostMs`. */
 export type Retries = number | { times: number; backOffMs?: number; factor?: number; mostMs?: number }

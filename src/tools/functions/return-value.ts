@@ -1,11 +1,11 @@
 // Turns the value that a function returned (text, data, parts or nothing) into a tool's output. Data becomes both text
 // for the model and a value for programs.
 
-import type { ToolOutput } from '../../engine/ports.ts'
+import type { ToolOutput } from '../../engine/ports/index.ts'
 import { isResultPart } from '../../language/content.ts'
 import type { Report } from '../../language/report.ts'
-import { errorMessage } from '../../lib/error-message.ts'
-import { isJsonObject, type Json } from '../../lib/json.ts'
+import { isJsonObject, type Json } from '../../lib/json/index.ts'
+import { errorMessage } from '../../lib/text/error-message.ts'
 import { Detailed, Later } from './later.ts'
 
 /** With an output schema every returned value is data, except an explicit `{ parts }`. */

@@ -1,8 +1,8 @@
 // The settings of a tool's definition, checked in spite of their types: JavaScript can pass anything.
-import type { Tool } from '../../engine/ports.ts'
+import type { Tool } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { type ToolCaller, toolCallers, toolKinds } from '../../language/tools.ts'
-import { quote } from '../../lib/text.ts'
+import { quote } from '../../lib/text/index.ts'
 import { readRetries } from './retries.ts'
 import type { ToolDefinition } from './tool.ts'
 

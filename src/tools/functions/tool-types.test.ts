@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import { contextFor } from '../../testing/contracts/tool.ts'
 import { type ToolOutputOf, tool } from './tool.ts'
 

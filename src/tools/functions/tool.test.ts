@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { z } from 'zod'
-import { InvalidInput, type ToolOutput } from '../../engine/ports.ts'
+import { InvalidInput, type ToolOutput } from '../../engine/ports/index.ts'
 import { toolHash } from '../../language/tools.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import { contextFor, toolContract } from '../../testing/contracts/tool.ts'
 import { later } from './later.ts'
 import { type ToolDefinition, tool } from './tool.ts'
 
 const base = { description: 'Does it.', input: z.object({ city: z.string() }) }
 const context = contextFor()
+
+/** As zod 3 makes them. */
+class ZodObject {
+  readonly _def = { typeName: 'ZodObject' }
+  safeParse(): void {}
+}
 
 toolContract('a function with a zod schema', scenario => {
   const input = { city: 'Rome' }
@@ -102,6 +108,13 @@ toolContract('a function with a grammar', scenario => {
   const input = { syntax: 'regex', definition: 'add [a-z]+' } as const
   const made = tool({ name: 'list', description: 'Edits the list.', input, run: runs[scenario] })
   return { tool: made, input: 'add milk', says: 'MILK' }
+})
+
+test('a schema may be a literal as const', async () => {
+  const input = { type: 'object', properties: { unit: { enum: ['C', 'F'] } }, required: ['unit'] } as const
+  const made = tool({ name: 't', description: 'd', input, run: ({ unit }) => JSON.stringify(unit) })
+  assert.ok(made.input.form === 'json')
+  assert.deepEqual(made.input.schema, input)
 })
 
 describe('a definition', () => {
@@ -238,6 +251,18 @@ describe('a definition', () => {
       /definition is not a text, or is empty/,
     ],
     ['a bad output schema', { output: { type: 'objekt' } }, /output schema that cannot be used/],
+    ['a schema of zod 3', { input: new ZodObject() }, /input schema .* zod 3.* Use zod 4/],
+    ['an output schema of zod 3', { output: new ZodObject() }, /output schema .* zod 3.* Use zod 4/],
+    [
+      'a misspelled keyword',
+      { input: { type: 'object', propertes: {} } },
+      /"properties" is\. \(at \/propertes\)/,
+    ],
+    [
+      'a pattern that looks ahead',
+      { input: z.object({ word: z.string().regex(/^(?=.*\d)/) }) },
+      /looks ahead or behind.*\.refine.*\(at \/properties\/word\/pattern\)/,
+    ],
   ] as const)
     test(`with ${what} is refused with the reason`, () => {
       assert.throws(() => loose(changes), { code: 'invalid_tool', message })

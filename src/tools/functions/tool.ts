@@ -8,16 +8,16 @@ import {
   type Tool,
   type ToolContext,
   type ToolOutput,
-} from '../../engine/ports.ts'
+} from '../../engine/ports/index.ts'
 import type { ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Report } from '../../language/report.ts'
 import type { Grammar, ToolCaller, ToolInput, ToolKind } from '../../language/tools.ts'
-import { errorMessage } from '../../lib/error-message.ts'
+import { isThenable } from '../../lib/async/thenable.ts'
 import { compileGrammar } from '../../lib/grammar/index.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import type { SchemaIssue } from '../../lib/schema.ts'
-import { checkDeclaredSchema, checkHasKeywords } from '../../lib/schema-declared.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { checkDeclaredSchema, checkHasKeywords } from '../../lib/schema/declared.ts'
+import type { SchemaIssue } from '../../lib/schema/index.ts'
 import {
   type AnySchema,
   describeSchema,
@@ -26,9 +26,9 @@ import {
   type Refined,
   type SchemaDescription,
   type StandardSchema,
-} from '../../lib/standard-schema.ts'
-import { cutUtf8, quote } from '../../lib/text.ts'
-import { isThenable } from '../../lib/thenable.ts'
+} from '../../lib/schema/standard.ts'
+import { errorMessage } from '../../lib/text/error-message.ts'
+import { cutUtf8, quote } from '../../lib/text/index.ts'
 import type { Detailed, Later } from './later.ts'
 import { checkExamples, type Retries } from './retries.ts'
 import { toOutput } from './return-value.ts'
@@ -80,7 +80,7 @@ export type ToolDefinition<
   /** A zod or other Standard Schema, a JSON Schema of an object, `'text'`, or `{ syntax, definition }` of a grammar. */
   input: S
   /**
-   * True: the vendor's strict mode binds the model to the schema, where the vendor and the schema allow it; the log says
+   * True: the vendor's strict mode binds the model to the schema, which is fitted into what the vendor takes; the log says
    * where not. False: never. Default: where it costs nothing.
    */
   strict?: boolean
@@ -144,8 +144,9 @@ export function tool<
   checkMembers(definition)
   const { name, title, description, run } = definition
   const input = describeInput(definition.input, name, definition.strict)
-  const output =
-    definition.output === undefined ? undefined : declareSchema(definition.output, name, 'output').declared
+  const described =
+    definition.output === undefined ? undefined : declareSchema(definition.output, name, 'output')
+  const output = described?.declared
   const hasOutput = output !== undefined
   const call: RunTool = (value, context) => {
     // The gate has checked the value against the schema of S.
@@ -163,6 +164,8 @@ export function tool<
     run: input.refine === undefined ? call : refined(name, input.refine, call),
   }
   if (title !== undefined) made.title = title
+  const warnings = [...input.warnings, ...(described?.warnings ?? [])]
+  if (warnings.length > 0) Object.assign(made, { warnings })
   const refuse = (words: string): never => refuseTool(name, words)
   if (definition.examples !== undefined)
     made.examples = deepFreeze(checkExamples(definition.examples, input.declared, refuse))
@@ -182,15 +185,27 @@ type Refine = NonNullable<SchemaDescription['refine']>
 
 /** Adds the schema library's own check, which is finer than JSON Schema and applies transforms. */
 function refined(name: string, refine: Refine, call: RunTool): RunTool {
-  const proceed = (result: Refined, context: ToolContext) => {
+  const proceed = (given: unknown, result: Refined, context: ToolContext) => {
     if ('issues' in result) throw new InvalidInput(refusal(name, result.issues))
+    const changed = changedInput(given, result.value)
+    if (changed !== undefined) context.used?.(changed)
     return call(result.value, context)
   }
   return (value, context) => {
     const result = refine(value)
     return result instanceof Promise
-      ? result.then(settled => proceed(settled, context))
-      : proceed(result, context)
+      ? result.then(settled => proceed(value, settled, context))
+      : proceed(value, result, context)
+  }
+}
+
+/** The refined arguments as JSON, if they are not the given ones. Undefined also if JSON cannot say what they are. */
+function changedInput(given: unknown, refined: unknown): Json | undefined {
+  try {
+    const text = JSON.stringify(refined)
+    return text === undefined || text === JSON.stringify(given) ? undefined : (JSON.parse(text) as Json)
+  } catch {
+    return undefined
   }
 }
 
@@ -260,23 +275,26 @@ function describeInput(
   input: InputSchema,
   name: string,
   strict: boolean | undefined,
-): { declared: ToolInput; refine?: Refine } {
+): { declared: ToolInput; refine?: Refine; warnings: readonly string[] } {
   const isText = input === 'text' || isGrammar(input)
   if (strict !== undefined && (isText || typeof strict !== 'boolean'))
     refuseTool(
       name,
       'has "strict" as something else than true or false, or takes text, which is never strict',
     )
-  if (input === 'text') return { declared: Object.freeze({ form: 'text' }) }
-  if (isGrammar(input)) return { declared: deepFreeze({ form: 'text', grammar: checkGrammar(input, name) }) }
-  const { json, refine, declared } = declareSchema(input, name, 'input', strict)
+  if (input === 'text') return { declared: Object.freeze({ form: 'text' }), warnings: [] }
+  if (isGrammar(input)) {
+    const grammar = checkGrammar(input, name)
+    return { declared: deepFreeze({ form: 'text', grammar }), warnings: [] }
+  }
+  const { json, refine, declared, warnings } = declareSchema(input, name, 'input', strict)
   if (json['type'] !== undefined && json['type'] !== 'object')
     refuseTool(
       name,
       `has an input schema of type ${quote(json['type'])}; arguments are an object, so describe an object ` +
         '(for plain text use input: "text" or a grammar)',
     )
-  return refine === undefined ? { declared } : { declared, refine }
+  return refine === undefined ? { declared, warnings } : { declared, refine, warnings }
 }
 
 /** Neither name is a keyword of JSON Schema. */
@@ -302,12 +320,16 @@ function declareSchema(
   name: string,
   member: 'input' | 'output',
   strict?: boolean,
-): SchemaDescription & { declared: JsonInput } {
+): SchemaDescription & { declared: JsonInput; warnings: readonly string[] } {
   try {
     const described = describeSchema(schema)
     if (member === 'input') checkHasKeywords(described.json)
-    checkDeclaredSchema(described.json)
-    return { ...described, declared: new JsonInput(described.json, strict) }
+    const { warnings } = checkDeclaredSchema(described.json)
+    return {
+      ...described,
+      declared: new JsonInput(described.json, strict),
+      warnings: warnings.map(words => `The ${member} schema: ${words}`),
+    }
   } catch (error) {
     return refuseTool(name, `has an ${member} schema that cannot be used: ${reasonOf(error)}`)
   }

@@ -1,9 +1,9 @@
 // `http()` makes a tool from one operation of an HTTP API: a method, an address with `{places}`, and the shape of the
 // arguments. Arguments that the address does not name go into the query, or into the body of a method that has one.
-import type { Tool } from '../../engine/ports.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import { type AnySchema, describeSchema } from '../../lib/standard-schema.ts'
-import { quote } from '../../lib/text.ts'
+import type { Tool } from '../../engine/ports/index.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
+import { type AnySchema, describeSchema } from '../../lib/schema/standard.ts'
+import { quote } from '../../lib/text/index.ts'
 import { refuseTool, type ToolDefinition, tool } from '../functions/tool.ts'
 
 import { type BodyType, type HttpMethod, methods, type Operation, runOperation } from './operation.ts'

@@ -1,6 +1,8 @@
 // An answer of an API that is too long to be read at once: its beginning, and the rest as a stream from which secrets are
 // taken out as it passes.
-import { errorMessage } from '../../lib/error-message.ts'
+
+import { Unanswered } from '../../lib/net/unanswered.ts'
+import { errorMessage } from '../../lib/text/error-message.ts'
 import { spellingsOf } from './secrets.ts'
 
 /** An answer up to this size is read whole. */
@@ -76,8 +78,14 @@ async function* following(
       yield next.value
     }
   } catch (error) {
-    throw new Error(hidden(errorMessage(error)))
+    throw hiddenError(error, hidden)
   } finally {
     await rest.return?.()
   }
+}
+
+/** The message may hold the address, and the address a key. */
+export function hiddenError(error: unknown, hidden: (text: string) => string): Error {
+  const words = hidden(errorMessage(error))
+  return error instanceof Unanswered ? new Unanswered(words) : new Error(words)
 }

@@ -1,8 +1,8 @@
 // Reads an OpenAPI document: its operations, references within it, and its schemas as JSON Schema. References to other
 // documents are refused; nothing is fetched.
 import { TurnwireError } from '../../language/errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { quote } from '../../lib/text.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { quote } from '../../lib/text/index.ts'
 import { type HttpMethod, methods } from './operation.ts'
 
 export type ApiOperation = {

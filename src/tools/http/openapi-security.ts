@@ -1,6 +1,6 @@
 // The credentials of an operation: which of the document's security schemes it demands, and where each goes.
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { quote } from '../../lib/text.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { quote } from '../../lib/text/index.ts'
 import { type ApiDocument, listAt, refuseDocument, textAt } from './openapi-document.ts'
 import type { CallSecret, HttpAuth } from './secrets.ts'
 

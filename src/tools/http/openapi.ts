@@ -2,9 +2,10 @@
 // parameters and its body, each put where the document says, with the credentials that its security demands.
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
-import type { Tool } from '../../engine/ports.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { quote } from '../../lib/text.ts'
+import type { Tool } from '../../engine/ports/index.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { quote } from '../../lib/text/index.ts'
 import { tool } from '../functions/tool.ts'
 import { type HttpToolSettings, mediaTypes, runs, settingsOf } from './http.ts'
 import { ApiDocument, type ApiOperation, objectAt, refuseDocument, textAt } from './openapi-document.ts'
@@ -53,13 +54,27 @@ export function openapi(document: JsonObject | string, options: OpenApiOptions =
       (include?.some(pattern => isNamed(each, pattern)) ?? true) &&
       !exclude.some(pattern => isNamed(each, pattern)),
   )
-  const made = chosen.map(each => new OperationTool(api, each, options).make())
+  const made = chosen.map(each => makeTool(api, each, options))
   const names = new Set(made.map(each => each.name))
   if (names.size < made.length)
     refuseDocument(
       'has two operations whose names are the same; give them an operationId each, or leave one out with "exclude"',
     )
   return made
+}
+
+function makeTool(api: ApiDocument, operation: ApiOperation, options: OpenApiOptions): Tool {
+  try {
+    return new OperationTool(api, operation, options).make()
+  } catch (error) {
+    if (!(error instanceof TurnwireError) || error.message.includes('exclude')) throw error
+    const { id } = operation
+    throw new TurnwireError(
+      error.code,
+      `${error.message} Correct the document, or leave this operation out with exclude: [${quote(id)}].`,
+      { cause: error },
+    )
+  }
 }
 
 function isNamed({ id, method, path }: ApiOperation, pattern: string): boolean {
@@ -69,6 +84,11 @@ function isNamed({ id, method, path }: ApiOperation, pattern: string): boolean {
 }
 
 function readDocument(text: string): JsonObject {
+  if (/^(?:https?|file):\/\/\S+$|^[\w./-]+\.(?:json|ya?ml)$/.test(text.trim()))
+    refuseDocument(
+      `is an address or a file's name, ${quote(text.trim())}. Give the document itself: ` +
+        `openapi(await (await fetch(url)).text()), or openapi(readFileSync(file, 'utf8'))`,
+    )
   let value: unknown
   try {
     // A large package, for the few programs that need it.

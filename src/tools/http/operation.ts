@@ -1,10 +1,10 @@
 // One operation of an HTTP API: builds the request from the arguments of a call, sends it through the egress rule, and
 // turns the answer into what the model reads. `http()` and `openapi()` describe operations; this carries them out.
-import { InvalidInput, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
-import { errorMessage } from '../../lib/error-message.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { type Begun, begin, hiddenStream, readRest } from './long-answer.ts'
-import { fillPath, headerOf, type Placement, pairsOf } from './place.ts'
+import { InvalidInput, type ToolContext, type ToolOutput } from '../../engine/ports/index.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { Unanswered } from '../../lib/net/unanswered.ts'
+import { type Begun, begin, hiddenError, hiddenStream, readRest } from './long-answer.ts'
+import { cookieHeader, fillPath, headerOf, type Placement, pairsOf } from './place.ts'
 import { addAuth, type HttpAuth, type RequestParts, withoutSecrets } from './secrets.ts'
 
 export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
@@ -37,20 +37,24 @@ export async function runOperation(
   let response: Response
   let begun: Begun
   try {
-    response = await context.fetch(request.url, request.init)
+    response = await context.fetch(request.url, { ...request.init, mayChange: true })
     begun = await begin(response)
   } catch (error) {
-    // The message may hold the address, and the address a key.
-    throw new Error(hidden(errorMessage(error)))
+    throw hiddenError(error, hidden)
   }
   const { body, rest } = begun
   // The engine repeats what threw, if the tool may be repeated. Other refusals would be the same again.
-  if (response.status === 429 || response.status >= 500)
-    throw new Error(hidden(`${statusLine(response)}${excerpt(body)}`))
+  if (response.status === 429 || response.status >= 500) {
+    const words = hidden(`${statusLine(response)}${excerpt(body)}`)
+    throw gatewayStatuses.has(response.status) ? new Unanswered(words) : new Error(words)
+  }
   if (rest && response.ok && !imageTypes.has(mediaTypeOf(response)))
     return { parts: [], stream: hiddenStream(body, rest, secrets, hidden) }
   return outputOf(response, rest ? await readRest(body, rest, hidden) : body, hidden)
 }
+
+/** Something in between says that it got no answer from the API. */
+const gatewayStatuses: ReadonlySet<number> = new Set([502, 504])
 
 type BuiltRequest = { url: URL; init: { method: string; headers: Headers; body?: string; hosts: string[] } }
 
@@ -67,7 +71,10 @@ async function requestOf(
     const value = values.get(place.name)
     if (value === undefined || value === null || place.in === 'path') continue
     if (place.in === 'header') parts.headers.set(place.as.toLowerCase(), headerOf(place, value))
-    else parts[place.in === 'query' ? 'query' : 'cookies'].push(...pairsOf(place, value))
+    else
+      parts[place.in === 'query' ? 'query' : 'cookies'].push(
+        ...pairsOf(place, value, taken(operation, url, place)),
+      )
   }
   if (idempotencyHeader) parts.headers.set(idempotencyHeader.toLowerCase(), context.idempotencyKey)
   const body = bodyOf(operation, values)
@@ -75,11 +82,10 @@ async function requestOf(
   const secrets: string[] = []
   for (const auth of operation.auth) secrets.push(...(await addAuth(auth, parts, context)))
   for (const [name, value] of parts.query) url.searchParams.append(name, value)
-  if (parts.cookies.length > 0)
-    parts.headers.set(
-      'cookie',
-      parts.cookies.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('; '),
-    )
+  if (parts.cookies.length > 0) {
+    const own = parts.headers.get('cookie')
+    parts.headers.set('cookie', `${own === undefined ? '' : `${own}; `}${cookieHeader(parts.cookies)}`)
+  }
   const init = {
     method,
     headers: new Headers([...parts.headers]),
@@ -87,6 +93,19 @@ async function requestOf(
     ...(body !== undefined && { body }),
   }
   return { request: { url, init }, secrets }
+}
+
+/** The names in the query or the cookies that are not this parameter's. */
+function taken({ places, auth, headers }: Operation, url: URL, own: Placement): Set<string> {
+  const others = places.filter(place => place.in === own.in && place !== own).map(place => place.as)
+  const keys = auth.flatMap(each => ('apiKey' in each && each.in === own.in ? [each.name] : []))
+  const fixed =
+    own.in === 'query'
+      ? [...url.searchParams.keys()]
+      : Object.entries(headers).flatMap(([name, value]) =>
+          name.toLowerCase() === 'cookie' ? value.split(';').map(pair => pair.split('=', 1)[0]!.trim()) : [],
+        )
+  return new Set([...others, ...keys, ...fixed])
 }
 
 function bodyOf({ body, places }: Operation, values: ReadonlyMap<string, Json>): string | undefined {

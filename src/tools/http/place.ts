@@ -1,7 +1,8 @@
 // Puts the values of a call where the API wants them: into the path, the query, headers, cookies or the body. The styles
 // are those of OpenAPI. A value can never leave its place: not the path segment, not the header line.
-import { InvalidInput } from '../../engine/ports.ts'
-import { isJsonObject, type Json } from '../../lib/json.ts'
+import { InvalidInput } from '../../engine/ports/index.ts'
+import { isJsonObject, type Json } from '../../lib/json/index.ts'
+import { quote } from '../../lib/text/index.ts'
 
 /** `json`: the value as JSON text, whatever it is. */
 export type ParameterStyle = 'simple' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject' | 'json'
@@ -37,19 +38,49 @@ export function fillPath(
   })
 }
 
-/** The pairs that a parameter adds to a query, or to the cookies. */
-export function pairsOf({ as, style, explode }: Placement, value: Json): [string, string][] {
+const noNames: ReadonlySet<string> = new Set()
+
+/**
+ * The pairs that a parameter adds to a query, or to the cookies. Names may come from the keys of an object. `taken`: the
+ * names that are not this parameter's, such as those of credentials.
+ */
+export function pairsOf(
+  { name, as, style, explode }: Placement,
+  value: Json,
+  taken: ReadonlySet<string> = noNames,
+): [string, string][] {
   if (style === 'json') return [[as, JSON.stringify(value)]]
   if (style === 'deepObject' && isJsonObject(value))
-    return Object.entries(value).map(([key, item]) => [`${as}[${key}]`, valueText(item)])
+    return Object.entries(value).map(([key, item]) => {
+      if (/[[\]]/.test(key)) throw wrongKey(name, key, 'it has brackets, which would make another name of it')
+      return [`${as}[${key}]`, valueText(item)]
+    })
   if (Array.isArray(value)) {
     if (style === 'form' && explode) return value.map(item => [as, valueText(item)])
     const separator = style === 'spaceDelimited' ? ' ' : style === 'pipeDelimited' ? '|' : ','
     return [[as, value.map(valueText).join(separator)]]
   }
   if (isJsonObject(value) && style === 'form' && explode)
-    return Object.entries(value).map(([key, item]) => [key, valueText(item)])
+    return Object.entries(value).map(([key, item]) => {
+      if (taken.has(key))
+        throw wrongKey(name, key, 'another parameter or credential of this call has that name')
+      return [key, valueText(item)]
+    })
   return [[as, joined(value, ',', false)]]
+}
+
+function wrongKey(name: string, key: string, why: string): InvalidInput {
+  return new InvalidInput(`The argument "${name}" cannot have the key ${quote(key)}: ${why}.`)
+}
+
+/** A cookie's name and value end where they should, whatever the characters in them. */
+export function cookieHeader(pairs: readonly (readonly [string, string])[]): string {
+  return pairs.map(([name, value]) => `${cookieName(name)}=${encodeURIComponent(value)}`).join('; ')
+}
+
+/** Characters that the standard allows in a name stay as they are. */
+function cookieName(name: string): string {
+  return name.toWellFormed().replace(/[^\w!#$&'*+.^`|~-]/gu, encodeURIComponent)
 }
 
 export function headerOf({ name, style, explode }: Placement, value: Json): string {

@@ -1,6 +1,6 @@
 // Credentials of HTTP tools. They are put into a request when it is sent, and taken out of everything that comes back:
 // the model, the log and the clients never see them.
-import type { ToolContext } from '../../engine/ports.ts'
+import type { ToolContext } from '../../engine/ports/index.ts'
 
 /** A text, or a function that gives it for a call: from the environment, from an option of the session, or refreshed. */
 export type CallSecret = string | ((context: ToolContext) => string | Promise<string>)

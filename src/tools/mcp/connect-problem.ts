@@ -1,8 +1,8 @@
 // Why an MCP server could not be reached, in words for an operator. The SDK says only that something failed; the cause is
 // at the end of a chain of errors.
 import { TurnwireError } from '../../language/errors.ts'
-import { errorMessage } from '../../lib/error-message.ts'
-import { printable, quote } from '../../lib/text.ts'
+import { errorMessage } from '../../lib/text/error-message.ts'
+import { printable, quote } from '../../lib/text/index.ts'
 import type { McpServerSpec } from './spec.ts'
 
 export function connectProblem(thrown: unknown, spec: McpServerSpec): string {

@@ -1,7 +1,7 @@
 // Opens one connection to a server, in the revision of the protocol and over the transport that the server speaks. Over
 // stdio the older revision is tried first: asking beforehand which one it speaks would start the program twice. A server that
 // refuses the older one is started again with the newer one, and is known from then on. Over HTTP the newer one is tried first;
-// a server that takes no POST at all gets the transport of 2024-11-05.
+// a server that takes no POST at all gets the transport of 2024-11-05. A revision that the settings name is the only one tried.
 import {
   Client,
   type ClientOptions,
@@ -10,19 +10,19 @@ import {
   SdkHttpError,
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
-import { printable } from '../../lib/text.ts'
+import { printable } from '../../lib/text/index.ts'
 import { memoryAuthStore, ServerAuth } from './auth.ts'
 import { capabilitiesOf, handleRequests, type RunningCalls } from './from-server.ts'
 import type { McpOptions } from './index.ts'
 import { keepListening } from './listen.ts'
-import type { McpServerSpec } from './spec.ts'
+import { type McpServerSpec, modernRevision } from './spec.ts'
 import { showTasks } from './task.ts'
 import { type HttpTransport, openTransport, type TransportKind } from './transport.ts'
 
 type Negotiation = NonNullable<ClientOptions['versionNegotiation']>
 
 const legacy: Negotiation = { mode: 'legacy' }
-const modern: Negotiation = { mode: { pin: '2026-07-28' } }
+const modern: Negotiation = { mode: { pin: modernRevision } }
 const either: Negotiation = { mode: 'auto' }
 
 export type ConnectionEvents = {
@@ -43,7 +43,7 @@ export class McpConnector {
   readonly #events: ConnectionEvents
   readonly #calls: RunningCalls
   readonly #auth: ServerAuth | undefined
-  #isModern = false
+  #isModern: boolean
   #isSse = false
   #transport: HttpTransport | undefined
 
@@ -52,6 +52,7 @@ export class McpConnector {
     this.#options = options
     this.#events = events
     this.#calls = calls
+    this.#isModern = spec.protocolVersion === modernRevision
     if ('url' in spec && !hasOwnToken(spec.headers))
       this.#auth = new ServerAuth(spec, options.auth?.store ?? memoryAuthStore(), options.auth?.person)
   }
@@ -59,6 +60,7 @@ export class McpConnector {
   async connect(): Promise<Connected> {
     if ('url' in this.#spec) return this.authorised(() => this.#connectHttp())
     if (this.#isModern) return this.#open(modern, 'stdio')
+    if (this.#spec.protocolVersion !== undefined) return this.#open(legacy, 'stdio')
     try {
       return await this.#open(legacy, 'stdio')
     } catch (error) {
@@ -87,10 +89,11 @@ export class McpConnector {
 
   async #connectHttp(): Promise<Connected> {
     if (this.#isSse) return this.#open(legacy, 'sse')
+    const isPinned = this.#spec.protocolVersion !== undefined
     try {
-      return await this.#open(either, 'http')
+      return await this.#open(this.#isModern ? modern : isPinned ? legacy : either, 'http')
     } catch (error) {
-      if (!isNotStreamable(error)) throw error
+      if (this.#isModern || !isNotStreamable(error)) throw error
       try {
         const connected = await this.#open(legacy, 'sse')
         this.#isSse = true
@@ -152,11 +155,13 @@ export class McpConnector {
 
   #client(versionNegotiation: Negotiation): Client {
     const events = this.#events
+    const { protocolVersion } = this.#spec
     const offers = { autoRefresh: false, onChanged: () => events.changed(client, 'offers') } as const
     const client = new Client(
       { name: 'turnwire', version: '0.1.0' },
       {
         versionNegotiation,
+        ...(protocolVersion !== undefined && { supportedProtocolVersions: [protocolVersion] }),
         capabilities: capabilitiesOf(this.#options),
         listChanged: {
           tools: { autoRefresh: false, onChanged: () => events.changed(client, 'tools') },
@@ -165,12 +170,22 @@ export class McpConnector {
         },
       },
     )
-    client.onerror = error =>
-      events.warn(`The MCP server "${this.#spec.name}" broke the protocol: ${printable(error.message, 300)}`)
+    client.onerror = error => {
+      // `connect` rejects with it, in better words.
+      if (!isStartFailure(error))
+        events.warn(
+          `The MCP server "${this.#spec.name}" broke the protocol: ${printable(error.message, 300)}`,
+        )
+    }
     client.onclose = () => events.closed(client)
     handleRequests(client, this.#spec.name, this.#options, this.#calls)
     return client
   }
+}
+
+/** The program could not be started at all. */
+function isStartFailure(error: Error & { syscall?: string }): boolean {
+  return error.syscall?.startsWith('spawn') === true
 }
 
 function hasOwnToken(headers: Readonly<Record<string, string>> = {}): boolean {

@@ -2,13 +2,15 @@
 // with a warning and does not affect the others, and the server's hints decide nothing unless the operator trusts them.
 // Hints are part of the description, for the model and the approver, so a changed hint makes a changed tool.
 
-import type { Tool } from '../../engine/ports.ts'
-import type { ToolKind } from '../../language/tools.ts'
-import { errorMessage } from '../../lib/error-message.ts'
-import { sha256 } from '../../lib/hash.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { checkDeclaredSchema } from '../../lib/schema-declared.ts'
-import { cutUtf8, printable, wellFormed } from '../../lib/text.ts'
+import type { Tool } from '../../engine/ports/index.ts'
+import type { ToolDeclaration, ToolKind } from '../../language/tools.ts'
+import { loopTurn } from '../../lib/async/loop-turns.ts'
+import { sha256 } from '../../lib/json/hash.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { roughSize } from '../../lib/json/rough-size.ts'
+import { checkDeclaredSchema } from '../../lib/schema/declared.ts'
+import { errorMessage } from '../../lib/text/error-message.ts'
+import { cutUtf8, printable, wellFormed } from '../../lib/text/index.ts'
 
 type DeclaredTool = Omit<Tool, 'run'> & { input: { form: 'json'; schema: JsonObject } }
 /** `raw`: the tool's name on the server. `asTask`: it must be called as a task (2025-11-25). */
@@ -29,37 +31,55 @@ type DeclareOptions = {
 const maxName = 128
 const maxWords = 4096
 
+/** About how many bytes of JSON one definition may have, and all of a server together. */
+const mostBytes = 256 * 1024
+const mostBytesTogether = 4 * 1024 * 1024
+/** Tools between which everyone else gets a turn of the event loop. */
+const atOnce = 20
+
 /** Of two tools with the same name the second is left out. */
-export function declareTools(
+export async function declareTools(
   tools: readonly unknown[],
   options: DeclareOptions,
   taken: ReadonlySet<string>,
   warn: (words: string) => void,
-): Listed[] {
+): Promise<Listed[]> {
   const listed = new Map<string, Listed>()
+  let bytes = 0
   for (const [index, tool] of tools.entries()) {
+    if (index > 0 && index % atOnce === 0) await loopTurn()
     try {
-      const one = declareTool(tool, options)
+      const size = roughSize(tool)
+      if (size > mostBytes) throw new Error(`its definition has more than ${mostBytes / 1024} KiB`)
+      if (bytes + size > mostBytesTogether)
+        throw new Error(`the definitions of the server have more than ${mostBytesTogether / 1024 / 1024} MiB`)
+      bytes += size
+      const one = declareTool(tool, options, words =>
+        warn(`The tool ${shownName(tool, index)} of the MCP server "${options.server}": ${words}`),
+      )
       const { name } = one.declared
       if (listed.has(name)) throw new Error(`the name "${name}" is taken by a tool of the same server`)
       if (taken.has(name)) throw new Error(`the name "${name}" is taken by another tool`)
       listed.set(name, one)
     } catch (error) {
-      const name =
-        isJsonObject(tool) && typeof tool['name'] === 'string' ? tool['name'] : `number ${index + 1}`
       const problem = errorMessage(error)
-      warn(`The tool ${printable(name, 80)} of the MCP server "${options.server}" is left out: ${problem}`)
+      warn(`The tool ${shownName(tool, index)} of the MCP server "${options.server}" is left out: ${problem}`)
     }
   }
   return [...listed.values()]
 }
 
-function declareTool(tool: unknown, options: DeclareOptions): Listed {
+function shownName(tool: unknown, index: number): string {
+  const name = isJsonObject(tool) && typeof tool['name'] === 'string' ? tool['name'] : `number ${index + 1}`
+  return printable(name, 80)
+}
+
+function declareTool(tool: unknown, options: DeclareOptions, warn: (words: string) => void): Listed {
   if (!isJsonObject(tool)) throw new Error('it is not an object')
   const { name: raw, title, description, inputSchema, outputSchema, annotations, execution } = tool
   if (typeof raw !== 'string' || !/^[A-Za-z0-9_.-]{1,128}$/.test(raw))
     throw new Error('a name has 1 to 128 letters, digits and _ - .')
-  const input = checkedSchema(inputSchema, 'input')
+  const input = checkedSchema(inputSchema, 'input', warn)
   if (options.http) checkHeaders(input)
   const hints = isJsonObject(annotations) ? annotations : {}
   const { trustAnnotations } = options
@@ -73,12 +93,13 @@ function declareTool(tool: unknown, options: DeclareOptions): Listed {
       ...(typeof shownTitle === 'string' && shownTitle !== '' && { title: printable(shownTitle, 120) }),
       description: fullDescription(typeof description === 'string' ? description : '', raw, hints, options),
       input: { form: 'json', schema: input },
-      ...(outputSchema !== undefined && { output: checkedSchema(outputSchema, 'output') }),
+      ...(outputSchema !== undefined && { output: checkedSchema(outputSchema, 'output', warn) }),
       kind: hintedKind(hints),
       readOnly,
       idempotent: readOnly || (trustAnnotations && hints['idempotentHint'] === true),
       destructive: !readOnly && !(trustAnnotations && hints['destructiveHint'] === false),
       side: 'server',
+      server: options.identity,
       exposed: options.exposed,
       trust: options.trust,
       timeoutMs: options.timeoutMs,
@@ -98,7 +119,12 @@ function fullDescription(text: string, raw: string, hints: JsonObject, options: 
   const words = cutUtf8(wellFormed(text).trim(), maxWords).text || `The tool "${raw}".`
   const hintText = hintWords(hints)
   const claims = hintText === '' ? '' : `; it calls the tool ${hintText}`
-  return `${words}\n[MCP server "${options.server}" ${options.identity}${claims}]`
+  return `${words}\n[MCP server "${options.server}"${claims}]`
+}
+
+/** The server's own description of a tool. */
+export function ownDescription({ description }: ToolDeclaration): string {
+  return description.replace(/\n\[MCP server "[^\n]*\]$/, '')
 }
 
 const hintNames = [
@@ -119,9 +145,13 @@ function hintedKind(hints: JsonObject): ToolKind {
   return hints['readOnlyHint'] === true ? 'read' : 'other'
 }
 
-function checkedSchema(schema: Json | undefined, which: 'input' | 'output'): JsonObject {
+function checkedSchema(
+  schema: Json | undefined,
+  which: 'input' | 'output',
+  warn: (words: string) => void,
+): JsonObject {
   if (!isJsonObject(schema)) throw new Error(`its ${which} schema is missing or not an object`)
-  checkDeclaredSchema(schema)
+  for (const words of checkDeclaredSchema(schema).warnings) warn(`its ${which} schema: ${words}`)
   if (which === 'input' && schema['type'] !== 'object')
     throw new Error('its input schema must say "type": "object", since arguments are an object')
   return schema

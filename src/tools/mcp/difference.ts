@@ -1,14 +1,15 @@
 // How two definitions of one tool differ, in words for the person who must accept the new one.
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { isJsonObject, type Json } from '../../lib/json.ts'
-import { printable } from '../../lib/text.ts'
+import { isJsonObject, type Json } from '../../lib/json/index.ts'
+import { printable } from '../../lib/text/index.ts'
+import { ownDescription } from './declare.ts'
 
 const longestText = 120
 
 export function definitionDifference(before: ToolDeclaration, after: ToolDeclaration): string {
   const parts = [
     ...textDifference('title', before.title ?? '', after.title ?? ''),
-    ...textDifference('description', before.description, after.description),
+    ...textDifference('description', ownDescription(before), ownDescription(after)),
     ...propertyDifference(schemaOf(before), schemaOf(after)),
     ...(same(before.output, after.output) ? [] : ['its results have another shape']),
   ]

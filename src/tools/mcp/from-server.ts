@@ -11,9 +11,9 @@ import type {
   ElicitRequestParams,
   ElicitResult,
 } from '@modelcontextprotocol/client'
-import type { ToolContext } from '../../engine/ports.ts'
-import type { JsonObject } from '../../lib/json.ts'
-import { printable } from '../../lib/text.ts'
+import type { ToolContext } from '../../engine/ports/index.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
+import { printable } from '../../lib/text/index.ts'
 import { askPerson } from './elicit.ts'
 import type { McpOptions } from './index.ts'
 import { sample } from './sampling.ts'
@@ -35,11 +35,15 @@ export class RunningCalls {
     }
   }
 
-  /** Resolves when the server says that one of these addresses was dealt with. */
-  completed(ids: readonly string[]): Promise<void> {
+  /** Resolves when the server says that one of these addresses was dealt with, or after `otherwise`. */
+  async completed(ids: readonly string[], otherwise: Promise<void>): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     for (const id of ids) this.#opened.set(id, resolve)
-    return promise
+    try {
+      await Promise.race([promise, otherwise])
+    } finally {
+      for (const id of ids) if (this.#opened.get(id) === resolve) this.#opened.delete(id)
+    }
   }
 
   complete(id: string): void {
@@ -106,9 +110,7 @@ export function handleRequests(
           log,
         }),
     )
-  const isLogged = perMinute(mostLines)
   client.setNotificationHandler('notifications/message', ({ params: { level, logger, data } }) => {
-    if (!isLogged()) return
     const text = typeof data === 'string' ? data : JSON.stringify(data)
     const fields = {
       server,
@@ -171,18 +173,4 @@ const levels: Record<string, 'info' | 'warn' | 'error'> = {
   critical: 'error',
   alert: 'error',
   emergency: 'error',
-}
-
-const mostLines = 120
-
-function perMinute(most: number): () => boolean {
-  let since = -Infinity
-  let count = 0
-  return () => {
-    // The time of day may be set back or forward.
-    const now = performance.now()
-    if (now - since > 60_000) [since, count] = [now, 0]
-    count += 1
-    return count <= most
-  }
 }

@@ -1,7 +1,7 @@
 // Connects to MCP servers that an operator configured or that a client named, and offers their tools. The MCP SDK is
 // loaded with the first connection.
 import type { ElicitRequestParams, ElicitResult, LoggingLevel } from '@modelcontextprotocol/client'
-import type { Tool } from '../../engine/ports.ts'
+import type { Tool } from '../../engine/ports/index.ts'
 import type { InputPart } from '../../language/content.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../../language/servers.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
@@ -53,7 +53,7 @@ export type McpOptions = {
   allowEnv?: readonly string[]
   /** Names of other tools. A tool of the server with such a name is left out. */
   taken?: Iterable<string>
-  /** If the list of tools is older than this, it is read again before a call. Default 60,000. */
+  /** If the list of tools is older than this, it is read again before a call. A server that says how long its list holds is believed. Default 60,000. */
   refreshMs?: number
   /** Answers a server's questions to a person. Default: the call itself asks, durably, on every wire. */
   elicit?: Elicit
@@ -71,8 +71,19 @@ export type McpOptions = {
   definitions?: AcceptedDefinitions
   /** Fetches what the server names at other addresses than its own. Default: nothing is fetched there. */
   fetchOther?: OtherFetch
+  /** Pays for calls that the server wants money for, such as `payingFetch` of turnwire/payments. Default: nothing is paid. */
+  pay?: ToolPayer
   /** Called when the tools have changed. */
   onTools?: (tools: readonly Tool[]) => void
+}
+
+/** Contract: rejects, and signs nothing, if what is asked for goes beyond what its owner allows. */
+export type ToolPayer = {
+  /** `required`: what the server asks for, by x402. `url`: of the server. */
+  pay(
+    required: Record<string, unknown>,
+    url: string,
+  ): Promise<{ payment: Record<string, unknown>; settled: (receipt: unknown) => void }>
 }
 
 export type McpConnection = {

@@ -2,10 +2,10 @@
 // growing pauses when it is lost, and stopped with the process. One that is down keeps the tools that it had, marked as
 // unavailable, and does not affect the others.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Tool } from '../../engine/ports.ts'
+import type { Tool } from '../../engine/ports/index.ts'
 import type { ToolServerInfo } from '../../language/servers.ts'
-import { errorMessage } from '../../lib/error-message.ts'
-import { printable } from '../../lib/text.ts'
+import { errorMessage } from '../../lib/text/error-message.ts'
+import { printable } from '../../lib/text/index.ts'
 import type { McpConnection, McpOptions } from './index.ts'
 import type { McpServer } from './server.ts'
 import type { McpServerSpec } from './spec.ts'
@@ -88,7 +88,13 @@ class RunningServers {
     this.#ends = servers.map(server => {
       const tried = Promise.withResolvers<void>()
       first.push(tried.promise)
-      return this.#keep(server, onTools, tried.resolve)
+      return this.#keep(server, onTools, tried.resolve).catch((error: unknown) => {
+        tried.resolve()
+        log('error', 'An MCP server is no longer tried: its tools are unavailable.', {
+          server: server.spec.name,
+          error: printable(errorMessage(error), 500),
+        })
+      })
     })
     this.tried = Promise.all(first)
   }
@@ -115,13 +121,15 @@ class RunningServers {
     this.#open.set(spec.name, server)
     const stopped = new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
     for (let failures = 0; !signal.aborted; failures += 1) {
+      const since = performance.now()
       try {
         await server.open()
         if (failures > 0) this.#log('info', 'An MCP server is connected again.', { server: spec.name })
-        failures = 0
         onTools()
         tried()
         await Promise.race([server.untilLost(), stopped])
+        // A server that ends again and again is not started more and more often.
+        if (performance.now() - since > longestPauseMs) failures = 0
         if (!signal.aborted)
           this.#log('warn', 'The connection to an MCP server is lost.', { server: spec.name })
       } catch (error) {
@@ -130,7 +138,7 @@ class RunningServers {
         const words = printable(errorMessage(error), 500)
         // The first failure is news; the same one every minute is not.
         this.#log(
-          failures === 0 ? 'warn' : 'info',
+          failures === 0 ? 'error' : 'info',
           'An MCP server cannot be used: its tools are unavailable.',
           {
             server: spec.name,

@@ -1,9 +1,17 @@
 // What the failure of a request to a server says about the request: whether it may have run, and whether the connection
 // is of use any more.
 import { SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
+import { Unanswered, wasNeverSent } from '../../lib/net/unanswered.ts'
 
 /** `refused`: the server did not take it, so it may be sent again. `unknown`: it may have run. */
 export type Loss = 'refused' | 'unknown'
+
+/** No answer to the request came on the connection. */
+const lostCodes: ReadonlySet<unknown> = new Set([
+  SdkErrorCode.ConnectionClosed,
+  SdkErrorCode.NotConnected,
+  SdkErrorCode.ClientHttpUnexpectedContent,
+])
 
 /** Undefined: the server answered; its error is the answer. */
 export function lossOf(error: unknown): Loss | undefined {
@@ -12,16 +20,9 @@ export function lossOf(error: unknown): Loss | undefined {
     if (error.status === 404 || error.status === 400) return 'refused'
     return error.status >= 500 ? 'unknown' : undefined
   }
-  if (error instanceof SdkError)
-    return error.code === SdkErrorCode.ConnectionClosed || error.code === SdkErrorCode.NotConnected
-      ? 'unknown'
-      : undefined
+  if (error instanceof SdkError) return lostCodes.has(error.code) ? 'unknown' : undefined
+  // An answer that is too long or no JSON cannot be read.
+  if (error instanceof Unanswered || error instanceof SyntaxError) return 'unknown'
   if (!(error instanceof TypeError)) return undefined
   return wasNeverSent(error) ? 'refused' : 'unknown'
-}
-
-/** fetch rejects with a TypeError whose cause has the reason. */
-function wasNeverSent({ cause }: TypeError): boolean {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
-  return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'EHOSTUNREACH'
 }

@@ -5,8 +5,9 @@ import { z } from 'zod'
 import type { InputPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { PromptMessage, ServerPrompt, ServerResource } from '../../language/servers.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { printable, wellFormed } from '../../lib/text.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { printable, wellFormed } from '../../lib/text/index.ts'
+import { type KeptAnswers, ttlOf } from './kept-answers.ts'
 import { toResultPart } from './result.ts'
 
 const mostPages = 20
@@ -15,28 +16,42 @@ const pageMs = 30_000
 
 type ListMethod = 'resources/list' | 'resources/templates/list' | 'prompts/list'
 
-async function listAll(client: Client, method: ListMethod, key: string): Promise<JsonObject[]> {
+/** A server whose answers are asked for, and those of its answers that still hold. */
+export type Offering = { client: Client; server: string; kept: KeptAnswers }
+
+function listAll({ client, kept }: Offering, method: ListMethod, key: string): Promise<JsonObject[]> {
+  return kept.get(method, () => askAll(client, method, key))
+}
+
+async function askAll(
+  client: Client,
+  method: ListMethod,
+  key: string,
+): Promise<{ value: JsonObject[]; ttlMs: number }> {
   const page = z.looseObject({ [key]: z.array(z.unknown()), nextCursor: z.string().optional() })
   const found: JsonObject[] = []
   let cursor: string | undefined
+  let ttlMs = Number.POSITIVE_INFINITY
   for (let count = 0; count < mostPages && found.length < mostItems; count += 1) {
     const params = cursor === undefined ? {} : { cursor }
     const answer: Record<string, unknown> = await client.request({ method, params }, page, {
       timeout: pageMs,
     })
+    ttlMs = Math.min(ttlMs, ttlOf(answer))
     for (const item of answer[key] as Json[]) if (isJsonObject(item)) found.push(item) // It was parsed from JSON.
     const { nextCursor } = answer
     if (typeof nextCursor !== 'string' || nextCursor === cursor) break
     cursor = nextCursor
   }
-  return found.slice(0, mostItems)
+  return { value: found.slice(0, mostItems), ttlMs }
 }
 
-export async function listResources(client: Client, server: string): Promise<ServerResource[]> {
+export async function listResources(offering: Offering): Promise<ServerResource[]> {
+  const { client, server } = offering
   if (!client.getServerCapabilities()?.resources) return []
   const [plain, templates] = await Promise.all([
-    listAll(client, 'resources/list', 'resources'),
-    listAll(client, 'resources/templates/list', 'resourceTemplates').catch(orNone),
+    listAll(offering, 'resources/list', 'resources'),
+    listAll(offering, 'resources/templates/list', 'resourceTemplates').catch(orNone),
   ])
   return [
     ...plain.flatMap(item => resourceOf(server, item, item['uri'])),
@@ -68,12 +83,15 @@ function resourceOf(server: string, item: JsonObject, uri: Json | undefined): Se
   ]
 }
 
-export async function readResource(client: Client, server: string, uri: string): Promise<InputPart[]> {
-  const { contents } = await client
-    .readResource({ uri }, { timeout: pageMs, cacheMode: 'bypass' })
-    .catch(error => {
-      throw asNotFound(error, `The MCP server "${server}" has no resource ${printable(uri, 200)}`)
-    })
+export async function readResource({ client, server, kept }: Offering, uri: string): Promise<InputPart[]> {
+  const contents = await kept.get(`resources/read ${uri}`, async () => {
+    const answer = await client
+      .readResource({ uri }, { timeout: pageMs, cacheMode: 'bypass' })
+      .catch(error => {
+        throw asNotFound(error, `The MCP server "${server}" has no resource ${printable(uri, 200)}`)
+      })
+    return { value: answer.contents, ttlMs: ttlOf(answer) }
+  })
   return contents.map(content => {
     const part = toResultPart({ type: 'resource', resource: content as JsonObject }) // It was parsed from JSON.
     if (part.type === 'text')
@@ -84,9 +102,10 @@ export async function readResource(client: Client, server: string, uri: string):
   })
 }
 
-export async function listPrompts(client: Client, server: string): Promise<ServerPrompt[]> {
+export async function listPrompts(offering: Offering): Promise<ServerPrompt[]> {
+  const { client, server } = offering
   if (!client.getServerCapabilities()?.prompts) return []
-  const found = await listAll(client, 'prompts/list', 'prompts')
+  const found = await listAll(offering, 'prompts/list', 'prompts')
   return found.flatMap(item => {
     const { name, title, description } = item
     if (typeof name !== 'string' || name === '' || name.length > 200) return []
@@ -115,8 +134,7 @@ function promptArgument({ name, description, required }: JsonObject): ServerProm
 }
 
 export async function getPrompt(
-  client: Client,
-  server: string,
+  { client, server }: Pick<Offering, 'client' | 'server'>,
   name: string,
   values: Readonly<Record<string, string>>,
 ): Promise<PromptMessage[]> {

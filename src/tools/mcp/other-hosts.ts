@@ -1,6 +1,7 @@
-// Which addresses are reached for a server. Its own origin is the operator's choice. Everything else, such as the metadata
-// and the token endpoint of an authorization server, is named by the server, so it is fetched within the egress rule:
-// private networks are not reached, whatever the spelling, the redirect or the DNS answer.
+// Which addresses are reached for a server. Its own origin is the operator's choice, and the only one that gets the headers of
+// its settings. Everything else, such as the metadata and the token endpoint of an authorization server, is named by the
+// server, so it is fetched within the egress rule: private networks are not reached, whatever the spelling, the redirect or
+// the DNS answer.
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { McpHttpServer } from './spec.ts'
 
@@ -12,7 +13,8 @@ export function guardedFetch(spec: McpHttpServer, own: FetchLike, other: OtherFe
   const issuer = URL.parse(spec.auth?.issuer ?? '')
   return (given, init) => {
     const url = new URL(given)
-    if (url.origin === server.origin || url.origin === issuer?.origin) return own(url, init)
+    if (url.origin === server.origin) return own(url, withHeaders(init, spec.headers))
+    if (url.origin === issuer?.origin) return own(url, init)
     // A program on this machine can reach the machine's other ports itself.
     if (isLoopback(server.hostname) && url.hostname === server.hostname) return own(url, init)
     if (!other)
@@ -21,6 +23,13 @@ export function guardedFetch(spec: McpHttpServer, own: FetchLike, other: OtherFe
       )
     return other(url, init)
   }
+}
+
+/** What the protocol itself sets stays. */
+function withHeaders(init: RequestInit | undefined, more: McpHttpServer['headers'] = {}): RequestInit {
+  const headers = new Headers(init?.headers)
+  for (const [name, value] of Object.entries(more)) if (!headers.has(name)) headers.set(name, value)
+  return { ...init, headers }
 }
 
 function isLoopback(hostname: string): boolean {

@@ -1,8 +1,8 @@
 // Turns an MCP result into our output. Links become text and are never followed. A block of an unsupported kind is named
 // in the text, not dropped.
-import type { ToolOutput } from '../../engine/ports.ts'
+import type { ToolOutput } from '../../engine/ports/index.ts'
 import type { ResultPart } from '../../language/content.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 
 export function toToolOutput(result: JsonObject): ToolOutput {
   const { content, structuredContent, isError } = result

@@ -6,7 +6,7 @@ import type {
   CreateMessageResult,
   CreateMessageResultWithTools,
 } from '@modelcontextprotocol/client'
-import type { SampleMessage, ToolContext } from '../../engine/ports.ts'
+import type { SampleMessage, ToolContext } from '../../engine/ports/index.ts'
 import type { InputPart } from '../../language/content.ts'
 import type { McpOptions } from './index.ts'
 import { toResultPart } from './result.ts'

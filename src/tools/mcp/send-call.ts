@@ -7,11 +7,12 @@ import {
   ProtocolError,
 } from '@modelcontextprotocol/client'
 import { z } from 'zod'
-import { ProtocolFailure, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { printable } from '../../lib/text.ts'
+import { ProtocolFailure, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports/index.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { printable, wellFormed } from '../../lib/text/index.ts'
 import { answerRequest, type RunningCalls } from './from-server.ts'
 import type { McpOptions } from './index.ts'
+import { perMinute } from './pace.ts'
 import { toToolOutput } from './result.ts'
 import { followTask, taskIn } from './task.ts'
 import { withAddressesOpened } from './url-questions.ts'
@@ -28,11 +29,15 @@ export type SentCall = {
   input: Json
   context: ToolContext
   options: McpOptions
-  /** What is known of the call on the server, across connections: the task that it became. */
-  started: { task?: string }
+  /** Of the server. */
+  url: string
+  /** What is known of the call on the server, across connections: the task that it became, and what was paid for it. */
+  started: { task?: string; payment?: JsonObject }
 }
 
 const headerMismatch = -32020
+/** Of progress, in a minute. */
+const mostUpdates = 600
 /** The longest time that a timer can take. */
 const longest = 2 ** 31 - 1
 
@@ -44,7 +49,8 @@ export function isHeaderMismatch(error: unknown): boolean {
 export async function sendCall(call: SentCall): Promise<ToolOutput> {
   const { calls, context, server } = call
   try {
-    return toToolOutput(await calls.run(context, () => withAddressesOpened(() => begin(call), call)))
+    const send = () => withAddressesOpened(() => begin(call), call)
+    return toToolOutput(await calls.run(context, async () => afterPayment(await send(), call, send)))
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error
     const words = printable(error.message.replace(/^MCP error -?\d+: /, ''), 1_000)
@@ -54,6 +60,26 @@ export async function sendCall(call: SentCall): Promise<ToolOutput> {
       { cause: error },
     )
   }
+}
+
+const paymentKey = 'x402/payment'
+const receiptKey = 'x402/payment-response'
+
+/** A call that the server wants money for is sent again with a payment, if someone pays. A call is paid for once. */
+async function afterPayment(
+  result: JsonObject,
+  { started, url, options: { pay } }: SentCall,
+  send: () => Promise<JsonObject>,
+): Promise<JsonObject> {
+  const { isError, structuredContent: required } = result
+  const isAsked = isError === true && isJsonObject(required) && Array.isArray(required['accepts'])
+  if (!isAsked || required['x402Version'] === undefined || !pay || started.payment) return result
+  const { payment, settled } = await pay.pay(required, url)
+  started.payment = payment as JsonObject // It is sent as JSON.
+  const answer = await send()
+  const { _meta } = answer
+  if (isJsonObject(_meta) && _meta[receiptKey] !== undefined) settled(_meta[receiptKey])
+  return answer
 }
 
 /** Sends the request, or follows the task that it became before its connection was lost. */
@@ -78,7 +104,12 @@ async function request(call: SentCall): Promise<JsonObject> {
   const { client, raw, asTask, tool, input, context } = call
   const { signal } = context
   const isLegacy = (client.getNegotiatedProtocolVersion() ?? '') < '2026'
-  const _meta = { ...context.trace, ...(!isLegacy && wantedLog(call)) }
+  const { payment } = call.started
+  const _meta = {
+    ...context.trace,
+    ...(!isLegacy && wantedLog(call)),
+    ...(payment && { [paymentKey]: payment }),
+  }
   const params = {
     name: raw,
     arguments: isJsonObject(input) ? input : {},
@@ -86,12 +117,15 @@ async function request(call: SentCall): Promise<JsonObject> {
   }
   // The engine's own deadline ends the call. It stands still while a person is asked.
   const timeout = longest
-  const onprogress: ProgressCallback = ({ progress, total, message }) =>
+  const isShown = perMinute(mostUpdates)
+  const onprogress: ProgressCallback = ({ progress, total, message }) => {
+    if (!isShown()) return
     context.progress({
       done: progress,
       ...(total !== undefined && { total }),
-      ...(message !== undefined && { message }),
+      ...(message !== undefined && { message: wellFormed(message.slice(0, 2_000)) }),
     })
+  }
   if (asTask && isLegacy) {
     const wanted = { method: 'tools/call', params: { ...params, task: {} } }
     return (await client.request(wanted, z.looseObject({}), { signal, timeout, onprogress })) as JsonObject

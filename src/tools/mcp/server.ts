@@ -2,29 +2,37 @@
 // be mixed up. Its tools are named `server__tool` and ask by default. A tool whose definition has changed since it was
 // offered is refused; the new definition is offered, and asks until a call of it was allowed. A call is sent again only
 // if the server cannot have run it, or if its tool may run twice.
+
 import type { Client } from '@modelcontextprotocol/client'
 import { z } from 'zod'
-import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports.ts'
+import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports/index.ts'
+import { type OutcomeSource, sourceUri } from '../../language/calls.ts'
 import type { InputPart } from '../../language/content.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../../language/servers.ts'
-import { type ToolDeclaration, toolHash } from '../../language/tools.ts'
-import { errorMessage } from '../../lib/error-message.ts'
-import type { Json } from '../../lib/json.ts'
-import { printable } from '../../lib/text.ts'
+import { mayRepeat, toolHash } from '../../language/tools.ts'
+import type { Json } from '../../lib/json/index.ts'
+import { Unanswered } from '../../lib/net/unanswered.ts'
+import { errorMessage } from '../../lib/text/error-message.ts'
+import { printable } from '../../lib/text/index.ts'
+import { AcceptedTools } from './accepted.ts'
 import { LoginNeeded } from './auth.ts'
 import { type Connected, McpConnector } from './connect.ts'
 import { connectProblem, unreachable } from './connect-problem.ts'
 import { declareTools, type Listed } from './declare.ts'
-import { definitionDifference } from './difference.ts'
 import { RunningCalls } from './from-server.ts'
 import type { McpConnection, McpOptions } from './index.ts'
+import { KeptAnswers, ttlOf } from './kept-answers.ts'
 import { lossOf } from './lost.ts'
-import { getPrompt, listPrompts, listResources, readResource } from './offers.ts'
+import { getPrompt, listPrompts, listResources, type Offering, readResource } from './offers.ts'
+import { limitedLog, Paced } from './pace.ts'
 import { isHeaderMismatch, type SentCall, sendCall } from './send-call.ts'
 import { identityOf, type McpServerSpec } from './spec.ts'
 
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() })
 const maxPages = 100
+const defaultMaxTools = 500
+
+type Log = NonNullable<McpOptions['log']>
 
 export class McpServer implements McpConnection {
   readonly #spec: McpServerSpec
@@ -42,32 +50,52 @@ export class McpServer implements McpConnection {
   #lost = Promise.withResolvers<void>()
   /** Why no call can be made now. */
   #problem: string | undefined = 'it is not connected yet'
-  /** The last definition of each tool that someone has allowed, by name. One that is seen first is taken as allowed. */
-  readonly #accepted: Map<string, ToolDeclaration>
+  readonly #accepted: AcceptedTools
+  /** What the server causes is limited by kind, so that one kind of noise hides nothing of another. */
+  readonly #warnLog: Log
+  readonly #changeLog: Log
+  readonly #relist = new Paced(() => void this.#changed())
+  readonly #offersChanged = new Paced(() => this.#options.onTools?.(this.#tools))
   #tools: Tool[] = []
   /** The hash of each tool's current definition, by name. */
   #hashes = new Map<string, string>()
+  /** Of the lists that were begun, and of the one that was taken last. */
+  #begunLists = 0
+  #takenList = 0
   #listedAt = Number.NEGATIVE_INFINITY
+  /** How long the list holds by what the server says. 0: it does not say. */
+  #listHoldsMs = 0
+  readonly #answers = new KeptAnswers()
   #wasListed = false
   #closed = false
   #tried = false
 
   constructor(spec: McpServerSpec, options: McpOptions) {
     this.#spec = spec
-    this.#options = options
+    this.#options = { ...options, log: limitedLog(options.log, spec.name) }
     this.#taken = new Set(options.taken)
-    this.#accepted = this.#loadAccepted()
+    const { log, definitions, maxTools: mostTools = defaultMaxTools } = options
+    this.#warnLog = limitedLog(log, spec.name)
+    this.#changeLog = limitedLog(log, spec.name)
+    const warn = (words: string): void => this.#warn(words)
+    this.#accepted = new AcceptedTools(definitions, { server: spec.name, mostTools, warn })
     const events = {
-      warn: (words: string) => this.#warn(words),
+      warn,
       changed: (client: Client, what: 'tools' | 'offers') => {
-        if (what === 'tools') void this.#changed(client)
-        else this.#options.onTools?.(this.#tools)
+        if (this.#current !== undefined && this.#current !== client) return
+        if (what === 'offers') {
+          this.#answers.clear()
+          return this.#offersChanged.ask()
+        }
+        // No tool of the old list may run until the new list has arrived.
+        this.#hashes.clear()
+        this.#relist.ask()
       },
       closed: (client: Client) => {
         if (this.#current === client) this.#lose('its connection was closed')
       },
     }
-    this.#connector = new McpConnector(spec, options, events, this.#calls)
+    this.#connector = new McpConnector(spec, this.#options, events, this.#calls)
   }
 
   get tools(): Tool[] {
@@ -92,6 +120,8 @@ export class McpServer implements McpConnection {
 
   async close(): Promise<void> {
     this.#closed = true
+    this.#relist.stop()
+    this.#offersChanged.stop()
     const client = await this.#client?.catch(() => undefined)
     await client?.close()
   }
@@ -127,19 +157,23 @@ export class McpServer implements McpConnection {
   }
 
   async resources(): Promise<ServerResource[]> {
-    return listResources(await this.#connected(), this.#spec.name)
+    return listResources(await this.#offering())
   }
 
   async read(uri: string): Promise<InputPart[]> {
-    return readResource(await this.#connected(), this.#spec.name, uri)
+    return readResource(await this.#offering(), uri)
   }
 
   async prompts(): Promise<ServerPrompt[]> {
-    return listPrompts(await this.#connected(), this.#spec.name)
+    return listPrompts(await this.#offering())
   }
 
   async prompt(name: string, values: Readonly<Record<string, string>>): Promise<PromptMessage[]> {
-    return getPrompt(await this.#connected(), this.#spec.name, name, values)
+    return getPrompt(await this.#offering(), name, values)
+  }
+
+  async #offering(): Promise<Offering> {
+    return { client: await this.#connected(), server: this.#spec.name, kept: this.#answers }
   }
 
   // ---- the connection ------------------------------------------------------------------------------------
@@ -159,6 +193,7 @@ export class McpServer implements McpConnection {
       this.#tried = true
       this.#needsLogin = false
       this.#lost = Promise.withResolvers()
+      this.#answers.clear()
       this.#setProblem(undefined)
       return client
     } catch (cause) {
@@ -191,16 +226,21 @@ export class McpServer implements McpConnection {
   // ---- the list ------------------------------------------------------------------------------------------
 
   async #list(client: Client): Promise<void> {
-    const { connectTimeoutMs = 30_000, maxTools = 500 } = this.#options
+    const { connectTimeoutMs = 30_000, maxTools = defaultMaxTools } = this.#options
+    this.#begunLists += 1
+    const number = this.#begunLists
     const found: unknown[] = []
     const seen = new Set<string>()
     let cursor: string | undefined
+    let holdsMs = Number.POSITIVE_INFINITY
     for (let count = 0; count < maxPages && client.getServerCapabilities()?.tools; count += 1) {
-      const { tools, nextCursor } = await client.request(
+      const answer = await client.request(
         { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
         page,
         { timeout: connectTimeoutMs },
       )
+      const { tools, nextCursor } = answer
+      holdsMs = Math.min(holdsMs, ttlOf(answer))
       found.push(...tools.slice(0, maxTools - found.length))
       if (nextCursor === undefined || seen.has(nextCursor) || found.length >= maxTools) break
       seen.add(nextCursor)
@@ -208,7 +248,13 @@ export class McpServer implements McpConnection {
     }
     if (found.length >= maxTools)
       this.#warn(`The MCP server "${this.#spec.name}" has more than ${maxTools} tools: the rest is left out.`)
-    this.#take(declareTools(found, this.#declareOptions(), this.#taken, message => this.#warn(message)))
+    const warn = (words: string): void => this.#warn(words)
+    const listed = await declareTools(found, this.#declareOptions(), this.#taken, warn)
+    // A list that was asked for later is newer.
+    if (number < this.#takenList) return
+    this.#takenList = number
+    this.#listHoldsMs = Number.isFinite(holdsMs) ? holdsMs : 0
+    this.#take(listed)
   }
 
   #declareOptions() {
@@ -231,8 +277,8 @@ export class McpServer implements McpConnection {
       tools.length !== this.#tools.length || tools.some((tool, index) => tool !== this.#tools[index])
     this.#tools = tools
     this.#hashes = new Map(tools.map(tool => [tool.name, toolHash(tool)]))
+    this.#accepted.meet(tools)
     this.#tellChanges(tools.filter(tool => !before.has(toolHash(tool))))
-    this.#accept(tools.filter(tool => !this.#accepted.has(tool.name)))
     const isFirst = !this.#wasListed
     this.#wasListed = true
     this.#listedAt = performance.now()
@@ -240,7 +286,7 @@ export class McpServer implements McpConnection {
   }
 
   #toolOf({ raw, asTask, declared }: Listed): Tool {
-    const [change, before] = [() => this.#changeOf(tool), () => this.#otherThan(tool)]
+    const [change, before] = [() => this.#accepted.changeOf(tool), () => this.#accepted.otherThan(tool)]
     const problem = () => this.#problem
     const tool: Tool = Object.freeze({
       ...declared,
@@ -258,24 +304,13 @@ export class McpServer implements McpConnection {
     return tool
   }
 
-  #loadAccepted(): Map<string, ToolDeclaration> {
-    try {
-      return new Map(this.#options.definitions?.load().map(each => [each.name, each]))
-    } catch (error) {
-      this.#warn(
-        `The definitions of "${this.#spec.name}" could not be read: ${printable(errorMessage(error), 300)}`,
-      )
-      return new Map()
-    }
-  }
-
   /** For the operator, also if nobody calls the tool. */
   #tellChanges(tools: readonly Tool[]): void {
     for (const tool of tools) {
-      const change = this.#changeOf(tool)
+      const change = this.#accepted.changeOf(tool)
       const fields = { server: this.#spec.name, tool: tool.name, change: change ?? '' }
       if (change !== undefined)
-        this.#options.log?.(
+        this.#changeLog(
           'warn',
           'A tool of an MCP server has another definition. Its grants are void.',
           fields,
@@ -283,32 +318,9 @@ export class McpServer implements McpConnection {
     }
   }
 
-  #accept(tools: readonly Tool[]): void {
-    if (tools.length === 0) return
-    for (const tool of tools) this.#accepted.set(tool.name, acceptedPart(tool))
-    try {
-      this.#options.definitions?.save([...this.#accepted.values()])
-    } catch (error) {
-      this.#warn(
-        `The definitions of "${this.#spec.name}" could not be kept: ${printable(errorMessage(error), 300)}`,
-      )
-    }
-  }
-
-  #changeOf(tool: Tool): string | undefined {
-    const accepted = this.#otherThan(tool)
-    return accepted && definitionDifference(accepted, tool)
-  }
-
-  /** The definition that was allowed, if it is another one. */
-  #otherThan(tool: Tool): ToolDeclaration | undefined {
-    const accepted = this.#accepted.get(tool.name)
-    return accepted === undefined || toolHash(accepted) === toolHash(tool) ? undefined : accepted
-  }
-
-  async #changed(client: Client): Promise<void> {
-    // No tool of the old list may run until the new list has arrived.
-    this.#hashes.clear()
+  async #changed(): Promise<void> {
+    const client = this.#current
+    if (!client) return
     try {
       await this.#list(client)
     } catch (error) {
@@ -321,70 +333,65 @@ export class McpServer implements McpConnection {
 
   // ---- a call --------------------------------------------------------------------------------------------
 
+  /** Where results come from. A program has no address but its name in the configuration. */
+  get #source(): Omit<OutcomeSource, 'at'> {
+    const address = 'url' in this.#spec ? this.#spec.url : `mcp://${encodeURIComponent(this.#spec.name)}`
+    return { uri: sourceUri(address) ?? address }
+  }
+
   async #call(call: Pick<SentCall, 'raw' | 'asTask' | 'tool' | 'input' | 'context'>): Promise<ToolOutput> {
     const { raw, tool } = call
     const { name: server } = this.#spec
-    const rest = { ...call, calls: this.#calls, server, options: this.#options, started: {} }
+    const url = 'url' in this.#spec ? this.#spec.url : `mcp://${server}`
+    const rest = { ...call, calls: this.#calls, server, url, options: this.#options, started: {} }
     const started: SentCall['started'] = rest.started
+    let lostBy: unknown
     for (let isRepeated = false; ; isRepeated = true) {
-      const client = await this.#ready(raw, tool)
+      const client = await this.#ready(raw, tool).catch(cause => {
+        throw lostBy === undefined ? cause : this.#unanswered(lostBy)
+      })
       try {
-        return await this.#connector.authorised(() => sendCall({ ...rest, client }))
+        const output = await this.#connector.authorised(() => sendCall({ ...rest, client }))
+        return { ...output, sources: [this.#source] }
       } catch (cause) {
         if (isHeaderMismatch(cause) && !isRepeated) {
           this.#hashes.clear()
           continue
         }
         const loss = lossOf(cause)
-        if (loss === undefined || this.#closed) throw cause
+        if (loss === undefined) throw cause
         if (this.#current === client) this.#lose(printable(errorMessage(cause), 300))
         // A task that is known is followed, not begun again.
-        if (!isRepeated && (loss === 'refused' || tool.idempotent || started.task !== undefined)) continue
-        if (loss === 'refused') throw cause
-        throw new Error(
-          `The MCP server "${this.#spec.name}" went away during the call, which may have taken effect. It was not sent again.`,
-          { cause },
-        )
+        if (loss === 'unknown') lostBy ??= cause
+        const maySend = loss === 'refused' || mayRepeat(tool) || started.task !== undefined
+        if (!isRepeated && maySend && !this.#closed) continue
+        throw lostBy === undefined ? cause : this.#unanswered(lostBy)
       }
     }
+  }
+
+  #unanswered(cause: unknown): Unanswered {
+    return new Unanswered(`The MCP server "${this.#spec.name}" went away during the call.`, { cause })
   }
 
   /** A connection on which the tool still has the definition that was offered. */
   async #ready(raw: string, tool: Tool): Promise<Client> {
     const client = await this.#connected()
-    if (
-      performance.now() - this.#listedAt > (this.#options.refreshMs ?? 60_000) ||
-      !this.#hashes.has(tool.name)
-    )
-      await this.#list(client)
+    const holdsMs = this.#listHoldsMs || (this.#options.refreshMs ?? 60_000)
+    if (performance.now() - this.#listedAt > holdsMs || !this.#hashes.has(tool.name)) await this.#list(client)
     if (this.#hashes.get(tool.name) !== toolHash(tool))
       throw new InvalidInput(
         `The MCP server "${this.#spec.name}" has changed or withdrawn "${raw}" since it was offered. Nothing was run. Look at the tools again.`,
       )
     // The gate has let the call through: someone has allowed this definition.
-    if (this.#changeOf(tool) !== undefined) this.#accept([tool])
+    if (this.#accepted.changeOf(tool) !== undefined)
+      this.#accepted.allow(tool, new Set(this.#tools.map(({ name }) => name)))
     return client
   }
 
   #warn(message: string): void {
-    if (this.warnings.length < 100) this.warnings.push(message)
-    this.#options.log?.('warn', message)
-  }
-}
-
-/** What the hash of a definition is made of. */
-function acceptedPart(tool: Tool): ToolDeclaration {
-  const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side } = tool
-  return {
-    name,
-    description,
-    input,
-    kind,
-    readOnly,
-    idempotent,
-    destructive,
-    side,
-    ...(title !== undefined && { title }),
-    ...(output && { output }),
+    const words = printable(message, 1_000)
+    if (this.warnings.length < 100) this.warnings.push(words)
+    this.#warnLog('warn', words)
   }
 }

@@ -3,20 +3,24 @@
 import { existsSync } from 'node:fs'
 import { isAbsolute } from 'node:path'
 import { TurnwireError } from '../../language/errors.ts'
-import { sha256 } from '../../lib/hash.ts'
-import { quote } from '../../lib/text.ts'
+import { sha256 } from '../../lib/json/hash.ts'
+import { quote } from '../../lib/text/index.ts'
 
-export type McpStdioServer = {
+type AnyServer = {
   name: string
+  /** The only revision of the protocol that is spoken, such as `2025-11-25`. Default: what the server speaks. */
+  protocolVersion?: string
+}
+export type McpStdioServer = AnyServer & {
   command: string
   args?: readonly string[]
   /** Added to the few variables that are inherited (PATH, HOME, USER, SHELL, TERM, LOGNAME). */
   env?: Readonly<Record<string, string>>
   cwd?: string
 }
-export type McpHttpServer = {
-  name: string
+export type McpHttpServer = AnyServer & {
   url: string
+  /** Sent to the origin of `url` only. */
   headers?: Readonly<Record<string, string>>
   /** How a token is got when the server wants one. Default: a person logs in, with `turnwire mcp login`. */
   auth?: McpAuth
@@ -35,7 +39,10 @@ export type McpAuth = {
   clientMetadataUrl?: string
   /** Scopes with blanks between them. Default: those that the server names. */
   scope?: string
-  /** The only authorization server that may get these credentials. It may stand at a private address. */
+  /**
+   * The only authorization server that may get these credentials. It may stand at a private address. Needed with
+   * `clientSecret` and `privateKey`: otherwise the MCP server would decide who gets them.
+   */
   issuer?: string
 }
 export type McpServerSpec = McpStdioServer | McpHttpServer
@@ -44,8 +51,20 @@ export type McpServerSpec = McpStdioServer | McpHttpServer
 const loaders =
   /^(NODE_OPTIONS|NODE_PATH|LD_\w+|DYLD_\w+|PYTHONPATH|PYTHONSTARTUP|PYTHONHOME|PERL5LIB|PERL5OPT|RUBYLIB|RUBYOPT|BASH_ENV|ENV|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)$/i
 
-const stdioKeys = ['name', 'command', 'args', 'env', 'cwd']
-const httpKeys = ['name', 'url', 'headers', 'auth']
+/** The revision without sessions. All others begin with a handshake. */
+export const modernRevision = '2026-07-28'
+/** The SDK's own list, newest first. It is repeated here because the SDK is loaded with the first connection. */
+export const knownRevisions = [
+  modernRevision,
+  '2025-11-25',
+  '2025-06-18',
+  '2025-03-26',
+  '2024-11-05',
+  '2024-10-07',
+] as const
+
+const stdioKeys = ['name', 'protocolVersion', 'command', 'args', 'env', 'cwd']
+const httpKeys = ['name', 'protocolVersion', 'url', 'headers', 'auth']
 const optionKeys = [
   'log',
   'trust',
@@ -67,6 +86,7 @@ const optionKeys = [
   'auth',
   'definitions',
   'fetchOther',
+  'pay',
   'onTools',
 ]
 
@@ -110,6 +130,11 @@ export function checkSpec(spec: McpServerSpec, allowEnv: readonly string[]): voi
       `The name of the MCP server "${spec.name}" must not end in "_" or have "__" in it: that stands between a server and its tool.`,
     )
   checkPlaces(spec)
+  const { protocolVersion } = spec
+  if (protocolVersion !== undefined && !knownRevisions.some(each => each === protocolVersion))
+    throw invalidSpec(
+      `The MCP server "${spec.name}" cannot be spoken to in the protocolVersion ${quote(protocolVersion)}. Known are: ${knownRevisions.join(', ')}.`,
+    )
   if ('url' in spec) checkHttp(spec)
   else checkStdio(spec, allowEnv)
 }
@@ -152,6 +177,10 @@ function checkAuth(name: string, auth: McpAuth): void {
     throw wrong('must have the grant "authorization_code" or "client_credentials".')
   if (grant === 'client_credentials' && (clientId === undefined || !(clientSecret ?? privateKey)))
     throw wrong('needs clientId, and clientSecret or privateKey, for client_credentials.')
+  if ((clientSecret ?? privateKey) !== undefined && issuer === undefined)
+    throw wrong(
+      `needs issuer beside ${clientSecret === undefined ? 'privateKey' : 'clientSecret'}: the URL of the authorization server that knows the client. Without it the MCP server would decide who gets these credentials.`,
+    )
   if (clientMetadataUrl !== undefined && URL.parse(clientMetadataUrl)?.protocol !== 'https:')
     throw wrong('needs an https address as clientMetadataUrl.')
   if (issuer !== undefined && !URL.canParse(issuer)) throw wrong('needs a URL as issuer.')

@@ -4,9 +4,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Client, type JSONRPCMessage, ProtocolError, type Transport } from '@modelcontextprotocol/client'
 import { z } from 'zod'
-import type { ToolContext } from '../../engine/ports.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { printable } from '../../lib/text.ts'
+import type { ToolContext } from '../../engine/ports/index.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { printable } from '../../lib/text/index.ts'
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks'
 

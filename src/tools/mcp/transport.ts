@@ -8,7 +8,8 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { printable } from '../../lib/text.ts'
+import { Unanswered } from '../../lib/net/unanswered.ts'
+import { printable } from '../../lib/text/index.ts'
 import { guardedFetch, type OtherFetch } from './other-hosts.ts'
 import type { McpServerSpec } from './spec.ts'
 
@@ -33,7 +34,7 @@ export function openTransport(
   if (!('url' in spec)) return openStdio(spec, options)
   const { authProvider } = options
   const settings = {
-    requestInit: { headers: { ...spec.headers } },
+    // It adds the server's headers: `requestInit` would send them to the authorization server, too.
     fetch: guardedFetch(spec, boundedFetch(options.maxMessageBytes), options.fetchOther),
     ...(authProvider && { authProvider }),
   }
@@ -113,7 +114,7 @@ function limitMessages(
       since = end < 0 ? since + chunk.length : chunk.length - end
       previous = chunk.at(-1) ?? previous
       if (since > maxBytes)
-        controller.error(new Error(`The server sent a message of more than ${maxBytes} bytes.`))
+        controller.error(new Unanswered(`The server sent a message of more than ${maxBytes} bytes.`))
       else controller.enqueue(chunk)
     },
   })

@@ -3,8 +3,8 @@
 // again with growing pauses, within the time of the call.
 import { setTimeout as pause } from 'node:timers/promises'
 import { ProtocolError } from '@modelcontextprotocol/client'
-import type { ToolContext } from '../../engine/ports.ts'
-import { isJsonObject, type Json } from '../../lib/json.ts'
+import type { ToolContext } from '../../engine/ports/index.ts'
+import { isJsonObject, type Json } from '../../lib/json/index.ts'
 import { answerQuestion, modesOf, type RunningCalls } from './from-server.ts'
 import type { McpOptions } from './index.ts'
 
@@ -39,10 +39,10 @@ export async function withAddressesOpened<Result>(
         opened.add(id)
       }
       if (fresh.length === 0)
-        await Promise.race([
-          calls.completed(wanted.map(({ id }) => id)),
+        await calls.completed(
+          wanted.map(({ id }) => id),
           pause(pauseMs, undefined, { signal }),
-        ])
+        )
     }
   }
 }

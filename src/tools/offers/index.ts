@@ -8,7 +8,7 @@ import {
   type ServerPrompt,
   type ServerResource,
 } from '../../language/servers.ts'
-import { quote } from '../../lib/text.ts'
+import { quote } from '../../lib/text/index.ts'
 
 type Content = string | Uint8Array | readonly InputPart[]
 type Values = Readonly<Record<string, string>>

@@ -1,8 +1,8 @@
 // An index over a list of tools, which many sessions share. It ranks; which of the ranked tools a session may be told of is
 // decided by the session.
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { Bm25, type Ranked } from '../../lib/bm25.ts'
-import { isJsonObject, type Json } from '../../lib/json.ts'
+import { isJsonObject, type Json } from '../../lib/json/index.ts'
+import { Bm25, type Ranked } from '../../lib/text/bm25.ts'
 
 /** Longer descriptions are searched up to here. */
 const searchedChars = 4_000

@@ -1,9 +1,9 @@
 // Ranks tools by meaning: an embedder over HTTP turns texts into vectors, in the form that most serve (`POST` of
 // `{ model, input }`). It is asked within the egress rule. Vectors are kept in memory, up to a limit; a failure only means
 // that words alone rank.
-import type { ToolContext } from '../../engine/ports.ts'
+import type { ToolContext } from '../../engine/ports/index.ts'
 import { type ToolDeclaration, toolHash } from '../../language/tools.ts'
-import { isJsonObject } from '../../lib/json.ts'
+import { isJsonObject } from '../../lib/json/index.ts'
 import { searchText } from './catalogue.ts'
 
 export type EmbedderOptions = {

@@ -1,9 +1,9 @@
 // The tool by which a model finds other tools. What it finds is declared to the model from the next request on. It names
 // only tools that the session could call; finding a tool permits nothing.
-import type { Tool, ToolContext, ToolOutput } from '../../engine/ports.ts'
+import type { Tool, ToolContext, ToolOutput } from '../../engine/ports/index.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { errorMessage } from '../../lib/error-message.ts'
-import { printable } from '../../lib/text.ts'
+import { errorMessage } from '../../lib/text/error-message.ts'
+import { printable } from '../../lib/text/index.ts'
 import { tool } from '../functions/tool.ts'
 import { Catalogue } from './catalogue.ts'
 import { Embedder, type EmbedderOptions } from './embedder.ts'
@@ -14,9 +14,26 @@ export type FindToolsOptions = {
   /** How many tools one search finds, unless the model asks for fewer or more. Default 5. */
   results?: number
   embedder?: EmbedderOptions
-  /** Told when the embedder fails. Words alone rank then. */
+  lookup?: ToolLookup
+  /** Told when the embedder or the lookup fails. Words alone rank then. */
   onFailure?: (message: string) => void
 }
+
+/**
+ * A search of the program's own. Gives names of tools, the best first; names of tools that the session cannot call are left
+ * out. If it throws, words rank.
+ */
+export type ToolLookup = (
+  query: string,
+  search: {
+    /** All tools of the agent: the same list until they change. */
+    tools: readonly ToolDeclaration[]
+    limit: number
+    session: string
+    owner: string
+    signal: AbortSignal
+  },
+) => readonly string[] | Promise<readonly string[]>
 
 export type FindTools = Tool & {
   /** Makes the index of this list, so that the first search does not wait for it. */
@@ -62,7 +79,8 @@ export function findTools(options: FindToolsOptions = {}): FindTools {
       // The gate has checked it against the schema.
       const { query, limit = results } = input as { query: string; limit?: number }
       const { tools } = context
-      const found = await rank(catalogueOf(tools.shared), query, embedder, context, onFailure)
+      const own = options.lookup && (await lookedUp(options.lookup, query, limit, context, onFailure))
+      const found = own ?? (await rank(catalogueOf(tools.shared), query, embedder, context, onFailure))
       return report(pick(found, tools, limit))
     },
   })
@@ -72,6 +90,25 @@ export function findTools(options: FindToolsOptions = {}): FindTools {
     run: withLoads((input, context) => search.run(input, context)),
     warm: (tools: readonly ToolDeclaration[]) => void catalogueOf(tools),
   })
+}
+
+/** Undefined: the lookup failed. */
+async function lookedUp(
+  lookup: ToolLookup,
+  query: string,
+  limit: number,
+  { tools, session, owner, signal }: ToolContext,
+  onFailure: FindToolsOptions['onFailure'],
+): Promise<{ name: string }[] | undefined> {
+  try {
+    const names: unknown = await lookup(query, { tools: tools.shared, limit, session, owner, signal })
+    if (!Array.isArray(names) || !names.every(name => typeof name === 'string'))
+      throw new TypeError('The lookup must give a list of names.')
+    return [...new Set(names)].map(name => ({ name }))
+  } catch (error) {
+    onFailure?.(errorMessage(error))
+    return undefined
+  }
 }
 
 async function rank(
@@ -104,7 +141,7 @@ function joined(one: readonly number[], other: readonly number[]): number[] {
 
 /** Of the ranked tools, those that this session can call. The search itself is not among them. */
 function pick(
-  ranked: readonly ToolDeclaration[],
+  ranked: readonly { name: string }[],
   tools: ToolContext['tools'],
   limit: number,
 ): ToolDeclaration[] {

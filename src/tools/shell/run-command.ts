@@ -1,10 +1,14 @@
 // Runs one command line in the sandbox and streams what it shows. Whatever happens (the deadline, a cancellation, a limit), no
-// process of it is left: the sandbox has its own process namespace, which ends with its first process.
+// process of it is left: the sandbox has its own process namespace, which ends with its first process. Nothing of what a
+// command is given stands in an argument, because every user of the host can read those.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import type { Writable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
-import { type Sandbox, sandboxArguments } from './sandbox.ts'
-import { type ProcessLimits, watchProcesses } from './watch-processes.ts'
+import { ControlGroup } from './control-group.ts'
+import { type Sandbox, SandboxFailed, sandboxArguments } from './sandbox.ts'
+import { systemCallFilter } from './seccomp.ts'
+import { type ProcessLimits, tooMuchMemory, watchProcesses } from './watch-processes.ts'
 
 export type CommandLimits = ProcessLimits & { timeoutMs: number; outputBytes: number; fileBytes: number }
 
@@ -30,52 +34,52 @@ export type CommandRun = {
   show: (text: string) => void
 }
 
-/** The sandbox could not be made, so that nothing was run. */
-export class SandboxFailed extends Error {}
-
 const mostState = 64 * 1024
 
-/** $1: the state, $2: the command, $3…: limits. The state goes to descriptor 3, which the command does not have. */
-const wrapper = `ulimit -c 0; ulimit -f "$3"; ulimit -u "$4" 2>/dev/null
-eval "$1"
+/** Descriptors of bubblewrap, beside input and output. */
+const fds = { state: 3, info: 4, options: 5, filter: 6, go: 7, script: 8 } as const
+
+/**
+ * $1, $2: limits. The descriptor `script` gives the state and the command. The state goes to descriptor 3, which the command
+ * does not have; every other one is closed before, also those that this process inherited without knowing.
+ */
+const wrapper = `ulimit -c 0; ulimit -f "$1"; ulimit -u "$2" 2>/dev/null
+eval "$(/bin/cat <&${fds.script})"
+for __fd in /proc/self/fd/*; do __fd=\${__fd##*/}; if [ "$__fd" -gt 3 ]; then exec {__fd}>&-; fi; done
+unset __fd; set --
+eval "$__state"; unset __state
 trap 'export -p >&3; printf "cd %q\\n" "$PWD" >&3' EXIT
-__line=$2; set --
 eval "$__line" 3>&-`
 
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
 export async function runCommand(run: CommandRun): Promise<CommandEnd> {
-  const { sandbox, limits, command, state, signal } = run
+  const { sandbox, limits, signal } = run
   signal.throwIfAborted()
-  const child = spawn(
-    sandbox.program,
-    [
-      ...sandboxArguments(sandbox, 4),
-      ...['/bin/bash', '--norc', '--noprofile', '-c', wrapper, 'bash', state, command],
-      ...[String(Math.ceil(limits.fileBytes / 1024)), String(limits.processes)],
-    ],
-    { stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'], env: {}, detached: true },
-  )
-  const ended = new Promise<[number | null]>((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', code => resolve([code]))
-  })
-  const info = collect(child, 4, 4096)
+  const child = await start(run)
+  const ended = new Promise<number | null>(resolve => child.once('close', resolve))
+  const info = collect(child, fds.info, 4096)
   const inside = info.first.then(text => Number(/"child-pid":\s*(\d+)/.exec(text)?.[1] ?? 0))
   const stop = new Stop(child, inside)
   const clock = setTimeout(() => stop.now({ timedOut: true }), limits.timeoutMs)
   const cancel = (): void => stop.now({ stopped: 'It was cancelled.' })
   signal.addEventListener('abort', cancel, { once: true })
+  if (signal.aborted) cancel()
   const stdout = new Output(child.stdout!, limits.outputBytes, run.show)
   const stderr = new Output(child.stderr!, limits.outputBytes, run.show)
-  const left = collect(child, 3, mostState)
+  const left = collect(child, fds.state, mostState)
+  const group = ControlGroup.make(limits)
   let unwatch = (): void => {}
   void inside.then(pid => {
     if (pid > 0) unwatch = watchProcesses(pid, sandbox.root, limits, stopped => stop.now({ stopped }))
+    letGo(child, group, pid)
   })
   try {
-    const [code] = await ended
+    const code = await ended
     // Bubblewrap says which process it made once the walls stand.
-    if (!info.text().includes('child-pid'))
-      throw new SandboxFailed(stderr.text().trim() || 'no reason was given')
+    if (!info.text().includes('child-pid')) throw new SandboxFailed(reasonOf(stderr.text()))
+    if (group?.ranOutOfMemory)
+      stop.why ??= { stopped: `${tooMuchMemory(limits.memoryBytes)} and was stopped.` }
     const end: CommandEnd = { stdout: stdout.text(), stderr: stderr.text(), ...stop.why }
     if (stop.why) return end
     return { ...end, exitCode: code ?? 1, ...(left.text() !== '' && { state: left.text() }) }
@@ -83,7 +87,57 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
     clearTimeout(clock)
     unwatch()
     signal.removeEventListener('abort', cancel)
+    await group?.close()
   }
+}
+
+/** Throws SandboxFailed if no process can be started, in words that hold nothing of the command and its variables. */
+async function start({ sandbox, limits, command, state }: CommandRun): Promise<ChildProcess> {
+  const filter = systemCallFilter()
+  if (!filter) throw new SandboxFailed(`There is no filter of system calls for ${process.arch} processors.`)
+  const options = sandboxArguments(sandbox, fds)
+  const child = spawn(
+    sandbox.program,
+    [
+      ...['--args', String(fds.options), '/bin/bash', '--norc', '--noprofile', '-c', wrapper, 'bash'],
+      ...[String(Math.ceil(limits.fileBytes / 1024)), String(limits.processes)],
+    ],
+    {
+      stdio: ['ignore', ...Array.from({ length: fds.script }, () => 'pipe' as const)],
+      env: {},
+      detached: true,
+    },
+  )
+  if (child.pid === undefined) {
+    const [error] = await once(child, 'error')
+    const code = error instanceof Error && 'code' in error ? error.code : 'no reason was given'
+    throw new SandboxFailed(`No process could be started (${String(code)}).`)
+  }
+  // Without a listener a pipe that breaks would end this process. That the sandbox ended is told by its end.
+  child.on('error', () => {})
+  for (const stream of child.stdio) stream?.on('error', () => {})
+  input(child, fds.options).end(options.map(option => `${option}\0`).join(''))
+  input(child, fds.filter).end(filter)
+  input(child, fds.script).end(`__state=${quoted(state)}; __line=${quoted(command)}`)
+  return child
+}
+
+/** Descriptors from 3 on are pipes, as `stdio` says. */
+const input = (child: ChildProcess, fd: number): Writable => child.stdio[fd] as Writable
+
+/** The command starts now. Its process is in the group by then, and so will be all that it starts. */
+function letGo(child: ChildProcess, group: ControlGroup | undefined, pid: number): void {
+  try {
+    if (pid > 0) group?.add(pid)
+  } catch {
+    // The group is not for it, or it has just ended. It is watched all the same.
+  }
+  input(child, fds.go).end('\n')
+}
+
+function reasonOf(words: string): string {
+  const said = words.trim() || 'No reason was given.'
+  return /unknown option/i.test(said) ? `${said} Bubblewrap 0.8 or newer is needed.` : said
 }
 
 /** Bubblewrap names the first process as soon as it has made it. One that does not is ended all the same. */

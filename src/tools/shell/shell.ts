@@ -1,14 +1,21 @@
 // `shell()` makes a tool that runs command lines in a sandbox (sandbox.ts). Each is shown as a terminal with live output. The
 // working folder and exported variables stay from command to command of a session, as in one shell.
 import { statSync } from 'node:fs'
-import type { Tool, ToolContext, ToolOutput } from '../../engine/ports.ts'
+import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { TerminalReport } from '../../language/report.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
-import { quote } from '../../lib/text.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
+import { quote } from '../../lib/text/index.ts'
 import { tool } from '../functions/tool.ts'
-import { type CommandEnd, type CommandLimits, runCommand, SandboxFailed } from './run-command.ts'
-import { findBubblewrap, missingBubblewrap, type Sandbox, workspaceFolder } from './sandbox.ts'
+import { type CommandEnd, type CommandLimits, runCommand } from './run-command.ts'
+import {
+  exposedFolder,
+  findBubblewrap,
+  missingBubblewrap,
+  type Sandbox,
+  SandboxFailed,
+  workspaceFolder,
+} from './sandbox.ts'
 
 export type ShellOptions = {
   /** The folder that commands see as `/workspace`, and the only one that they can change. */
@@ -84,6 +91,12 @@ export function shell(options: ShellOptions): Tool {
   const { root, name = 'shell', trust = 'ask', vendorTyped = [], env = {}, readable = [] } = options
   if (typeof root !== 'string' || !isFolder(root))
     throw invalid(`needs "root", a folder that exists, not ${quote(root, 200)}`)
+  // Options of bubblewrap end with a zero character, and a name ends with "=".
+  for (const [variable, value] of Object.entries(env))
+    if (!/^[^=\0]+$/.test(variable) || typeof value !== 'string' || value.includes('\0'))
+      throw invalid(
+        `cannot set the variable ${quote(variable)}: names and values are texts without zero characters`,
+      )
   const forms = vendorForms(vendorTyped)
   const states = new States()
   const program = (): string | undefined => findBubblewrap(options.bubblewrap)
@@ -110,6 +123,9 @@ export function shell(options: ShellOptions): Tool {
     ...made,
     get unavailable() {
       return program() === undefined ? missingBubblewrap : undefined
+    },
+    get unsafe() {
+      return exposedFolder({ root, readable })
     },
   })
 }
@@ -163,6 +179,8 @@ async function runAll(
   context: ToolContext,
 ): Promise<ToolOutput> {
   const { session, signal } = context
+  if (commands.some(command => command.includes('\0')))
+    throw new InvalidInput('A command line cannot hold a zero character.')
   if (restart) states.set(session, '')
   if (commands.length === 0) return { parts: [{ type: 'text', text: 'The shell starts anew.' }] }
   const until = performance.now() + Math.min(wanted ?? limits.timeoutMs, limits.maxTimeoutMs)

@@ -1,11 +1,11 @@
 // Watches the processes of a sandbox: too many of them, too much memory in all, or too little space left on the disk that
 // they write to, and it is ended. Limits of the kernel (ulimit) come first, but they hold for one process or one file, or not
-// for root; this one holds for all of them together.
+// for root; this one holds for all of them together. Where a control group can be made (control-group.ts), that one counts
+// memory exactly.
 import { readdirSync, readFileSync, readlinkSync, statfsSync } from 'node:fs'
 
 export type ProcessLimits = { processes: number; memoryBytes: number; freeBytes: number }
 
-const pageBytes = 4096
 const everyMs = 200
 
 /** Calls `over` once with the reason. Returns how to stop watching. `pid`: the first process inside. `root`: where it writes. */
@@ -35,9 +35,13 @@ function excess(
   { processes, memoryBytes, freeBytes }: ProcessLimits,
 ): string | undefined {
   if (count > processes) return `It had more than ${processes} processes`
-  if (bytes > memoryBytes) return `It used more than ${memoryBytes} bytes of memory`
+  if (bytes > memoryBytes) return tooMuchMemory(memoryBytes)
   if (freeOn(root) < freeBytes) return `It left less than ${freeBytes} bytes free on the disk`
   return undefined
+}
+
+export function tooMuchMemory(most: number): string {
+  return `It used more than ${most} bytes of memory`
 }
 
 function freeOn(folder: string): number {
@@ -60,20 +64,52 @@ function namespaceOf(pid: number | string): string | undefined {
 function usageOf(namespace: string, most: number): Usage {
   let count = 0
   let bytes = 0
-  for (const pid of readdirSync('/proc')) {
+  const shared = new Map<string, number>()
+  for (const pid of processes()) {
     if (!/^\d+$/.test(pid) || namespaceOf(pid) !== namespace) continue
     count += 1
     if (count > most) break
-    bytes += residentBytes(pid)
+    bytes += privateBytes(pid)
+    addShared(pid, shared)
   }
+  for (const size of shared.values()) bytes += size
   return { count, bytes }
 }
 
-function residentBytes(pid: string): number {
+/** Without a free descriptor nothing can be seen now. The next look comes soon. */
+function processes(): string[] {
   try {
-    const [, resident = '0', shared = '0'] = readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')
-    return Math.max(0, Number(resident) - Number(shared)) * pageBytes
+    return readdirSync('/proc')
   } catch {
-    return 0
+    return []
+  }
+}
+
+/** Pages of the process alone. */
+function privateBytes(pid: string): number {
+  return Number(/^RssAnon:\s*(\d+) kB/m.exec(textAt(`/proc/${pid}/status`))?.[1] ?? 0) * 1024
+}
+
+/**
+ * Memory that processes share and that is no file. Each piece counts once, and whole: its pages stay after a process has
+ * given up its view of them.
+ */
+function addShared(pid: string, sizes: Map<string, number>): void {
+  const mapping = /^([0-9a-f]+)-([0-9a-f]+) ...s \S+ (\S+) (\d+) +\/dev\/zero \(deleted\)$/gm
+  const found = new Map<string, number>()
+  for (const [, from = '', to = '', device, inode] of textAt(`/proc/${pid}/maps`).matchAll(mapping)) {
+    const key = `${device} ${inode}`
+    const size = Number.parseInt(to, 16) - Number.parseInt(from, 16)
+    found.set(key, (found.get(key) ?? 0) + size)
+  }
+  for (const [key, size] of found) sizes.set(key, Math.max(size, sizes.get(key) ?? 0))
+}
+
+/** '' for a process that has just ended. */
+function textAt(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return ''
   }
 }

@@ -4,7 +4,7 @@ import type { AgentInfo } from '../../engine/index.ts'
 import type { CallPart } from '../../language/calls.ts'
 import type { ImagePart, InputPart } from '../../language/content.ts'
 import type { AnswerPart } from '../../language/history.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { callIdField, list, object, refuseAap, text } from './wordings.ts'
 
 /** The content of a user's message or of a tool's result. */

@@ -3,40 +3,53 @@
 
 import type { AgentInfo } from '../../engine/index.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
-import { callsOf, type Entry } from '../../language/history.ts'
-import type { Json } from '../../lib/json.ts'
+import { type AssistantEntry, callsOf, type Entry } from '../../language/history.ts'
+import type { Json } from '../../lib/json/index.ts'
 import { leftOpen } from '../left-open.ts'
 import { decodeAssistant, decodeParts } from './decode-content.ts'
 import { callIdField, object, refuseAap, text } from './wordings.ts'
 
-/** The calls of the assistant message before, and their outcomes so far. */
-type OpenCalls = { calls: CallPart[]; results: Map<string, Outcome | undefined> }
+/** Outcomes of the calls of one assistant message, so far. */
+type OpenCalls = { calls: CallPart[]; outcomes: Map<string, Outcome | undefined>; results: CallResult[] }
 
+/**
+ * A result may follow other assistant messages of the same turn: the calls that a program made are shown, and answered, before
+ * the program itself has its result.
+ */
 export function decodeSeed(messages: readonly Json[], agent: AgentInfo, where = 'messages'): Entry[] {
   const seed: Entry[] = []
-  let open: OpenCalls | undefined
+  const open: OpenCalls[] = []
   for (const [index, item] of messages.entries()) {
     const at = `${where}[${index}]`
     const message = object(item, at)
     if (message['role'] === 'tool') {
       const id = callIdField(message['toolCallId'], `${at}.toolCallId`)
-      if (!open?.results.has(id))
-        refuseAap(`${at} answers the call "${id}", which the assistant message before it does not make.`)
-      if (open.results.get(id)) refuseAap(`${at} answers the call "${id}" a second time.`)
+      const { outcomes } = open.findLast(each => each.outcomes.has(id)) ?? {}
+      if (!outcomes)
+        refuseAap(`${at} answers the call "${id}", which no assistant message before it makes in this turn.`)
+      if (outcomes.get(id)) refuseAap(`${at} answers the call "${id}" a second time.`)
       const parts = decodeParts(message['content'], `${at}.content`, agent.images)
-      open.results.set(id, { kind: 'ok', parts, from: { source: 'client' } })
+      outcomes.set(id, { kind: 'ok', parts, from: { source: 'client' } })
       continue
     }
-    closeCalls(seed, open)
-    open = undefined
     const entry = decodeEntry(message, at, agent)
-    if (entry === undefined) continue
-    seed.push(entry)
-    const calls = entry.role === 'assistant' ? callsOf(entry) : []
-    if (calls.length > 0) open = { calls, results: new Map(calls.map(call => [call.id, undefined])) }
+    if (entry?.role === 'assistant') openCalls(seed, open, entry)
+    else {
+      closeCalls(open)
+      if (entry) seed.push(entry)
+    }
   }
-  closeCalls(seed, open)
+  closeCalls(open)
   return seed
+}
+
+function openCalls(seed: Entry[], open: OpenCalls[], entry: AssistantEntry): void {
+  seed.push(entry)
+  const calls = callsOf(entry)
+  if (calls.length === 0) return
+  const results: CallResult[] = []
+  seed.push({ role: 'tool', results })
+  open.push({ calls, outcomes: new Map(calls.map(call => [call.id, undefined])), results })
 }
 
 function decodeEntry(message: ReturnType<typeof object>, at: string, agent: AgentInfo): Entry | undefined {
@@ -56,14 +69,8 @@ function decodeEntry(message: ReturnType<typeof object>, at: string, agent: Agen
   }
 }
 
-function closeCalls(seed: Entry[], open: OpenCalls | undefined): void {
-  if (!open) return
-  const results = open.calls.map(
-    (call): CallResult => ({
-      callId: call.id,
-      name: call.name,
-      outcome: open.results.get(call.id) ?? leftOpen,
-    }),
-  )
-  seed.push({ role: 'tool', results })
+function closeCalls(open: OpenCalls[]): void {
+  for (const { calls, outcomes, results } of open.splice(0))
+    for (const { id, name } of calls)
+      results.push({ callId: id, name, outcome: outcomes.get(id) ?? leftOpen })
 }

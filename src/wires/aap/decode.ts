@@ -1,13 +1,22 @@
 // Request bodies, decoded into what commands need. The versions differ in one field name only (a tool's schema); their other
 // differences are in serve.ts.
 
-import type { AgentInfo, GivenAnswer, GivenDecision, GivenResult, GivenSettings } from '../../engine/index.ts'
+import type {
+  AgentInfo,
+  GivenAnswer,
+  GivenDecision,
+  GivenResult,
+  GivenSettings,
+  SessionCall,
+} from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
 import type { Settings } from '../../language/events.ts'
 import { answerActions, type FormContent } from '../../language/questions.ts'
+import { maskedSecret } from '../../language/seals.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { clientTool } from '../own-tools.ts'
+import { openQuestionsOf } from '../waiting-calls.ts'
 import { decodeParts } from './decode-content.ts'
 import type { StreamMode, Version } from './schema.ts'
 import { boundedName, callIdField, flag, list, object, optional, refuseAap, text } from './wordings.ts'
@@ -62,6 +71,32 @@ export function decodeTurnMessages(value: Json | undefined, agent: AgentInfo): U
   return answers
 }
 
+/**
+ * A client of the plain protocol takes a call that asks a question for one that needs a permission. So a denial declines what
+ * the call asks, and a grant accepts it, with `input` as the form.
+ */
+export function withQuestionsAnswered(turn: AnswerTurn, calls: readonly SessionCall[]): AnswerTurn {
+  const answered = new Set(turn.answers.map(({ question }) => question))
+  const decisions: AnswerTurn['decisions'] = []
+  const answers = [...turn.answers]
+  for (const decision of turn.decisions) {
+    const { granted, edit } = decision
+    const open = openQuestionsOf(calls.find(({ part }) => part.id === decision.callId))
+    if (open.length === 0) decisions.push(decision)
+    for (const { id: question, schema } of open) {
+      if (answered.has(question)) continue
+      // The engine checks it against the form.
+      const content = (edit ?? {}) as FormContent
+      answers.push({
+        question,
+        action: granted ? 'accept' : 'decline',
+        ...(granted && schema && { content }),
+      })
+    }
+  }
+  return { ...turn, decisions, answers }
+}
+
 export function decodeUser(messages: readonly JsonObject[], agent: AgentInfo): UserTurn {
   const [message] = messages
   if (messages.length > 1 || !message)
@@ -99,16 +134,12 @@ function decodeToolAnswer(message: JsonObject, at: string): Omit<GivenAnswer, 'b
   }
 }
 
-export function decodeStream(value: Json | undefined): StreamMode {
-  if (value === undefined || value === null) return 'none'
+export function decodeStream(value: Json): StreamMode {
   if (value === 'delta' || value === 'message' || value === 'none') return value
   return refuseAap('stream must be "delta", "message" or "none".')
 }
 
 // ---- settings -----------------------------------------------------------------------------------------------
-
-/** How secrets read wherever they are shown. */
-export const maskedSecret = '***'
 
 export type Chosen = { tools?: { name: string; trust: boolean }[]; options?: Record<string, string> }
 

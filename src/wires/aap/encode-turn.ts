@@ -29,17 +29,37 @@ const stopReasons: Record<TurnStop, StopReason> = {
   abandoned: 'end_turn',
 }
 
+type ShownCall = Pick<CallPart, 'id' | 'name' | 'form' | 'text'>
+
+/**
+ * Calls that make calls of their own need nothing from the client once they run, and may outlast several stops of the turn.
+ * The client takes every call without a result for one that waits for it. So such a call is shown together with its result, or
+ * when it waits for an answer itself.
+ */
+export type HeldBack = {
+  /** The tools that make calls. */
+  tools: ReadonlySet<string>
+  /** Calls that earlier streams of the turn have not shown. */
+  calls: readonly ShownCall[]
+}
+
+const nothingHeld: HeldBack = { tools: new Set(), calls: [] }
+
 /** A fold from items to the protocol's events. */
 export class TurnEncoder {
   readonly #deltas: boolean
+  readonly #makeCalls: ReadonlySet<string>
+  readonly #heldBack: Map<string, ShownCall>
   readonly #asks = new Map<string, Ask>()
   readonly #questions = new Map<string, Question>()
   /** The arguments of the calls that this stream has shown. */
   readonly #shown = new Map<string, string>()
   #ended: TurnEnded | undefined
 
-  constructor(mode: 'delta' | 'message') {
+  constructor(mode: 'delta' | 'message', { tools, calls }: HeldBack = nothingHeld) {
     this.#deltas = mode === 'delta'
+    this.#makeCalls = tools
+    this.#heldBack = new Map(calls.map(call => [call.id, call]))
   }
 
   take(item: FollowItem): TurnEvent[] {
@@ -78,14 +98,16 @@ export class TurnEncoder {
       case 'model.answered':
         return this.#answer(event)
       case 'call.nested':
-        return [this.#call(event.call)]
+        return this.#made(event.call)
+      case 'call.handed':
+        return this.#release(event.callId)
       case 'call.settled':
         return this.#result(event)
       case 'approval.requested':
-        return this.#ask(event)
+        return [...this.#release(event.callId), ...this.#ask(event)]
       case 'question.asked':
         this.#questions.set(event.question, encodeQuestion(event.callId, { ...event, id: event.question }))
-        return []
+        return this.#release(event.callId)
       case 'question.answered':
       case 'question.expired':
       case 'question.withdrawn':
@@ -116,7 +138,19 @@ export class TurnEncoder {
     return again && this.#shown.get(callId) !== again.text ? [this.#call({ id: callId, ...again })] : []
   }
 
-  #call(part: Pick<CallPart, 'id' | 'name' | 'form' | 'text'>): TurnEvent {
+  #made(part: ShownCall): TurnEvent[] {
+    if (!this.#makeCalls.has(part.name)) return [this.#call(part)]
+    this.#heldBack.set(part.id, part)
+    return []
+  }
+
+  #release(callId: string): TurnEvent[] {
+    const part = this.#heldBack.get(callId)
+    this.#heldBack.delete(callId)
+    return part ? [this.#call(part)] : []
+  }
+
+  #call(part: ShownCall): TurnEvent {
     this.#shown.set(part.id, part.text)
     return ['tool_call', { toolCallId: part.id, name: part.name, input: encodeCallInput(part) }]
   }
@@ -131,7 +165,7 @@ export class TurnEncoder {
       } else if (part.type !== 'text') events.push(['thinking', { thinking: thinkingText(part) }])
       else if (part.text !== '') events.push(['text', { text: part.text }])
     }
-    for (const part of parts) if (part.type === 'call') events.push(this.#call(part))
+    for (const part of parts) if (part.type === 'call') events.push(...this.#made(part))
     return events
   }
 
@@ -144,7 +178,10 @@ export class TurnEncoder {
     if (outcome.from.source === 'client' || outcome.kind === 'abandoned') return []
     const { report, details } = outcome
     const extras = { ...(report && { report }), ...(details !== undefined && { details }) }
-    return [['tool_result', { toolCallId: callId, content: encodeParts(outcome.parts), ...extras }]]
+    return [
+      ...this.#release(callId),
+      ['tool_result', { toolCallId: callId, content: encodeParts(outcome.parts), ...extras }],
+    ]
   }
 }
 
@@ -161,8 +198,12 @@ function encodeFailure({ code, message }: PlainError): Stop {
 }
 
 /** `created`: the session that versions 1 and 2 announce with its first turn. */
-export function turnFrames(mode: 'delta' | 'message', created?: string): FrameEncoder<FollowItem> {
-  const encoder = new TurnEncoder(mode)
+export function turnFrames(
+  mode: 'delta' | 'message',
+  created?: string,
+  held?: HeldBack,
+): FrameEncoder<FollowItem> {
+  const encoder = new TurnEncoder(mode, held)
   const framesOf = (events: readonly TurnEvent[]): string => {
     let frames = ''
     for (const [name, data] of events) frames += sseFrame(name, data)
@@ -183,9 +224,13 @@ export function turnFrames(mode: 'delta' | 'message', created?: string): FrameEn
 /** The events of `message` mode as one answer. */
 export class TurnFold {
   readonly #messages: AgentMessage[] = []
-  readonly #encoder = new TurnEncoder('message')
+  readonly #encoder: TurnEncoder
   #blocks: ContentBlock[] = []
   #stop: Stop = { stopReason: 'error' }
+
+  constructor(held?: HeldBack) {
+    this.#encoder = new TurnEncoder('message', held)
+  }
 
   get answer(): TurnAnswer {
     return { ...this.#stop, messages: this.#messages }

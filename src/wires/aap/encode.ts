@@ -1,13 +1,14 @@
 // Declarations, sessions, content and history as the protocol shows them. Pure. Turns are in encode-turn.ts, the stream of
 // events in encode-events.ts.
-import type { AgentInfo, CallState, QuestionState, SessionSummary } from '../../engine/index.ts'
+import type { AgentInfo, SessionCall, SessionQuestion, SessionSummary } from '../../engine/index.ts'
 import type { CallPart, CallResult } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
 import type { OptionValue, Settings } from '../../language/events.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
+import { maskedSecret } from '../../language/seals.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
-import { maskedSecret } from './decode.ts'
+import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../lib/json/index.ts'
+import { openQuestionsOf, waitsForClient } from '../waiting-calls.ts'
 import type {
   Content,
   ContentBlock,
@@ -66,8 +67,7 @@ function encodeOption({
     name,
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
-    // The default of a secret is a secret of the operator.
-    default: type === 'secret' && value !== '' ? maskedSecret : value,
+    default: value,
   }
   return type === 'select' ? { ...common, type, options: options ?? [] } : { ...common, type }
 }
@@ -133,9 +133,15 @@ export function encodeState({ seq, status, calls }: SessionSummary): SessionStat
   }
 }
 
-const atWork: ReadonlySet<CallState['stage']> = new Set(['proposed', 'approved', 'started', 'suspended'])
+const atWork: ReadonlySet<SessionCall['stage']> = new Set([
+  'proposed',
+  'approved',
+  'started',
+  'suspended',
+  'postponed',
+])
 
-function encodePending({ part, text, stage, reason, expiresAt, preview }: CallState): PendingCall[] {
+function encodePending({ part, text, stage, reason, expiresAt, preview }: SessionCall): PendingCall[] {
   if (stage !== 'handed' && stage !== 'asking') return []
   return [
     {
@@ -153,7 +159,7 @@ function encodePending({ part, text, stage, reason, expiresAt, preview }: CallSt
 /** A question of a call that is running. */
 export function encodeQuestion(
   toolCallId: string,
-  { id, message, schema, url, expiresAt }: QuestionState,
+  { id, message, schema, url, expiresAt }: SessionQuestion,
 ): Question {
   return {
     questionId: id,
@@ -165,10 +171,8 @@ export function encodeQuestion(
   }
 }
 
-function openQuestions(calls: readonly CallState[]): Question[] {
-  return calls.flatMap(({ part, questions = [] }) =>
-    questions.filter(({ closed }) => !closed).map(question => encodeQuestion(part.id, question)),
-  )
+function openQuestions(calls: readonly SessionCall[]): Question[] {
+  return calls.flatMap(call => openQuestionsOf(call).map(question => encodeQuestion(call.part.id, question)))
 }
 
 /** Shows only options that are known not to be secret. */
@@ -258,6 +262,19 @@ export async function* encodeEntry(
   else if (entry.role === 'user') yield { role: 'user', content: encodeParts(entry.parts) }
   else if (entry.role === 'assistant') yield { role: 'assistant', content: encodeAnswer(entry.parts) }
   else for (const result of entry.results) yield encodeResult(result.callId, await whole(result))
+}
+
+/** A call of the model's that has no result yet and needs nothing from the client: it stands in the history as running. */
+export function encodeRunning(call: SessionCall): ToolMessage[] {
+  const { part, parent, stage } = call
+  if (parent !== undefined || !atWork.has(stage) || waitsForClient(call)) return []
+  const content = `This call is running.${waitsFor[stage] ?? ''}`
+  return [{ role: 'tool', toolCallId: part.id, content, running: true }]
+}
+
+const waitsFor: Partial<Record<SessionCall['stage'], string>> = {
+  suspended: ' It waits for calls of its own.',
+  postponed: ' Its result comes later.',
 }
 
 export function encodeResult(toolCallId: string, parts: readonly ResultPart[]): ToolMessage {

@@ -4,7 +4,7 @@ import type { ErrorCode } from '../../language/errors.ts'
 import type { LimitName } from '../../language/events.ts'
 import type { AnswerAction, FormContent, FormSchema } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
 
 export type Version = 1 | 2 | 3
 
@@ -20,7 +20,8 @@ export type Content = string | ContentBlock[]
 export type SystemMessage = { role: 'system'; content: string }
 export type UserMessage = { role: 'user'; content: Content }
 export type AssistantMessage = { role: 'assistant'; content: Content }
-export type ToolMessage = { role: 'tool'; toolCallId: string; content: Content }
+/** `running` is beyond the protocol: the call has no result yet, and the content says so. */
+export type ToolMessage = { role: 'tool'; toolCallId: string; content: Content; running?: true }
 export type ToolPermissionMessage = {
   role: 'tool_permission'
   toolCallId: string

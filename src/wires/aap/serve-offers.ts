@@ -1,7 +1,7 @@
 // What the tool servers of a session's agent offer for its messages: resources to attach, prompts to start from. An extension of
 // ours to the protocol; what it gives is content that a turn takes.
 import type { Context, Hono } from 'hono'
-import { isJsonObject } from '../../lib/json.ts'
+import { isJsonObject } from '../../lib/json/index.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { readJsonObject, sendJson } from '../http/index.ts'
 import { encodeParts } from './encode.ts'
@@ -13,19 +13,20 @@ export function mountOffers(
   host: WireHost,
   refOf: (c: Context<WireEnv>) => { owner: string; session: string },
 ): void {
-  const { engine, limits } = host
-  const agentOf = async (c: Context<WireEnv>): Promise<string> => (await engine.summary(refOf(c))).agent
+  const { limits } = host
+  const agentOf = async (c: Context<WireEnv>): Promise<string> =>
+    (await c.get('engine').summary(refOf(c))).agent
   app.get(`${base}/sessions/:id/resources`, async c =>
-    sendJson(c, { resources: await engine.resources(await agentOf(c)) }),
+    sendJson(c, { resources: await c.get('engine').resources(await agentOf(c)) }),
   )
   app.post(`${base}/sessions/:id/resources`, async c => {
     const agent = await agentOf(c)
     const body = await readJsonObject(c, limits)
     const resource = { server: textIn(body, 'server'), uri: textIn(body, 'uri') }
-    return sendJson(c, { content: encodeParts(await engine.readResource(agent, resource)) })
+    return sendJson(c, { content: encodeParts(await c.get('engine').readResource(agent, resource)) })
   })
   app.get(`${base}/sessions/:id/prompts`, async c =>
-    sendJson(c, { prompts: await engine.prompts(await agentOf(c)) }),
+    sendJson(c, { prompts: await c.get('engine').prompts(await agentOf(c)) }),
   )
   app.post(`${base}/sessions/:id/prompts`, async c => {
     const agent = await agentOf(c)
@@ -33,7 +34,7 @@ export function mountOffers(
     const given = isJsonObject(body['arguments']) ? body['arguments'] : {}
     const values = Object.fromEntries(Object.keys(given).map(name => [name, textIn(given, name)]))
     const prompt = { server: textIn(body, 'server'), name: textIn(body, 'name'), values }
-    const messages = await engine.prompt(agent, prompt)
+    const messages = await c.get('engine').prompt(agent, prompt)
     return sendJson(c, {
       messages: messages.map(({ role, parts }) => ({ role, content: encodeParts(parts) })),
     })

@@ -1,23 +1,23 @@
 // The routes. Versions 1, 2 and 3 are the same handlers under other paths, with the few differences that the versions have.
 import { type Context, Hono } from 'hono'
+import { accepts } from 'hono/accepts'
 import type {
+  Accepted,
   AgentInfo,
   Command,
+  Engine,
   FollowOptions,
   RequestKey,
+  SessionCall,
   SessionRef,
-  SessionSummary,
 } from '../../engine/index.ts'
-import type { CallResult } from '../../language/calls.ts'
-import type { ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { Entry } from '../../language/history.ts'
 import { isModelPattern } from '../../language/model-names.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
-import { lastEventId, plainErrors, readJsonObject, requestKey, sendJson, streamJson } from '../http/index.ts'
+import { lastEventId, readJsonObject, requestKey, sendJson } from '../http/index.ts'
 import { clientGone, foldItems, streamItems } from '../http/stream.ts'
-import { newHeld, readHistory } from '../read-log.ts'
+import { callsBefore } from '../read-log.ts'
 import {
   type AnswerTurn,
   decodeChosen,
@@ -29,24 +29,24 @@ import {
   decodeUser,
   givenOptions,
   type UserTurn,
+  withQuestionsAnswered,
 } from './decode.ts'
 import { decodeSeed } from './decode-seed.ts'
-import { encodeEntry, encodeMeta, encodeResult, encodeSession, encodeState } from './encode.ts'
+import { encodeMeta, encodeSession, encodeState } from './encode.ts'
 import { EventFrames } from './encode-events.ts'
-import { keptHeld, keptResult } from './encode-kept.ts'
-import { TurnFold, turnFrames } from './encode-turn.ts'
-import type { HistoryType, StreamMode, Version } from './schema.ts'
+import { type HeldBack, TurnFold, turnFrames } from './encode-turn.ts'
+import type { StreamMode, Version } from './schema.ts'
+import { HistoryHandlers } from './serve-history.ts'
 import { mountOffers } from './serve-offers.ts'
 import { boundedName, list, object, optional, refuseAap } from './wordings.ts'
 
-const wireName = 'aap'
+export const wireName = 'aap'
 const pageSize = 50
 
 type Handler = (c: Context<WireEnv>) => Promise<Response> | Response
 
 export function aapRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
-  app.onError(plainErrors(host))
   const handlers = new AapHandlers(host)
   mountV3(app, '', handlers)
   for (const base of ['', '/aap/v3']) mountOffers(app, base, host, refOf)
@@ -101,9 +101,20 @@ type Turn = {
 
 class AapHandlers {
   readonly #host: WireHost
+  readonly #histories: HistoryHandlers
+  #makeCalls: ReadonlySet<string> | undefined
 
   constructor(host: WireHost) {
     this.#host = host
+    this.#histories = new HistoryHandlers(host, refOf)
+  }
+
+  get history(): Handler {
+    return this.#histories.history
+  }
+
+  get result(): Handler {
+    return this.#histories.result
   }
 
   meta(version: Version): Handler {
@@ -116,7 +127,7 @@ class AapHandlers {
     return async c => {
       const after = c.req.query('after')
       const page = { limit: pageSize, ...(after && { after }) }
-      const { rows, next } = await this.#host.engine.list(c.get('principal').owner, page)
+      const { rows, next } = await c.get('engine').list(c.get('principal').owner, page)
       const sessions = rows.map(({ id, agent, summary }) =>
         version === 1
           ? id
@@ -138,7 +149,7 @@ class AapHandlers {
     return async c => {
       const body = await readJsonObject(c, this.#host.limits)
       const agent = this.#agentIn(body)
-      const stream = decodeStream(body['stream'])
+      const stream = streamMode(c, body['stream'])
       const messages = list(body['messages'], 'messages')
       const last = messages.at(-1)
       if (last === undefined || object(last, 'The last of messages')['role'] !== 'user')
@@ -160,7 +171,7 @@ class AapHandlers {
     const { owner } = c.get('principal')
     const agent = this.#agentIn(body)
     const chosen = decodeChosen(object(body['agent'], 'agent'))
-    const { session } = await this.#host.engine.create({
+    const { session } = await c.get('engine').create({
       owner,
       agent: agent.name,
       wire: wireName,
@@ -183,91 +194,17 @@ class AapHandlers {
   info(version: Version): Handler {
     return async c => {
       const ref = refOf(c)
-      const summary = await this.#host.engine.summary(ref)
+      const summary = await c.get('engine').summary(ref)
       const agent = this.#agentOf(summary.agent)
       const info = encodeSession(summary, agent, version)
       if (version !== 1) return sendJson(c, info)
-      const types = historyTypesOfV1(c.req.query('history'), agent)
-      const before = `${JSON.stringify(info).slice(0, -1)},"history":`
-      return this.#sendHistory(c, summary, types, before)
+      return this.#histories.sendWithInfo(c, info, summary, agent)
     }
   }
 
   readonly remove: Handler = async c => {
-    await this.#host.engine.remove(refOf(c))
+    await c.get('engine').remove(refOf(c))
     return c.body(null, 204)
-  }
-
-  // ---- history ----------------------------------------------------------------------------------------------
-
-  readonly history: Handler = async c => {
-    const ref = refOf(c)
-    const type = historyType(c.req.query('type'), 'type')
-    const summary = await this.#host.engine.summary(ref)
-    checkHistoryType(type, this.#agentOf(summary.agent))
-    return this.#sendHistory(c, summary, [type], '{"history":')
-  }
-
-  #sendHistory(
-    c: Context<WireEnv>,
-    { compaction }: SessionSummary,
-    types: readonly HistoryType[],
-    before: string,
-  ): Promise<Response> {
-    const held = newHeld()
-    const entriesOf = (type: HistoryType) =>
-      readHistory(this.#host.engine, refOf(c), type === 'compacted' ? compaction : undefined, held)
-    return streamJson(c, this.#host, this.#historyJson(refOf(c), types, before, entriesOf), held)
-  }
-
-  /** The history as JSON, message by message: it may be longer than memory allows. */
-  async *#historyJson(
-    ref: SessionRef,
-    types: readonly HistoryType[],
-    before: string,
-    entriesOf: (type: HistoryType) => AsyncIterable<Entry>,
-  ): AsyncGenerator<string, void, undefined> {
-    yield before
-    for (const [index, type] of types.entries()) {
-      yield `${index === 0 ? '{' : ','}${JSON.stringify(type)}:[`
-      const whole = (result: CallResult) =>
-        type === 'full' ? this.#whole(ref, result) : Promise.resolve(result.outcome.parts)
-      let comma = ''
-      for await (const entry of entriesOf(type))
-        for await (const message of encodeEntry(entry, whole)) {
-          yield comma + JSON.stringify(message)
-          comma = ','
-        }
-      yield ']'
-    }
-    yield '}}'
-  }
-
-  /** The parts of a result as they were before they were cut for the model. */
-  async #whole(ref: SessionRef, { outcome }: CallResult): Promise<readonly ResultPart[]> {
-    if (!outcome.cut) return outcome.parts
-    try {
-      // The gate wrote it, from parts that it had made.
-      return JSON.parse(await this.#host.engine.blob(ref, outcome.cut.blob)) as ResultPart[]
-    } catch (error) {
-      if (error instanceof TurnwireError && error.code === 'not_found') return outcome.parts
-      throw error
-    }
-  }
-
-  readonly result: Handler = async c => {
-    const ref = refOf(c)
-    const callId = c.req.param('callId')
-    await this.#host.engine.summary(ref)
-    for await (const entry of readHistory(this.#host.engine, ref)) {
-      const found = entry.role === 'tool' && entry.results.find(result => result.callId === callId)
-      if (!found) continue
-      const { kept } = found.outcome
-      if (kept && !kept.binary)
-        return streamJson(c, this.#host, keptResult(this.#host.engine, ref, found.callId, kept), keptHeld)
-      return sendJson(c, encodeResult(found.callId, await this.#whole(ref, found)))
-    }
-    throw new TurnwireError('not_found', 'There is no result of such a call in this session.')
   }
 
   // ---- turns ------------------------------------------------------------------------------------------------
@@ -276,21 +213,24 @@ class AapHandlers {
     return async c => {
       const body = await readJsonObject(c, this.#host.limits)
       const ref = refOf(c)
-      const { agent: name, settings } = await this.#host.engine.summary(ref)
+      const { agent: name, settings, calls } = await c.get('engine').summary(ref)
       const agent = agentNamed(this.#host, name)
+      const messages = decodeTurnMessages(body['messages'], agent)
       return this.#serveTurn(c, ref, {
-        messages: decodeTurnMessages(body['messages'], agent),
+        messages: messages.type === 'user' ? messages : withQuestionsAnswered(messages, calls),
         settings: decodeOverrides(body, version, agent, settings),
         request: requestKey(c, 'aap:turn', body),
-        stream: decodeStream(body['stream']),
+        stream: streamMode(c, body['stream']),
       })
     }
   }
 
   async #serveTurn(c: Context<WireEnv>, ref: SessionRef, turn: Turn): Promise<Response> {
-    const { engine } = this.#host
-    const { first, replayed } = await engine.command(ref, commandOf(turn, c.get('principal').name))
+    const engine = c.get('engine')
+    const accepted = await engine.command(ref, commandOf(turn, c.get('principal').name))
+    const { first, replayed } = accepted
     const { stream, created } = turn
+    const held = await this.#heldBack(engine, ref, accepted)
     const options: FollowOptions = {
       from: first,
       until: 'stop',
@@ -298,16 +238,31 @@ class AapHandlers {
       deltas: stream === 'delta' ? 'append' : 'none',
     }
     if (stream !== 'none') {
-      const frames = turnFrames(stream, created ? ref.session : undefined)
+      const frames = turnFrames(stream, created ? ref.session : undefined, held)
       return streamItems(c, this.#host, signal => engine.follow(ref, options, signal), frames)
     }
-    const fold = new TurnFold()
+    const fold = new TurnFold(held)
     await foldItems(engine.follow(ref, options, clientGone(c)), item => fold.take(item))
     return created ? sendJson(c, { sessionId: ref.session, ...fold.answer }, 201) : sendJson(c, fold.answer)
   }
 
+  /** The calls that were at work when the request came, and that no stream has shown. */
+  async #heldBack(engine: Engine, ref: SessionRef, { first, replayed, waited }: Accepted): Promise<HeldBack> {
+    const { agents } = this.#host.about
+    this.#makeCalls ??= new Set(
+      agents.flatMap(agent => agent.tools.flatMap(({ name, resumable }) => (resumable ? [name] : []))),
+    )
+    const tools = this.#makeCalls
+    if (tools.size === 0) return { tools, calls: [] }
+    const before = replayed ? await callsBefore(engine, ref, first) : waited
+    const isHeldBack = ({ part, stage, argsHash, questions }: SessionCall): boolean =>
+      // A call that was asked about has a hash of its arguments. It was shown then, as was one that asked a question.
+      tools.has(part.name) && stage !== 'settled' && argsHash === undefined && !questions
+    return { tools, calls: before.filter(isHeldBack).map(({ part, text }) => ({ ...part, text })) }
+  }
+
   readonly events: Handler = async c => {
-    const { engine } = this.#host
+    const engine = c.get('engine')
     const ref = refOf(c)
     const { seq, agent } = await engine.summary(ref)
     const after = lastEventId(c)
@@ -322,34 +277,34 @@ class AapHandlers {
     return streamItems(c, this.#host, signal => engine.follow(ref, options, signal), frames)
   }
 
-  readonly state: Handler = async c => sendJson(c, encodeState(await this.#host.engine.summary(refOf(c))))
+  readonly state: Handler = async c => sendJson(c, encodeState(await c.get('engine').summary(refOf(c))))
 
   /** Several clients may have a session open: the one whose claim is recorded runs the call. */
   readonly claim: Handler = async c => {
     const ref = refOf(c)
-    await this.#host.engine.summary(ref)
+    await c.get('engine').summary(ref)
     const claim = decodeClaim(await readJsonObject(c, this.#host.limits))
-    const { at } = await this.#host.engine.command(ref, { do: 'claim', ...claim })
+    const { at } = await c.get('engine').command(ref, { do: 'claim', ...claim })
     return sendJson(c, { until: at + claim.forMs })
   }
 
   readonly cancel: Handler = async c => {
-    await this.#host.engine.command(refOf(c), { do: 'cancel' })
+    await c.get('engine').command(refOf(c), { do: 'cancel' })
     return c.body(null, 204)
   }
 
   readonly model: Handler = async c => {
-    const { settings } = await this.#host.engine.summary(refOf(c))
+    const { settings } = await c.get('engine').summary(refOf(c))
     const models = Object.keys(this.#host.about.models).filter(name => !isModelPattern(name))
     return sendJson(c, { model: settings.model ?? null, models })
   }
 
   readonly setModel: Handler = async c => {
     const ref = refOf(c)
-    await this.#host.engine.summary(ref)
+    await c.get('engine').summary(ref)
     const body = await readJsonObject(c, this.#host.limits)
     const model = boundedName(body['model'], 'model')
-    await this.#host.engine.command(ref, { do: 'configure', settings: { model } })
+    await c.get('engine').command(ref, { do: 'configure', settings: { model } })
     return c.body(null, 204)
   }
 
@@ -357,6 +312,14 @@ class AapHandlers {
   #agentOf(name: string): AgentInfo | undefined {
     return this.#host.about.agents.find(agent => agent.name === name)
   }
+}
+
+/** A request that does not say is answered with JSON, or, where `Accept` prefers a stream, with whole messages as events. */
+function streamMode(c: Context<WireEnv>, asked: Json | undefined): StreamMode {
+  if (asked !== undefined && asked !== null) return decodeStream(asked)
+  const supports = ['application/json', 'text/event-stream']
+  const preferred = accepts(c, { header: 'Accept', supports, default: 'application/json' })
+  return preferred === 'text/event-stream' ? 'message' : 'none'
 }
 
 function commandOf({ messages, settings, request }: Turn, by: string): Command {
@@ -375,23 +338,4 @@ function commandOf({ messages, settings, request }: Turn, by: string): Command {
 
 function refOf(c: Context<WireEnv>): SessionRef {
   return { owner: c.get('principal').owner, session: c.req.param('id') ?? '' }
-}
-
-/** Without `?history=` it holds every kind that the agent declares, as the first servers of version 1 gave it. */
-function historyTypesOfV1(asked: string | undefined, agent: AgentInfo | undefined): HistoryType[] {
-  if (asked === undefined) return agent?.fullHistory ? ['compacted', 'full'] : ['compacted']
-  const type = historyType(asked, 'history')
-  checkHistoryType(type, agent)
-  return [type]
-}
-
-function checkHistoryType(type: HistoryType, agent: AgentInfo | undefined): void {
-  if (type === 'full' && !agent?.fullHistory)
-    throw new TurnwireError('history_not_found', 'Specified history not found')
-}
-
-function historyType(value: string | undefined, field: string): HistoryType {
-  return value === 'compacted' || value === 'full'
-    ? value
-    : refuseAap(`${field} must be "compacted" or "full"`)
 }

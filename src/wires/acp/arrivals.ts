@@ -1,7 +1,7 @@
 // The order in which messages arrive. The SDK handles each message in a task of its own, so a cancellation could overtake
 // its prompt or hit the next one. Prompts and cancellations are therefore noted here, before they are handled.
 import { type AnyMessage, RequestError, type Stream } from '@agentclientprotocol/sdk'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
 
 export type Arrival =
   | { type: 'prompt'; requestId: string; sessionId: string }

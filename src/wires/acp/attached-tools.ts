@@ -10,6 +10,7 @@ import {
   type ToolContext,
 } from '../../engine/index.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
+import { Unanswered } from '../../lib/net/unanswered.ts'
 
 /** The engine waits a little longer. */
 const previewMs = 8000
@@ -90,7 +91,12 @@ export class AttachedTools {
       })
       report({ run, output })
     } catch (error) {
-      report({ run, error: wordsOf(error), ...(error instanceof InvalidInput && { refused: true }) })
+      report({
+        run,
+        error: wordsOf(error),
+        ...(error instanceof InvalidInput && { refused: true }),
+        ...(error instanceof Unanswered && { unanswered: true }),
+      })
     }
     await reported
     this.#runs.delete(run)

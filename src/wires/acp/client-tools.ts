@@ -4,8 +4,9 @@ import { isAbsolute, relative, resolve } from 'node:path'
 import type { AgentContext, TerminalHandle } from '@agentclientprotocol/sdk'
 import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/index.ts'
 import type { Report } from '../../language/report.ts'
-import { deadline, untilAborted } from '../../lib/abort.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import { deadline, untilAborted } from '../../lib/async/abort.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
+import { Unanswered } from '../../lib/net/unanswered.ts'
 import { type Abilities, withdrawnBy } from './peer.ts'
 
 export type ClientToolsOptions = {
@@ -217,7 +218,7 @@ async function answered<T>(request: Promise<T>): Promise<T> {
   } catch (cause) {
     // An error with a code is an answer.
     if (cause instanceof Error && 'code' in cause) throw cause
-    throw new Error('The editor went away during the call, so it may have taken effect.', { cause })
+    throw new Unanswered('The editor went away during the call.', { cause })
   }
 }
 

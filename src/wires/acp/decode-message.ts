@@ -1,8 +1,8 @@
 // One message of the protocol from its text, for pipes and sockets: strict JSON within limits, and an object. Whether it is
 // a request, a notification or a response is the SDK's to check; it answers what is none of them.
 import { type AnyMessage, RequestError } from '@agentclientprotocol/sdk'
-import { isJsonObject, JsonError, type JsonLimits } from '../../lib/json.ts'
-import { parseTextSoon } from '../../lib/parse-soon.ts'
+import { isJsonObject, JsonError, type JsonLimits } from '../../lib/json/index.ts'
+import { parseTextSoon } from '../../lib/json/parse-soon.ts'
 
 export async function decodeMessage(text: string, limits: JsonLimits): Promise<AnyMessage | RequestError> {
   try {

@@ -143,19 +143,25 @@ function givenOptions({ options }: Settings): GivenSettings['options'] {
 
 // ---- permissions -------------------------------------------------------------------------------------------
 
-export type PermissionAnswer = Pick<GivenDecision, 'granted' | 'remember' | 'reason'>
+/** `forAgent`: it is remembered for all sessions of the agent. */
+export type PermissionAnswer = Pick<GivenDecision, 'granted' | 'remember' | 'reason'> & { forAgent?: true }
 
 const permissions: Readonly<Record<string, PermissionAnswer>> = {
   allow: { granted: true },
   'allow-session': { granted: true, remember: true },
+  'allow-agent': { granted: true, forAgent: true },
   reject: { granted: false },
   'reject-session': { granted: false, remember: true },
 }
 
 /** Only an option that was offered can be an approval. */
-export function decodePermission(outcome: RequestPermissionOutcome): PermissionAnswer | 'cancelled' {
+export function decodePermission(
+  outcome: RequestPermissionOutcome,
+  offered: readonly { optionId: string }[],
+): PermissionAnswer | 'cancelled' {
   if (outcome.outcome === 'cancelled') return 'cancelled'
   const optionId = outcome.outcome === 'selected' ? outcome.optionId : ''
-  const chosen = Object.hasOwn(permissions, optionId) ? permissions[optionId] : undefined
+  const isOffered = offered.some(option => option.optionId === optionId)
+  const chosen = isOffered && Object.hasOwn(permissions, optionId) ? permissions[optionId] : undefined
   return chosen ?? { granted: false, reason: 'The client answered with an option that was not offered.' }
 }

@@ -1,10 +1,14 @@
 // Encodes the calls of a session: what a client is told of each, from its first delta to its outcome. A pure fold, and the
 // part of encode.ts that knows calls. A call of the plan tool is shown as a plan.
 import type { SessionUpdate, ToolCallContent } from '@agentclientprotocol/sdk'
+import type { Tool } from '../../engine/index.ts'
 import type { CallForm, CallPart, Outcome } from '../../language/calls.ts'
 import type { ApprovalRequested, Delta, Event } from '../../language/events.ts'
 import type { Report } from '../../language/report.ts'
+import { suspicionsOf } from '../../language/suspicions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
+import type { Json } from '../../lib/json/index.ts'
+import { printableEnds } from '../../lib/text/index.ts'
 import { encodeOutcome, encodeRawOutput, encodeToolCall, type ShownFields } from './encode-content.ts'
 import {
   reportDiffs,
@@ -22,6 +26,9 @@ export type WaitingApproval = {
   name: string
   text: string
   argsHash: string
+  toolHash: string
+  /** It runs in a session of another agent, where it is remembered too. */
+  elsewhere: boolean
   fields: ShownFields
   /** Why it asks, and what it would change. */
   content: ToolCallContent[]
@@ -34,6 +41,7 @@ type EncodedCall = {
   /** Undefined while the arguments are still coming. */
   text?: string
   announced: boolean
+  elsewhere: boolean
   output: string
   /** What the tool has reported so far. */
   report: Report
@@ -46,6 +54,9 @@ type CallFields = Partial<
   Omit<Extract<SessionUpdate, { sessionUpdate: 'tool_call' }>, 'sessionUpdate' | 'toolCallId'>
 >
 
+/** `folder`: where relative paths of its input lead. Absent: that is not known. */
+export type PlacedTool = ToolDeclaration & Pick<Tool, 'folder'>
+
 type CallUpdate = SessionUpdate | TerminalUpdate
 type CallDelta = Extract<Delta, { callId: string }>
 
@@ -55,14 +66,14 @@ const outputTail = 4096
 export class CallEncoder {
   readonly #cwd: string
   readonly #showsTerminals: boolean
-  readonly #tool: (name: string) => ToolDeclaration | undefined
+  readonly #tool: (name: string) => PlacedTool | undefined
   readonly #calls = new Map<string, EncodedCall>()
   /** By call: the terminal of the client in which it runs, and which shows its output. */
   readonly #terminals = new Map<string, string>()
   /** False: the client sees none of the updates. */
   shown = true
 
-  constructor(cwd: string, showsTerminals: boolean, tool: (name: string) => ToolDeclaration | undefined) {
+  constructor(cwd: string, showsTerminals: boolean, tool: (name: string) => PlacedTool | undefined) {
     this.#cwd = cwd
     this.#showsTerminals = showsTerminals
     this.#tool = tool
@@ -70,15 +81,19 @@ export class CallEncoder {
 
   get approvals(): WaitingApproval[] {
     return [...this.#calls.values()].flatMap(call => {
-      const { id: callId, name, text, approval } = call
+      const { id: callId, name, text, approval, elsewhere } = call
       if (!approval || text === undefined) return []
-      const { argsHash, reason, preview = {} } = approval
+      const { argsHash, toolHash, reason, preview = {} } = approval
       const described = this.#describe(call)
-      const locations = reportLocations(preview, this.#cwd)
+      const locations = reportLocations(preview, this.#folderOf(call))
       const fields = locations.length > 0 ? { ...described, locations } : described
       const why = reason === undefined ? [] : [textContent(reason)]
-      const content = [...why, ...reportDiffs(preview, this.#cwd)]
-      return [{ callId, name, text, argsHash, fields, content }]
+      const content = [
+        ...why,
+        ...suspicionContent(described.rawInput),
+        ...reportDiffs(preview, this.#folderOf(call)),
+      ]
+      return [{ callId, name, text, argsHash, toolHash, elsewhere, fields, content }]
     })
   }
 
@@ -125,7 +140,7 @@ export class CallEncoder {
   /** The files, the differences and the terminals of a call that runs. */
   #reported(call: EncodedCall, report: Report): CallUpdate[] {
     call.report = { ...call.report, ...report }
-    const locations = reportLocations(call.report, this.#cwd)
+    const locations = reportLocations(call.report, this.#folderOf(call))
     const content = this.#changes(call)
     const updates = this.#update(call, {
       ...(locations.length > 0 && { locations }),
@@ -135,9 +150,10 @@ export class CallEncoder {
     return report.terminals ? [...this.#terminalUpdates(call), ...updates] : updates
   }
 
-  #changes({ id, report }: EncodedCall): ToolCallContent[] {
+  #changes(call: EncodedCall): ToolCallContent[] {
+    const { id, report } = call
     const terminals = this.#showsTerminals ? terminalContent(id, report) : []
-    return [...reportDiffs(report, this.#cwd), ...terminals]
+    return [...reportDiffs(report, this.#folderOf(call)), ...terminals]
   }
 
   #terminalUpdates({ id, name, report, streamed }: EncodedCall): TerminalUpdate[] {
@@ -151,10 +167,11 @@ export class CallEncoder {
     return update ? [update] : []
   }
 
-  /** The call of a whole answer, or one that the call `parent` made. */
-  asked(part: CallPart, parent?: string): SessionUpdate[] {
+  /** The call of a whole answer, or one that the call `parent` made. `elsewhere`: in a session of another agent. */
+  asked(part: CallPart, parent?: string, elsewhere = false): SessionUpdate[] {
     const call = this.#calls.get(part.id) ?? this.#open(part.id, part.name, part.form)
     call.text = part.text
+    call.elsewhere = elsewhere
     const within = parent === undefined ? {} : { _meta: { 'turnwire/parentToolCallId': parent } }
     return this.#update(call, call.announced ? this.#arguments(call) : within)
   }
@@ -169,7 +186,7 @@ export class CallEncoder {
       return entries ? [{ sessionUpdate: 'plan', entries }] : []
     }
     call.report = outcome.report ?? {}
-    const locations = reportLocations(call.report, this.#cwd)
+    const locations = reportLocations(call.report, this.#folderOf(call))
     const terminals = this.#showsTerminals ? terminalContent(call.id, call.report) : []
     const content = terminals.length > 0 ? this.#changes(call) : this.#outcomeContent(call, outcome)
     return [
@@ -185,8 +202,13 @@ export class CallEncoder {
     ]
   }
 
-  #outcomeContent({ name }: EncodedCall, outcome: Outcome): ToolCallContent[] {
-    return encodeOutcome(outcome, this.#tool(name), this.#cwd)
+  #outcomeContent(call: EncodedCall, outcome: Outcome): ToolCallContent[] {
+    return encodeOutcome(outcome, this.#tool(call.name), this.#folderOf(call))
+  }
+
+  /** For what the tool itself says of files: that has to be shown somewhere. */
+  #folderOf({ name }: EncodedCall): string {
+    return this.#tool(name)?.folder ?? this.#cwd
   }
 
   /** A call runs in a terminal of the client. */
@@ -212,6 +234,7 @@ export class CallEncoder {
       name,
       form,
       announced: false,
+      elsewhere: false,
       output: '',
       report: {},
       streamed: new Set(),
@@ -221,7 +244,8 @@ export class CallEncoder {
   }
 
   #describe(call: EncodedCall): ShownFields {
-    return encodeToolCall(call, this.#tool(call.name), this.#cwd)
+    const tool = this.#tool(call.name)
+    return encodeToolCall(call, tool, tool ? tool.folder : this.#cwd)
   }
 
   /** The fields that are known once the arguments are whole. */
@@ -247,6 +271,14 @@ export class CallEncoder {
     const isChanged = Object.keys(fields).length > 0
     return isChanged ? [{ sessionUpdate: 'tool_call_update', toolCallId, ...fields }] : []
   }
+}
+
+/** Editors show arguments as they are: what is easy to misread is said, and the arguments are given with it spelled out. */
+function suspicionContent(input: Json | undefined): ToolCallContent[] {
+  const words = input === undefined ? [] : suspicionsOf(input)
+  if (words.length === 0) return []
+  const spelled = printableEnds(JSON.stringify(input), { maxChars: 4_000 })
+  return [textContent([...words, `The arguments, with hidden characters spelled out: ${spelled}`].join('\n'))]
 }
 
 function textContent(text: string): { type: 'content'; content: { type: 'text'; text: string } } {

@@ -12,8 +12,9 @@ import type { CallForm, Outcome } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
 import type { LimitName, TurnStop } from '../../language/events.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { printable } from '../../lib/text.ts'
+import { parseBounded } from '../../lib/json/depth.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { printable, printableEnds } from '../../lib/text/index.ts'
 import { reportDiffs } from './encode-report.ts'
 
 export function encodeBlock(part: InputPart | ResultPart): ContentBlock {
@@ -47,11 +48,11 @@ export type ShownFields = {
   locations?: ToolCallLocation[]
 }
 
-/** Without `text` the arguments are still coming. */
+/** Without `text` the arguments are still coming. `folder`: where relative paths lead; undefined: they are not shown. */
 export function encodeToolCall(
   call: { name: string; form: CallForm; text?: string },
   tool: ToolDeclaration | undefined,
-  cwd: string,
+  folder: string | undefined,
 ): ShownFields {
   const label = tool?.title ?? call.name
   const shown = { name: call.name, kind: tool?.kind ?? 'other' } as const
@@ -59,10 +60,10 @@ export function encodeToolCall(
   const input = call.form === 'text' ? call.text : parseArguments(call.text)
   const fields = isJsonObject(input) ? input : {}
   const detail = distinguishingArgument(fields)
-  const locations = encodeLocations(fields, cwd)
+  const locations = encodeLocations(fields, folder)
   return {
     ...shown,
-    title: printable(detail === '' ? label : `${label}: ${detail}`, 120),
+    title: printableEnds(detail === '' ? label : `${label}: ${detail}`, { maxChars: 120 }),
     rawInput: input,
     ...(locations.length > 0 && { locations }),
   }
@@ -70,11 +71,7 @@ export function encodeToolCall(
 
 function parseArguments(text: string): Json {
   if (text.trim() === '') return {}
-  try {
-    return JSON.parse(text) as Json // What JSON.parse gives is JSON.
-  } catch {
-    return text
-  }
+  return parseBounded(text) ?? text
 }
 
 const pathKeys = ['path', 'file', 'filePath', 'file_path', 'filename', 'notebook_path', 'uri'] as const
@@ -92,24 +89,25 @@ function distinguishingArgument(fields: JsonObject): string {
   return ''
 }
 
-function encodeLocations(fields: JsonObject, cwd: string): ToolCallLocation[] {
+function encodeLocations(fields: JsonObject, folder: string | undefined): ToolCallLocation[] {
   const line =
     typeof fields['line'] === 'number' && fields['line'] >= 1 ? Math.floor(fields['line']) : undefined
   const singles = pathKeys.flatMap(key =>
-    key === 'uri' ? fileUriPath(fields[key]) : absolutePath(fields[key], cwd),
+    key === 'uri' ? fileUriPath(fields[key]) : absolutePath(fields[key], folder),
   )
   const lists = listKeys.flatMap(key => {
     const value = fields[key]
-    return Array.isArray(value) ? value.flatMap(item => absolutePath(item, cwd)) : []
+    return Array.isArray(value) ? value.flatMap(item => absolutePath(item, folder)) : []
   })
   return [...new Set([...singles, ...lists])]
     .slice(0, 50)
     .map(path => (line !== undefined && singles.includes(path) ? { path, line } : { path }))
 }
 
-function absolutePath(value: Json | undefined, cwd: string): string[] {
+function absolutePath(value: Json | undefined, folder: string | undefined): string[] {
   if (typeof value !== 'string' || value === '' || value.includes('\0') || /^\w+:\/\//.test(value)) return []
-  return [isAbsolute(value) ? value : resolve(cwd, value)]
+  if (isAbsolute(value)) return [value]
+  return folder === undefined ? [] : [resolve(folder, value)]
 }
 
 function fileUriPath(value: Json | undefined): string[] {

@@ -53,7 +53,7 @@ const empty: SessionSummary = {
 function encoder(over: Partial<EncoderOptions> = {}, summary: Partial<SessionSummary> = {}): AcpEncoder {
   return new AcpEncoder(
     {
-      host: { info, models: undefined, modelInfos: {} },
+      host: { info, models: undefined, modelInfos: {}, folder: '/w' },
       abilities: { notices: true, compaction: true, states: false, showsTerminals: false },
       cwd: '/w',
       replay: false,
@@ -77,10 +77,10 @@ const turn = (seq: number, id = 't'): FollowItem =>
   event(seq, { type: 'turn.started', turn: id, parts: [{ type: 'text', text: 'hi' }], wire: 'acp' })
 const text = (words: string): FollowItem => delta({ type: 'text', text: words })
 const opened = delta({ type: 'call.opened', callId: 'c', name: 'look', form: 'json' })
-const asked = (seq: number): FollowItem =>
+const asked = (seq: number, path = 'a.txt'): FollowItem =>
   event(seq, {
     type: 'model.answered',
-    parts: [{ type: 'call', id: 'c', name: 'look', form: 'json', text: '{"path":"a.txt"}' }],
+    parts: [{ type: 'call', id: 'c', name: 'look', form: 'json', text: JSON.stringify({ path }) }],
     stop: 'calls',
     model: 'm',
     usage: { input: 7, output: 3 },
@@ -245,6 +245,22 @@ describe('a call', () => {
     assert.equal(approval.fields.title, 'Look: a.txt')
     waiting.take(settled(5))
     assert.deepEqual(waiting.approvals, [])
+  })
+
+  test('says what is easy to misread in its arguments, and its title has both ends', () => {
+    const waiting = encoder()
+    const path = `p\u0430ypal/${'x'.repeat(500)}/invoice\u202efdp.exe`
+    takeAll(waiting, [turn(2), opened, asked(3, path), requested])
+    const [approval] = waiting.approvals
+    const said = JSON.stringify(approval?.content)
+    assert.match(said, /1 hidden or control characters: U\+202E/)
+    assert.match(said, /change the direction of text/)
+    assert.match(said, /mixes letters of several alphabets/)
+    assert.ok(said.includes('invoice\\\\u202efdp.exe'), 'spelled out')
+    assert.match(
+      approval?.fields.title ?? '',
+      /^Look: p\u0430ypal\/x+ \[…\d+ characters…\] x+\/invoice\\u202efdp\.exe$/,
+    )
   })
 
   test('in a terminal keeps the terminal as its content', () => {

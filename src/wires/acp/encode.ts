@@ -7,7 +7,7 @@ import type { InputPart } from '../../language/content.ts'
 import type { Delta, Event, ModelAnswered, Settings, TurnEnded, TurnStarted } from '../../language/events.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { CallEncoder, type WaitingApproval } from './encode-calls.ts'
+import { CallEncoder, type PlacedTool, type WaitingApproval } from './encode-calls.ts'
 import { encodeBlock, encodeStopReason, encodeTitle } from './encode-content.ts'
 import { encodeModes, encodeOptions, type OptionSource } from './encode-options.ts'
 import type { TerminalUpdate } from './encode-report.ts'
@@ -24,7 +24,7 @@ export type SessionState =
 export type AcpUpdate = SessionUpdate | TerminalUpdate | ({ sessionUpdate: 'state' } & SessionState)
 
 export type EncoderOptions = {
-  host: OptionSource & Pick<AcpHost, 'modelInfos'>
+  host: OptionSource & Pick<AcpHost, 'modelInfos' | 'folder'>
   abilities: Pick<Abilities, 'notices' | 'compaction' | 'states' | 'showsTerminals'>
   cwd: string
   /** False: the client has the conversation, and sees only what happens after the summary. */
@@ -59,7 +59,7 @@ export class AcpEncoder {
   constructor(options: EncoderOptions, { seq, turn, opening, settings, status }: SessionSummary) {
     this.#options = options
     this.#calls = new CallEncoder(options.cwd, options.abilities.showsTerminals, name =>
-      this.#knownTools().find(tool => tool.name === name),
+      this.#placedTool(name),
     )
     this.#history = seq
     this.#status = status
@@ -95,6 +95,16 @@ export class AcpEncoder {
   #knownTools(): KnownTool[] {
     const { host, attached } = this.#options
     return [...host.info.tools, ...this.settings.clientTools, ...attached()]
+  }
+
+  /** The agent's own tools do not know the folder of the session; the client's tools, and those of a connection, do. */
+  #placedTool(name: string): PlacedTool | undefined {
+    const { host, attached, cwd } = this.#options
+    const own = host.info.tools.find(tool => tool.name === name)
+    if (own)
+      return own.folder === undefined && host.folder !== undefined ? { ...own, folder: host.folder } : own
+    const other = [...this.settings.clientTools, ...attached()].find(tool => tool.name === name)
+    return other && { ...other, folder: cwd }
   }
 
   get approvals(): WaitingApproval[] {
@@ -153,7 +163,7 @@ export class AcpEncoder {
       case 'model.answered':
         return this.#answered(event)
       case 'call.nested':
-        return this.#calls.asked(event.call, event.parent)
+        return this.#calls.asked(event.call, event.parent, event.mirrors !== undefined)
       case 'turn.ended':
         return this.#ended(event)
       case 'history.compacted':

@@ -52,6 +52,8 @@ export type AcpHost = {
   modelInfos: EngineDescription['models']
   models: ModelChoice
   principal: Principal
+  /** Where relative paths lead for the agent's own tools that do not say it. Absent: that is not known. */
+  folder?: string
   version: string
   /** Values of the agent's secret options, given to every session that is made here. */
   secrets: Readonly<Record<string, string>>

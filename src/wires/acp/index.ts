@@ -1,37 +1,32 @@
-// The Agent Client Protocol: an editor or another program uses an agent over a pipe or a socket.
-import type { Stream } from '@agentclientprotocol/sdk'
+// The Agent Client Protocol over HTTP and WebSockets: an editor or another program uses an agent. Loaded when it is configured.
+// `connect.ts` serves clients on pipes.
+import { publicError } from '../../language/errors.ts'
+import { closeReason } from '../../lib/text/index.ts'
 import type { WireHost } from '../host.ts'
-import type { AcpHost } from './host.ts'
-import type { AcpHttp, HostFor } from './http.ts'
-import { serveVersion1 } from './serve.ts'
+import { plainErrorBody, type Upgrade, type Wire } from '../wire.ts'
+import type { HostFor } from './http.ts'
 
-export { secretVariable } from './connection.ts'
-export type { AcpHost, McpLink, McpLinkOptions, NamedServer } from './host.ts'
-export type { AcpHttp } from './http.ts'
-export type { AcpSocket } from './socket.ts'
-export { stdioStream } from './stdio.ts'
+/** Undefined: it is not served. */
+export type AcpNeeds = { acp: HostFor | undefined }
 
-export type AcpOptions = {
-  /** Also serves the draft of version 2, to clients that ask for it. */
-  draft2?: boolean
-}
-
-export type AcpLink = { readonly closed: Promise<void>; close(reason?: unknown): void }
-
-/** Serves one client until it closes the connection. */
-export async function serveAcp(host: AcpHost, stream: Stream, options: AcpOptions = {}): Promise<AcpLink> {
-  if (!options.draft2) return serveVersion1(host, stream)
-  // Loaded only when needed: few clients ask for it.
-  const { serveEitherVersion } = await import('./serve-draft-2.ts')
-  return serveEitherVersion(host, stream)
-}
-
-/** Serves the protocol over HTTP and WebSocket, for callers that the server has authenticated. */
-export async function acpOverHttp(
-  hostFor: HostFor,
-  limits: WireHost['limits'],
-  log: AcpHost['log'],
-): Promise<AcpHttp> {
-  const { acpHttp } = await import('./http.ts')
-  return acpHttp(hostFor, limits, log)
+export const acp: Wire<WireHost & AcpNeeds> = {
+  name: 'acp',
+  paths: ['/acp/<agent>'],
+  about: 'Agent Client Protocol, if server.acp is set',
+  docs: 'docs/protocols/acp.md',
+  needs: 'The protocol is served here if the configuration has server.acp.',
+  async serve(host) {
+    if (!host.acp) return undefined
+    const { acpHttp } = await import('./http.ts')
+    const { routes, open, close } = acpHttp(host.acp, host.limits, host.log)
+    const enter = ({ socket, principal, params }: Upgrade): void => {
+      try {
+        open(socket, principal, params['agent'])
+      } catch (error) {
+        socket.close(1008, closeReason(publicError(error).message))
+      }
+    }
+    return { routes, close, sockets: ['/acp', '/acp/:agent'].map(path => ({ path, open: enter })) }
+  },
+  errorBody: plainErrorBody,
 }

@@ -3,19 +3,22 @@
 import { RequestError } from '@agentclientprotocol/sdk'
 import type { GivenDecision } from '../../engine/index.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
-import { printable } from '../../lib/text.ts'
+import { printable } from '../../lib/text/index.ts'
+import type { AgentGrants } from './agent-grants.ts'
 import { decodePermission, type PermissionAnswer } from './decode.ts'
 import type { WaitingApproval } from './encode-calls.ts'
 import type { SessionContext } from './host.ts'
 
 export class Permissions {
   readonly #context: SessionContext
+  readonly #grants: AgentGrants
   readonly #cancelTurn: () => void
   readonly #open = new Map<string, AbortController>()
 
   /** `cancelTurn`: the client answered that the whole turn is cancelled. */
-  constructor(context: SessionContext, cancelTurn: () => void) {
+  constructor(context: SessionContext, grants: AgentGrants, cancelTurn: () => void) {
     this.#context = context
+    this.#grants = grants
     this.#cancelTurn = cancelTurn
   }
 
@@ -60,12 +63,13 @@ export class Permissions {
 
   /** Undefined: the client is gone. */
   async #request(
-    { callId, fields, content }: WaitingApproval,
+    { callId, fields, content, elsewhere }: WaitingApproval,
     signal: AbortSignal,
   ): Promise<PermissionAnswer | 'cancelled' | undefined> {
     const { peer, ref } = this.#context
     const sessionId = ref.session
-    const options = permissionOptions(printable(fields.name, 60))
+    const forAgent = this.#grants.isOffered && !elsewhere
+    const options = permissionOptions(printable(fields.name, 60), forAgent)
     const toolCall = {
       toolCallId: callId,
       status: 'pending' as const,
@@ -74,7 +78,7 @@ export class Permissions {
     }
     try {
       const { outcome } = await peer.askPermission({ sessionId, toolCall, options }, signal)
-      return decodePermission(outcome)
+      return decodePermission(outcome, options)
     } catch (error) {
       if (!(error instanceof RequestError)) return undefined
       if (error.code === requestCancelled) return 'cancelled'
@@ -82,10 +86,14 @@ export class Permissions {
     }
   }
 
-  async #decide({ callId, argsHash }: WaitingApproval, answer: PermissionAnswer): Promise<void> {
+  async #decide(approval: WaitingApproval, { forAgent, ...answer }: PermissionAnswer): Promise<void> {
+    const { callId, argsHash, toolHash, name } = approval
     const by = this.#context.host.principal.name
     try {
       await this.#respond({ callId, by, seen: argsHash, ...answer })
+      if (!forAgent) return
+      await this.#grants.give({ tool: name, toolHash, by })
+      await this.#grants.apply()
     } catch (error) {
       if (!(error instanceof TurnwireError)) throw error
       if (error.code === 'approval_expired')
@@ -105,11 +113,13 @@ const requestCancelled = -32800
 /** The first decision stands. */
 const decidedElsewhere = new Set(['already_decided', 'call_settled', 'unknown_call', 'stale_approval'])
 
-function permissionOptions(tool: string) {
+function permissionOptions(tool: string, forAgent: boolean) {
   const further = `every further call of ${tool} in this session`
+  const always = `Allow, and every further call of ${tool} in all sessions of this agent`
   return [
     { optionId: 'allow', name: 'Allow this call', kind: 'allow_once' as const },
     { optionId: 'allow-session', name: `Allow, and ${further}`, kind: 'allow_always' as const },
+    ...(forAgent ? [{ optionId: 'allow-agent', name: always, kind: 'allow_always' as const }] : []),
     { optionId: 'reject', name: 'Reject this call', kind: 'reject_once' as const },
     { optionId: 'reject-session', name: `Reject, and ${further}`, kind: 'reject_always' as const },
   ]

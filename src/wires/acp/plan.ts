@@ -2,7 +2,7 @@
 // everything else, so every client of the session sees it.
 import type { PlanEntry } from '@agentclientprotocol/sdk'
 import type { Tool } from '../../engine/index.ts'
-import { isJsonObject, type Json } from '../../lib/json.ts'
+import { isJsonObject, type Json } from '../../lib/json/index.ts'
 
 export const planName = 'update_plan'
 

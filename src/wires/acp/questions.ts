@@ -5,6 +5,7 @@ import type { GivenAnswer } from '../../engine/index.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { QuestionAsked } from '../../language/events.ts'
 import { answerActions, type FormContent } from '../../language/questions.ts'
+import { suspicionsOf } from '../../language/suspicions.ts'
 import type { SessionContext } from './host.ts'
 
 export class Questions {
@@ -56,7 +57,8 @@ export class Questions {
     fault: string | undefined,
   ): Promise<CreateElicitationResponse | undefined> {
     const { peer, ref } = this.#context
-    const words = fault === undefined ? message : `${fault}\n\n${message}`
+    const warnings = suspicionsOf([message, url ?? '', schema ?? {}])
+    const words = [...(fault === undefined ? [] : [fault]), message, ...warnings].join('\n\n')
     const scope = { sessionId: ref.session, toolCallId: callId, message: words }
     const request =
       url === undefined

@@ -11,6 +11,7 @@ import type { InputPart } from '../../language/content.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { TurnEnded } from '../../language/events.ts'
 import type { TraceContext } from '../../language/trace.ts'
+import { AgentGrants } from './agent-grants.ts'
 import { decodeOption, decodePrompt } from './decode.ts'
 import { AcpEncoder, type AcpUpdate, encodeFailed, type SessionState, userMessageId } from './encode.ts'
 import { encodeStopReason } from './encode-content.ts'
@@ -36,6 +37,7 @@ export class AcpSession {
   readonly #summary: SessionSummary
   readonly #encoder: AcpEncoder
   readonly #tools: SessionTools
+  readonly #grants: AgentGrants
   readonly #permissions: Permissions
   readonly #questions: Questions
   readonly #reader: SessionReader
@@ -58,7 +60,8 @@ export class AcpSession {
     const { abilities } = peer
     const cwd = workspace.roots[0]
     this.#encoder = new AcpEncoder({ host, abilities, cwd, replay, attached: () => this.#tools.all }, summary)
-    this.#permissions = new Permissions(context, () => void this.cancel())
+    this.#grants = new AgentGrants(context)
+    this.#permissions = new Permissions(context, this.#grants, () => void this.cancel())
     this.#questions = new Questions(context)
     this.#reader = new SessionReader(
       {
@@ -80,6 +83,8 @@ export class AcpSession {
   async begin(): Promise<void> {
     await this.#tools.connect(this.#encoder.offered.map(tool => tool.name))
     await this.#tools.attach()
+    if (this.#grants.isOffered || this.#summary.grants.some(({ copyOf }) => copyOf !== undefined))
+      await this.#grants.apply()
     if (this.#disposed) return this.#tools.close()
     this.#reader.open()
     const shown = await this.#reader.taken(this.#summary.seq)
@@ -178,6 +183,8 @@ export class AcpSession {
 
   /** Its items are held back meanwhile: the encoder must know that the turn is the client's own. */
   async #startTurn(parts: InputPart[], trace: TraceContext | undefined): Promise<OpenPrompt> {
+    // Another session may have been given one since.
+    if (this.#grants.isOffered) await this.#grants.apply()
     const { turn } = await this.#command({ do: 'say', wire: 'acp', parts, ...(trace && { trace }) })
     if (turn === undefined) throw new TurnwireError('internal', 'The message started no turn.')
     const ended = Promise.withResolvers<EndOfTurn>()
@@ -209,6 +216,7 @@ export class AcpSession {
   async #runSlash(slash: SlashCommand): Promise<string> {
     const { host, ref } = this.#context
     try {
+      if (this.#grants.isOffered) await this.#grants.apply()
       return await slash({
         info: host.info,
         summary: await host.engine.summary(ref),
@@ -217,6 +225,7 @@ export class AcpSession {
         warnings: this.#tools.warnings,
         resources: () => host.engine.resources(host.info.name),
         by: host.principal.name,
+        agentGrants: this.#grants,
         command: command => this.#command(command),
         setOption: (name, value) => this.setOption(name, value),
       })

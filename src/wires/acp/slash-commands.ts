@@ -3,7 +3,8 @@
 import type { AvailableCommand, ContentBlock } from '@agentclientprotocol/sdk'
 import type { AgentInfo, Command, SessionSummary } from '../../engine/index.ts'
 import type { ServerResource } from '../../language/servers.ts'
-import { printable } from '../../lib/text.ts'
+import { printable } from '../../lib/text/index.ts'
+import type { AgentGrants } from './agent-grants.ts'
 import type { KnownTool } from './encode.ts'
 import { currentValue } from './encode-options.ts'
 
@@ -17,6 +18,7 @@ export type SlashContext = {
   resources: () => Promise<ServerResource[]>
   by: string
   command: (command: Command) => Promise<unknown>
+  agentGrants: AgentGrants
   setOption: (name: string, value: string) => Promise<void>
 }
 
@@ -98,15 +100,16 @@ async function setOption({ setOption: set }: SlashContext, words: string): Promi
 
 function listGrants({ summary }: SlashContext): string {
   const lines = summary.grants.map(
-    ({ tool, deny, by }) =>
-      `\`${printable(tool, 128)}\` ${deny ? 'rejected' : 'allowed'} by ${printable(by, 80)}`,
+    ({ tool, deny, by, copyOf }) =>
+      `\`${printable(tool, 128)}\` ${deny ? 'rejected' : 'allowed'} by ${printable(by, 80)}${copyOf === undefined ? '' : ', in all sessions of this agent'}`,
   )
   return bullets(lines, 'Nothing is remembered: tools that ask first ask each time.')
 }
 
-async function forget({ summary, by, command }: SlashContext, words: string): Promise<string> {
+async function forget({ summary, by, command, agentGrants }: SlashContext, words: string): Promise<string> {
   const found = summary.grants.filter(grant => words === 'all' || grant.tool === words)
   if (found.length === 0) return words === '' ? 'Say which tool, or `all`.' : 'Nothing is remembered of that.'
+  await agentGrants.forget(words, by)
   for (const { id } of found) await command({ do: 'revoke', grantId: id, by })
   return found.length === 1 ? 'One decision is forgotten.' : `${found.length} decisions are forgotten.`
 }

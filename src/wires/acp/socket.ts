@@ -23,6 +23,8 @@ export function socketStream(socket: AcpSocket, limits: WireHost['limits']): Str
   const output = new SocketOutput(socket, limits)
   let waiting = { frames: 0, characters: 0 }
   let reading = Promise.resolve()
+  /** The reader has left: the stream is closed already. */
+  let cancelled = false
   const readable = new ReadableStream<AnyMessage>({
     start(controller) {
       const take = async (text: string | undefined): Promise<void> => {
@@ -54,10 +56,15 @@ export function socketStream(socket: AcpSocket, limits: WireHost['limits']): Str
       socket.on('close', () => {
         output.closed = true
         // What has arrived is read first.
-        void reading.then(() => controller.close())
+        void reading.then(() => {
+          if (!cancelled) controller.close()
+        })
       })
     },
-    cancel: () => socket.close(1000),
+    cancel: () => {
+      cancelled = true
+      socket.close(1000)
+    },
   })
   return { readable, writable: new WritableStream<AnyMessage>({ write: message => output.send(message) }) }
 }

@@ -3,12 +3,12 @@
 
 import type {
   AgentInfo,
-  CallState,
   CreateSession,
   GivenAnswer,
   GivenDecision,
   GivenResult,
   RequestKey,
+  SessionCall,
   SessionSummary,
 } from '../../engine/index.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
@@ -17,8 +17,8 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { hashJson } from '../../lib/hash.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { hashJson } from '../../lib/json/hash.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { shaped } from '../http/index.ts'
 import { leftOpen } from '../left-open.ts'
 import { changeOwn, clientTool } from '../own-tools.ts'
@@ -141,7 +141,7 @@ function freshMessages(
 export function decodeResults(
   messages: readonly InputMessage[],
   agent: AgentInfo,
-  calls: readonly CallState[],
+  calls: readonly SessionCall[],
 ): GivenResult[] {
   const isOpen = (callId: string): boolean =>
     calls.some(({ part, stage }) => part.id === callId && stage === 'handed')

@@ -2,8 +2,8 @@
 // an answer that starts over cannot be taken back one by one: the run sends a snapshot.
 import type { CallPart } from '../../language/calls.ts'
 import type { ThinkingPart } from '../../language/content.ts'
-import type { CallNested, Delta, ModelAnswered } from '../../language/events.ts'
-import type { Json } from '../../lib/json.ts'
+import type { Delta, ModelAnswered } from '../../language/events.ts'
+import type { Json } from '../../lib/json/index.ts'
 import type { AguiEvent, AguiToolCall, OutputMessage } from './schema.ts'
 
 type ShownThought = { id: string; text: string; open: boolean }
@@ -164,8 +164,10 @@ export class StepEncoder {
   }
 }
 
-/** A call that a call made: it belongs to no message of the model. */
-export function nestedCall({ call }: CallNested): AguiEvent[] {
+export type LoneCall = Pick<CallPart, 'id' | 'name' | 'form' | 'text'>
+
+/** A call that belongs to no message that the client has: a call made it, or the client does not have the message. */
+export function loneCall(call: LoneCall): AguiEvent[] {
   const toolCallId = call.id
   return [
     {
@@ -179,8 +181,18 @@ export function nestedCall({ call }: CallNested): AguiEvent[] {
   ]
 }
 
+/** The message that a client makes of it. */
+export function loneCallMessage(call: LoneCall): OutputMessage {
+  const { id, name } = call
+  return {
+    id: `${id}-message`,
+    role: 'assistant',
+    toolCalls: [{ id, type: 'function', function: { name, arguments: argumentsText(call) } }],
+  }
+}
+
 /** JSON text. Free text goes into a member `input`. */
-function argumentsText({ form, text }: CallPart): string {
+function argumentsText({ form, text }: Pick<CallPart, 'form' | 'text'>): string {
   if (form === 'text') return JSON.stringify({ input: text })
   return text.trim() === '' ? '{}' : text
 }

@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Delta, Event } from '../../language/events.ts'
 import { AguiRunEncoder, type RunItem } from './encode.ts'
+import type { AguiEvent } from './schema.ts'
 
 const event = (body: Event): RunItem => ({ type: 'event', seq: 1, event: body })
 const delta = (body: Delta): RunItem => ({ type: 'delta', delta: body })
 const started = event({ v: 1, at: 1, type: 'turn.started', turn: 't1', parts: [], wire: 'agui' })
 
-function types(items: readonly RunItem[]): string[] {
+function eventsOf(items: readonly RunItem[]): AguiEvent[] {
   const encoder = new AguiRunEncoder({
     threadId: 'th',
     runId: 'r',
@@ -18,9 +19,11 @@ function types(items: readonly RunItem[]): string[] {
     before: { calls: [] },
     seal: JSON.stringify,
   })
-  return [...encoder.begin(), ...items.flatMap(item => encoder.take(item)), ...encoder.end()].map(
-    each => each.type,
-  )
+  return [...encoder.begin(), ...items.flatMap(item => encoder.take(item)), ...encoder.end()]
+}
+
+function types(items: readonly RunItem[]): string[] {
+  return eventsOf(items).map(each => each.type)
 }
 
 test('a run that answers is started, speaks and is finished', () => {
@@ -69,4 +72,31 @@ test('calls that a new message abandoned belong to the turn before it', () => {
     outcome: { kind: 'abandoned', parts: [], from: { source: 'runtime' } },
   })
   assert.deepEqual(types([{ type: 'message-sent' }, settled, started]), ['RUN_STARTED', 'RUN_FINISHED'])
+})
+
+test('a snapshot keeps the calls that a program made, with their results', () => {
+  const call = { type: 'call', id: 'n1', name: 'mail', form: 'json', text: '{}' } as const
+  const settled = event({
+    v: 1,
+    at: 1,
+    type: 'call.settled',
+    callId: 'n1',
+    outcome: { kind: 'ok', parts: [{ type: 'text', text: 'sent' }], from: { source: 'tool', tool: 'mail' } },
+  })
+  const events = eventsOf([
+    started,
+    event({ v: 1, at: 1, type: 'call.nested', parent: 'c1', key: 'k', call }),
+    settled,
+    delta({ type: 'text', text: 'Hel' }),
+    delta({ type: 'step.reset', step: 2 }),
+  ])
+  const snapshot = events.find(each => each.type === 'MESSAGES_SNAPSHOT')
+  assert.deepEqual(snapshot?.messages, [
+    {
+      id: 'n1-message',
+      role: 'assistant',
+      toolCalls: [{ id: 'n1', type: 'function', function: { name: 'mail', arguments: '{}' } }],
+    },
+    { id: 'n1-result', role: 'tool', toolCallId: 'n1', content: 'sent' },
+  ])
 })

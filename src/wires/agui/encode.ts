@@ -1,12 +1,12 @@
 // One run as AG-UI shows it: items of a session in, RUN_STARTED … RUN_FINISHED out. A run ends where the client has to act:
 // with calls that the client runs itself, or with interrupts for calls that a person must allow.
-import type { FollowItem, QuestionState, SessionSummary } from '../../engine/index.ts'
+import type { FollowItem, SessionQuestion, SessionSummary } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
 import type { ApprovalRequested, Delta, Event, ModelAnswered, TurnEnded } from '../../language/events.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { dataFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
-import { nestedCall, StepEncoder } from './encode-step.ts'
+import { type LoneCall, loneCall, loneCallMessage, StepEncoder } from './encode-step.ts'
 import type { AguiEvent, Interrupt, OutputMessage, RunOutcome, TokenUsage } from './schema.ts'
 
 export type RunOptions = {
@@ -18,6 +18,8 @@ export type RunOptions = {
   messages: Json[]
   /** The calls whose results came with this run: the client has them already. */
   own: ReadonlySet<string>
+  /** The run brings nothing: it follows the turn, or shows what the turn waits for. */
+  rejoins?: boolean
   /** The session before the run. */
   before: Pick<SessionSummary, 'turn' | 'calls'>
   seal: (value: Json) => string
@@ -66,7 +68,27 @@ export class AguiRunEncoder {
 
   begin(): AguiEvent[] {
     const { threadId, runId } = this.#run
-    return [{ type: 'RUN_STARTED', threadId, runId, ...(this.#isNew && { protocolVersion: '1.0' }) }]
+    return [
+      { type: 'RUN_STARTED', threadId, runId, ...(this.#isNew && { protocolVersion: '1.0' }) },
+      ...this.#unseenCalls().flatMap(loneCall),
+    ]
+  }
+
+  /** A client that brings nothing new may have lost its messages: it is shown the calls that are open. */
+  #unseenCalls(): LoneCall[] {
+    const { rejoins, before, messages } = this.#run
+    if (!rejoins) return []
+    const seen = new Set(
+      // Checked when the request was read.
+      (messages as { toolCalls?: { id: string }[] }[]).flatMap(({ toolCalls = [] }) =>
+        toolCalls.map(({ id }) => id),
+      ),
+    )
+    const unseen = before.calls
+      .filter(({ part, stage }) => stage !== 'settled' && !seen.has(part.id))
+      .map(({ part, text }) => ({ ...part, text }))
+    this.#said.push(...unseen.map(loneCallMessage))
+    return unseen
   }
 
   take(item: RunItem): AguiEvent[] {
@@ -215,7 +237,8 @@ export class AguiRunEncoder {
         break
       case 'call.nested':
         this.#names.set(event.call.id, event.call.name)
-        this.#out.push(...nestedCall(event))
+        this.#out.push(...loneCall(event.call))
+        this.#said.push(loneCallMessage(event.call))
         break
       case 'call.handed':
         this.#waiting.set(event.callId, { name: this.#names.get(event.callId) ?? '' })
@@ -289,7 +312,7 @@ function interruptOf(id: string, { name, asks }: WaitingCall): Interrupt {
   }
 }
 
-type OpenQuestion = Pick<QuestionState, 'id' | 'message' | 'schema' | 'url' | 'expiresAt'> & {
+type OpenQuestion = Pick<SessionQuestion, 'id' | 'message' | 'schema' | 'url' | 'expiresAt'> & {
   callId: string
 }
 

@@ -2,8 +2,8 @@
 // members are left out, never null: the reference client refuses null.
 import type { infer as Infer, ZodType } from 'zod'
 import type { Report } from '../../language/report.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { lazySchemas, type Zod } from '../../lib/lazy-schemas.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { lazySchemas, type Zod } from '../../lib/schema/lazy.ts'
 
 // ---- input --------------------------------------------------------------------------------------------------
 

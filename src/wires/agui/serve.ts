@@ -4,15 +4,16 @@ import { type Context, Hono } from 'hono'
 import type {
   Accepted,
   Command,
+  Engine,
   GivenAnswer,
   GivenDecision,
   SessionRef,
   SessionSummary,
 } from '../../engine/index.ts'
-import { type Json, parseJson } from '../../lib/json.ts'
-import { ClientThreads } from '../client-threads.ts'
+import { type Json, parseJson } from '../../lib/json/index.ts'
+import { openThread } from '../client-threads.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
-import { plainErrors, readJsonObject } from '../http/index.ts'
+import { readJsonObject } from '../http/index.ts'
 import { streamItems } from '../http/stream.ts'
 import { changeOwn } from '../own-tools.ts'
 import { StopByLeaving } from '../stop-by-leaving.ts'
@@ -33,26 +34,19 @@ import type { RunInput } from './schema.ts'
 
 export function aguiRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
-  app.onError(plainErrors(host))
-  const threads = new ClientThreads(host.engine)
-  const turns = new StopByLeaving(host.engine, aguiWire)
-  app.post('/agui/:agent', c => serveRun(c, host, threads, turns))
+  const turns = new StopByLeaving(aguiWire)
+  app.post('/agui/:agent', c => serveRun(c, host, turns))
   return app
 }
 
-async function serveRun(
-  c: Context<WireEnv>,
-  host: WireHost,
-  threads: ClientThreads,
-  turns: StopByLeaving,
-): Promise<Response> {
-  const { engine } = host
+async function serveRun(c: Context<WireEnv>, host: WireHost, turns: StopByLeaving): Promise<Response> {
+  const engine = c.get('engine')
   const body = await readJsonObject(c, host.limits)
   const input = decodeRunInput(body)
   const agent = agentNamed(host, c.req.param('agent') ?? '')
   const { owner, name } = c.get('principal')
   const thread = { owner, wire: aguiWire, agent: agent.name, id: input.threadId }
-  const ref = await threads.open(thread, () =>
+  const ref = await openThread(engine, thread, () =>
     threadCreation(input, agent, value => unseal(host, owner, value)),
   )
   const before = await engine.summary(ref, messageKeys(input))
@@ -62,7 +56,7 @@ async function serveRun(
   const commands = commandsOf(before, input, { results, decisions, answers, words })
   const [command] = commands
   // A refusal of the first command is an error of HTTP; after that it is an event of the stream.
-  const first = command && (await turns.command(ref, command))
+  const first = command && (await turns.command(engine, ref, command))
   c.env.outgoing.setHeader('X-Session-Id', ref.session)
   const frames = runFrames({
     threadId: input.threadId,
@@ -71,10 +65,11 @@ async function serveRun(
     // Its shape was checked. Members that were not read go back as they came.
     messages: body['messages'] as Json[],
     own: new Set(results.map(({ callId }) => callId)),
+    rejoins: commands.length === 0,
     before,
     seal: value => seal(host, owner, value),
   })
-  const items = (signal: AbortSignal) => runItems(host, ref, { before, commands, first, turns }, signal)
+  const items = (signal: AbortSignal) => runItems(engine, ref, { before, commands, first, turns }, signal)
   return streamItems(c, host, items, frames)
 }
 
@@ -87,20 +82,25 @@ type Plan = {
 
 /** Gives the commands one after the other and what comes of each. Without a command, a running turn is joined. */
 async function* runItems(
-  { engine }: WireHost,
+  engine: Engine,
   ref: SessionRef,
   { before, commands, first, turns }: Plan,
   signal: AbortSignal,
 ): AsyncGenerator<readonly RunItem[], void, undefined> {
   const follow = { until: 'stop', deltas: 'take-back', as: aguiWire } as const
   if (commands.length === 0 && before.status === 'running')
-    yield* turns.watch(ref, engine.follow(ref, { ...follow, from: before.seq + 1 }, signal), { signal })
+    yield* turns.watch(engine, ref, engine.follow(ref, { ...follow, from: before.seq + 1 }, signal), {
+      signal,
+    })
   for (const [index, command] of commands.entries()) {
     if (index > 0 && signal.aborted) return
-    const accepted = index === 0 && first ? first : await turns.command(ref, command)
+    const accepted = index === 0 && first ? first : await turns.command(engine, ref, command)
     if (command.do === 'say') yield [{ type: 'message-sent' }]
     const items = engine.follow(ref, { ...follow, from: accepted.first, replay: accepted.replayed }, signal)
-    yield* turns.watch(ref, items, { signal, ...(accepted.turn !== undefined && { turn: accepted.turn }) })
+    yield* turns.watch(engine, ref, items, {
+      signal,
+      ...(accepted.turn !== undefined && { turn: accepted.turn }),
+    })
   }
 }
 
@@ -147,15 +147,15 @@ function resumedBy(
   }
 }
 
-/** Sealed values are good for their owner and this wire only: the vault seals other things too. */
+/** Sealed values are good for their owner only. */
 function seal(host: WireHost, owner: string, value: Json): string {
-  return host.seal(JSON.stringify([aguiWire, owner, value]))
+  return host.seal(JSON.stringify([aguiWire, owner, value]), 'agui value')
 }
 
 /** Undefined for a value that was not sealed here for this owner. */
 function unseal(host: WireHost, owner: string, text: string): Json | undefined {
   try {
-    const opened = parseJson(host.unseal(text))
+    const opened = parseJson(host.unseal(text, 'agui value'))
     const [wire, whose, value] = Array.isArray(opened) ? opened : []
     return wire === aguiWire && whose === owner ? value : undefined
   } catch {

@@ -3,7 +3,7 @@
 import type { ToolOutput } from '../../engine/index.ts'
 import type { ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 
 const members = new Set(['text', 'parts', 'structured', 'failed', 'details'])
 

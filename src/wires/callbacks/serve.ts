@@ -1,6 +1,7 @@
 // The addresses to which results of postponed calls are posted. The address itself is the permission: it is signed, names one
 // call, expires, and works once. No key is needed.
 import { Hono } from 'hono'
+import { serverCaller } from '../../callers/caller.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { readJson } from '../http/index.ts'
@@ -16,9 +17,10 @@ export function callbackRoutes(host: WireHost): Hono<WireEnv> {
     const { session, callId } = readToken(c.req.param('token'), text => host.sign(text), Date.now())
     const { bodyBytes, jsonDepth } = host.limits
     const body = await readJson(c, { bodyBytes: Math.min(bodyBytes, mostBytes), jsonDepth })
-    const owner = await host.engine.ownerOf(session)
+    const engine = host.engineFor(serverCaller)
+    const owner = await engine.ownerOf(session)
     if (owner === undefined) throw new TurnwireError('session_not_found', 'Session not found')
-    await host.engine.command({ owner, session }, { do: 'complete', callId, output: decodeResult(body) })
+    await engine.command({ owner, session }, { do: 'complete', callId, output: decodeResult(body) })
     return c.body(null, 204)
   })
   return app

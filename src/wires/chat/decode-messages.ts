@@ -3,7 +3,7 @@
 import type { CallPart } from '../../language/calls.ts'
 import type { InputPart, Origin } from '../../language/content.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { isAbsent, optional } from '../fields.ts'
 import { missingParameter, wrongParameterType } from '../openai-refusal.ts'
 import { filePart, HistoryBuilder, imagePart, type ModelTarget, originFor } from '../stateless/index.ts'

@@ -1,13 +1,21 @@
 // A Chat Completions request as a request for one answer: which model, which history, which tools. Fields that only the
 // vendor understands (sampling, formats, effort) are passed on as they are. decode-messages.ts reads the messages.
-import type { EngineDescription } from '../../engine/index.ts'
+
 import type { Ask } from '../../language/events.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { isAbsent, names, optional } from '../fields.ts'
+import type { ServedDescription } from '../host.ts'
 import { wrongParameterType } from '../openai-refusal.ts'
 import { clientTool } from '../own-tools.ts'
-import { findTarget, ifTexts, openaiFormat, passedBody, type StatelessRequest } from '../stateless/index.ts'
+import {
+  adviceFor,
+  ifTexts,
+  openaiFormat,
+  passedBody,
+  type StatelessRequest,
+  targetFor,
+} from '../stateless/index.ts'
 import { chatNameRule, decodeChatMessages } from './decode-messages.ts'
 import {
   chatRefusals,
@@ -52,10 +60,10 @@ const passedFields = new Set([
   ),
 ])
 
-export function decodeChatRequest(body: JsonObject, about: EngineDescription): ChatRequest {
+export function decodeChatRequest(body: JsonObject, about: ServedDescription): ChatRequest {
   const model = text(body['model'], 'model', notEmpty)
-  const target = findTarget(about, model)
-  if (!target) throw chatRefusals.noSuchModel(model)
+  const target = targetFor(about, model)
+  if (!target) throw chatRefusals.noSuchModel(model, adviceFor(about))
   refuseFields(body)
   const stream = optional(body['stream'], 'stream', flag) ?? false
   const clientTools = decodeChatTools(body['tools'])

@@ -1,17 +1,15 @@
 // The route of Chat Completions.
 import { type Context, Hono } from 'hono'
-import { randomIds } from '../../lib/random.ts'
+import { randomIds } from '../../lib/text/random.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { readJsonObject } from '../http/index.ts'
-import { handleErrors, sendAnswer, streamAnswer } from '../stateless/index.ts'
+import { sendAnswer, streamAnswer } from '../stateless/index.ts'
 import { decodeChatRequest } from './decode.ts'
 import { ChatStreamEncoder, type CompletionHead, encodeCompletion } from './encode.ts'
-import { chatErrorBody } from './wordings.ts'
 
 export function chatRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
   const newId = randomIds()
-  app.onError(handleErrors(host, chatErrorBody))
   app.post('/v1/chat/completions', c => complete(c, host, newId('chatcmpl')))
   return app
 }
@@ -26,5 +24,5 @@ async function complete(c: Context<WireEnv>, host: WireHost, id: string): Promis
   }
   return stream
     ? streamAnswer(c, host, request, new ChatStreamEncoder(head, includeUsage))
-    : sendAnswer(c, host, request, answer => encodeCompletion(head, answer))
+    : sendAnswer(c, request, answer => encodeCompletion(head, answer))
 }

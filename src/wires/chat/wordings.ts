@@ -3,7 +3,7 @@
 import type { PlainError } from '../../engine/index.ts'
 import { errorCodes } from '../../language/errors.ts'
 import { excerpt, fieldReader } from '../fields.ts'
-import { OpenAiRefusal, openAiCode, openAiWordings, wrongParameterType } from '../openai-refusal.ts'
+import { OpenAiRefusal, openAiWordings, refusedParameter, wrongParameterType } from '../openai-refusal.ts'
 
 const chatRefusal = (message: string, param: string, reason: string | null = null): Error =>
   new OpenAiRefusal(message, param, reason)
@@ -33,9 +33,9 @@ export const unsupportedFields: Readonly<Record<string, string>> = {
 }
 
 export const chatRefusals = {
-  noSuchModel: (name: string) =>
+  noSuchModel: (name: string, advice: string) =>
     new OpenAiRefusal(
-      `The model \`${excerpt(name)}\` does not exist or you do not have access to it.`,
+      `The model \`${excerpt(name)}\` does not exist or you do not have access to it. ${advice}`,
       'model',
       'model_not_found',
       'not_found',
@@ -97,6 +97,5 @@ export const chatRefusals = {
 export function chatErrorBody({ code, message }: PlainError, error?: unknown): object {
   const { status } = errorCodes[code]
   const type = status === 429 ? 'requests' : status < 500 ? 'invalid_request_error' : 'server_error'
-  const { param, reason } = error instanceof OpenAiRefusal ? error : { param: null, reason: openAiCode(code) }
-  return { error: { message, type, param, code: reason } }
+  return { error: { message, type, ...refusedParameter(code, error) } }
 }

@@ -1,12 +1,12 @@
 // What a message or an answer does to a session, the same over HTTP and over a socket.
 import type { Accepted, Engine, GivenSettings, RequestKey, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { hashJson } from '../../lib/hash.ts'
+import { hashJson } from '../../lib/json/hash.ts'
 import type { Principal, WireHost } from '../host.ts'
 import { changeOwn, declareOwn } from '../own-tools.ts'
 import { type Answered, type Chat, decodeAnswers, decodeClientTools } from './decode.ts'
 
-const wireName = 'deltakit'
+export const wireName = 'deltakit'
 
 export type ChatSession = {
   ref: SessionRef
@@ -26,11 +26,7 @@ async function findSession(engine: Engine, owner: string, id: string): Promise<S
 }
 
 /** The same. Throws `session_not_found`. */
-export async function namedSession(
-  { engine }: Pick<WireHost, 'engine'>,
-  owner: string,
-  id: string,
-): Promise<SessionRef> {
+export async function namedSession(engine: Engine, owner: string, id: string): Promise<SessionRef> {
   const ref = await findSession(engine, owner, id)
   if (!ref) throw new TurnwireError('session_not_found', `There is no session "${id.slice(0, 64)}".`)
   return ref
@@ -38,7 +34,8 @@ export async function namedSession(
 
 /** The session that is named, or a new one of the named or first agent. A client may choose the id of a new one. */
 export async function sessionFor(
-  { engine, about }: Pick<WireHost, 'engine' | 'about'>,
+  engine: Engine,
+  { about }: Pick<WireHost, 'about'>,
   { owner }: Principal,
   { sessionId, agent, tools }: Pick<Chat, 'sessionId' | 'agent' | 'tools'>,
   request?: RequestKey,
@@ -67,7 +64,7 @@ export async function sessionFor(
 }
 
 export function sendMessage(
-  { engine }: Pick<WireHost, 'engine'>,
+  engine: Engine,
   { ref, settings }: ChatSession,
   message: string,
   request?: RequestKey,
@@ -82,7 +79,7 @@ export function sendMessage(
 }
 
 export function sendAnswers(
-  { engine }: Pick<WireHost, 'engine'>,
+  engine: Engine,
   ref: SessionRef,
   answered: Answered,
   by: string,

@@ -5,8 +5,8 @@ import type { GivenAnswer, GivenDecision, GivenResult } from '../../engine/index
 import { TurnwireError } from '../../language/errors.ts'
 import { answerActions, type FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
-import { lazySchemas, type Zod } from '../../lib/lazy-schemas.ts'
+import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../lib/json/index.ts'
+import { lazySchemas, type Zod } from '../../lib/schema/lazy.ts'
 import { shaped } from '../http/index.ts'
 import { clientTool } from '../own-tools.ts'
 

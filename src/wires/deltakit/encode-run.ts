@@ -10,8 +10,11 @@ import { encodeArgument, encodeOutput } from './encode.ts'
 import { hostedText, type Piece, Pieces, samePiece } from './encode-pieces.ts'
 import type { DeltaKitEvent, Failed, SessionMade, ToolCall } from './schema.ts'
 
-/** `again`: the events from here on replace those that were sent with the same numbers. */
-export type NumberedEvent = { event: DeltaKitEvent; number: number; again?: true }
+/**
+ * `again`: the events from here on replace those that were sent with the same numbers. `last`: the run ends with it.
+ * Without a number it is no event of the run, which goes on.
+ */
+export type NumberedEvent = { event: DeltaKitEvent; number?: number; again?: true; last?: true }
 
 type KnownCall = ToolCall & Pick<CallPart, 'form'>
 
@@ -28,7 +31,8 @@ export class RunEncoder {
   #out: NumberedEvent[] = []
   readonly #calls = new Map<string, KnownCall>()
   #ended: TurnEnded | undefined
-  #failed: Failed | undefined
+  /** Why this stream cannot go on, though the run may. */
+  #lost: Failed | undefined
 
   constructor(starts: 'with a turn' | 'at once') {
     this.#awaitsTurn = starts === 'with a turn'
@@ -36,24 +40,28 @@ export class RunEncoder {
 
   take(item: FollowItem): NumberedEvent[] {
     if (item.type === 'event' && item.event.type === 'turn.started') this.#awaitsTurn = false
-    if (item.type === 'lost') this.#failed = { type: 'error', ...item.error }
+    if (item.type === 'lost') this.#lost = { type: 'error', ...item.error }
     else if (this.#ended || this.#awaitsTurn) return []
     else if (item.type === 'event') this.#takeEvent(item.event)
     else if (item.type === 'delta') this.#takeDelta(item.delta)
     return this.#taken()
   }
 
-  /** Why the run failed. */
+  /** Why the run failed, or why no more of it can be shown here. */
   get failure(): Failed | undefined {
-    return this.#failed ?? turnFailure(this.#ended)
+    return this.#lost ?? turnFailure(this.#ended)
+  }
+
+  /** The stream ends before the run does. */
+  get isLost(): boolean {
+    return this.#lost !== undefined
   }
 
   /** The last events; `done` for runs that say so. */
   end(done: 'done' | 'silently'): NumberedEvent[] {
-    const failed = this.failure
-    if (failed) this.#add(failed)
-    else if (done === 'done') this.#add({ type: 'done' })
-    return this.#taken()
+    if (this.#lost) return [{ event: this.#lost, last: true }]
+    const last = turnFailure(this.#ended) ?? (done === 'done' ? ({ type: 'done' } as const) : undefined)
+    return last ? [{ event: last, number: this.#next, last: true }] : []
   }
 
   #taken(): NumberedEvent[] {
@@ -104,15 +112,20 @@ export class RunEncoder {
       if (part.type === 'hosted')
         for (const piece of this.#cutter.add('thinking', hostedText(part))) this.#piece(piece)
     for (const piece of this.#cutter.flush()) this.#piece(piece)
-    // Of an interrupted answer only the text is recorded, so only its pieces count.
-    const counted = stop === 'cancelled' ? this.#attempt.filter(isText) : this.#attempt
-    this.#next += counted.length
-    this.#sent = []
-    this.#startAttempt()
+    // An attempt that says less than the one before it takes the rest back.
+    if (stop !== 'cancelled' && this.#attempt.length < this.#sent.length) this.#sendAgain()
+    this.#count()
     for (const part of parts) {
       if (part.type !== 'call') continue
       this.#add({ type: 'tool_call', ...shownCall(this.#keepCall(part)) })
     }
+  }
+
+  /** The pieces that were sent keep their numbers. */
+  #count(): void {
+    this.#next += this.#sent.length
+    this.#sent = []
+    this.#startAttempt()
   }
 
   #keepCall({ id, name, form, text }: Pick<CallPart, 'id' | 'name' | 'form' | 'text'>): KnownCall {
@@ -198,6 +211,9 @@ export class RunEncoder {
 
   #end(event: TurnEnded): void {
     this.#ended = event
+    // An answer that never came: the end of the turn says what was shown of it.
+    for (const piece of this.#cutter.flush()) this.#piece(piece)
+    this.#count()
     const { stop, limit } = event
     if (stop !== 'end' && stop !== 'error')
       this.#add({ type: 'stopped', reason: stop, ...(limit !== undefined && { limit }) })
@@ -206,10 +222,6 @@ export class RunEncoder {
 
 function shownCall({ call_id, tool_name, argument }: ToolCall): Omit<ToolCall, 'type'> {
   return { call_id, tool_name, argument }
-}
-
-function isText({ type }: Piece): boolean {
-  return type === 'text_delta'
 }
 
 function separated(piece: Piece): Piece {
@@ -268,7 +280,10 @@ export async function* failingEarly(
   }
 }
 
-/** A whole run, for a client that has the events up to number `last`. */
+/**
+ * A whole run, for a client that has the events up to number `last`. A stream that cannot go on while its run does breaks off:
+ * the client asks again, after the last number that it has.
+ */
 export function runFrames(last: number): FrameEncoder<FollowItem> {
   const encoder = new RunEncoder('with a turn')
   const isNew = newEvents(last)
@@ -276,16 +291,19 @@ export function runFrames(last: number): FrameEncoder<FollowItem> {
     events.flatMap(each => (isNew(each) ? [dataFrame(each.event, each.number)] : [])).join('')
   return {
     take: item => frames(encoder.take(item)),
-    end: () => frames(encoder.end('done')) + doneFrame,
-    fail: error => frames(encoder.take({ type: 'lost', error })) + frames(encoder.end('done')) + doneFrame,
+    end: () => frames(encoder.end('done')) + (encoder.isLost ? '' : doneFrame),
+    fail: error => frames(encoder.take({ type: 'lost', error })) + frames(encoder.end('done')),
+    breaksOff: () => encoder.isLost,
   }
 }
 
 /** Whether a client that has the events up to number `last` is to be sent an event. */
 export function newEvents(last: number): (event: NumberedEvent) => boolean {
   let after = last
-  return ({ number, again }) => {
+  return ({ number, again, last: isLast }) => {
     if (again) after = -1
-    return number > after
+    if (number === undefined) return true
+    // A client with later numbers has them from a step that started over, and does not have the end.
+    return isLast ? number !== after : number > after
   }
 }

@@ -3,7 +3,7 @@
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
-import { isJsonObject, JsonError, type JsonObject, parseJson } from '../../lib/json.ts'
+import { isJsonObject, JsonError, type JsonObject, parseJson } from '../../lib/json/index.ts'
 
 /** A call's arguments as JSON text. Free text, and anything that is not a JSON object, goes into a member `input`. */
 export function encodeArgument(form: CallPart['form'], text: string): string {

@@ -3,7 +3,7 @@
 import type { TurnStop } from '../../language/events.ts'
 import type { FormSchema } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
-import type { Json } from '../../lib/json.ts'
+import type { Json } from '../../lib/json/index.ts'
 
 export type TextDelta = { type: 'text_delta'; delta: string }
 /** A delta, to be accumulated. */

@@ -1,30 +1,27 @@
 // The routes. A message or an answer is streamed until the session rests or waits; a job until its turn has ended. A client
 // that goes away ends its stream and nothing else.
 import { type Context, Hono } from 'hono'
-import type { FollowOptions, PlainError, RequestKey, SessionRef } from '../../engine/index.ts'
+import type { FollowOptions, RequestKey, SessionCall, SessionRef } from '../../engine/index.ts'
 import { textOf } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { failureOf, readJsonObject, requestKey, sendFailure, sendJson, streamJson } from '../http/index.ts'
+import { readJsonObject, requestKey, sendJson, streamJson } from '../http/index.ts'
 import { foldItems, streamFromFirstFrame, streamItems } from '../http/stream.ts'
-import { newHeld, readHistory } from '../read-log.ts'
+import { logUpTo, newHeld, readHistory } from '../read-log.ts'
+import { withWaiting } from '../waiting-calls.ts'
 import { namedSession, sendAnswers, sendMessage, sessionFor } from './commands.ts'
 import { decodeAnswered, decodeChat, decodeTarget } from './decode.ts'
 import { HistoryEncoder } from './encode.ts'
 import { chatFrames, failingEarly, RunEncoder, runFrames } from './encode-run.ts'
-import { type BackgroundRun, encodeJob, findRun, ownerOfRun, readRun, runIdOf } from './runs.ts'
+import { type BackgroundRun, encodeJob, findRun, readRun, runIdOf } from './runs.ts'
 import type { DeltaKitEvent, SessionMade } from './schema.ts'
 
 type Handler = (c: Context<WireEnv>) => Promise<Response>
 
 export function deltakitRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
-  app.onError((error, c) => {
-    const failure = failureOf(error, host.log)
-    return sendFailure(c, failure, deltakitErrorBody(failure))
-  })
   const handlers = new DeltaKitHandlers(host)
   for (const path of ['/api/chat', '/api/chat/']) app.post(path, handlers.chat)
   // One route: a fixed name beside a parameter would make hono fall back to a slower router for all requests.
@@ -36,7 +33,7 @@ export function deltakitRoutes(host: WireHost): Hono<WireEnv> {
   for (const path of ['/api/jobs', '/api/jobs/']) app.post(path, handlers.start)
   app.get(
     '/api/jobs/:id',
-    handlers.job(async (c, run) => sendJson(c, encodeJob(run, await handlers.waits(run)))),
+    handlers.job(async (c, run) => sendJson(c, encodeJob(run, await handlers.waits(c, run)))),
   )
   app.get(
     '/api/jobs/:id/events',
@@ -50,21 +47,14 @@ export function deltakitRoutes(host: WireHost): Hono<WireEnv> {
   return app
 }
 
-export function deltakitErrorBody({ code, message }: PlainError): object {
-  return { detail: message, error: message, code }
-}
-
-/** DeltaKit's hook stops a run without a key: the run's id says whose it is. Undefined for any other request. */
-export function ownerByRunId(host: WireHost, method: string, path: string): string | undefined {
-  const [, id] = /^\/api\/jobs\/([^/]+)\/cancel$/.exec(path) ?? []
-  return method === 'POST' && id !== undefined ? ownerOfRun(host, id) : undefined
-}
-
-async function* historyJson(entries: AsyncIterable<Entry>): AsyncGenerator<string, void, undefined> {
+async function* historyJson(
+  entries: AsyncIterable<Entry>,
+  calls: readonly SessionCall[],
+): AsyncGenerator<string, void, undefined> {
   const encoder = new HistoryEncoder()
   let before = '['
   for await (const entry of entries)
-    for (const item of encoder.take(entry)) {
+    for (const item of encoder.take(withWaiting(entry, calls))) {
       yield before + JSON.stringify(item)
       before = ','
     }
@@ -83,8 +73,8 @@ class DeltaKitHandlers {
   readonly chat: Handler = async c => {
     const { body, request } = await this.#read(c, 'deltakit:chat')
     const chat = decodeChat(body)
-    const session = await sessionFor(this.#host, c.get('principal'), chat, request)
-    const accepted = await sendMessage(this.#host, session, chat.message, request)
+    const session = await sessionFor(c.get('engine'), this.#host, c.get('principal'), chat, request)
+    const accepted = await sendMessage(c.get('engine'), session, chat.message, request)
     const made: SessionMade | undefined = session.created
       ? { type: 'session', sessionId: session.ref.session }
       : undefined
@@ -100,8 +90,8 @@ class DeltaKitHandlers {
         'bad_request',
         'sessionId is missing: name the session whose calls are answered.',
       )
-    const ref = await namedSession(this.#host, owner, answered.sessionId)
-    const accepted = await sendAnswers(this.#host, ref, answered, name, request)
+    const ref = await namedSession(c.get('engine'), owner, answered.sessionId)
+    const accepted = await sendAnswers(c.get('engine'), ref, answered, name, request)
     if (answered.stream === false) return sendJson(c, { status: 'ok' })
     return this.#stream(c, ref, accepted, 'at once')
   }
@@ -115,7 +105,7 @@ class DeltaKitHandlers {
   ): Promise<Response> {
     c.env.outgoing.setHeader('X-Session-Id', ref.session)
     const options: FollowOptions = { from: first, until: 'stop', replay: replayed, deltas: 'take-back' }
-    const items = (signal: AbortSignal) => failingEarly(this.#host.engine.follow(ref, options, signal))
+    const items = (signal: AbortSignal) => failingEarly(c.get('engine').follow(ref, options, signal))
     return streamFromFirstFrame(c, this.#host, items, chatFrames(starts, made))
   }
 
@@ -125,16 +115,18 @@ class DeltaKitHandlers {
     const { body, request } = await this.#read(c, 'deltakit:create')
     const { agent, tools } = decodeTarget(body)
     const target = { sessionId: undefined, agent, tools }
-    const { ref } = await sessionFor(this.#host, c.get('principal'), target, request)
+    const { ref } = await sessionFor(c.get('engine'), this.#host, c.get('principal'), target, request)
     return sendJson(c, { sessionId: ref.session }, 201)
   }
 
   readonly history: Handler = async c => {
-    const { engine } = this.#host
-    const ref = await refOf(c, this.#host)
-    await engine.summary(ref)
+    const engine = c.get('engine')
+    const ref = await refOf(c)
+    const { calls, seq } = await engine.summary(ref)
     const held = newHeld()
-    return streamJson(c, this.#host, historyJson(readHistory(engine, ref, undefined, held)), held)
+    // The calls are as they stood at this event: the history has to stand there too.
+    const entries = readHistory(logUpTo(engine, seq), ref, undefined, held)
+    return streamJson(c, this.#host, historyJson(entries, calls), held)
   }
 
   // ---- background runs --------------------------------------------------------------------------------------
@@ -142,8 +134,8 @@ class DeltaKitHandlers {
   readonly start: Handler = async c => {
     const { body, request } = await this.#read(c, 'deltakit:job')
     const chat = decodeChat(body)
-    const session = await sessionFor(this.#host, c.get('principal'), chat, request)
-    const { first } = await sendMessage(this.#host, session, chat.message, request)
+    const session = await sessionFor(c.get('engine'), this.#host, c.get('principal'), chat, request)
+    const { first } = await sendMessage(c.get('engine'), session, chat.message, request)
     const id = session.ref.session
     const runId = runIdOf(this.#host, session.ref, first)
     c.env.outgoing.setHeader('X-Session-Id', id)
@@ -152,33 +144,33 @@ class DeltaKitHandlers {
 
   job(handle: (c: Context<WireEnv>, run: BackgroundRun) => Promise<Response> | Response): Handler {
     return async c => {
-      const run = await findRun(this.#host.engine, c.get('principal').owner, c.req.param('id') ?? '')
+      const run = await findRun(c.get('engine'), c.get('principal').owner, c.req.param('id') ?? '')
       return run ? handle(c, run) : sendJson(c, { detail: 'Job not found' }, 404)
     }
   }
 
   /** Whether calls of the run wait for a person or the application. */
-  async waits({ ref, turn }: BackgroundRun): Promise<boolean> {
-    const { turn: current, calls } = await this.#host.engine.summary(ref)
+  async waits(c: Context<WireEnv>, { ref, turn }: BackgroundRun): Promise<boolean> {
+    const { turn: current, calls } = await c.get('engine').summary(ref)
     return current?.id === turn.turn && calls.some(({ stage }) => stage === 'handed' || stage === 'asking')
   }
 
   events(c: Context<WireEnv>, { ref, first }: BackgroundRun): Response {
     const frames = runFrames(lastEventOf(c))
     c.env.outgoing.setHeader('X-Session-Id', ref.session)
-    const items = (signal: AbortSignal) => this.#host.engine.follow(ref, wholeRun(first), signal)
+    const items = (signal: AbortSignal) => c.get('engine').follow(ref, wholeRun(first), signal)
     return streamItems(c, this.#host, items, frames)
   }
 
   async cancel(c: Context<WireEnv>, { ref, turn }: BackgroundRun): Promise<Response> {
-    await this.#host.engine.command(ref, { do: 'cancel', turn: turn.turn })
+    await c.get('engine').command(ref, { do: 'cancel', turn: turn.turn })
     return sendJson(c, { status: 'ok' })
   }
 
   /** For a page that comes back: the run that is not over, and its durable events so far as the socket numbers them. */
   readonly active: Handler = async c => {
-    const { engine } = this.#host
-    const ref = await refOf(c, this.#host)
+    const engine = c.get('engine')
+    const ref = await refOf(c)
     const { turn, seq } = await engine.summary(ref)
     const run = turn && (await readRun(engine, ref, turn.first))
     if (!run || run.ended) return sendJson(c, { run_id: null, status: null, message: null, events: [] })
@@ -221,11 +213,11 @@ export function wholeRun(first: number): FollowOptions {
   return { from: first, until: 'turn', deltas: 'take-back' }
 }
 
-async function refOf(c: Context<WireEnv>, host: WireHost): Promise<SessionRef> {
+async function refOf(c: Context<WireEnv>): Promise<SessionRef> {
   const id = c.req.query('sessionId') ?? c.req.query('session_id') ?? c.req.header('x-session-id')
   if (id === undefined || id === '')
     throw new TurnwireError('bad_request', 'sessionId is missing: name the session, as in ?sessionId=<id>.')
-  return namedSession(host, c.get('principal').owner, id)
+  return namedSession(c.get('engine'), c.get('principal').owner, id)
 }
 
 /** The number of the last event that the client has; none: -1. */

@@ -1,9 +1,9 @@
 // Runs over a WebSocket: a frame starts a run, resumes one, or answers its calls; the run's events come back as frames. A
 // socket shows one run at a time. Authentication happens before a socket gets here.
-import type { SessionRef } from '../../engine/index.ts'
+import type { Engine, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { isJsonObject, JsonError, type JsonObject } from '../../lib/json.ts'
-import { parseTextSoon } from '../../lib/parse-soon.ts'
+import { isJsonObject, JsonError, type JsonObject } from '../../lib/json/index.ts'
+import { parseTextSoon } from '../../lib/json/parse-soon.ts'
 import type { Principal, WireHost } from '../host.ts'
 import { FrameQueue, type Socket } from '../http/frame-queue.ts'
 import { failureOf } from '../http/index.ts'
@@ -24,6 +24,7 @@ export function deltakitSocket(host: WireHost, socket: Socket, principal: Princi
 
 class SocketClient {
   readonly #host: WireHost
+  readonly #engine: Engine
   readonly #socket: Socket
   readonly #principal: Principal
   readonly #agent: string | undefined
@@ -32,6 +33,7 @@ class SocketClient {
 
   constructor(host: WireHost, socket: Socket, principal: Principal, agent: string | undefined) {
     this.#host = host
+    this.#engine = host.engineFor(principal)
     this.#socket = socket
     this.#principal = principal
     this.#agent = agent
@@ -93,8 +95,8 @@ class SocketClient {
     const session = before ? { sessionId: before.ref.session } : {}
     const agent = this.#agent === undefined ? {} : { agent: this.#agent }
     const chat = wellFormed(() => decodeChat({ ...session, ...frame, ...agent }))
-    const found = await sessionFor(this.#host, this.#principal, chat)
-    const { first } = await sendMessage(this.#host, found, chat.message)
+    const found = await sessionFor(this.#engine, this.#host, this.#principal, chat)
+    const { first } = await sendMessage(this.#engine, found, chat.message)
     this.#show(found.ref, first, -1)
   }
 
@@ -104,7 +106,7 @@ class SocketClient {
    */
   async #resume(frame: JsonObject): Promise<'shown' | BackgroundRun> {
     const { runId, lastEventId } = wellFormed(() => decodeResume(frame))
-    const run = await findRun(this.#host.engine, this.#principal.owner, runId)
+    const run = await findRun(this.#engine, this.#principal.owner, runId)
     if (!run) throw new TurnwireError('not_found', 'Run not found')
     if (run.ended && frame['message'] !== undefined) return run
     this.#show(run.ref, run.first, lastEventId ?? -1)
@@ -114,13 +116,13 @@ class SocketClient {
   async #answer(frame: JsonObject): Promise<void> {
     const { owner, name } = this.#principal
     const { sessionId, runId } = frame
-    const run = typeof runId === 'string' ? await findRun(this.#host.engine, owner, runId) : undefined
+    const run = typeof runId === 'string' ? await findRun(this.#engine, owner, runId) : undefined
     const answered = wellFormed(() =>
       decodeAnswered({ ...frame, sessionId: sessionId ?? run?.ref.session ?? null }),
     )
     if (answered.sessionId === undefined) throw new TurnwireError('not_found', 'Run not found')
-    const ref = await namedSession(this.#host, owner, answered.sessionId)
-    await sendAnswers(this.#host, ref, answered, name)
+    const ref = await namedSession(this.#engine, owner, answered.sessionId)
+    await sendAnswers(this.#engine, ref, answered, name)
   }
 
   // ---- the run ----------------------------------------------------------------------------------------------
@@ -139,9 +141,11 @@ class SocketClient {
     const encoder = new RunEncoder('with a turn')
     const isNew = newEvents(last - 1)
     const send = (events: readonly NumberedEvent[]): void => {
-      for (const each of events) if (isNew(each) && !signal.aborted) this.#send(each.event, each.number + 1)
+      for (const each of events)
+        if (isNew(each) && !signal.aborted)
+          this.#send(each.event, each.number === undefined ? undefined : each.number + 1)
     }
-    for await (const batch of this.#host.engine.follow(ref, wholeRun(first), signal)) {
+    for await (const batch of this.#engine.follow(ref, wholeRun(first), signal)) {
       for (const item of batch) send(encoder.take(item))
       await this.#ready(signal)
     }

@@ -4,7 +4,7 @@
 import type { CallPart } from '../../language/calls.ts'
 import type { InputPart, Native, Origin, ResultPart } from '../../language/content.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { names, optional } from '../fields.ts'
 import { filePart, HistoryBuilder, imagePart, type ModelTarget, originFor } from '../stateless/index.ts'
 import {

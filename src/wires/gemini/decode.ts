@@ -3,7 +3,7 @@
 import type { Ask } from '../../language/events.ts'
 import type { AnswerFormat } from '../../language/format.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { names, optional } from '../fields.ts'
 import { clientTool } from '../own-tools.ts'
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inspectSchema } from '../../lib/schema.ts'
+import { inspectSchema } from '../../lib/schema/index.ts'
 import { fromOpenApi } from './open-api.ts'
 
 test('types in capitals, nullable, counts as text and words of OpenAPI become JSON Schema', () => {

@@ -2,7 +2,7 @@
 // names, whichever spelling the client used.
 import type { PlainError } from '../../engine/index.ts'
 import { errorCodes, TurnwireError } from '../../language/errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { excerpt, type FieldType, fieldReader } from '../fields.ts'
 
 export function geminiRefusal(message: string): Error {
@@ -62,10 +62,11 @@ export function geminiNotFound(message: string): Error {
 
 /** Texts of `geminiRefusal` and `geminiNotFound`. */
 export const geminiTexts = {
-  noSuchModel: (name: string, method: string) =>
-    `models/${excerpt(name)} is not found for API version v1beta, or is not supported for ${method}. Call ListModels to see the list of available models and their supported methods.`,
+  noSuchModel: (version: string, name: string, method: string, advice: string) =>
+    `models/${excerpt(name)} is not found for API version ${version}, or is not supported for ${method}. Call ListModels to see the list of available models and their supported methods. ${advice}`,
   noSuchMethod: (method: string, methods: readonly string[]) =>
     `There is no method "${excerpt(method)}" here. There are: ${methods.join(', ')}.`,
+  pageToken: 'page_token: this is no token of a page of this list. Begin again without one.',
   keyInAddress:
     'A key in the address ends up in logs and is not taken. Send it in the header x-goog-api-key, and change it if it is in use.',
   cached: 'cached_content: nothing is cached here. Send the contents themselves.',

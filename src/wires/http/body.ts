@@ -5,8 +5,8 @@ import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 import type * as z from 'zod'
 import { TurnwireError } from '../../language/errors.ts'
-import { isJsonObject, type Json, JsonError, type JsonObject } from '../../lib/json.ts'
-import { parseSoon } from '../../lib/parse-soon.ts'
+import { isJsonObject, type Json, JsonError, type JsonObject } from '../../lib/json/index.ts'
+import { parseSoon } from '../../lib/json/parse-soon.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 
 /** `plainText`: JSON may come as text/plain, which `fetch` writes when a client names no type. */

@@ -7,7 +7,10 @@ export type Failure = PublicError
 
 /** Logs what a caller may not see; gives what it may. */
 export function failureOf(error: unknown, log: WireHost['log']): Failure {
-  const hidden = !(error instanceof TurnwireError) || errorCodes[error.code].audience === 'operator'
+  // The engine has logged what a model rejected.
+  const hidden =
+    !(error instanceof TurnwireError) ||
+    (errorCodes[error.code].audience === 'operator' && error.code !== 'model_rejected')
   if (hidden)
     log('error', 'A request failed.', {
       code: error instanceof TurnwireError ? error.code : 'internal',
@@ -27,8 +30,13 @@ export function setRetryHeaders(
   { outgoing }: Pick<WireEnv['Bindings'], 'outgoing'>,
   { code, retryAfterMs }: { code: PublicError['code']; retryAfterMs?: number | undefined },
 ): void {
-  outgoing.setHeader('x-should-retry', String(errorCodes[code].retry))
-  if (retryAfterMs === undefined) return
-  outgoing.setHeader('retry-after', String(Math.ceil(retryAfterMs / 1000)))
-  outgoing.setHeader('retry-after-ms', String(Math.ceil(retryAfterMs)))
+  const { retry, status } = errorCodes[code]
+  outgoing.setHeader('x-should-retry', String(retry))
+  const afterMs = retryAfterMs ?? (retry ? usualWaitMs[status] : undefined)
+  if (afterMs === undefined) return
+  outgoing.setHeader('retry-after', String(Math.ceil(afterMs / 1000)))
+  outgoing.setHeader('retry-after-ms', String(Math.ceil(afterMs)))
 }
+
+/** By status, where nobody knows better: another node takes over within seconds; a full disk takes a person. */
+const usualWaitMs: Partial<Record<number, number>> = { 503: 1_000, 507: 10_000 }

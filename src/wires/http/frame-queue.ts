@@ -13,8 +13,9 @@ export type Socket = {
 
 /** Frames that may wait for the one that is handled. */
 const mostWaiting = 64
-/** The close code for a client that breaks a rule of the server. */
+/** The close codes for a client that breaks a rule of the server, and for a server that failed. */
 const policyViolation = 1008
+const crashed = 1011
 
 export class FrameQueue {
   readonly #socket: Pick<Socket, 'close'>
@@ -28,7 +29,7 @@ export class FrameQueue {
     this.#mostChars = mostChars
   }
 
-  /** `size`: of the frame, in characters. `handle` must not reject. */
+  /** `size`: of the frame, in characters. `handle` tells its client of failures; one that it does not tell closes the socket. */
   add(size: number, handle: () => Promise<void>): void {
     // One frame of any allowed size always fits; a flood of frames is refused.
     const isFull = this.#frames > 0 && this.#chars + size > this.#mostChars
@@ -39,14 +40,17 @@ export class FrameQueue {
     this.#frames += 1
     this.#chars += size
     this.afterAll(async () => {
-      await handle()
-      this.#frames -= 1
-      this.#chars -= size
+      try {
+        await handle()
+      } finally {
+        this.#frames -= 1
+        this.#chars -= size
+      }
     })
   }
 
   /** Runs when everything that was added before has been handled. */
   afterAll(run: () => void | Promise<void>): void {
-    this.#last = this.#last.then(run)
+    this.#last = this.#last.then(run).catch(() => this.#socket.close(crashed, 'The server failed.'))
   }
 }

@@ -3,8 +3,8 @@
 import type { Context } from 'hono'
 import type { RequestKey } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { hashJson } from '../../lib/hash.ts'
-import type { Json } from '../../lib/json.ts'
+import { hashJson } from '../../lib/json/hash.ts'
+import type { Json } from '../../lib/json/index.ts'
 import type { WireEnv } from '../host.ts'
 
 /** `asked` names the operation, so that a key means the same under every path of it. */

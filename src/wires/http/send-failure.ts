@@ -1,14 +1,15 @@
 // Sends a failure in the wire's own form, with the headers that say whether, and when, to send the request again.
 import type { Context, ErrorHandler } from 'hono'
 import type { WireEnv, WireHost } from '../host.ts'
+import { plainErrorBody } from '../wire.ts'
 import { type Failure, failureOf, setRetryHeaders } from './failure.ts'
 import { sendJson } from './send.ts'
 
-/** For wires whose protocol has no error body of its own. */
+/** For routes beside the wires, whose errors have a plain body. */
 export function plainErrors(host: WireHost): ErrorHandler<WireEnv> {
   return (error, c) => {
     const failure = failureOf(error, host.log)
-    return sendFailure(c, failure, { error: failure.message, code: failure.code })
+    return sendFailure(c, failure, plainErrorBody(failure))
   }
 }
 

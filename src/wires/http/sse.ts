@@ -1,7 +1,7 @@
 // A stream of server-sent events on the raw response: hono routes the request, but the frames go past it, because its own
 // streams cost several times as much. What is sent, and when it ends, is up to each wire.
 import type { Context } from 'hono'
-import { encodeSse, type SseSink, SseWriter } from '../../lib/sse.ts'
+import { encodeSse, type SseSink, SseWriter } from '../../lib/net/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { unsentBytes } from './unsent.ts'
 

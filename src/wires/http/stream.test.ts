@@ -130,3 +130,25 @@ test('readers at full speed send one piece for each turn of the event loop, all 
   await Promise.all(pumps)
   assert.ok(most <= 2 * 64 * KiB, `${most} characters in one turn of the loop`)
 })
+
+test('an encoder that cannot even tell of its failure breaks the connection off', async () => {
+  const logged: string[] = []
+  const logging = { ...host, log: (level: string) => void logged.push(level) }
+  const ends: (string | undefined)[] = []
+  const writer = {
+    send: () => {},
+    ready: () => Promise.resolve(),
+    end: (how?: string) => void ends.push(how),
+    full: false,
+    closed: false,
+  }
+  const broken = (): never => {
+    throw new TypeError('a defect')
+  }
+  const items = (async function* () {
+    yield [1]
+  })()
+  await pumpItems(logging, items, { take: broken, fail: broken }, writer)
+  assert.equal(ends[0], 'broken')
+  assert.deepEqual(logged, ['error', 'error'])
+})

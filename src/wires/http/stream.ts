@@ -2,8 +2,8 @@
 // come from the engine (`follow`, `answerOnce`), the frames from the wire's encoder; neither knows the other or HTTP.
 import type { Context } from 'hono'
 import type { PlainError } from '../../engine/index.ts'
-import { loopTurn } from '../../lib/loop-turns.ts'
-import type { SseWriter } from '../../lib/sse.ts'
+import { loopTurn } from '../../lib/async/loop-turns.ts'
+import type { SseWriter } from '../../lib/net/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { failureOf } from './failure.ts'
 import { RESPONSE_ALREADY_SENT } from './send.ts'
@@ -129,9 +129,24 @@ export async function pumpItems<Item>(
     if (!writer.closed) writer.send(encoder.end?.() ?? '')
   } catch (error) {
     const { status: _, ...failure } = failureOf(error, host.log)
-    if (!writer.closed) writer.send(encoder.fail(failure))
+    if (!writer.closed) sendFailed(host, encoder, writer, failure)
   }
   writer.end(encoder.breaksOff?.() ? 'broken' : 'whole')
+}
+
+/** An encoder whose state is broken may not be able to say so: then the connection breaks off. */
+function sendFailed<Item>(
+  host: WireHost,
+  encoder: FrameEncoder<Item>,
+  writer: Pick<SseWriter, 'send' | 'end'>,
+  failure: PlainError,
+): void {
+  try {
+    writer.send(encoder.fail(failure))
+  } catch (error) {
+    failureOf(error, host.log)
+    writer.end('broken')
+  }
 }
 
 type BatchWriter = Pick<SseWriter, 'send' | 'ready' | 'full' | 'closed'>

@@ -2,7 +2,7 @@
 // past the limit, or whose further answers wait for room, loses the connections that have stood still for the longest;
 // another owner's connections are not touched.
 import { TurnwireError } from '../../language/errors.ts'
-import type { SseWriter } from '../../lib/sse.ts'
+import type { SseWriter } from '../../lib/net/sse.ts'
 
 /** Memory that an answer needs beside its unsent bytes, while it is made. */
 export type Held = { bytes: number }

@@ -8,11 +8,14 @@ import type {
   InputRequest,
   Tool as McpTool,
 } from '@modelcontextprotocol/server'
-import type { AgentInfo, CallState, GivenAnswer, QuestionState } from '../../engine/index.ts'
+import type { AgentInfo, GivenAnswer, SessionCall, SessionQuestion } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
 import type { ResultPart } from '../../language/content.ts'
 import type { FormContent } from '../../language/questions.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { suspicionsOf } from '../../language/suspicions.ts'
+import { parseBounded } from '../../lib/json/depth.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { printable } from '../../lib/text/index.ts'
 
 type AgentTool = AgentInfo['tools'][number]
 
@@ -113,13 +116,14 @@ export function failedResult(text: string): CallToolResult {
 const choices = { once: 'Allow once', always: 'Allow always in this session', deny: 'Deny' } as const
 
 /** Asks a person about a call, with all of its arguments. */
-export function encodeQuestion({ part, text, reason }: CallState): InputRequest {
-  const why = reason === undefined ? '' : `\n${reason}`
+export function encodeQuestion({ part, text, reason }: SessionCall): InputRequest {
+  const why = reason === undefined ? '' : `\n${printable(reason)}`
+  const warnings = suspicionsOf(parseBounded(text) ?? text).map(words => `\n${words}`)
   return {
     method: 'elicitation/create',
     params: {
       mode: 'form',
-      message: `Allow the tool "${part.name}" to run?${why}\nArguments: ${text}`,
+      message: `Allow the tool "${part.name}" to run?${why}${warnings.join('')}\nArguments: ${printable(text)}`,
       requestedSchema: {
         type: 'object',
         properties: {
@@ -137,7 +141,9 @@ export function encodeQuestion({ part, text, reason }: CallState): InputRequest 
 }
 
 /** A question of a running call: the form, or the address, as the tool gave it. */
-export function encodeCallQuestion({ id, message, schema, url }: QuestionState): InputRequest {
+export function encodeCallQuestion({ id, message: asked, schema, url }: SessionQuestion): InputRequest {
+  const warnings = suspicionsOf([asked, url ?? '', schema ?? {}])
+  const message = [asked, ...warnings].join('\n')
   if (url !== undefined)
     return { method: 'elicitation/create', params: { mode: 'url', message, url, elicitationId: id } }
   const requestedSchema = schema ?? { type: 'object', properties: {} }

@@ -18,12 +18,13 @@ import { TurnwireError } from '../../language/errors.ts'
 import { ownServer, type ServerPrompt, type ServerResource } from '../../language/servers.ts'
 import { encodePart } from './encode.ts'
 import { isNotFound } from './not-found.ts'
+import type { TaskServer } from './task-server.ts'
 
 const scheme = 'turnwire+mcp:'
 /** Of the values that a completion gives. */
 const mostValues = 100
 
-export function serveResources(server: Server, engine: Engine, agent: string): void {
+export function serveResources(server: TaskServer, engine: Engine, agent: string): void {
   const list = async (isTemplate: boolean): Promise<ServerResource[]> =>
     // An address within the name of its server would not fit a pattern any more, so patterns of servers are left out.
     (await engine.resources(agent)).filter(
@@ -37,12 +38,14 @@ export function serveResources(server: Server, engine: Engine, agent: string): v
       (each): ResourceTemplateType => ({ uriTemplate: each.uri, ...described(each) }),
     ),
   }))
-  server.setRequestHandler('resources/read', async ({ params: { uri } }): Promise<ReadResourceResult> => {
+  server.setRequestHandler('resources/read', async (request, context): Promise<ReadResourceResult> => {
+    const { uri } = request.params
     const wanted = readUri(uri)
+    if (!wanted) throw server.resourceNotFound(uri, context)
     const parts = await engine.readResource(agent, wanted).catch((error: unknown) => {
-      throw isNotFound(error) ? notFound(uri) : error
+      throw isNotFound(error) ? server.resourceNotFound(uri, context) : error
     })
-    if (parts.length === 0) throw notFound(uri)
+    if (parts.length === 0) throw server.resourceNotFound(uri, context)
     const { mediaType } = (await list(false)).find(each => offeredUri(each) === uri) ?? {}
     return { contents: parts.map(part => contentOf(part, uri, mediaType)) }
   })
@@ -121,13 +124,14 @@ function offeredUri({ server, uri }: ServerResource): string {
   return server === ownServer ? uri : `${scheme}//${server}/${encodeURIComponent(uri)}`
 }
 
-function readUri(uri: string): { server: string; uri: string } {
+/** Undefined: nothing can have this address. */
+function readUri(uri: string): { server: string; uri: string } | undefined {
   const [, server, encoded] = /^turnwire\+mcp:\/\/([^/]+)\/(.+)$/s.exec(uri) ?? []
   if (server === undefined || encoded === undefined) return { server: ownServer, uri }
   try {
     return { server, uri: decodeURIComponent(encoded) }
   } catch {
-    throw notFound(uri)
+    return undefined
   }
 }
 
@@ -142,8 +146,4 @@ function contentOf(
     return { uri, mimeType: block.mimeType, blob: block.data }
   if (block.type === 'resource') return { ...block.resource, uri }
   return { uri, mimeType: 'text/uri-list', text: part.url }
-}
-
-function notFound(uri: string): ProtocolError {
-  return new ProtocolError(INVALID_PARAMS, 'There is no such resource.', { uri })
 }

@@ -1,7 +1,7 @@
 // Arguments that a client mirrors into headers, for tools whose schema says so with `x-mcp-header` (2026-07-28). Something
 // between client and server may have decided by a header, so a header that differs from the body refuses the request.
 import { isUtf8 } from 'node:buffer'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 
 const annotation = 'x-mcp-header'
 

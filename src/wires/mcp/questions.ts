@@ -1,9 +1,9 @@
 // What a turn waits for, as the requests that an MCP client answers: approvals and questions of running calls. The answers
 // are given to calls that still wait: others may have been decided on another wire meanwhile.
 import type { InputRequest } from '@modelcontextprotocol/server'
-import type { CallState, Engine, GivenAnswer, QuestionState, SessionRef } from '../../engine/index.ts'
+import type { Engine, GivenAnswer, SessionCall, SessionQuestion, SessionRef } from '../../engine/index.ts'
 import { errorCodes, TurnwireError } from '../../language/errors.ts'
-import type { Json } from '../../lib/json.ts'
+import type { Json } from '../../lib/json/index.ts'
 import { decodeAnswer, decodeDecision, encodeCallQuestion, encodeQuestion } from './encode.ts'
 
 /** What the client can show to a person: forms, addresses to open. */
@@ -13,7 +13,7 @@ export type Answers = Readonly<Record<string, unknown>>
 
 /** `unique`: keys are never used again, in place of the names that tools gave to their questions. */
 export function openRequests(
-  calls: readonly CallState[],
+  calls: readonly SessionCall[],
   can: CanAsk,
   unique = false,
 ): [string, InputRequest][] {
@@ -56,16 +56,16 @@ async function giveAnswer(engine: Engine, ref: SessionRef, answer: GivenAnswer):
   }
 }
 
-function isAsking({ stage }: CallState): boolean {
+function isAsking({ stage }: SessionCall): boolean {
   return stage === 'asking'
 }
 
-function openQuestions({ stage, questions = [] }: CallState): QuestionState[] {
+function openQuestions({ stage, questions = [] }: SessionCall): SessionQuestion[] {
   return stage === 'started' ? questions.filter(({ closed }) => closed === undefined) : []
 }
 
 /** By the name that the tool gave a question, where that is one of a kind; else by its id. */
-function keyed(questions: readonly QuestionState[], unique: boolean): [string, QuestionState][] {
+function keyed(questions: readonly SessionQuestion[], unique: boolean): [string, SessionQuestion][] {
   return questions.map(question => {
     const { key, id } = question
     const isName =

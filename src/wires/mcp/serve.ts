@@ -3,22 +3,29 @@
 import { randomUUID } from 'node:crypto'
 import {
   createMcpHandler,
+  INVALID_REQUEST,
   isLegacyRequest,
+  PARSE_ERROR,
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import { type Context, Hono } from 'hono'
-import { TurnwireError } from '../../language/errors.ts'
-import { isJsonObject } from '../../lib/json.ts'
-import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
-import { plainErrors, readJsonObject, withoutConnectionHeader } from '../http/index.ts'
+import { type ErrorCode, errorCodes, TurnwireError } from '../../language/errors.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
+import { agentNamed, type RequestPayment, type WireEnv, type WireHost } from '../host.ts'
+import { readJson, withoutConnectionHeader } from '../http/index.ts'
+import { KeptEvents } from './kept-events.ts'
 import { paramHeaderFault } from './param-headers.ts'
+import { takePayment } from './payment.ts'
 import { type McpServing, mcpServerFor } from './server.ts'
 
 /** Per owner: one that begins many ends its own oldest, never another's. */
 const mostSessions = 100
 const idleMs = 30 * 60_000
 const headerMismatch = -32020
+/** After how long a client comes back whose stream broke. */
+const retryMs = 1_000
+const bodyFaults: readonly ErrorCode[] = ['invalid_json', 'too_large', 'unsupported_media', 'bad_request']
 
 type LegacySession = {
   owner: string
@@ -34,7 +41,6 @@ export function mcpRoutes(
   version: string,
 ): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
-  app.onError(plainErrors(host))
   const served = new McpEndpoint(host, serving, version)
   app.all('/mcp/:agent', withoutConnectionHeader, c => served.serve(c, c.req.param('agent') ?? ''))
   app.all('/mcp', withoutConnectionHeader, c => served.serveOnly(c))
@@ -47,6 +53,7 @@ class McpEndpoint {
   readonly #version: string
   /** By the id that the client sends, in the order in which they were last used. */
   readonly #sessions = new Map<string, LegacySession>()
+  readonly #payments = new WeakMap<Request, RequestPayment>()
 
   constructor(host: WireHost, serving: ReadonlyMap<string, McpServing>, version: string) {
     this.#host = host
@@ -68,12 +75,16 @@ class McpEndpoint {
         'not_found',
         `The agent "${agent}" is not served over MCP. Set agents[].serveMcp in the configuration.`,
       )
-    const parsedBody = c.req.method === 'POST' ? await readJsonObject(c, this.#host.limits) : undefined
+    const parsedBody = c.req.method === 'POST' ? await this.#body(c) : undefined
+    if (parsedBody instanceof Response) return parsedBody
+    const payment = c.get('payment')
+    if (payment?.bare) c.set('principal', { owner: payment.owner, name: payment.owner })
     const request = c.req.raw
+    if (payment) this.#payments.set(request, payment)
     if (await isLegacyRequest(request, parsedBody)) return this.#serveLegacy(c, agent, parsedBody)
     const fault = this.#paramFault(agent, parsedBody, request.headers)
     if (fault !== undefined) {
-      const id = isJsonObject(parsedBody) ? (parsedBody['id'] ?? null) : null
+      const id = parsedBody?.['id'] ?? null
       return c.json({ jsonrpc: '2.0', id, error: { code: headerMismatch, message: fault } }, 400)
     }
     const handler = createMcpHandler(() => this.#server(c, agent), {
@@ -84,9 +95,36 @@ class McpEndpoint {
     return handler.fetch(request, { parsedBody })
   }
 
+  /** One message. A response: what was sent is none, and is refused as the protocol does it. */
+  async #body(c: Context<WireEnv>): Promise<JsonObject | Response> {
+    const refuse = (code: number, message: string, status = 400): Response =>
+      Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status })
+    try {
+      const body = await readJson(c, this.#host.limits)
+      if (isJsonObject(body)) {
+        takePayment(body, c.get('payment'))
+        return body
+      }
+      return refuse(
+        INVALID_REQUEST,
+        Array.isArray(body)
+          ? 'Batches are not taken. Send each message in a request of its own.'
+          : 'The body must be a JSON-RPC message: an object.',
+      )
+    } catch (error) {
+      if (!(error instanceof TurnwireError) || !bodyFaults.includes(error.code)) throw error
+      const code = error.code === 'invalid_json' ? PARSE_ERROR : INVALID_REQUEST
+      return refuse(code, error.message, errorCodes[error.code].status)
+    }
+  }
+
   #server(c: Context<WireEnv>, agent: string): Server {
     const serving = this.#serving.get(agent) ?? {}
-    return mcpServerFor(this.#host, { principal: c.get('principal'), agent, serving, version: this.#version })
+    const principal = c.get('principal')
+    // It may serve later requests of the same client too, each with a trace of its own.
+    const engine = this.#host.engineFor({ ...principal, payment: c.get('payment') })
+    const paymentOf = (request: Request | undefined) => request && this.#payments.get(request)
+    return mcpServerFor(this.#host, { principal, engine, agent, serving, version: this.#version, paymentOf })
   }
 
   #paramFault(agent: string, body: unknown, headers: Headers): string | undefined {
@@ -98,6 +136,11 @@ class McpEndpoint {
   }
 
   async #serveLegacy(c: Context<WireEnv>, agent: string, parsedBody: unknown): Promise<Response> {
+    if (c.get('payment')?.bare)
+      throw new TurnwireError(
+        'unauthorized',
+        'A wallet without a key pays in the revision of 2026-07-28, or signs in first: docs/guide/payments.md.',
+      )
     const { owner } = c.get('principal')
     this.#dropIdle(owner)
     const id = c.req.header('mcp-session-id')
@@ -114,6 +157,8 @@ class McpEndpoint {
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       keepAliveMs: this.#host.limits.heartbeatMs,
+      eventStore: new KeptEvents(),
+      retryInterval: retryMs,
       onsessioninitialized: made =>
         void this.#sessions.set(made, { owner, agent, transport, usedAt: performance.now() }),
       onsessionclosed: closed => void this.#sessions.delete(closed),

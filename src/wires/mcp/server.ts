@@ -8,13 +8,15 @@ import {
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server'
+import type { Engine } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { traceInMeta } from '../../language/trace.ts'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
-import { agentNamed, type Principal, type WireHost } from '../host.ts'
+import { readTrace, type TraceContext, traceInMeta } from '../../language/trace.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
+import { agentNamed, type Principal, type RequestPayment, type WireHost } from '../host.ts'
 import { failureOf } from '../http/failure.ts'
 import { askTool, encodeTool, failedResult } from './encode.ts'
 import { servePrompts, serveResources } from './offers.ts'
+import { paymentRequired, withReceipt } from './payment.ts'
 import type { CanAsk } from './questions.ts'
 import {
   clientCapabilities,
@@ -42,10 +44,19 @@ export type McpServing = {
   tasks?: TaskServing
 }
 
-export type McpCaller = { principal: Principal; agent: string; serving: McpServing; version: string }
+export type McpCaller = {
+  principal: Principal
+  /** Bound to the caller. */
+  engine: Engine
+  agent: string
+  serving: McpServing
+  version: string
+  /** What a request pays with: each of a session pays for itself. Absent: nothing can be paid with. */
+  paymentOf?: (request: Request | undefined) => RequestPayment | undefined
+}
 
 export function mcpServerFor(host: WireHost, caller: McpCaller): Server {
-  const { principal, agent: name, serving, version } = caller
+  const { principal, engine, agent: name, serving, version } = caller
   const agent = agentNamed(host, name)
   const server = new TaskServer(
     { name: `turnwire-${agent.name}`, version, ...(agent.title !== undefined && { title: agent.title }) },
@@ -57,19 +68,19 @@ export function mcpServerFor(host: WireHost, caller: McpCaller): Server {
         ...(serving.prompts && { prompts: {}, completions: {} }),
       },
       ...(agent.description !== undefined && { instructions: agent.description }),
-      requestState: { verify: state => void host.unseal(state) },
+      requestState: { verify: state => void host.unseal(state, 'mcp request state') },
     },
   )
-  const tasks = new McpTasks(host.engine, principal, agent)
+  const tasks = new McpTasks(engine, principal, agent)
   serveTools(server, host, caller, tasks)
   serveTasks(server, tasks, canAsk)
-  if (serving.resources) serveResources(server, host.engine, agent.name)
-  if (serving.prompts) servePrompts(server, host.engine, agent.name)
+  if (serving.resources) serveResources(server, engine, agent.name)
+  if (serving.prompts) servePrompts(server, engine, agent.name)
   return server
 }
 
 function serveTools(server: Server, host: WireHost, caller: McpCaller, tasks: McpTasks): void {
-  const { principal, agent: name, serving } = caller
+  const { agent: name, serving } = caller
   const agent = agentNamed(host, name)
   const { afterMs = defaultTaskAfterMs, required = [] } = serving.tasks ?? {}
   const served = serving.tools ? agent.tools.filter(tool => tool.exposed && tool.trust !== 'deny') : []
@@ -92,31 +103,41 @@ function serveTools(server: Server, host: WireHost, caller: McpCaller, tasks: Mc
         ? tasksWanted()
         : new ProtocolError(METHOD_NOT_FOUND, `The tool ${JSON.stringify(tool)} must be called as a task.`)
     const can = canAsk(capabilities)
+    const payment = caller.paymentOf?.(context.http?.req)
+    const engine = payment ? host.engineFor({ ...caller.principal, payment }) : caller.engine
     const call = {
       name: tool,
       arguments: (isJsonObject(input) ? input : {}) satisfies JsonObject,
       state: context.mcpReq.requestState<string>(),
       answers: context.mcpReq.inputResponses,
       can,
-      // A legacy client asks for the task itself.
-      ...(wantsTask && { taskAfterMs: modern ? afterMs : 0 }),
+      // A legacy client asks for the task itself. Who has no key could not ask for it later.
+      ...(wantsTask && !payment?.bare && { taskAfterMs: modern ? afterMs : 0 }),
       signal: context.mcpReq.signal,
       progress: progressTo(context),
-      trace: traceInMeta(context.mcpReq._meta),
+      trace: traceInMeta(context.mcpReq._meta) ?? traceInHeaders(context),
     }
     try {
-      const answer = await new McpTurn(host, principal, name, call).run()
-      if (!(answer instanceof McpTask)) return answer
+      const answer = await new McpTurn(host, { ...caller, engine }, call).run()
+      if (!(answer instanceof McpTask)) return withReceipt(answer, payment?.receipt)
       return createdTask(await tasks.get(answer.id, can), modern)
     } catch (error) {
-      return refusalOf(error, host)
+      return refusalOf(error, host, payment)
     }
   })
 }
 
+function traceInHeaders({ http }: ServerContext): TraceContext | undefined {
+  const headers = http?.req?.headers
+  return readTrace(headers?.get('traceparent'), headers?.get('tracestate'))
+}
+
 /** A refusal of ours is something that the model can act on. */
-function refusalOf(error: unknown, host: WireHost): CallToolResult {
-  if (error instanceof TurnwireError) return failedResult(error.message)
+function refusalOf(error: unknown, host: WireHost, payment: RequestPayment | undefined): CallToolResult {
+  if (error instanceof TurnwireError) {
+    const refusal = error.code === 'payment_required' ? payment?.refusal : undefined
+    return refusal ? paymentRequired(refusal.required) : failedResult(error.message)
+  }
   return failedResult(failureOf(error, host.log).message)
 }
 

@@ -1,6 +1,7 @@
 // The SDK's server with tasks, which it leaves to its users. In the revision of 2026-07-28 they are an extension: the server
 // answers a call with a task if the client said that it knows them. In 2025-11-25 they are part of the protocol: the client
-// asks for a task with its call. Both are encoded here; tasks.ts knows what a task is.
+// asks for a task with its call. Both are encoded here; tasks.ts knows what a task is. The error for a resource that is not
+// there also differs between the revisions, and the SDK sends the newer one to all.
 import {
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
@@ -10,11 +11,13 @@ import {
   MissingRequiredClientCapabilityError,
   ProtocolError,
   RELATED_TASK_META_KEY,
+  type RequestId,
   Server,
   type ServerContext,
+  type Transport,
 } from '@modelcontextprotocol/server'
 import { z } from 'zod'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
 import type { CanAsk } from './questions.ts'
 import { type McpTasks, pollMs, type TaskFacts, tasksExtension } from './tasks.ts'
 
@@ -30,7 +33,28 @@ export const taskCapabilities = {
 
 type Handler = Parameters<Server['_wrapHandler']>[1]
 
+/** In the revision of 2025-11-25 and before. Later it is INVALID_PARAMS. */
+const resourceNotFound = -32002
+
 export class TaskServer extends Server {
+  readonly #notFound = new Set<RequestId>()
+
+  /** What the handler of `resources/read` throws if there is none. The SDK knows the newer code only. */
+  resourceNotFound(uri: string, context: ServerContext): ProtocolError {
+    if (!isModern(context)) this.#notFound.add(context.mcpReq.id)
+    return new ProtocolError(INVALID_PARAMS, 'There is no such resource.', { uri })
+  }
+
+  override async connect(transport: Transport): Promise<void> {
+    const send = transport.send.bind(transport)
+    transport.send = (message, options) => {
+      if ('error' in message && message.id !== undefined && this.#notFound.delete(message.id))
+        message.error.code = resourceNotFound
+      return send(message, options)
+    }
+    await super.connect(transport)
+  }
+
   /** A task in place of a result is not checked as a result. */
   protected override _wrapHandler(method: string, handler: Handler): Handler {
     if (method !== 'tools/call') return super._wrapHandler(method, handler)

@@ -5,10 +5,11 @@ import { type CallToolResult, type InputRequiredResult, inputRequired } from '@m
 import type { AgentInfo, Engine, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { TraceContext } from '../../language/trace.ts'
-import { isJsonObject, type Json, type JsonObject, parseJson } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../lib/json/index.ts'
 import { agentNamed, type Principal, type WireHost } from '../host.ts'
 import { askToolName } from './encode.ts'
 import { type Answers, type CanAsk, giveAnswers, openRequests } from './questions.ts'
+import type { McpCaller } from './server.ts'
 import { type TurnProgress, TurnResult } from './turn-result.ts'
 
 export const mcpWire = 'mcp'
@@ -55,9 +56,9 @@ export class McpTurn {
   readonly #agent: AgentInfo
   readonly #call: McpCall
 
-  constructor(host: WireHost, principal: Principal, agent: string, call: McpCall) {
+  constructor(host: WireHost, { principal, engine, agent }: McpCaller, call: McpCall) {
     this.#host = host
-    this.#engine = host.engine
+    this.#engine = engine
     this.#principal = principal
     this.#agent = agentNamed(host, agent)
     this.#call = call
@@ -84,7 +85,7 @@ export class McpTurn {
   #kept(): Kept | undefined {
     const { state, name } = this.#call
     if (state === undefined) return undefined
-    const kept = parseJson(this.#host.unseal(state))
+    const kept = parseJson(this.#host.unseal(state, 'mcp request state'))
     const { owner, session, tool } = isJsonObject(kept) ? kept : {}
     if (owner !== this.#principal.owner || tool !== name || typeof session !== 'string')
       throw new Error('This state belongs to another request.')
@@ -176,7 +177,7 @@ export class McpTurn {
     const kept: Kept = { owner: ref.owner, session: ref.session, tool: this.#call.name }
     return inputRequired({
       inputRequests: Object.fromEntries(requests),
-      requestState: this.#host.seal(JSON.stringify(kept)),
+      requestState: this.#host.seal(JSON.stringify(kept), 'mcp request state'),
     })
   }
 }

@@ -3,7 +3,7 @@
 import type { CallPart } from '../../language/calls.ts'
 import type { InputPart, Native, Origin, ResultPart } from '../../language/content.ts'
 import type { AnswerPart } from '../../language/history.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { optional } from '../fields.ts'
 import { filePart, imagePart, type ModelTarget, originFor } from '../stateless/index.ts'
 import {
@@ -22,20 +22,22 @@ export type PlacedBlock = { block: JsonObject; path: string; message: string }
 
 const useIdRule = { pattern: /^[a-zA-Z0-9_-]+$/ }
 export const toolNameRule = { pattern: /^[a-zA-Z0-9_-]{1,128}$/ }
-const userTypes = ['text', 'image', 'document', 'search_result', 'tool_result']
+const userTypes = ['text', 'image', 'document', 'search_result', 'container_upload', 'tool_result']
 const answerTypes = ['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use']
-const resultTypes = ['text', 'image', 'search_result', 'document', 'tool_reference']
+const resultTypes = ['text', 'image', 'search_result', 'document', 'tool_reference', 'browser_state']
 const hostedType =
-  /^(server_tool_use|mcp_tool_use|mcp_tool_result|container_upload|compaction|\w+_tool_result)$/
+  /^(server_tool_use|mcp_tool_use|mcp_tool_result|mcp_tool_listing|container_upload|compaction|fallback|\w+_tool_result)$/
+/** The signature of a summary that was made here: the vendor would not know it. */
+export const ownSummary = 'turnwire'
 
 export class BlockDecoder {
   /** Set if the model is one of this vendor. */
   readonly origin: Origin | undefined
-  readonly #images: ModelTarget['agent']['images']
+  readonly #target: ModelTarget
   readonly #usedIds = new Set<string>()
 
   constructor(target: ModelTarget) {
-    this.#images = target.agent.images
+    this.#target = target
     this.origin = originFor(target, 'anthropic')
   }
 
@@ -56,12 +58,20 @@ export class BlockDecoder {
       case 'tool_result':
         throw anthropicRefusal(messagesTexts.wrongRole(message, 'tool_result', 'user'))
     }
+    const said = this.summaryIn(block)
+    if (said !== undefined) return [{ type: 'text', text: said }]
     if (!hostedType.test(type)) throw unexpectedTag(path, type, answerTypes)
     const { name } = block
     const tool = typeof name === 'string' ? name : type.replace(/_tool_result$/, '')
     return this.origin
       ? [{ type: 'hosted', tool, summary: type, native: { origin: this.origin, data: block } }]
       : []
+  }
+
+  /** A summary that is read here, because the model is of another vendor, or because it was made here. */
+  summaryIn({ type, content, signature }: JsonObject): string | undefined {
+    if (type !== 'compaction' || typeof content !== 'string' || content.trim() === '') return undefined
+    return this.origin === undefined || signature === ownSummary ? content : undefined
   }
 
   #answerText(block: JsonObject, path: string): AnswerPart {
@@ -120,7 +130,16 @@ export class BlockDecoder {
   inputPart({ block, path, message }: PlacedBlock): InputPart {
     if (block['type'] === 'tool_use')
       throw anthropicRefusal(messagesTexts.wrongRole(message, 'tool_use', 'assistant'))
-    return { ...this.#content(block, path, userTypes), ...this.#ifAny(cacheMark(block)) }
+    const part = this.#vendorFile(block, path) ?? this.#content(block, path, userTypes)
+    return { ...part, ...this.#ifAny({ ...cacheMark(block), ...vendorMembers(block) }) }
+  }
+
+  /** A file that the vendor has, by its id. */
+  #vendorFile(block: JsonObject, path: string): InputPart | undefined {
+    const found = fileIn(block, path)
+    if (!found) return undefined
+    if (!this.origin) throw anthropicRefusal(messagesTexts.vendorFile(found.path, this.#target.name))
+    return { type: 'text', text: `[file ${text(found.id, `${found.path}.file_id`)}]` }
   }
 
   result({ block, path }: PlacedBlock): {
@@ -141,7 +160,11 @@ export class BlockDecoder {
 
   #resultParts(content: Json, path: string): ResultPart[] {
     if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-    return objects(content, path, (block, at) => this.#content(block, at, resultTypes))
+    return objects(content, path, (block, at) => {
+      const file = fileIn(block, at)
+      if (file) throw anthropicRefusal(messagesTexts.fileInResult(file.path))
+      return this.#content(block, at, resultTypes)
+    })
   }
 
   #content(block: JsonObject, path: string, types: readonly string[]): InputPart {
@@ -158,6 +181,9 @@ export class BlockDecoder {
         const name = text(block['tool_name'], `${path}.tool_reference.tool_name`, toolNameRule)
         return { type: 'text', text: `The tool "${name}" can be used now.` }
       }
+      case 'browser_state':
+        if (!types.includes(type)) throw unexpectedTag(path, type, types)
+        return { type: 'text', text: browserText(block, `${path}.browser_state`) }
       case 'search_result':
         return { type: 'text', text: searchResultText(block, `${path}.search_result`) }
       default:
@@ -167,13 +193,38 @@ export class BlockDecoder {
 
   #image(source: JsonObject, path: string): InputPart {
     if (tagOf(source, path, ['base64', 'url']) === 'base64')
-      return imagePart(dataUrl(source, path).url, this.#images, refuser(`${path}.base64.data`))
-    return imagePart(text(source['url'], `${path}.url.url`), this.#images, refuser(`${path}.url.url`))
+      return imagePart(dataUrl(source, path).url, this.#target.agent.images, refuser(`${path}.base64.data`))
+    return imagePart(
+      text(source['url'], `${path}.url.url`),
+      this.#target.agent.images,
+      refuser(`${path}.url.url`),
+    )
   }
 }
 
 function cacheMark({ cache_control }: JsonObject): JsonObject {
   return isJsonObject(cache_control) ? { cache_control } : {}
+}
+
+/** The place of a file that the block gives by its id, and that id. */
+function fileIn(block: JsonObject, path: string): { id: Json | undefined; path: string } | undefined {
+  const { type, source, file_id } = block
+  if (type === 'container_upload') return { id: file_id, path: `${path}.container_upload` }
+  if ((type !== 'image' && type !== 'document') || !isJsonObject(source) || source['type'] !== 'file')
+    return undefined
+  return { id: source['file_id'], path: `${path}.${type}.source` }
+}
+
+/** Members of a user's block that only the vendor understands, or the whole block where nothing else says the same. */
+function vendorMembers(block: JsonObject): JsonObject {
+  const { type, citations, context, transformations } = block
+  if (type === 'search_result' || fileIn(block, '')) return { block }
+  if (type === 'image') return isJsonObject(transformations) ? { transformations } : {}
+  if (type !== 'document') return {}
+  return {
+    ...(isJsonObject(citations) && { citations }),
+    ...(typeof context === 'string' && { context }),
+  }
 }
 
 /** A mark on a result, or on the last block inside it, which is the same place. */
@@ -233,6 +284,13 @@ function searchResultText(block: JsonObject, path: string): string {
   const title = text(block['title'], `${path}.title`)
   const source = text(block['source'], `${path}.source`)
   return `${title}\n${source}\n${innerText(block['content'], `${path}.content`)}`
+}
+
+/** The tabs of a client's browser after a call, and what has happened to them. */
+function browserText({ tabs, state_changes }: JsonObject, path: string): string {
+  const lines = objects(tabs, `${path}.tabs`, tab => JSON.stringify(tab))
+  const changes = Array.isArray(state_changes) ? state_changes.map(change => JSON.stringify(change)) : []
+  return ['Open tabs:', ...lines, ...(changes.length > 0 ? ['Changes:', ...changes] : [])].join('\n')
 }
 
 function refuser(path: string): (reason: string) => never {

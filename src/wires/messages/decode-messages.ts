@@ -1,23 +1,36 @@
 // The messages of a Messages request as our history. Each call must have its result at the beginning of the next message,
-// as the vendor demands. Neighbours of one role count as one message. decode-blocks.ts reads the blocks.
+// as the vendor demands. Neighbours of one role count as one message. A summary that the model cannot be given as it came
+// stands for all messages before it. decode-blocks.ts reads the blocks.
 import type { InputPart } from '../../language/content.ts'
 import { callsOf, type Entry } from '../../language/history.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
+import { isAbsent, optional } from '../fields.ts'
 import { HistoryBuilder, type ModelTarget } from '../stateless/index.ts'
 import { BlockDecoder, type PlacedBlock } from './decode-blocks.ts'
-import { anthropicRefusal, messagesTexts, objects, text } from './wordings.ts'
+import { anthropicRefusal, messagesTexts, object, objects, oneOf, text } from './wordings.ts'
 
 type Message = { index: number; role: 'user' | 'assistant' | 'system'; blocks: PlacedBlock[] }
+
+/** A block that makes a tool available from there on, or withdraws it. `tool` says which. */
+export type ToolChange = { adds: boolean; tool: JsonObject; path: string }
+
+/** `effort`: what the latest message says about it, if any does. */
+export type DecodedMessages = { entries: Entry[]; changes: ToolChange[]; effort?: string }
 
 /** The ids of the calls of the message before, and its index. */
 type CallIds = { index: number; ids: string[] }
 
-export function decodeMessages(value: Json | undefined, target: ModelTarget): Entry[] {
-  const messages = joinNeighbours(objects(value, 'messages', readMessage))
-  if (messages.length === 0) throw anthropicRefusal(messagesTexts.noMessages)
-  if (messages[0]?.role === 'assistant') throw anthropicRefusal(messagesTexts.firstRole)
-  const history = new HistoryBuilder()
+export function decodeMessages(value: Json | undefined, target: ModelTarget): DecodedMessages {
+  const notes = new SystemNotes(lastUserIndex(value))
+  const given = objects(value, 'messages', (message, path, index) => readMessage(message, path, index, notes))
+  if (given.length === 0) throw anthropicRefusal(messagesTexts.noMessages)
   const blocks = new BlockDecoder(target)
+  const spoken = given.filter(message => message.role !== 'system' || message.blocks.length > 0)
+  const messages = fromSummary(joinNeighbours(spoken), blocks, notes)
+  const [first] = messages
+  if (first?.role === 'assistant' && first.blocks[0]?.block['type'] !== 'compaction')
+    throw anthropicRefusal(messagesTexts.firstRole)
+  const history = new HistoryBuilder()
   let calls: CallIds | undefined
   for (const message of messages) {
     checkPairs(message, calls)
@@ -29,10 +42,12 @@ export function decodeMessages(value: Json | undefined, target: ModelTarget): En
   }
   if (calls) throw anthropicRefusal(messagesTexts.unanswered(calls.index, calls.ids))
   if (messages.at(-1)?.role === 'assistant') throw anthropicRefusal(messagesTexts.prefill)
-  return history.done()
+  const { changes, effort } = notes
+  return { entries: history.done(), changes, ...(effort !== undefined && { effort }) }
 }
 
-function readMessage({ role, content }: JsonObject, path: string, index: number): Message {
+function readMessage(message: JsonObject, path: string, index: number, notes: SystemNotes): Message {
+  const { role, content } = message
   if (role === 'system' && index === 0) throw anthropicRefusal(messagesTexts.firstSystem(path))
   if (role !== 'user' && role !== 'assistant' && role !== 'system') {
     text(role, `${path}.role`)
@@ -41,7 +56,82 @@ function readMessage({ role, content }: JsonObject, path: string, index: number)
   if (content === '') throw anthropicRefusal(messagesTexts.emptyMessage)
   const items = typeof content === 'string' ? [{ type: 'text', text: content }] : content
   const placed = (block: JsonObject, at: string): PlacedBlock => ({ block, path: at, message: path })
-  return { index, role, blocks: objects(items, `${path}.content`, placed, { min: 1 }) }
+  if (role !== 'system') return { index, role, blocks: objects(items, `${path}.content`, placed, { min: 1 }) }
+  const hasSettings = notes.takeSettings(message, path)
+  const blocks = isAbsent(items) && hasSettings ? [] : objects(items, `${path}.content`, placed, { min: 1 })
+  return { index, role, blocks: notes.takeBlocks(blocks, message, path, index) }
+}
+
+function lastUserIndex(messages: Json | undefined): number {
+  const isUsers = (message: Json): boolean =>
+    typeof message === 'object' && message !== null && 'role' in message && message['role'] === 'user'
+  return Array.isArray(messages) ? messages.findLastIndex(isUsers) : -1
+}
+
+const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
+
+/** What system messages say beside their text: which tools come and go, and how much effort the next answer is worth. */
+class SystemNotes {
+  readonly changes: ToolChange[] = []
+  effort: string | undefined
+  readonly #lastUser: number
+
+  constructor(lastUser: number) {
+    this.#lastUser = lastUser
+  }
+
+  takeSettings({ output_config }: JsonObject, path: string): boolean {
+    if (isAbsent(output_config)) return false
+    const at = `${path}.output_config`
+    const { effort } = object(output_config, at)
+    this.effort =
+      optional(effort, `${at}.effort`, (value, place) => oneOf(value, place, efforts)) ?? this.effort
+    return !isAbsent(effort)
+  }
+
+  /** Gives the blocks that are shown to the model. */
+  takeBlocks(
+    blocks: readonly PlacedBlock[],
+    { clear_at }: JsonObject,
+    path: string,
+    index: number,
+  ): PlacedBlock[] {
+    const clears = optional(clear_at, `${path}.clear_at`, (value, at) =>
+      oneOf(value, at, ['next_user_message', 'never']),
+    )
+    const texts = blocks.filter(placed => !this.takeChange(placed))
+    return clears === 'next_user_message' && index < this.#lastUser ? [] : texts
+  }
+
+  takeChange({ block, path }: PlacedBlock): boolean {
+    const { type } = block
+    if (type !== 'tool_addition' && type !== 'tool_removal') return false
+    const at = `${path}.${type}.tool`
+    this.changes.push({ adds: type === 'tool_addition', tool: object(block['tool'], at), path: at })
+    return true
+  }
+}
+
+/** The question that a summary answers: no model takes a conversation that begins with an answer. */
+const summaryQuestion: JsonObject = { type: 'text', text: 'Sum up our conversation so far.' }
+
+function fromSummary(messages: Message[], decoder: BlockDecoder, notes: SystemNotes): Message[] {
+  const isSummary = ({ block }: PlacedBlock): boolean => decoder.summaryIn(block) !== undefined
+  const at = messages.findLastIndex(({ role, blocks }) => role === 'assistant' && blocks.some(isSummary))
+  const message = messages[at]
+  if (!message) return messages
+  const blocks = message.blocks.slice(message.blocks.findLastIndex(isSummary))
+  const [{ block, path, message: place }] = blocks as [PlacedBlock]
+  if (!isAbsent(block['tool_changes']))
+    objects(block['tool_changes'], `${path}.compaction.tool_changes`, (change, changePath) =>
+      notes.takeChange({ block: change, path: changePath, message: place }),
+    )
+  const question: Message = {
+    ...message,
+    role: 'user',
+    blocks: [{ block: summaryQuestion, path, message: place }],
+  }
+  return [question, { ...message, blocks }, ...messages.slice(at + 1)]
 }
 
 function joinNeighbours(messages: readonly Message[]): Message[] {

@@ -1,25 +1,27 @@
 // A Messages request as a request for one answer. Fields that only the vendor understands (thinking, effort, sampling)
-// are passed on as they are; tools are the client's own. decode-messages.ts reads the messages.
-import type { EngineDescription } from '../../engine/index.ts'
+// are passed on as they are to a model of the vendor; decode-fields.ts has those that need more than that.
+// decode-messages.ts reads the messages, decode-tools.ts the tools.
+
 import type { Ask } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
-import type { ToolDeclaration } from '../../language/tools.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { isAbsent, names, optional } from '../fields.ts'
-import { clientTool } from '../own-tools.ts'
+import type { ServedDescription } from '../host.ts'
 import {
+  adviceFor,
   askHosted,
-  type ClientHosted,
-  findTarget,
   ifObject,
   ifTexts,
   type ModelTarget,
   originFor,
   passedBody,
   type StatelessRequest,
+  summarising,
+  targetFor,
 } from '../stateless/index.ts'
-import { toolNameRule } from './decode-blocks.ts'
+import { type Diagnostics, decodeDiagnostics, decodeVendorFields, withContainer } from './decode-fields.ts'
 import { decodeMessages } from './decode-messages.ts'
+import { decodeMessagesChoice, decodeMessagesTools } from './decode-tools.ts'
 import {
   anthropicRefusal,
   count,
@@ -29,7 +31,6 @@ import {
   object,
   objects,
   onlyKnown,
-  tagOf,
   text,
   threadRefusal,
 } from './wordings.ts'
@@ -40,6 +41,9 @@ export type MessagesRequest = {
   stream: boolean
   /** The model may sign its thinking, so no block may follow thinking before the signature is known. */
   signs: boolean
+  /** The answer is a summary of the conversation: one that the vendor makes, or one that is asked for here. */
+  summary?: 'vendor' | 'own'
+  diagnostics?: Diagnostics
 }
 
 const passedOn = names(
@@ -47,46 +51,66 @@ const passedOn = names(
 )
 const knownFields = new Set([
   ...passedOn,
-  ...names('model max_tokens messages system tools tool_choice stream thread'),
+  ...names('model max_tokens messages system tools tool_choice stream thread output_format'),
+  ...names('compaction container diagnostics fallbacks fallback_credit_token mcp_servers'),
 ])
 const mostTokens = 10_000_000
 
 /** `isCount`: the request is to be measured only, and needs no `max_tokens`. */
 export function decodeMessagesRequest(
   body: JsonObject,
-  about: EngineDescription,
+  about: ServedDescription,
   betas: readonly string[] = [],
   isCount = false,
 ): MessagesRequest {
   const name = text(body['model'], 'model')
-  const target = findTarget(about, name)
-  if (!target) throw noSuchMessagesModel(name)
+  const target = targetFor(about, name)
+  if (!target) throw noSuchMessagesModel(name, adviceFor(about))
   if (isJsonObject(body['thread'])) throw threadRefusal()
   onlyKnown(body, knownFields, '')
-  if (originFor(target, 'anthropic') === undefined) refuseEdits(body['context_management'])
-  const { clientTools, hosted } = decodeMessagesTools(body['tools'])
-  const fields = Object.fromEntries(
-    Object.entries(body).filter(([key, value]) => passedOn.has(key) && value !== null),
-  )
+  const isVendors = originFor(target, 'anthropic') !== undefined
+  if (!isVendors) refuseEdits(body['context_management'])
+  const vendor = decodeVendorFields(body, target)
+  const { entries, changes, effort } = decodeMessages(body['messages'], target)
+  const tools = decodeMessagesTools(body['tools'], changes, target)
   const system = decodeSystem(body['system'], target)
   const needsLimit = !isCount || body['max_tokens'] !== undefined
   const ask: Ask = {
-    ...decodeMessagesChoice(body['tool_choice'], clientTools, hosted, target),
+    ...decodeMessagesChoice(body['tool_choice'], tools, target),
     ...(needsLimit && { maxTokens: Math.min(count(body['max_tokens'], 'max_tokens'), mostTokens) }),
     ...(system.text !== '' && { system: system.text }),
-    ...askHosted(hosted, target, (at, reason) => {
-      throw anthropicRefusal(messagesTexts.hostedRefused(hosted[at]!.path, reason))
+    ...askHosted(tools.hosted, target, (at, reason) => {
+      throw anthropicRefusal(messagesTexts.hostedRefused(tools.hosted[at]!.path, reason))
     }),
-    ...(hosted.some(({ purpose }) => purpose === 'tools') && { vendorSearch: true }),
-    ...decodeForm(fields, betas),
+    ...(tools.hosted.some(({ purpose }) => purpose === 'tools') && { vendorSearch: true }),
+    ...decodeForm({ ...passedFields(body, effort), ...vendor.fields }, betas),
   }
-  const history = [...system.entries, ...decodeMessages(body['messages'], target)]
+  const history = withContainer([...system.entries, ...entries], body['container'], target)
+  const request: StatelessRequest = { ...target.request, clientTools: tools.clientTools, history, ask }
+  const { summary } = vendor
+  const diagnostics = decodeDiagnostics(body['diagnostics'])
   return {
     target,
-    request: { ...target.request, clientTools, history, ask },
+    request: summary?.by === 'own' && !isCount ? summarising(request, summary.instructions) : request,
     stream: optional(body['stream'], 'stream', flag) ?? false,
-    signs: originFor(target, 'anthropic') !== undefined,
+    signs: isVendors,
+    ...(summary && { summary: summary.by }),
+    ...(diagnostics && { diagnostics }),
   }
+}
+
+/** `effort`: what the latest message says about it. */
+function passedFields(body: JsonObject, effort: string | undefined): JsonObject {
+  const fields = Object.fromEntries(
+    Object.entries(body).filter(([key, value]) => passedOn.has(key) && value !== null),
+  )
+  const format = ifObject(body['output_format'])
+  const config: JsonObject = {
+    ...(format && { format }),
+    ...ifObject(fields['output_config']),
+    ...(effort !== undefined && { effort }),
+  }
+  return Object.keys(config).length > 0 ? { ...fields, output_config: config } : fields
 }
 
 /**
@@ -139,79 +163,4 @@ function decodeSystem(value: Json | undefined, target: ModelTarget): { text: str
     }),
   )
   return { text: '', entries }
-}
-
-// ---- tools --------------------------------------------------------------------------------------------------
-
-type PlacedHosted = ClientHosted & { path: string; name: string }
-type MessagesTools = { clientTools: ToolDeclaration[]; hosted: PlacedHosted[] }
-
-function decodeMessagesTools(value: Json | undefined): MessagesTools {
-  const tools: MessagesTools = { clientTools: [], hosted: [] }
-  if (isAbsent(value)) return tools
-  objects(value, 'tools', (tool, at) => {
-    const { type } = tool
-    if (isAbsent(type) || type === 'custom') tools.clientTools.push(decodeMessagesTool(tool, at))
-    // A model whose vendor cannot search tools is declared all of them.
-    else if (typeof type === 'string' && type.startsWith('tool_search_tool_'))
-      tools.hosted.push(hostedTool(tool, at, 'tools'))
-    else {
-      const purpose = /^web_(search|fetch)_\d+$/.exec(typeof type === 'string' ? type : '')?.[1]
-      if (purpose !== 'search' && purpose !== 'fetch')
-        throw anthropicRefusal(messagesTexts.toolNotOffered(at, type))
-      tools.hosted.push(hostedTool(tool, at, purpose))
-    }
-  })
-  const names = [...tools.clientTools, ...tools.hosted].map(tool => tool.name)
-  if (new Set(names).size < names.length) throw anthropicRefusal(messagesTexts.repeatedTool)
-  return tools
-}
-
-function hostedTool(declaration: JsonObject, path: string, purpose: ClientHosted['purpose']): PlacedHosted {
-  return {
-    declaration,
-    purpose,
-    protocol: 'anthropic',
-    path,
-    name: text(declaration['name'], `${path}.name`),
-  }
-}
-
-const declaredFields = names('cache_control eager_input_streaming allowed_callers input_examples')
-
-function decodeMessagesTool(tool: JsonObject, at: string): ToolDeclaration {
-  const path = `${at}.custom`
-  const name = text(tool['name'], `${path}.name`, toolNameRule)
-  const schema = object(tool['input_schema'], `${path}.input_schema`)
-  const description = optional(tool['description'], `${path}.description`, text) ?? ''
-  const strict = optional(tool['strict'], `${path}.strict`, flag)
-  const fields = Object.fromEntries(
-    Object.entries(tool).filter(([key, value]) => declaredFields.has(key) && value !== null),
-  )
-  const isDeferred = optional(tool['defer_loading'], `${path}.defer_loading`, flag)
-  return {
-    ...clientTool(name, description, { form: 'json', schema, ...(strict && { strict }) }),
-    ...(isDeferred && { deferred: true }),
-    ...(Object.keys(fields).length > 0 && { fields: { anthropic: fields } }),
-  }
-}
-
-function decodeMessagesChoice(
-  value: Json | undefined,
-  tools: readonly ToolDeclaration[],
-  hosted: readonly PlacedHosted[],
-  target: ModelTarget,
-): Pick<Ask, 'choice' | 'parallel'> {
-  if (isAbsent(value)) return {}
-  const given = object(value, 'tool_choice')
-  const at = 'tool_choice.disable_parallel_tool_use'
-  const isSingle = optional(given['disable_parallel_tool_use'], at, flag)
-  const parallel = isSingle ? { parallel: false } : {}
-  const type = tagOf(given, 'tool_choice', ['auto', 'any', 'tool', 'none'])
-  if (type !== 'tool') return { choice: type === 'any' ? 'required' : type, ...parallel }
-  const tool = text(given['name'], 'tool_choice.tool.name')
-  if (tools.some(each => each.name === tool)) return { choice: { tool }, ...parallel }
-  if (!hosted.some(each => each.name === tool)) throw anthropicRefusal(messagesTexts.noSuchTool(tool))
-  // Another vendor's tool of the same purpose has another name, and some vendors cannot be made to use it.
-  return { choice: originFor(target, 'anthropic') ? { tool } : 'auto', ...parallel }
 }

@@ -5,17 +5,19 @@ import type { OnceAnswer, OnceItem, PlainError } from '../../engine/index.ts'
 import type { Native } from '../../language/content.ts'
 import type { Delta } from '../../language/events.ts'
 import type { AnswerPart } from '../../language/history.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import { sseFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
 import {
   anthropicBlock,
   callBlock,
   encodeBlocks,
+  encodeContainer,
   encodeMessageUsage,
   encodeStop,
   type MessageHead,
   messageFields,
+  shownParts,
 } from './encode.ts'
 import { messagesErrorBody } from './wordings.ts'
 
@@ -57,7 +59,9 @@ export class MessageStreamEncoder implements FrameEncoder<OnceItem> {
   }
 
   take(item: OnceItem): string {
-    return item.type === 'answer' ? this.#finish(item.answer) : this.#takeDelta(item.delta)
+    if (item.type === 'answer') return this.#finish(item.answer)
+    // A summary is given whole, as one block.
+    return this.#head.summary === 'own' ? '' : this.#takeDelta(item.delta)
   }
 
   fail(error: PlainError): string {
@@ -156,12 +160,13 @@ export class MessageStreamEncoder implements FrameEncoder<OnceItem> {
 
   // ---- the answer -------------------------------------------------------------------------------------------
 
-  #finish({ parts, stop, usage }: OnceAnswer): string {
+  #finish(answer: OnceAnswer): string {
+    const parts = shownParts(this.#head, answer)
     const rest = this.#holds ? this.#giveHeld(parts) : this.#giveRest(parts)
-    const delta = { ...encodeStop(stop), container: null }
+    const delta = { ...encodeStop(this.#head, answer), container: encodeContainer(answer) }
     return (
       rest +
-      eventFrame('message_delta', { delta, usage: encodeMessageUsage(usage) }) +
+      eventFrame('message_delta', { delta, usage: encodeMessageUsage(answer.usage) }) +
       eventFrame('message_stop', {})
     )
   }

@@ -1,13 +1,21 @@
 // An answer as a Messages response. Blocks that this vendor made are given as they came. Thinking of any other model has
 // an empty signature, and is left out when a client sends it back.
 import type { OnceAnswer } from '../../engine/index.ts'
-import type { Native } from '../../language/content.ts'
+import { type Native, textOf } from '../../language/content.ts'
 import type { Usage } from '../../language/events.ts'
 import type { AnswerPart } from '../../language/history.ts'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { argumentsObject } from '../stateless/index.ts'
+import { ownSummary } from './decode-blocks.ts'
+import type { Diagnostics } from './decode-fields.ts'
 
-export type MessageHead = { id: string; model: string }
+export type MessageHead = {
+  id: string
+  model: string
+  /** The answer is a summary of the conversation. `own`: the model has said it as text. */
+  summary?: 'vendor' | 'own'
+  diagnostics?: Diagnostics
+}
 
 const stopReasons: Readonly<Record<OnceAnswer['stop'], string>> = {
   end: 'end_turn',
@@ -17,21 +25,45 @@ const stopReasons: Readonly<Record<OnceAnswer['stop'], string>> = {
   filter: 'refusal',
 }
 
-export function encodeMessage(head: MessageHead, { parts, stop, usage }: OnceAnswer): JsonObject {
+export function encodeMessage(head: MessageHead, answer: OnceAnswer): JsonObject {
   return {
     ...messageFields(head),
-    content: parts.flatMap(encodeBlocks),
-    ...encodeStop(stop),
-    usage: encodeMessageUsage(usage),
+    content: shownParts(head, answer).flatMap(encodeBlocks),
+    container: encodeContainer(answer),
+    ...encodeStop(head, answer),
+    usage: encodeMessageUsage(answer.usage),
   }
 }
 
-export function messageFields({ id, model }: MessageHead): JsonObject {
-  return { id, type: 'message', role: 'assistant', model, container: null }
+export function messageFields({ id, model, diagnostics }: MessageHead): JsonObject {
+  return {
+    id,
+    type: 'message',
+    role: 'assistant',
+    model,
+    container: null,
+    ...(diagnostics && { diagnostics }),
+  }
 }
 
-export function encodeStop(stop: OnceAnswer['stop']): JsonObject {
-  const stop_reason = stopReasons[stop]
+/** A summary that the model has said here becomes the block that the client sends in place of the conversation. */
+export function shownParts({ summary }: MessageHead, { parts }: OnceAnswer): readonly AnswerPart[] {
+  if (summary !== 'own') return parts
+  const said = textOf(parts)
+  const content = said.trim() === '' ? null : said
+  const data = { type: 'compaction', content, encrypted_content: null, signature: ownSummary }
+  const native = { origin: { protocol: 'anthropic', family: ownSummary }, data }
+  return [{ type: 'hosted', tool: 'compaction', summary: 'compaction', native }]
+}
+
+/** Where the vendor's code has run, for the client to name it again. */
+export function encodeContainer({ continuity }: OnceAnswer): Json {
+  const container = anthropicBlock(continuity)?.['container']
+  return isJsonObject(container) ? container : null
+}
+
+export function encodeStop({ summary }: MessageHead, { stop }: OnceAnswer): JsonObject {
+  const stop_reason = summary && stop === 'end' ? 'compaction' : stopReasons[stop]
   const stop_details =
     stop_reason === 'refusal' ? { type: 'refusal', category: null, explanation: null } : null
   return { stop_reason, stop_sequence: null, stop_details }

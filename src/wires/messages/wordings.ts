@@ -2,7 +2,7 @@
 // it: `messages.0.content.1.tool_use.id`.
 import type { PlainError } from '../../engine/index.ts'
 import { errorCodes, TurnwireError } from '../../language/errors.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { excerpt, type FieldBound, type FieldType, fieldReader } from '../fields.ts'
 
 class AnthropicRefusal extends TurnwireError {
@@ -27,7 +27,7 @@ const typeWords: Readonly<Record<FieldType, string>> = {
   integer: 'a valid integer',
 }
 
-export const { object, objects, text, flag, count, oneOf, onlyKnown } = fieldReader({
+export const { object, list, objects, text, flag, count, oneOf, onlyKnown } = fieldReader({
   missing: path => anthropicRefusal(`${path}: Field required`),
   wrongType: (path, expected) => anthropicRefusal(`${path}: Input should be ${typeWords[expected]}`),
   notOneOf: unexpectedTag,
@@ -58,8 +58,12 @@ export function tagOf<Tag extends string>(value: JsonObject, path: string, tags:
   return oneOf(value['type'] ?? '', path, tags)
 }
 
-export function noSuchMessagesModel(name: string): Error {
-  return new AnthropicRefusal(`model: ${excerpt(name)}`, 'not_found')
+export function messagesNotFound(message: string): Error {
+  return new AnthropicRefusal(message, 'not_found')
+}
+
+export function noSuchMessagesModel(name: string, advice: string): Error {
+  return messagesNotFound(`model: ${excerpt(name)}. ${advice}`)
 }
 
 /** The vendor's clients know this error, and then send all messages with each request. */
@@ -75,6 +79,17 @@ export const messagesTexts = {
     `${path}: tools of type '${typeof type === 'string' ? excerpt(type) : ''}' are not offered here. Declare a tool of your own, with name and input_schema.`,
   hostedRefused: (path: string, reason: string) =>
     `${path}: ${reason}. Leave it out, or declare a tool of your own, with name and input_schema.`,
+  vendorField: (name: string, model: string) =>
+    `${name}: only Anthropic's own servers have this, and the model behind "${excerpt(model)}" is of another vendor. Leave it out, or run the tools on your side and declare them with name and input_schema.`,
+  vendorFile: (path: string, model: string) =>
+    `${path}: a file by its id is known to Anthropic's own servers only, and the model behind "${excerpt(model)}" is of another vendor. Send its content as base64 or as an address.`,
+  fileInResult: (path: string) =>
+    `${path}: a result cannot name a file by its id here. Send its content as base64, or name the file in a message of the user.`,
+  fallbackModels:
+    'fallbacks: the models of this server are chosen by its operator. Send "default", or leave it out.',
+  creditToken: 'fallback_credit_token: refusals carry no such token here. Leave it out.',
+  compactionAndEdits: 'compaction: cannot be combined with context_management.',
+  unknownChange: (path: string, name: string) => `${path}: '${excerpt(name)}' not found in provided tools`,
   repeatedTool: 'tools: Tool names must be unique.',
   noSuchTool: (name: string) => `tool_choice: Tool '${excerpt(name)}' not found in provided tools`,
   systemBlock: (path: string) => `${path}.type: Input should be 'text'`,
@@ -89,7 +104,8 @@ export const messagesTexts = {
     'messages: all messages must have non-empty content except for the optional final assistant message',
   prefill:
     'This model does not support assistant message prefill. The conversation must end with a user message.',
-  systemMessage: (path: string) => `${path}: \`system\` messages may only contain text blocks`,
+  systemMessage: (path: string) =>
+    `${path}: \`system\` messages may only contain text, tool_addition and tool_removal blocks`,
   wrongRole: (message: string, block: string, role: string) =>
     `${message}: \`${block}\` blocks can only be in \`${role}\` messages`,
   repeatedId: (path: string) => `${path}: \`tool_use\` ids must be unique`,

@@ -1,6 +1,6 @@
 // Every call that waits for a person, over all sessions that a caller may see. What a session waits for is read from its
 // state; the arguments that were approved last for the same tool come from its log, newest first.
-import type { AgentInfo, CallState, Engine, ListedSession, SessionSummary } from '../../engine/index.ts'
+import type { AgentInfo, Engine, ListedSession, SessionCall, SessionSummary } from '../../engine/index.ts'
 import type { Recorded } from '../../language/events.ts'
 
 /** Sessions that wait beyond these are counted, not shown. */
@@ -60,7 +60,7 @@ async function approvalsOf(
 
 function waiting(
   { id, owner, agent, opening }: SessionSummary,
-  { part, text, argsHash, toolHash, rule, reason, expiresAt }: CallState,
+  { part, text, argsHash, toolHash, rule, reason, expiresAt }: SessionCall,
   tool: object,
   log: readonly Recorded[],
 ): WaitingApproval {

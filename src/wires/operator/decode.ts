@@ -4,15 +4,23 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
 import { answerActions, type FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { errorMessage } from '../../lib/error-message.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
-import { checkDeclaredSchema } from '../../lib/schema-declared.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
+import { checkDeclaredSchema } from '../../lib/schema/declared.ts'
+import { errorMessage } from '../../lib/text/error-message.ts'
 import { type FieldType, fieldReader, names } from '../fields.ts'
+import type { Principal } from '../host.ts'
 import { clientTool } from '../own-tools.ts'
 
 export const wireName = 'operator'
 
 const bad = (message: string): TurnwireError => new TurnwireError('bad_request', message)
+
+/** For whoever has a key without the scope. */
+export const needsOperator = (): TurnwireError =>
+  new TurnwireError(
+    'forbidden',
+    'This needs a key of scope operator. Make one with: turnwire keys add <name> --operator',
+  )
 
 const expectations: Record<FieldType, string> = {
   object: 'an object',
@@ -39,7 +47,12 @@ const optionalName = (body: JsonObject, field: string): string | undefined =>
 
 // ---- commands ----------------------------------------------------------------------------------------------
 
-type Decoder = { fields: ReadonlySet<string>; decode(body: JsonObject, by: string): Command }
+/** `operators`: no protocol for applications lets a client do this to its own session, so a key without the scope may not. */
+type Decoder = {
+  fields: ReadonlySet<string>
+  operators?: true
+  decode(body: JsonObject, by: string): Command
+}
 
 const decoders: Record<string, Decoder> = {
   say: {
@@ -75,6 +88,7 @@ const decoders: Record<string, Decoder> = {
   },
   call: {
     fields: names('do tool input'),
+    operators: true,
     decode: (body, by) => ({
       do: 'call',
       wire: wireName,
@@ -99,19 +113,22 @@ const decoders: Record<string, Decoder> = {
   compact: { fields: names('do'), decode: () => ({ do: 'compact' }) },
   'take-control': {
     fields: names('do force'),
+    operators: true,
     decode: (body, by) => ({
       do: 'take-control',
       by,
       ...(optional(body['force'], 'force', flag) && { force: true }),
     }),
   },
-  perform: { fields: names('do'), decode: (_body, by) => ({ do: 'perform', by }) },
+  perform: { fields: names('do'), operators: true, decode: (_body, by) => ({ do: 'perform', by }) },
   'answer-model': {
     fields: names('do text calls'),
+    operators: true,
     decode: (body, by) => ({ do: 'answer-model', by, answer: decodeAnswer(body) }),
   },
   'answer-call': {
     fields: names('do callId text'),
+    operators: true,
     decode: (body, by) => ({
       do: 'answer-call',
       by,
@@ -121,6 +138,7 @@ const decoders: Record<string, Decoder> = {
   },
   'replace-arguments': {
     fields: names('do callId input'),
+    operators: true,
     decode: (body, by) => ({
       do: 'replace-arguments',
       by,
@@ -128,12 +146,17 @@ const decoders: Record<string, Decoder> = {
       text: argumentsText(body['input'], 'input'),
     }),
   },
-  'release-control': { fields: names('do'), decode: (_body, by) => ({ do: 'release-control', by }) },
+  'release-control': {
+    fields: names('do'),
+    operators: true,
+    decode: (_body, by) => ({ do: 'release-control', by }),
+  },
 }
 
-/** `by`: who is recorded as the one who did it. */
-export function decodeCommand(body: JsonObject, by: string): Command {
+/** `by`: who is recorded as the one who did it. Throws `forbidden` for a command that needs an operator. */
+export function decodeCommand(body: JsonObject, { name: by, operator }: Principal): Command {
   const decoder = decoders[oneOf(body['do'], 'do', Object.keys(decoders))]!
+  if (decoder.operators && !operator) throw needsOperator()
   onlyKnown(body, decoder.fields, '')
   return decoder.decode(body, by)
 }

@@ -1,6 +1,7 @@
 // What the operator API shows: rows of lists, sessions, and the frames of its streams. Pure.
 import type {
   AgentInfo,
+  EngineDescription,
   FollowItem,
   ListedSession,
   PlainError,
@@ -8,11 +9,26 @@ import type {
   SessionSummary,
 } from '../../engine/index.ts'
 import type { Settings } from '../../language/events.ts'
-import { isJsonObject } from '../../lib/json.ts'
+import { isJsonObject } from '../../lib/json/index.ts'
+import type { Principal } from '../host.ts'
 import { sseFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
 import { wireName } from './decode.ts'
 import type { OperatorRow } from './schema.ts'
+
+/** Without the scope: what the protocols for applications tell their clients, so that a page can show their sessions. */
+export function encodeAgents(about: EngineDescription, { operator }: Principal): EngineDescription {
+  if (operator) return about
+  return {
+    agents: about.agents.map(({ system: _system, tools, ...shown }) => ({
+      ...shown,
+      tools: tools.flatMap(({ folder: _folder, ...tool }) =>
+        tool.exposed && tool.trust !== 'deny' ? [tool] : [],
+      ),
+    })),
+    models: about.models,
+  }
+}
 
 /** Agents, as far as their sessions do not say it themselves. */
 type Agents = readonly Pick<AgentInfo, 'name' | 'model'>[]
@@ -88,18 +104,13 @@ export const followEncoder: FrameEncoder<FollowItem> = {
   fail: encodeLost,
 }
 
-/** `sees`: whether the reader may know of sessions of this owner. */
-export function changesEncoder(
-  sees: (owner: string) => boolean,
-  agents: Agents,
-): FrameEncoder<SessionChange> {
+export function changesEncoder(agents: Agents): FrameEncoder<SessionChange> {
   return {
     begin: () => sseFrame('open', {}),
-    take(change) {
-      if (change.type === 'removed')
-        return sees(change.owner) ? sseFrame('removed', { id: change.session }) : ''
-      return sees(change.row.owner) ? sseFrame('session', encodeRow(change.row, agents)) : ''
-    },
+    take: change =>
+      change.type === 'removed'
+        ? sseFrame('removed', { id: change.session })
+        : sseFrame('session', encodeRow(change.row, agents)),
     fail: encodeLost,
   }
 }

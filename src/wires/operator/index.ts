@@ -1,2 +1,23 @@
+// For operators and the console.
+import type { WireHost } from '../host.ts'
+import { plainErrorBody, type Wire } from '../wire.ts'
+import { wireName } from './decode.ts'
+import type { OperatorBackend } from './schema.ts'
+import { operatorRoutes, signInRoute } from './serve.ts'
+
 export { consoleHeader, cookieName, type OperatorBackend, type SystemStatus } from './schema.ts'
-export { operatorRoutes, requireOperator, signInRoute } from './serve.ts'
+export { requireOperator } from './serve.ts'
+
+export type OperatorNeeds = { operator: OperatorBackend }
+
+export const operator: Wire<WireHost & OperatorNeeds> = {
+  name: wireName,
+  paths: ['/operator'],
+  about: 'for operators and the console',
+  docs: 'docs/protocols/operator.md',
+  serve: host => ({
+    routes: operatorRoutes(host, host.operator),
+    keyless: signInRoute(host, host.operator),
+  }),
+  errorBody: plainErrorBody,
+}

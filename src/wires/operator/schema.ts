@@ -2,7 +2,7 @@
 // engine. They are the API's own: what the engine calls a row or a call may change without them.
 import type { ModelRequest } from '../../engine/index.ts'
 import type { TurnStop } from '../../language/events.ts'
-import type { Json } from '../../lib/json.ts'
+import type { Json } from '../../lib/json/index.ts'
 
 export type OperatorRow = {
   id: string
@@ -90,8 +90,8 @@ export type OperatorBackend = {
   isOpen(): boolean
   /** The parts of the server that are configured and have pages of their own. */
   readonly features: readonly OperatorFeature[]
-  /** The cookie's value, or undefined for a key that is not known. */
-  signIn(key: string): { cookie: string; maxAgeS: number } | undefined
+  /** The cookie's value and the secret that goes with it, or undefined for a key that is not known. */
+  signIn(key: string): { cookie: string; secret: string; maxAgeS: number } | undefined
   /** What a vendor would receive. Throws `bad_request` for a protocol that is not known. */
   prepare(request: ModelRequest, protocol: string): Promise<VendorRequest>
   system(): SystemStatus
@@ -105,5 +105,5 @@ export type OperatorBackend = {
 }
 
 export const cookieName = 'turnwire_console'
-/** Requests with the cookie that change something must carry it: a page of another site cannot. */
+/** Has the secret of the sign-in. The cookie counts only with it. */
 export const consoleHeader = 'x-turnwire-console'

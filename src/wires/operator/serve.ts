@@ -1,20 +1,14 @@
-// The routes of the operator API. A caller with the operator scope sees the sessions of every owner, any other caller those
-// of its own.
+// The routes of the operator API. A caller with the operator scope sees the sessions of every owner. A caller with another key
+// sees its own, and does with them what the protocols for applications allow. Wallets are refused.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Context, Hono } from 'hono'
+import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import type { AgentInfo, ListedSession, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { isFailure } from '../../language/events.ts'
+import { isWallet } from '../../language/payments.ts'
 import { names } from '../fields.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
-import {
-  lastEventId,
-  plainErrors,
-  RESPONSE_ALREADY_SENT,
-  readJsonObject,
-  sendJson,
-  streamJson,
-} from '../http/index.ts'
+import { lastEventId, RESPONSE_ALREADY_SENT, readJsonObject, sendJson, streamJson } from '../http/index.ts'
 import { streamItems } from '../http/stream.ts'
 import { waitingApprovals } from './approvals.ts'
 import {
@@ -24,13 +18,14 @@ import {
   decodeList,
   flag,
   type ListQuery,
+  needsOperator,
   onlyKnown,
   optional,
   text,
   wholeNumber,
   wireName,
 } from './decode.ts'
-import { changesEncoder, encodeRow, encodeSession, followEncoder, modelOf } from './encode.ts'
+import { changesEncoder, encodeAgents, encodeRow, encodeSession, followEncoder, modelOf } from './encode.ts'
 import { forkedHistory } from './fork.ts'
 import { cookieName, type OperatorBackend, type OperatorRow } from './schema.ts'
 
@@ -42,28 +37,28 @@ const KiB = 1024
 export function operatorRoutes(host: WireHost, backend: OperatorBackend): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
   const served = { host, backend }
-  app.onError(plainErrors(host))
+  app.use('/operator/*', refuseWallets)
   app.get('/operator/me', c => sendJson(c, me(c, backend)))
-  app.get('/operator/agents', c => sendJson(c, host.about))
+  app.get('/operator/agents', c => sendJson(c, encodeAgents(host.about, c.get('principal'))))
   app.get('/operator/sessions', c => serveList(c, host))
   app.post('/operator/sessions', c => serveCreate(c, host))
   app.get('/operator/changes', c => serveChanges(c, host))
   app.get('/operator/approvals', async c =>
-    sendJson(c, await waitingApprovals(host.engine, host.about.agents, ownerFilter(c))),
+    sendJson(c, await waitingApprovals(c.get('engine'), host.about.agents, ownerFilter(c))),
   )
   app.get('/operator/sessions/:id', async c =>
-    sendJson(c, encodeSession(await host.engine.summary(await refOf(c, host)))),
+    sendJson(c, encodeSession(await c.get('engine').summary(await refOf(c)))),
   )
   app.delete('/operator/sessions/:id', async c => {
-    await host.engine.remove(await refOf(c, host))
+    await c.get('engine').remove(await refOf(c))
     return noContent(c)
   })
-  app.get('/operator/sessions/:id/events', c => serveEvents(c, host))
+  app.get('/operator/sessions/:id/events', c => serveEvents(c))
   app.get('/operator/sessions/:id/follow', c => serveFollow(c, host))
   app.get('/operator/sessions/:id/export', c => serveExport(c, host))
-  app.get('/operator/sessions/:id/request', c => serveRequest(c, served))
+  app.get('/operator/sessions/:id/request', c => serveRequest(c, backend))
   app.get('/operator/sessions/:id/blobs/:name', async c =>
-    sendJson(c, { text: await host.engine.blob(await refOf(c, host), c.req.param('name')) }),
+    sendJson(c, { text: await c.get('engine').blob(await refOf(c), c.req.param('name')) }),
   )
   app.post('/operator/sessions/:id/commands', c => serveCommand(c, host))
   app.post('/operator/sessions/:id/fork', c => serveFork(c, host))
@@ -103,14 +98,13 @@ function systemRoutes(app: Hono<WireEnv>, { host, backend }: Served): void {
 /** Mounted before the key is checked: the key is in the body. */
 export function signInRoute(host: WireHost, backend: OperatorBackend): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
-  app.onError(plainErrors(host))
   app.post('/operator/sign-in', async c => {
     const body = await readJsonObject(c, { ...host.limits, bodyBytes: 4 * KiB })
     onlyKnown(body, names('key'), '')
     const signedIn = backend.signIn(text(body['key'], 'key', { max: 200 }))
     if (!signedIn) throw new TurnwireError('unauthorized', 'This key is not known. Look for a typing error.')
     setCookie(c, signedIn.cookie, signedIn.maxAgeS)
-    return noContent(c)
+    return sendJson(c, { secret: signedIn.secret })
   })
   return app
 }
@@ -142,11 +136,14 @@ function me(c: C, backend: OperatorBackend): object {
 }
 
 export function requireOperator(c: C): void {
-  if (c.get('principal').operator) return
-  throw new TurnwireError(
-    'forbidden',
-    'This needs a key of scope operator. Make one with: turnwire keys add <name> --operator',
-  )
+  if (!c.get('principal').operator) throw needsOperator()
+}
+
+/** A wallet's token costs nothing: whoever has one knows no more of the server than its prices. */
+const refuseWallets: MiddlewareHandler<WireEnv> = (c, next) => {
+  if (isWallet(c.get('principal').owner))
+    throw new TurnwireError('forbidden', 'The operator API is not for wallets. It needs a key.')
+  return next()
 }
 
 /** Null: of all owners. */
@@ -156,13 +153,11 @@ function ownerFilter(c: C, asked?: string): string | null {
 }
 
 /** The session of the address. To a caller who may not see it, it does not exist. */
-async function refOf(c: C, { engine }: WireHost): Promise<SessionRef> {
+async function refOf(c: C): Promise<SessionRef> {
   const session = c.req.param('id') ?? ''
-  const { owner, operator } = c.get('principal')
-  const found = await engine.ownerOf(session)
-  if (found === undefined || !(operator || found === owner))
-    throw new TurnwireError('session_not_found', 'Session not found')
-  return { owner: found, session }
+  const owner = await c.get('engine').ownerOf(session)
+  if (owner === undefined) throw new TurnwireError('session_not_found', 'Session not found')
+  return { owner, session }
 }
 
 // ---- lists -------------------------------------------------------------------------------------------------
@@ -170,7 +165,7 @@ async function refOf(c: C, { engine }: WireHost): Promise<SessionRef> {
 /** Pages of the store that one request looks at. */
 const mostPages = 40
 
-async function serveList(c: C, { engine, about }: WireHost): Promise<Response> {
+async function serveList(c: C, { about }: WireHost): Promise<Response> {
   const query = decodeList(field => c.req.query(field))
   const owner = ownerFilter(c, query.owner)
   const found: OperatorRow[] = []
@@ -179,7 +174,9 @@ async function serveList(c: C, { engine, about }: WireHost): Promise<Response> {
     // A cursor stands at the end of a page, so no page may have more rows than there is room for.
     const limit = query.limit - found.length
     const status = query.status === 'failed' ? 'idle' : query.status
-    const page = await engine.list(owner, { limit, ...(status && { status }), ...(after && { after }) })
+    const page = await c
+      .get('engine')
+      .list(owner, { limit, ...(status && { status }), ...(after && { after }) })
     const matching = page.rows.filter(row => matches(row, query, about.agents))
     found.push(...matching.map(row => encodeRow(row, about.agents)))
     after = page.next
@@ -205,9 +202,7 @@ function matches(
 }
 
 function serveChanges(c: C, host: WireHost): Response {
-  const { owner, operator } = c.get('principal')
-  const sees = (whose: string): boolean => operator === true || whose === owner
-  return streamItems(c, host, signal => host.engine.changes(signal), changesEncoder(sees, host.about.agents))
+  return streamItems(c, host, signal => c.get('engine').changes(signal), changesEncoder(host.about.agents))
 }
 
 // ---- one session -------------------------------------------------------------------------------------------
@@ -216,7 +211,7 @@ async function serveCreate(c: C, host: WireHost): Promise<Response> {
   const request = decodeCreate(await readJsonObject(c, host.limits))
   const owner = ownerFilter(c, request.owner) ?? c.get('principal').owner
   const { model, tools } = request
-  const { session } = await host.engine.create({
+  const { session } = await c.get('engine').create({
     owner,
     agent: agentNamed(host, request.agent).name,
     wire: wireName,
@@ -226,28 +221,28 @@ async function serveCreate(c: C, host: WireHost): Promise<Response> {
   return sendJson(c, { id: session }, 201)
 }
 
-async function serveEvents(c: C, host: WireHost): Promise<Response> {
-  const ref = await refOf(c, host)
+async function serveEvents(c: C): Promise<Response> {
+  const ref = await refOf(c)
   const after = wholeNumber(c.req.query('after') || '0', 'after', 0, Number.MAX_SAFE_INTEGER)
   const bytes = wholeNumber(c.req.query('bytes') || `${256 * KiB}`, 'bytes', 1, 1024 * KiB)
-  const events = await host.engine.events(ref, after, bytes)
-  const { seq } = await host.engine.summary(ref)
+  const events = await c.get('engine').events(ref, after, bytes)
+  const { seq } = await c.get('engine').summary(ref)
   return sendJson(c, { events, end: (events.at(-1)?.seq ?? after) >= seq })
 }
 
 async function serveFollow(c: C, host: WireHost): Promise<Response> {
-  const ref = await refOf(c, host)
+  const ref = await refOf(c)
   const after = lastEventId(c)
   if (after === undefined) throw new TurnwireError('bad_request', 'Last-Event-ID must be a whole number.')
   const options = { from: after + 1, until: 'never', deltas: 'raw' } as const
-  return streamItems(c, host, signal => host.engine.follow(ref, options, signal), followEncoder)
+  return streamItems(c, host, signal => c.get('engine').follow(ref, options, signal), followEncoder)
 }
 
 async function serveExport(c: C, host: WireHost): Promise<Response> {
-  const ref = await refOf(c, host)
+  const ref = await refOf(c)
   async function* lines(): AsyncGenerator<string> {
     for (let after = 0; ; ) {
-      const page = await host.engine.events(ref, after, 256 * KiB)
+      const page = await c.get('engine').events(ref, after, 256 * KiB)
       if (page.length === 0) return
       yield page.map(recorded => `${JSON.stringify(recorded)}\n`).join('')
       after = page.at(-1)!.seq
@@ -257,30 +252,32 @@ async function serveExport(c: C, host: WireHost): Promise<Response> {
   return streamJson(c, host, lines(), { bytes: 512 * KiB }, 'application/x-ndjson')
 }
 
-async function serveRequest(c: C, { host, backend }: Served): Promise<Response> {
-  const ref = await refOf(c, host)
+async function serveRequest(c: C, backend: OperatorBackend): Promise<Response> {
+  const ref = await refOf(c)
+  // It has the instructions of the agent.
+  requireOperator(c)
   const protocol = c.req.query('protocol') ?? ''
-  const request = await host.engine.nextRequest(ref)
+  const request = await c.get('engine').nextRequest(ref)
   return sendJson(c, { protocol, ...(await backend.prepare(request, protocol)) })
 }
 
 async function serveCommand(c: C, host: WireHost): Promise<Response> {
-  const ref = await refOf(c, host)
-  const command = decodeCommand(await readJsonObject(c, host.limits), c.get('principal').name)
-  const { first, count, turn, grant } = await host.engine.command(ref, command)
+  const ref = await refOf(c)
+  const command = decodeCommand(await readJsonObject(c, host.limits), c.get('principal'))
+  const { first, count, turn, grant } = await c.get('engine').command(ref, command)
   return sendJson(c, { first, count, ...(turn && { turn }), ...(grant && { grant }) })
 }
 
 async function serveFork(c: C, host: WireHost): Promise<Response> {
-  const ref = await refOf(c, host)
+  const ref = await refOf(c)
   const { upTo, agent, model, text: said } = decodeFork(await readJsonObject(c, host.limits))
-  const summary = await host.engine.summary(ref)
+  const summary = await c.get('engine').summary(ref)
   const seq = upTo ?? summary.seq
   if (seq > summary.seq)
     throw new TurnwireError('bad_request', `"upTo" must be a whole number from 1 to ${summary.seq}.`)
-  const history = await host.engine.history(ref, false, seq)
+  const history = await c.get('engine').history(ref, false, seq)
   const { options: _secret, ...settings } = summary.settings
-  const { session } = await host.engine.create({
+  const { session } = await c.get('engine').create({
     owner: ref.owner,
     agent: agentNamed(host, agent ?? summary.agent).name,
     wire: wireName,
@@ -293,9 +290,11 @@ async function serveFork(c: C, host: WireHost): Promise<Response> {
     seed: forkedHistory(history),
   })
   if (said !== undefined)
-    await host.engine.command(
-      { owner: ref.owner, session },
-      { do: 'say', wire: wireName, parts: [{ type: 'text', text: said }] },
-    )
+    await c
+      .get('engine')
+      .command(
+        { owner: ref.owner, session },
+        { do: 'say', wire: wireName, parts: [{ type: 'text', text: said }] },
+      )
   return sendJson(c, { id: session }, 201)
 }

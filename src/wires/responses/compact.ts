@@ -1,11 +1,11 @@
 // A whole conversation made short: what the user said, and a sealed summary of the rest. And an estimate of what a request
 // would cost to read. Neither keeps anything.
 import type { Context } from 'hono'
-import type { OnceAnswer } from '../../engine/index.ts'
+import type { Engine, OnceAnswer } from '../../engine/index.ts'
 import { textOf } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import { isAbsent, names } from '../fields.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { readJsonObject, sendJson } from '../http/index.ts'
@@ -43,15 +43,15 @@ export async function compactConversation(
     )
   const { owner } = c.get('principal')
   const asked = decodeRequest(catalogOf(host), { ...body, store: false }, undefined)
-  const { items } = await readItems(host, owner, asked)
-  const history = await readHistory(host.engine, owner, asked.previous, items)
+  const { items } = await readItems(host, c.get('engine'), owner, asked)
+  const history = await readHistory(c.get('engine'), owner, asked.previous, items)
   const session = newId('sess')
   const { once } = prepareOnce(host, owner, { ...asked, compacts: true }, history, session)
-  const answer = await answerOf(host.engine.answerOnce({ ...once, deltas: 'none' }, clientGone(c)))
+  const answer = await answerOf(c.get('engine').answerOnce({ ...once, deltas: 'none' }, clientGone(c)))
   if (!answer) return c.body(null)
   const summary = textOf(answer.parts)
   if (summary === '') throw new TurnwireError('model_failed', 'The model gave no summary. Try again.')
-  const encrypted_content = sealSummary(summary, owner, text => host.seal(text))
+  const encrypted_content = sealSummary(summary, owner, (text, use) => host.seal(text, use))
   return sendJson(c, {
     id: `resp_${stemOf(session)}`,
     object: 'response.compaction',
@@ -67,9 +67,7 @@ export async function compactConversation(
   })
 }
 
-async function answerOf(
-  items: ReturnType<WireHost['engine']['answerOnce']>,
-): Promise<OnceAnswer | undefined> {
+async function answerOf(items: ReturnType<Engine['answerOnce']>): Promise<OnceAnswer | undefined> {
   for await (const batch of items) for (const item of batch) if (item.type === 'answer') return item.answer
   return undefined
 }
@@ -85,18 +83,18 @@ export async function countInputTokens(c: Context<WireEnv>, host: WireHost): Pro
   const [first] = host.about.agents
   const given: JsonObject = { ...body, ...(isAbsent(body['model']) && { model: first?.name ?? '' }) }
   const asked = decodeRequest(catalogOf(host), given, undefined, true)
-  const { items } = await readItems(host, owner, asked)
+  const { items } = await readItems(host, c.get('engine'), owner, asked)
   const history =
     asked.conversation === undefined
-      ? await readHistory(host.engine, owner, asked.previous, items)
-      : await conversationHistory(host, owner, asked.conversation, items)
+      ? await readHistory(c.get('engine'), owner, asked.previous, items)
+      : await conversationHistory(c.get('engine'), owner, asked.conversation, items)
   const { agent, ask, clientTools } = asked
   const input_tokens = estimateTokens({ agent: agent.name, history, ask, clientTools }, agent.system)
   return sendJson(c, { object: 'response.input_tokens', input_tokens })
 }
 
 async function conversationHistory(
-  { engine }: WireHost,
+  engine: Engine,
   owner: string,
   id: string,
   items: readonly InputItem[],

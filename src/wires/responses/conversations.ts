@@ -4,9 +4,10 @@
 import type { Engine, SessionRef, SessionSummary } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import { wireName } from './decode.ts'
 import { encodeInputItems, type ListedItem } from './encode-input.ts'
+import { encodeOpenCalls } from './encode-open-calls.ts'
 import { stemOf } from './ids.ts'
 import type { Conversation } from './stored.ts'
 import { noSuchConversation } from './wordings.ts'
@@ -112,10 +113,31 @@ export async function readConversation(
   { ref, record }: OpenConversation,
 ): Promise<ConversationItems> {
   const { entries, calls } = await engine.history(ref, false)
-  const items = encodeInputItems(ref.session, entries)
+  return { entries, calls, items: namedItems(ref, entries, record) }
+}
+
+function namedItems(
+  { session }: SessionRef,
+  entries: readonly Entry[],
+  record: ConversationRecord | undefined,
+): ListedItem[] {
+  const items = encodeInputItems(session, entries)
   const { ids = [] } = record ?? {}
   for (const [index, id] of ids.entries()) if (items[index]) items[index].id = id
-  return { entries, calls, items }
+  return items
+}
+
+/** The items as a client reads them: calls that are open are shown by what they wait for. */
+export async function listConversation(
+  engine: Engine,
+  conversation: OpenConversation,
+): Promise<ListedItem[]> {
+  const { ref, record } = conversation
+  const { calls, seq, agent } = await engine.summary(ref)
+  if (calls.length === 0) return (await readConversation(engine, conversation)).items
+  const { entries } = await engine.history(ref, false, seq)
+  const items = namedItems(ref, entries, record)
+  return encodeOpenCalls(items, ref.session, entries, calls, agent)
 }
 
 /** Makes the session that holds the conversation from now on. `ids`: of the items in it that are known already. */

@@ -2,7 +2,7 @@
 // API (`image_url`, `file_data`, `file_url`) and a `source` object. Images that an agent does not take are refused.
 import type { AgentInfo } from '../../engine/index.ts'
 import type { FilePart, ImagePart, InputPart } from '../../language/content.ts'
-import type { Json, JsonObject } from '../../lib/json.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { isAbsent, names, optional } from '../fields.ts'
 import { refuseParameter, unsupportedParameterValue, wrongParameterType } from '../openai-refusal.ts'
 import { filePart, imagePart } from '../stateless/index.ts'

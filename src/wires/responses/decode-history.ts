@@ -7,7 +7,7 @@ import { type AnswerPart, callsOf, type Entry } from '../../language/history.ts'
 import { refuseParameter } from '../openai-refusal.ts'
 import type { InputItem } from './decode-items.ts'
 import { type Sealed, unsealAnswer } from './sealed.ts'
-import { noApprovalRequest, noCallFor, noOutputFor } from './wordings.ts'
+import { noApprovalRequest, noCallFor, noOutputFor, nounOf } from './wordings.ts'
 
 /** Calls of the answer before the items. Some may have their outcome already. */
 export type EarlierCalls = readonly { part: CallPart; outcome?: Outcome }[]
@@ -21,17 +21,18 @@ export function decodeHistory(items: readonly InputItem[], open: EarlierCalls = 
 
 /** The outcome of each call, by its id. */
 function pairOutcomes(items: readonly InputItem[], open: EarlierCalls): Map<string, Outcome> {
-  const calls = new Set(open.map(({ part }) => part.id))
+  const calls = new Map(open.map(({ part }) => [part.id, part]))
   const outcomes = new Map(open.flatMap(({ part, outcome }) => (outcome ? [[part.id, outcome]] : [])))
   for (const item of items) {
     if (item.kind === 'call' || item.kind === 'ran') {
       const { id } = item.part
       if (calls.has(id)) refuseDuplicate(id, item.path)
-      calls.add(id)
+      calls.set(id, item.part)
       if (item.kind === 'ran') outcomes.set(id, clientOutcome(item.output, item.failed))
     } else if (item.kind === 'output') {
       const { callId, noun, output, loads } = item
-      if (!calls.has(callId) || outcomes.has(callId)) noCallFor(noun, callId)
+      const call = calls.get(callId)
+      if (!call || nounOf(call) !== noun || outcomes.has(callId)) noCallFor(noun, callId)
       outcomes.set(callId, { ...clientOutcome(output, false), ...(loads && { loads }) })
     } else if (item.kind === 'approval') noApprovalRequest(item.id)
   }
@@ -114,7 +115,7 @@ class HistoryBuilder {
     const kept = this.#parts.filter(
       part => part.type !== 'call' || !this.#cut.has(part.id) || this.#outcomes.has(part.id),
     )
-    const parts = sealed ? unsealAnswer(kept, sealed) : kept
+    const parts = sealed ? unsealAnswer(kept, sealed) : vendorsFirst(kept)
     this.#parts = []
     this.#cut = new Set()
     this.#sealed = undefined
@@ -130,4 +131,15 @@ class HistoryBuilder {
     this.#entries.push(entry)
     this.addResults(callsOf(entry))
   }
+}
+
+/**
+ * A vendor takes its own items back only from the beginning of an answer, a program before the calls that it made. They may
+ * have been shown after what the model said.
+ */
+function vendorsFirst(parts: AnswerPart[]): AnswerPart[] {
+  if (!parts.some(part => part.type === 'hosted')) return parts
+  const rank = ({ type, native }: AnswerPart): number =>
+    type === 'hosted' ? 0 : native === undefined ? 2 : 1
+  return parts.toSorted((a, b) => rank(a) - rank(b))
 }

@@ -2,20 +2,29 @@
 // decode-history.ts. Each item is read by itself here, and unknown members are refused as the API does.
 import type { AgentInfo } from '../../engine/index.ts'
 import type { CallPart } from '../../language/calls.ts'
-import type { InputPart, Native, Origin, ResultPart, TextPart, ThinkingPart } from '../../language/content.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import type {
+  HostedPart,
+  InputPart,
+  Native,
+  Origin,
+  ResultPart,
+  TextPart,
+  ThinkingPart,
+} from '../../language/content.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { excerpt, isAbsent, names, optional } from '../fields.ts'
 import { missingParameter, refuseParameter, unsupportedParameterValue } from '../openai-refusal.ts'
 import { decodeInputParts, decodeMessageText } from './decode-content.ts'
 import { decodeTools, flatName, searchTool } from './decode-tools.ts'
 import { callOfApproval, readItemId } from './ids.ts'
-import { isSealed, type OpenSealed, type Sealed } from './sealed.ts'
+import { isSealed, isSealedSummary, type OpenSealed, type Sealed } from './sealed.ts'
 import { type CallNoun, field } from './wordings.ts'
 
 export type InputItem =
   | { kind: 'user'; parts: InputPart[] }
   | { kind: 'system'; text: string }
-  | { kind: 'said'; part: TextPart | ThinkingPart }
+  /** A hosted part: what the vendor did on its own side, for a model of that vendor. */
+  | { kind: 'said'; part: TextPart | ThinkingPart | HostedPart }
   | { kind: 'sealed'; sealed: Sealed }
   /** `cut`: its arguments were never whole, so it needs no output. */
   | { kind: 'call'; part: CallPart; cut: boolean; path: string }
@@ -59,6 +68,8 @@ const approvedFields = names('type id approval_request_id approve reason')
 const searchFields = names('type id call_id execution arguments status created_by')
 const foundFields = names('type id call_id execution tools status created_by')
 const compactionFields = names('type id encrypted_content created_by')
+const programFields = names('type id call_id code fingerprint')
+const programOutputFields = names('type id call_id result status')
 const agentMessageFields = names('type id author recipient content agent')
 
 const phases = ['commentary', 'final_answer'] as const
@@ -84,6 +95,10 @@ const readers: Readonly<Record<string, ItemReader>> = {
   mcp_list_tools: () => [],
   // Their tools are read with those of the request.
   additional_tools: () => [],
+  // What it changes is read with the parameters of the request.
+  configuration_update: () => [],
+  program: (item, path, context) => readVendors(item, path, programFields, context),
+  program_output: (item, path, context) => readVendors(item, path, programOutputFields, context),
   tool_search_call: readSearch,
   tool_search_output: readFound,
   compaction: readCompaction,
@@ -126,6 +141,21 @@ function readMessage(item: JsonObject, path: string, context: ItemContext): Inpu
   return [{ kind: 'said', part: { ...said, ...vendorNative(item, context) } }]
 }
 
+/** An item that only the vendor itself can read. Other models do without it. */
+function readVendors(
+  item: JsonObject,
+  path: string,
+  known: ReadonlySet<string>,
+  { origin }: ItemContext,
+): InputItem[] {
+  field.onlyKnown(item, known, path)
+  const tool = field.text(item['type'], `${path}.type`)
+  if (known !== compactionFields) field.text(item['call_id'], `${path}.call_id`)
+  return origin
+    ? [{ kind: 'said', part: { type: 'hosted', tool, summary: tool, native: { origin, data: item } } }]
+    : []
+}
+
 /** The vendor's own item: it has an id that is not one of ours. */
 function vendorNative(item: JsonObject, { origin }: ItemContext): { native?: Native } {
   const { id } = item
@@ -144,9 +174,16 @@ function readCall(item: JsonObject, path: string, context: ItemContext, form: 'j
     name: readName(item, path),
     form,
     text: field.text(item[member], `${path}.${member}`),
-    ...(native.native && { nativeId: id, ...native }),
+    ...(native.native ? { nativeId: id, ...native } : programNative(item, context)),
   }
   return { kind: 'call', part, cut: item['status'] === 'incomplete', path }
+}
+
+/** A call that the vendor's program made, under an id of ours: its answer goes to that program. */
+function programNative(item: JsonObject, { origin }: ItemContext): { native?: Native } {
+  const { id: _, parsed_arguments: __, caller, ...data } = item
+  if (!origin || !isJsonObject(caller) || caller['type'] !== 'program') return {}
+  return { native: { origin, data: { ...data, caller } } }
 }
 
 function readName(item: JsonObject, path: string): string {
@@ -182,6 +219,9 @@ function readCompaction(item: JsonObject, path: string, context: ItemContext): I
   const at = `${path}.encrypted_content`
   const token = field.text(item['encrypted_content'], at, { max: 10 * 1024 * 1024 })
   const summary = context.openSummary(token)
+  // One that the vendor made goes back to it.
+  if (summary === undefined && context.origin && !isSealedSummary(token))
+    return readVendors(item, path, compactionFields, context)
   if (summary === undefined)
     return refuseParameter(
       `The encrypted content of '${path}' could not be read. It must come from this server, unchanged.`,

@@ -1,9 +1,10 @@
 // The tools of a request and the choice among them, into ours. A function may be flat, as the Responses API has it, or
 // nested under `function`. The tools of a namespace become tools of their own, under both names; `CallNames` has what each
-// is called on this wire. Only tools that the client runs can be declared. A tool that a vendor would run is left out where
-// clients declare it by habit, else refused: no request makes the server reach out.
+// is called on this wire. Only tools that the client runs can be declared, and the programs of a vendor that call them. Any
+// other tool that a vendor would run is left out where clients declare it by habit, else refused: no request makes the
+// server reach out.
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { excerpt, isAbsent, names, optional } from '../fields.ts'
 import { refuseParameter, unsupportedParameterValue, wrongParameterType } from '../openai-refusal.ts'
 import { clientTool } from '../own-tools.ts'
@@ -17,6 +18,8 @@ const innerFields = names('name description parameters strict')
 const customFields = names('type name description format defer_loading allowed_callers async')
 const namespaceFields = names('type name description tools')
 const searchFields = names('type execution description parameters')
+const programsFields = names('type')
+export const programsTool = 'programmatic_tool_calling'
 
 /** Some clients declare these to every server, and do without them. */
 const leftOut: ReadonlySet<Json | undefined> = new Set([
@@ -39,6 +42,8 @@ export type DeclaredTools = {
   namespaces: Record<string, string>
   /** The vendor is to search the deferred ones. */
   vendorSearch?: true
+  /** Programs that the vendor runs may call them. `callers`: who may, by the name of the tool, where the request says so. */
+  programs?: { callers: ReadonlyMap<string, string[]> }
 }
 
 export const searchTool = 'tool_search'
@@ -74,7 +79,9 @@ class ToolsReader {
   readonly #namespaces: Record<string, string> = {}
   readonly #found = new Set<string>()
   readonly #deferred = new Set<string>()
+  readonly #callers = new Map<string, string[]>()
   #vendorSearch = false
+  #programs = false
 
   /**
    * `replaceable`: names that were declared before. Undefined: none may be declared twice. `isFound`: a search of the
@@ -94,7 +101,10 @@ class ToolsReader {
       if (leftOut.has(type)) continue
       if (type === 'namespace') this.#takeNamespace(tool, at, replaceable)
       else if (type === 'tool_search') this.#takeSearch(tool, at)
-      else this.#take(decodeTool(tool, at), tool, at, replaceable)
+      else if (type === programsTool) {
+        field.onlyKnown(tool, programsFields, at)
+        this.#programs = true
+      } else this.#take(decodeTool(tool, at), tool, at, replaceable)
     }
   }
 
@@ -110,16 +120,22 @@ class ToolsReader {
       called: this.#called,
       namespaces: this.#namespaces,
       ...(this.#vendorSearch && { vendorSearch: true }),
+      ...(this.#programs && { programs: { callers: this.#callers } }),
     }
   }
 
   #take(
     tool: ToolDeclaration,
-    { defer_loading: isDeferred }: JsonObject,
+    { defer_loading: isDeferred, allowed_callers: allowed }: JsonObject,
     path: string,
     replaceable?: ReadonlySet<string>,
   ): void {
     this.#add(tool, path, replaceable)
+    const at = `${path}.allowed_callers`
+    const callers = optional(allowed, at, field.list)?.map((each, index) =>
+      field.oneOf(each, `${at}[${index}]`, ['direct', 'programmatic']),
+    )
+    if (callers && callers.length > 0) this.#callers.set(tool.name, callers)
     if (isDeferred === true) this.#deferred.add(tool.name)
   }
 

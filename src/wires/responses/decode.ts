@@ -1,21 +1,25 @@
 // A request body, into what is asked of the engine. Every field is checked for its type, and fields that the API does not
 // know are refused. Fields that only a vendor of this same protocol understands are carried to it as they are.
-import type { AgentInfo, EngineDescription } from '../../engine/index.ts'
+import type { AgentInfo } from '../../engine/index.ts'
 import type { Ask } from '../../language/events.ts'
 import type { AnswerFormat } from '../../language/format.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { isAbsent, names, optional } from '../fields.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { excerpt, isAbsent, names, optional } from '../fields.ts'
+import type { ServedDescription } from '../host.ts'
 import { missingParameter, refuseParameter, wrongParameterType } from '../openai-refusal.ts'
-import { findTarget, ifObject, modelInfo, openaiFormat } from '../stateless/index.ts'
-import { decodeChoice, decodeTools } from './decode-tools.ts'
+import { adviceFor, findTarget, ifObject, modelInfo, openaiFormat, targetFor } from '../stateless/index.ts'
+import { type DeclaredTools, decodeChoice, decodeTools, programsTool } from './decode-tools.ts'
 import { exclusiveParameters, field, noSuchAgent, noSuchModel, unsupportedParameter } from './wordings.ts'
 
 export const wireName = 'responses'
 export const protocol = 'openai-responses'
 
 /** What a request may name. */
-export type ResponsesCatalog = Pick<EngineDescription, 'agents' | 'models'> & {
+export type ResponsesCatalog = Pick<
+  ServedDescription,
+  'agents' | 'models' | 'anyModel' | 'storesResponses'
+> & {
   /** The agents whose own tools may run in stored responses. */
   serverTools: ReadonlySet<string>
 }
@@ -61,6 +65,7 @@ const carried: Readonly<Record<string, (value: Json, path: string) => Json>> = {
   prompt_cache_retention: field.text,
   prompt_cache_options: field.object,
   user: field.text,
+  context_management: decodeManagement,
 }
 
 /** What known clients send beside the API's own parameters. It changes nothing, and is not repeated. */
@@ -74,7 +79,7 @@ const known = new Set([
   ...Object.keys(carried),
 ])
 
-const unsupported = names('prompt context_management moderation image access_programs')
+const unsupported = names('prompt moderation image access_programs')
 
 /** Parameters of other APIs, and where this API has them. */
 const moved: ReadonlyMap<string, string> = new Map([
@@ -101,18 +106,22 @@ const includable = [
 /** `routed`: the agent that the path names. `mayBeEmpty`: the request needs no input. */
 export function decodeRequest(
   catalog: ResponsesCatalog,
-  body: JsonObject,
+  given: JsonObject,
   routed: string | undefined,
   mayBeEmpty = false,
 ): ResponsesRequest {
-  checkNames(body)
+  checkNames(given)
+  const body = withUpdates(given)
   const { agent, model, shown } = decodeTarget(catalog, body, routed)
   const { origin } = (model === undefined ? agent.model : modelInfo(catalog, model)) ?? {}
-  const state = decodeState(body)
+  const isVendors = origin?.protocol === protocol
+  if (!isVendors) refuseManagement(body['context_management'], shown)
+  const state = decodeState(body, catalog.storesResponses)
   const include = decodeInclude(body['include'])
   optional(body['stream_options'], 'stream_options', field.object)
   const declared = decodeTools(body['tools'], body['input'])
-  const { tools: clientTools, called, namespaces } = declared
+  const { called, namespaces } = declared
+  const { clientTools, hosted } = withPrograms(declared, isVendors)
   const isServer = state.stored && catalog.serverTools.has(agent.name)
   const offered = isServer ? agent.tools.filter(({ trust }) => trust !== 'deny') : []
   return {
@@ -122,6 +131,7 @@ export function decodeRequest(
     ask: {
       ...decodeAsk(body, clientTools, offered, include),
       ...(declared.vendorSearch && { vendorSearch: true }),
+      ...hosted,
       ...(!isServer && { clientOnly: true as const }),
     },
     ...splitTrigger(decodeInput(body['input'], state, mayBeEmpty)),
@@ -134,9 +144,45 @@ export function decodeRequest(
       ...(state.previous !== undefined && { previous: state.previous }),
       ...(state.conversation !== undefined && { conversation: state.conversation }),
       ...(Object.keys(called).length > 0 && { called, namespaces }),
-      ...(origin?.protocol === protocol && { carried: true }),
+      ...(isVendors && { carried: true }),
     },
   }
+}
+
+/**
+ * A model of this vendor writes programs that call the client's tools. Any other calls them itself, which comes to the same.
+ */
+function withPrograms(
+  { tools, programs }: DeclaredTools,
+  isVendors: boolean,
+): { clientTools: ToolDeclaration[]; hosted?: Pick<Ask, 'hosted'> } {
+  if (!programs || !isVendors) return { clientTools: tools }
+  const clientTools = tools.map(tool => {
+    const allowed_callers = programs.callers.get(tool.name)
+    return allowed_callers ? { ...tool, fields: { [protocol]: { allowed_callers } } } : tool
+  })
+  return { clientTools, hosted: { hosted: { [protocol]: [{ type: programsTool }] } } }
+}
+
+const updateFields = names('type id reasoning text')
+
+/** Items of the input may change how the model answers. Each setting holds until a later item replaces it. */
+function withUpdates(body: JsonObject): JsonObject {
+  const input = Array.isArray(body['input']) ? body['input'] : []
+  let whole = body
+  for (const [index, item] of input.entries()) {
+    if (!isJsonObject(item) || item['type'] !== 'configuration_update') continue
+    const path = `input[${index}]`
+    field.onlyKnown(item, updateFields, path)
+    const reasoning = optional(item['reasoning'], `${path}.reasoning`, field.object)
+    const text = optional(item['text'], `${path}.text`, decodeText)
+    whole = {
+      ...whole,
+      ...(reasoning && { reasoning: { ...ifObject(whole['reasoning']), ...reasoning } }),
+      ...(text && { text: { ...ifObject(whole['text']), ...ifObject(text) } }),
+    }
+  }
+  return whole
 }
 
 /** A last item that asks for a summary is no part of the conversation. */
@@ -192,18 +238,19 @@ function decodeTarget(
 }
 
 function targetByModel(catalog: ResponsesCatalog, asked: string): RequestTarget {
-  const found = findTarget(catalog, asked)
-  if (found) return { ...found.request, agent: found.agent, shown: asked }
   const [first] = catalog.agents
-  if (first && (asked === 'auto' || asked === 'default')) return { agent: first, shown: first.name }
-  throw noSuchModel(asked)
+  const isAny = (asked === 'auto' || asked === 'default') && !findTarget(catalog, asked)
+  if (first && isAny) return { agent: first, shown: first.name }
+  const found = targetFor(catalog, asked)
+  if (found) return { ...found.request, agent: found.agent, shown: asked }
+  throw noSuchModel(asked, adviceFor(catalog))
 }
 
 // ---- the response or conversation that it continues ------------------------------------------------------------
 
 type ContinuedState = Pick<ResponsesRequest, 'stored' | 'goesOn' | 'background' | 'previous' | 'conversation'>
 
-function decodeState(body: JsonObject): ContinuedState {
+function decodeState(body: JsonObject, byDefault = true): ContinuedState {
   const previous = optional(body['previous_response_id'], 'previous_response_id', field.text)
   const conversation = optional(body['conversation'], 'conversation', (value, path) =>
     typeof value === 'string' ? value : field.text(field.object(value, path)['id'], `${path}.id`),
@@ -214,8 +261,8 @@ function decodeState(body: JsonObject): ContinuedState {
   const store = optional(body['store'], 'store', field.flag)
   if (background && store === false)
     refuseParameter("Background mode requires 'store' to be true.", 'background')
-  // A conversation is kept in any case. All else is, unless the request forbids it.
-  const stored = store !== false || conversation !== undefined
+  // A conversation is kept in any case, and what goes on by itself. All else is unless the request or the operator forbids it.
+  const stored = (store ?? (byDefault || background)) || conversation !== undefined
   return { stored, goesOn: store === true || background, background, previous, conversation }
 }
 
@@ -299,6 +346,26 @@ function decodeText(value: Json, path: string): Json {
   field.text(name, `${at}.name`)
   field.object(schema, `${at}.schema`)
   return config
+}
+
+/** Only the vendor itself can make its conversations short while it answers. */
+function refuseManagement(value: Json | undefined, model: string): void {
+  if (isAbsent(value) || field.list(value, 'context_management').length === 0) return
+  refuseParameter(
+    `Unsupported parameter: 'context_management' needs a model of OpenAI, and the model behind '${excerpt(model)}' is of another vendor. Make the conversation short with POST /v1/responses/compact instead.`,
+    'context_management',
+    'unsupported_parameter',
+  )
+}
+
+function decodeManagement(value: Json, path: string): Json {
+  return field.list(value, path).map((item, index) => {
+    const at = `${path}[${index}]`
+    const entry = field.object(item, at)
+    field.oneOf(entry['type'] ?? undefined, `${at}.type`, ['compaction'])
+    optional(entry['compact_threshold'], `${at}.compact_threshold`, field.count)
+    return entry
+  })
 }
 
 export function decodeMetadata(value: Json, path: string): JsonObject {

@@ -1,7 +1,7 @@
 // The events of a stream, numbered and framed. A delta counts one number per character, so the numbers of a response do
 // not depend on how its text was cut. A stream that is resumed, even by another process, continues in the middle of a
 // text without a gap or a repeat.
-import { encodeSse } from '../../lib/sse.ts'
+import { encodeSse } from '../../lib/net/sse.ts'
 import { oneLine } from '../http/index.ts'
 import type { EventName } from './schema.ts'
 
@@ -50,11 +50,14 @@ export class NumberedFrames {
     this.#end()
   }
 
-  /** The stream ends before the response does. */
+  /**
+   * The stream ends before the response does. This is no event of the response, so it has the number of the last one: a
+   * client that goes on after it misses nothing.
+   */
   broken(code: string, message: string): void {
     this.#next = Math.max(this.#next, (this.#after ?? -1) + 1)
-    this.event('error', { code, message, param: null })
-    this.#end()
+    if (this.#after !== undefined)
+      this.#write('error', JSON.stringify({ code, message, param: null }).slice(1))
   }
 
   #end(): void {

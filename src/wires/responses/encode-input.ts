@@ -1,10 +1,11 @@
 // What a stored response was given to read, as input items: the conversation before it, and what its request added.
 import type { SessionHistory } from '../../engine/index.ts'
+import type { Outcome } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
 import { textOf } from '../../language/content.ts'
 import type { Recorded } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import { refuseParameter } from '../openai-refusal.ts'
 import { itemId, stemOf } from './ids.ts'
 
@@ -39,8 +40,7 @@ export function pageOfItems(items: readonly JsonObject[], { limit, order, after 
 export function inputEntries({ entries, calls }: SessionHistory, events: readonly Recorded[]): Entry[] {
   const given: Entry[] = [...entries]
   const results = calls.flatMap(({ part, outcome: known }) => {
-    const settled = events.find(({ event }) => event.type === 'call.settled' && event.callId === part.id)
-    const outcome = settled?.event.type === 'call.settled' ? settled.event.outcome : known
+    const outcome = settledIn(events, part.id) ?? known
     return outcome?.from.source === 'client' ? [{ callId: part.id, name: part.name, outcome }] : []
   })
   if (results.length > 0) given.push({ role: 'tool', results })
@@ -48,6 +48,11 @@ export function inputEntries({ entries, calls }: SessionHistory, events: readonl
     if (event.type === 'turn.started' && event.parts.length > 0)
       given.push({ role: 'user', parts: event.parts })
   return given
+}
+
+function settledIn(events: readonly Recorded[], callId: string): Outcome | undefined {
+  const settled = events.find(({ event }) => event.type === 'call.settled' && event.callId === callId)
+  return settled?.event.type === 'call.settled' ? settled.event.outcome : undefined
 }
 
 type NewId = (prefix: string) => string
@@ -59,21 +64,21 @@ function encodeInputEntry(entry: Entry, id: NewId): ListedItem[] {
     case 'user':
       return [inputMessage(id, 'user', entry.parts.map(encodeInputPart))]
     case 'tool':
-      return entry.results.map(({ callId, outcome }) => ({
-        type: 'function_call_output',
-        id: id('fco'),
-        call_id: callId,
-        output: outcome.parts.every(part => part.type === 'text')
-          ? textOf(outcome.parts)
-          : outcome.parts.map(encodeInputPart),
-        status: 'completed',
-      }))
+      return entry.results.map(({ callId, outcome }) => encodeOutput(callId, outcome, id('fco')))
     case 'assistant':
       return entry.parts.flatMap(part => encodeAnswerPart(part, id))
   }
 }
 
-function encodeAnswerPart(part: Extract<Entry, { role: 'assistant' }>['parts'][0], id: NewId): ListedItem[] {
+export function encodeOutput(callId: string, { parts }: Outcome, id: string): ListedItem {
+  const output = parts.every(part => part.type === 'text') ? textOf(parts) : parts.map(encodeInputPart)
+  return { type: 'function_call_output', id, call_id: callId, output, status: 'completed' }
+}
+
+export function encodeAnswerPart(
+  part: Extract<Entry, { role: 'assistant' }>['parts'][0],
+  id: NewId,
+): ListedItem[] {
   if (part.type === 'hosted') return []
   if (part.type === 'text')
     return [

@@ -2,6 +2,7 @@
 // there are, and what is in them, is decided in encode.ts.
 import type { CallPart } from '../../language/calls.ts'
 import type { Phase } from '../../language/content.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import { argumentsObject } from '../stateless/index.ts'
 import type { CallNames } from './decode-tools.ts'
 import type { NumberedFrames } from './encode-frames.ts'
@@ -235,9 +236,11 @@ export class OutputItems {
     )
   }
 
-  closeCall(call: OpenItem<CallItem>): void {
+  /** `caller`: the vendor's program that made it. */
+  closeCall(call: OpenItem<CallItem>, caller?: JsonObject): void {
     this.#endText(call)
-    this.#close(call.index, { ...call.item, ...wholeText(call), status: 'completed' })
+    const whole = { ...call.item, ...wholeText(call), status: 'completed' as const }
+    this.#close(call.index, caller ? { ...whole, caller } : whole)
   }
 
   openServerCall(item: ServerCallItem): OpenItem<ServerCallItem> {

@@ -3,7 +3,7 @@
 import type { AgentInfo } from '../../engine/index.ts'
 import type { Ask, Settings, Usage } from '../../language/events.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { ownNames } from '../own-tools.ts'
 import { protocol, wireName } from './decode.ts'
 import type { CallNames } from './decode-tools.ts'

@@ -257,12 +257,12 @@ describe('a stored response', () => {
     ])
   })
 
-  it('ends its stream with an error when the stream cannot go on', () => {
+  it('ends its stream with an error when the stream cannot go on, under the number that the client has', () => {
     const encoder = new ResponseEncoder({ ...options, ...stored, after: 40 })
     const [frame] = framesOf(
       encoder.take({ type: 'lost', error: { code: 'model_failed', message: 'It started over.' } }),
     )
-    assert.deepEqual([frame?.type, frame?.sequence_number, frame?.['code']], ['error', 41, 'server_error'])
+    assert.deepEqual([frame?.type, frame?.sequence_number, frame?.['code']], ['error', 40, 'server_error'])
     assert.equal(encoder.end(), '')
     assert.equal(encoder.stopped, false)
   })

@@ -19,7 +19,7 @@ import type {
   TurnEnded,
   Usage,
 } from '../../language/events.ts'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
 import { protocol } from './decode.ts'
 import type { CallNames } from './decode-tools.ts'
@@ -30,7 +30,10 @@ import { approvalId, type ResponsePlace, responseId } from './ids.ts'
 import type { CallItem, EventName, OutputItem, ResponseStatus, ServerCallItem } from './schema.ts'
 
 /** An answer of the model: one that is recorded, or one without a session. */
-export type ResponseAnswer = Pick<ModelAnswered, 'parts' | 'stop' | 'usage' | 'origin' | 'continuity'>
+export type ResponseAnswer = Pick<
+  ModelAnswered,
+  'parts' | 'stop' | 'usage' | 'origin' | 'continuity' | 'shown'
+>
 
 export type EncoderOptions = {
   /** Stateless: a place of its own in no log. */
@@ -193,23 +196,30 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
     this.#spoke = false
   }
 
-  #endSpeech({ parts, stop }: ResponseAnswer): void {
+  #endSpeech({ parts, stop, shown }: ResponseAnswer): void {
     const isRefusal = stop === 'refusal'
     // Without deltas a stateless refusal is a refusal alone. A stored one reads as its stream does.
     const isSilent = isRefusal && !this.#isStored
-    if (!this.#spoke)
-      for (const part of parts)
-        if (part.type === 'thinking' || (part.type === 'text' && !isSilent))
-          this.#items.say(part.type, part.text, part.type === 'text' ? part.phase : undefined)
+    if (!this.#spoke) this.#say(isSilent ? parts.filter(({ type }) => type !== 'text') : (shown ?? parts))
     if (isRefusal) this.#items.refuse(textOf(parts) || 'The model refused to answer.')
     else if (stop === 'cancelled') this.#items.interruptAnswer(textOf(parts))
     else this.#items.endSpeech(cutStops.has(stop) ? 'incomplete' : 'completed')
   }
 
-  /** An item of a vendor that speaks this protocol is given as it is. */
+  #say(parts: ModelAnswered['parts']): void {
+    for (const part of parts)
+      if (part.type === 'thinking') this.#items.say('thinking', part.text)
+      else if (part.type === 'text') this.#items.say('text', part.text, part.phase)
+  }
+
+  /**
+   * An item of a vendor that speaks this protocol is given as it is. A summary stands for what is before it, and the vendor
+   * made it before it spoke: given here it would stand for the answer too, so it is carried without being shown.
+   */
   #showHosted({ origin, data }: { origin: { protocol: string }; data: unknown }): void {
     if (origin.protocol !== protocol || !isJsonObject(data)) return
     const { id, type } = data
+    if (type === 'compaction') return
     if (typeof id === 'string' && typeof type === 'string') this.#items.whole({ ...data, id, type })
   }
 
@@ -218,7 +228,7 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
     const opened = this.#opened.get(part.id)
     const call = opened ?? this.#items.openCall(part, newId)
     if (!opened) this.#items.grow(call, part.text)
-    this.#items.closeCall(call)
+    this.#items.closeCall(call, programOf(part))
   }
 
   // ---- events ------------------------------------------------------------------------------------------------
@@ -229,6 +239,8 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
     else if (event.type === 'call.nested') this.#calls.set(event.call.id, this.#storedCall(event.call))
     else if (event.type === 'turn.started') this.#ended = undefined
     else if (event.type === 'turn.ended') {
+      // So that an answer that never came takes the same numbers whenever it is read.
+      if (!this.#spoke) this.#say(event.shown ?? [])
       this.#items.dropAnswer()
       this.#spoke = false
       this.#ended = event
@@ -257,6 +269,14 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
       case 'call.suspended':
         this.#suspend(call)
         break
+      case 'question.asked':
+        this.#askQuestion(call)
+        break
+      case 'question.answered':
+      case 'question.expired':
+      case 'question.withdrawn':
+        this.#openServerCall(call)
+        break
       case 'call.settled':
         this.#calls.delete(event.callId)
         this.#settle(call, event)
@@ -276,6 +296,14 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
     const server_label = this.#options.agent
     const request = { id: approvalId(id), server_label, name, arguments: text }
     this.#items.whole({ type: 'mcp_approval_request', ...request })
+  }
+
+  /** The protocol has no questions: one is shown as a request to approve the call that asks. A call asks once at a time. */
+  #askQuestion(call: StoredCall): void {
+    if (!call.open) return
+    this.#suspend(call)
+    const waiting = this.#calls.get(call.part.id)
+    if (waiting) this.#requestApproval(waiting)
   }
 
   #openServerCall(call: StoredCall): OpenItem<ServerCallItem> {
@@ -377,4 +405,11 @@ function addUsage(sum: Usage | null, usage: Usage): Usage {
     if (count > 0) total[key] = count
   }
   return total
+}
+
+/** The vendor's program that made the call. */
+function programOf({ native }: CallPart): JsonObject | undefined {
+  if (native?.origin.protocol !== protocol || !isJsonObject(native.data)) return undefined
+  const { caller } = native.data
+  return isJsonObject(caller) && caller['type'] === 'program' ? caller : undefined
 }

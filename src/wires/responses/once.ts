@@ -1,9 +1,9 @@
 // A response that is not kept: what it reads, what the model is asked, and how the answer is encoded. The same for HTTP and
 // for WebSockets.
-import { type Engine, type OnceRequest, summaryInstructions } from '../../engine/index.ts'
+import type { Engine, OnceRequest } from '../../engine/index.ts'
 import type { Entry } from '../../language/history.ts'
 import type { WireHost } from '../host.ts'
-import { modelInfo } from '../stateless/index.ts'
+import { modelInfo, summarising } from '../stateless/index.ts'
 import { protocol, type ResponsesRequest, wireName } from './decode.ts'
 import { decodeHistory } from './decode-history.ts'
 import { decodeItems, type InputItem } from './decode-items.ts'
@@ -11,7 +11,7 @@ import type { EncoderOptions } from './encode.ts'
 import { calledIn, requestFields } from './encode-response.ts'
 import { resolveReferences } from './references.ts'
 import { type Repeated, splitInput } from './same-session.ts'
-import { openerFor, sealAnswer, sealSummary, summaryOpenerFor } from './sealed.ts'
+import { openerFor, type Seal, sealAnswer, sealSummary, summaryOpenerFor } from './sealed.ts'
 import { previousResponse } from './stored.ts'
 import { lastRead } from './stored-log.ts'
 
@@ -19,12 +19,13 @@ export type ReadInput = { items: InputItem[]; repeated: Repeated | undefined }
 
 export async function readItems(
   host: WireHost,
+  engine: Engine,
   owner: string,
   { agent, model, input = [] }: Pick<ResponsesRequest, 'agent' | 'model' | 'input'>,
 ): Promise<ReadInput> {
-  const { engine, about } = host
-  const seal = (text: string): string => host.seal(text)
-  const unseal = (text: string): string => host.unseal(text)
+  const { about } = host
+  const seal: Seal = (text, use) => host.seal(text, use)
+  const unseal: Seal = (text, use) => host.unseal(text, use)
   const whole = await resolveReferences({ engine, agents: about.agents, owner, seal }, input)
   const { origin } = (model === undefined ? agent.model : modelInfo(about, model)) ?? {}
   const items = decodeItems(whole, {
@@ -61,7 +62,7 @@ export function prepareOnce(
 ): PreparedOnce {
   const { agent, model, clientTools, ask, note, compacts } = request
   const named = model === undefined ? {} : { model }
-  const seal = (text: string): string => host.seal(text)
+  const seal: Seal = (text, use) => host.seal(text, use)
   const settings = { clientTools, ...named, wires: { [wireName]: note } }
   const options: EncoderOptions = {
     place: { session: id, first: 1 },
@@ -75,11 +76,4 @@ export function prepareOnce(
   }
   const once = { owner, agent: agent.name, ...named, clientTools, ask, history }
   return { once: compacts ? summarising(once) : once, options }
-}
-
-/** Tools stay declared, since vendors refuse calls in a history whose tools are not. */
-export function summarising<Asked extends Pick<OnceRequest, 'ask' | 'history'>>(asked: Asked): Asked {
-  const { choice: _, format: __, maxTokens: ___, ...ask } = asked.ask ?? {}
-  const question: Entry = { role: 'user', parts: [{ type: 'text', text: summaryInstructions }] }
-  return { ...asked, ask: { ...ask, choice: 'none' }, history: [...asked.history, question] }
 }

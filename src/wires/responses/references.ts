@@ -1,11 +1,11 @@
 // Items that a request only names by id. They are looked up among the output of stored responses.
 import type { AgentInfo, Engine } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { names } from '../fields.ts'
 import type { ResponseAnswer } from './encode.ts'
 import { readItemId, responseId } from './ids.ts'
-import { sealAnswer } from './sealed.ts'
+import { type Seal, sealAnswer } from './sealed.ts'
 import { encodeStored, findResponse } from './stored-log.ts'
 import { field, noSuchItem } from './wordings.ts'
 
@@ -13,7 +13,7 @@ export type ItemStore = {
   engine: Engine
   agents: readonly AgentInfo[]
   owner: string
-  seal: (text: string) => string
+  seal: Seal
 }
 
 const referenceFields = names('type id')

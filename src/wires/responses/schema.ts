@@ -1,6 +1,6 @@
 // The Responses API as it goes over the wire: the items and events that this wire gives. Types only.
 import type { Phase } from '../../language/content.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 
 export type ResponseStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'

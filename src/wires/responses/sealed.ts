@@ -3,7 +3,11 @@
 // sealed, so that it can be neither read nor forged, and it is valid for its owner only.
 import type { Native, Origin } from '../../language/content.ts'
 import type { AnswerPart } from '../../language/history.ts'
+import type { SealUse } from '../../language/seals.ts'
 import type { ResponseAnswer } from './encode.ts'
+
+/** `seal` or `unseal` of the host. */
+export type Seal = (text: string, use: SealUse) => string
 
 /** In the order of the answer. The client sends texts and calls itself: only what is beside them is here. */
 type SealedPart =
@@ -19,7 +23,7 @@ const mark = 'tw1.'
 export function sealAnswer(
   { parts, origin, continuity }: ResponseAnswer,
   owner: string,
-  seal: (text: string) => string,
+  seal: Seal,
 ): string | undefined {
   if (!continuity && parts.every(part => part.native === undefined)) return undefined
   const sealed: Sealed = {
@@ -28,7 +32,7 @@ export function sealAnswer(
     ...(origin && { origin }),
     ...(continuity && { continuity }),
   }
-  return mark + seal(JSON.stringify(sealed))
+  return mark + seal(JSON.stringify(sealed), 'responses answer')
 }
 
 function sealedPart(part: AnswerPart): SealedPart {
@@ -41,12 +45,12 @@ function sealedPart(part: AnswerPart): SealedPart {
 export type OpenSealed = (text: string) => Sealed | undefined
 
 /** Gives undefined for text that this server did not seal for this owner. */
-export function openerFor(owner: string, unseal: (text: string) => string): OpenSealed {
+export function openerFor(owner: string, unseal: Seal): OpenSealed {
   return text => {
     if (!isSealed(text)) return undefined
     try {
       // It opens, so it was made by `sealAnswer`.
-      const sealed = JSON.parse(unseal(text.slice(mark.length))) as Sealed
+      const sealed = JSON.parse(unseal(text.slice(mark.length), 'responses answer')) as Sealed
       return sealed.owner === owner ? sealed : undefined
     } catch {
       return undefined
@@ -84,19 +88,23 @@ export function unsealAnswer(parts: readonly AnswerPart[], sealed: Sealed): Answ
 const summaryMark = 'tws1.'
 
 /** A summary for the client to carry in place of the conversation. */
-export function sealSummary(summary: string, owner: string, seal: (text: string) => string): string {
-  return summaryMark + seal(JSON.stringify({ owner, summary }))
+export function sealSummary(summary: string, owner: string, seal: Seal): string {
+  return summaryMark + seal(JSON.stringify({ owner, summary }), 'responses summary')
 }
 
-export function summaryOpenerFor(
-  owner: string,
-  unseal: (text: string) => string,
-): (token: string) => string | undefined {
+export function isSealedSummary(token: string): boolean {
+  return token.startsWith(summaryMark)
+}
+
+export function summaryOpenerFor(owner: string, unseal: Seal): (token: string) => string | undefined {
   return token => {
     if (!token.startsWith(summaryMark)) return undefined
     try {
       // It opens, so it was made by `sealSummary`.
-      const sealed = JSON.parse(unseal(token.slice(summaryMark.length))) as { owner: string; summary: string }
+      const sealed = JSON.parse(unseal(token.slice(summaryMark.length), 'responses summary')) as {
+        owner: string
+        summary: string
+      }
       return sealed.owner === owner ? sealed.summary : undefined
     } catch {
       return undefined

@@ -1,6 +1,7 @@
 // The routes of conversations.
 import type { Context, Hono } from 'hono'
-import type { JsonObject } from '../../lib/json.ts'
+import type { Engine } from '../../engine/index.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import { isAbsent, names, optional } from '../fields.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
 import { readJsonObject, sendJson } from '../http/index.ts'
@@ -8,6 +9,7 @@ import { missingParameter } from '../openai-refusal.ts'
 import {
   createConversation,
   deleteConversation,
+  listConversation,
   moveConversation,
   type OpenConversation,
   openConversation,
@@ -25,9 +27,8 @@ import { field, noSuchItem, notEditable } from './wordings.ts'
 const mostItems = 20
 
 export function mountConversations(app: Hono<WireEnv>, host: WireHost): void {
-  const { engine } = host
   const found = (c: Context<WireEnv>): Promise<OpenConversation> =>
-    openConversation(engine, c.get('principal').owner, c.req.param('id') ?? '')
+    openConversation(c.get('engine'), c.get('principal').owner, c.req.param('id') ?? '')
   app.post('/v1/conversations', c => create(c, host))
   app.get('/v1/conversations/:id', async c => sendJson(c, encodeConversation(await found(c))))
   app.post('/v1/conversations/:id', async c => {
@@ -35,22 +36,22 @@ export function mountConversations(app: Hono<WireEnv>, host: WireHost): void {
     const conversation = await found(c)
     const { metadata } = onlyKnown(body, 'metadata')
     if (metadata === undefined) throw missingParameter('metadata')
-    await setMetadata(engine, conversation, optional(metadata, 'metadata', decodeMetadata) ?? {})
+    await setMetadata(c.get('engine'), conversation, optional(metadata, 'metadata', decodeMetadata) ?? {})
     return sendJson(c, encodeConversation(await found(c)))
   })
   app.delete('/v1/conversations/:id', async c => {
     const conversation = await found(c)
-    await deleteConversation(engine, conversation)
+    await deleteConversation(c.get('engine'), conversation)
     return sendJson(c, { id: conversation.id, object: 'conversation.deleted', deleted: true })
   })
   app.get('/v1/conversations/:id/items', async c => {
-    const { items } = await readConversation(engine, await found(c))
+    const items = await listConversation(c.get('engine'), await found(c))
     return sendJson(c, pageOfItems(items, decodePage(c.req.query())))
   })
   app.post('/v1/conversations/:id/items', async c => addItems(c, host, await found(c)))
   app.get('/v1/conversations/:id/items/:item', async c => {
     const id = c.req.param('item')
-    const { items } = await readConversation(engine, await found(c))
+    const items = await listConversation(c.get('engine'), await found(c))
     const item = items.find(each => each.id === id)
     if (!item) throw noSuchItem(id)
     return sendJson(c, item)
@@ -75,20 +76,23 @@ async function create(c: Context<WireEnv>, host: WireHost): Promise<Response> {
   const agent = optional(body['agent_id'], 'agent_id', field.text) ?? host.about.agents[0]?.name ?? ''
   const metadata = optional(body['metadata'], 'metadata', decodeMetadata) ?? {}
   const given = isAbsent(body['items']) ? [] : field.list(body['items'], 'items', { max: mostItems })
-  const items = await decodeGiven(host, owner, agent, given)
+  const items = await decodeGiven(host, c.get('engine'), owner, agent, given)
   return sendJson(
     c,
-    encodeConversation(await createConversation(host.engine, owner, agent, metadata, decodeHistory(items))),
+    encodeConversation(
+      await createConversation(c.get('engine'), owner, agent, metadata, decodeHistory(items)),
+    ),
   )
 }
 
 async function decodeGiven(
   host: WireHost,
+  engine: Engine,
   owner: string,
   agent: string,
-  input: Parameters<typeof readItems>[2]['input'],
+  input: Parameters<typeof readItems>[3]['input'],
 ): Promise<InputItem[]> {
-  return (await readItems(host, owner, { agent: agentNamed(host, agent), input })).items
+  return (await readItems(host, engine, owner, { agent: agentNamed(host, agent), input })).items
 }
 
 async function addItems(
@@ -100,11 +104,11 @@ async function addItems(
   if (!record) throw notEditable(id)
   const body = onlyKnown(await readJsonObject(c, host.limits), 'items')
   const given = field.list(body['items'], 'items', { min: 1, max: mostItems })
-  const added = await decodeGiven(host, home.owner, agent, given)
-  const { entries, calls, items } = await readConversation(host.engine, conversation)
+  const added = await decodeGiven(host, c.get('engine'), home.owner, agent, given)
+  const { entries, calls, items } = await readConversation(c.get('engine'), conversation)
   const ids = items.map(item => item.id)
-  await moveConversation(host.engine, conversation, [...entries, ...decodeHistory(added, calls)], ids)
-  const now = await readConversation(host.engine, await openConversation(host.engine, home.owner, id))
+  await moveConversation(c.get('engine'), conversation, [...entries, ...decodeHistory(added, calls)], ids)
+  const now = await readConversation(c.get('engine'), await openConversation(c.get('engine'), home.owner, id))
   const page = { limit: now.items.length, order: 'asc', after: undefined } as const
   return sendJson(c, pageOfItems(now.items.slice(items.length), page))
 }
@@ -117,12 +121,12 @@ async function deleteItem(
 ): Promise<Response> {
   const { id, home, agent, record } = conversation
   if (!record) throw notEditable(id)
-  const { items } = await readConversation(host.engine, conversation)
+  const { items } = await readConversation(c.get('engine'), conversation)
   const item = c.req.param('item') ?? ''
   const rest = items.filter(each => each.id !== item)
   if (rest.length === items.length) throw noSuchItem(item)
-  const entries = decodeHistory(await decodeGiven(host, home.owner, agent, rest))
+  const entries = decodeHistory(await decodeGiven(host, c.get('engine'), home.owner, agent, rest))
   const ids = rest.map(each => each.id)
-  await moveConversation(host.engine, conversation, entries, ids)
-  return sendJson(c, encodeConversation(await openConversation(host.engine, home.owner, id)))
+  await moveConversation(c.get('engine'), conversation, entries, ids)
+  return sendJson(c, encodeConversation(await openConversation(c.get('engine'), home.owner, id)))
 }

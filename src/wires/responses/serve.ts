@@ -1,11 +1,11 @@
 // The routes of the Responses API.
 import { type Context, Hono } from 'hono'
-import type { FollowItem, OnceItem } from '../../engine/index.ts'
+import type { Engine, FollowItem, OnceItem } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
-import { randomIds } from '../../lib/random.ts'
+import { randomIds } from '../../lib/text/random.ts'
 import type { RelayedTarget, WireEnv, WireHost } from '../host.ts'
-import { failureOf, readJsonObject, requestKey, sendFailure, sendJson } from '../http/index.ts'
+import { readJsonObject, requestKey, sendJson } from '../http/index.ts'
 import { clientGone, foldItems, streamFromFirstFrame, streamItems } from '../http/stream.ts'
 import { refuseParameter, unsupportedParameterValue } from '../openai-refusal.ts'
 import { compactConversation, countInputTokens } from './compact.ts'
@@ -26,16 +26,12 @@ import {
   type StoredResponse,
   storedEncoder,
 } from './stored-log.ts'
-import { failureBody, noSuchUrl } from './wordings.ts'
+import { noSuchUrl } from './wordings.ts'
 
 export function responsesRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
-  app.onError((error, c) => {
-    const failure = failureOf(error, host.log)
-    return sendFailure(c, failure, failureBody(failure, error))
-  })
   const found = (c: Context<WireEnv>): Promise<StoredResponse> =>
-    findResponse(host.engine, c.get('principal').owner, c.req.param('id') ?? '')
+    findResponse(c.get('engine'), c.get('principal').owner, c.req.param('id') ?? '')
   const newId = randomIds()
   app.post('/v1/responses', c => createResponse(c, host, newId, undefined))
   // One route: a fixed name beside a parameter would make hono fall back to a slower router for all requests.
@@ -47,18 +43,18 @@ export function responsesRoutes(host: WireHost): Hono<WireEnv> {
   })
   app.get('/v1/responses/:id', async c => retrieve(c, host, await found(c)))
   app.delete('/v1/responses/:id', async c => {
-    await deleteResponse(host.engine, await found(c))
+    await deleteResponse(c.get('engine'), await found(c))
     return sendJson(c, { id: c.req.param('id'), object: 'response', deleted: true })
   })
   app.post('/v1/responses/:id/cancel', async c => {
     const { ref, over } = await found(c)
-    if (!over) await host.engine.command(ref, { do: 'cancel' })
+    if (!over) await c.get('engine').command(ref, { do: 'cancel' })
     return sendJson(c, encodeStored(host.about.agents, await found(c)).response)
   })
   app.get('/v1/responses/:id/input_items', async c => {
     const { ref, first, events } = await found(c)
     const page = decodePage(c.req.query())
-    const entries = inputEntries(await host.engine.history(ref, false, first - 1), events)
+    const entries = inputEntries(await c.get('engine').history(ref, false, first - 1), events)
     return sendJson(c, pageOfItems(encodeInputItems(ref.session, entries), page))
   })
   mountConversations(app, host)
@@ -78,18 +74,18 @@ async function createResponse(
 ): Promise<Response> {
   const body = await readJsonObject(c, host.limits)
   const principal = c.get('principal')
-  const relayed = await host.relay?.target(body, routed, principal)
+  const relayed = await host.relay?.target(body, routed, { ...principal, payment: c.get('payment') })
   if (relayed) return answerRelayed(c, host, relayed, newId('sess'))
   const request = decodeRequest({ ...host.about, serverTools: host.serverTools }, body, routed)
-  const { items, repeated } = await readItems(host, principal.owner, request)
+  const { items, repeated } = await readItems(host, c.get('engine'), principal.owner, request)
   if (!request.stored || request.compacts) {
-    const history = await readHistory(host.engine, principal.owner, request.previous, items)
+    const history = await readHistory(c.get('engine'), principal.owner, request.previous, items)
     return answerOnce(c, host, request, history, newId('sess'))
   }
   const given = requestKey(c, 'responses:create', body)
   const key = given ?? { key: newId('req'), hash: '' }
   const isRepeatable = given !== undefined
-  const response = await acceptRequest(host.engine, {
+  const response = await acceptRequest(c.get('engine'), {
     request,
     items,
     repeated,
@@ -107,12 +103,12 @@ async function createResponse(
 async function answerRelayed(
   c: Context<WireEnv>,
   host: WireHost,
-  { catalog, body, agent, shown }: RelayedTarget,
+  { catalog, body, agent, to, shown }: RelayedTarget,
   id: string,
 ): Promise<Response> {
   const decoded = decodeRequest(catalog, body, agent)
-  const request = { ...decoded, note: { ...decoded.note, model: shown } }
-  const { items } = await readItems(host, c.get('principal').owner, request)
+  const request = { ...decoded, ask: { ...decoded.ask, to }, note: { ...decoded.note, model: shown } }
+  const { items } = await readItems(host, c.get('engine'), c.get('principal').owner, request)
   return answerOnce(c, host, request, decodeHistory(items), id)
 }
 
@@ -127,7 +123,7 @@ async function answerOnce(
   const { once, options } = prepareOnce(host, owner, request, history, id)
   const { stream } = request
   const answering = (signal: AbortSignal): AsyncIterable<readonly OnceItem[]> =>
-    host.engine.answerOnce({ ...once, deltas: stream ? 'fail' : 'none' }, signal)
+    c.get('engine').answerOnce({ ...once, deltas: stream ? 'fail' : 'none' }, signal)
   // A model that fails before it said anything is an HTTP error, which clients understand best.
   if (stream) return streamFromFirstFrame(c, host, answering, new ResponseEncoder({ ...options, after: -1 }))
   const encoder = new ResponseEncoder(options)
@@ -150,15 +146,19 @@ async function serveStored(
   // Nobody asked for the rest of an answer whose client has hung up.
   if (!goesOn && !response.over)
     gone.addEventListener('abort', () => {
-      if (!encoder.stopped) void host.engine.command(response.ref, { do: 'cancel' }).catch(() => {})
+      if (!encoder.stopped)
+        void c
+          .get('engine')
+          .command(response.ref, { do: 'cancel' })
+          .catch(() => {})
     })
   if (stream) return streamStored(c, host, response, encoder)
   if (background || response.over) return sendJson(c, encodeStored(agents, response).response)
-  await foldItems(followStored(host, response, 'none', gone), item => encoder.take(item))
+  await foldItems(followStored(c.get('engine'), response, 'none', gone), item => encoder.take(item))
   if (!goesOn && encoder.failure && encoder.output.length === 0) {
     // An HTTP error, which clients understand best. They send the request again, so nothing is left of this one.
     const { code, message, retryAfterMs } = encoder.failure
-    await deleteResponse(host.engine, response)
+    await deleteResponse(c.get('engine'), response)
     throw new TurnwireError(code, message, { retryAfterMs })
   }
   if (encoder.stopped) return sendJson(c, encoder.response)
@@ -183,11 +183,11 @@ function streamStored(
   encoder: ResponseEncoder,
 ): Response {
   if (response.over) return streamItems(c, host, () => itemByItem(itemsRead(response)), encoder)
-  return streamItems(c, host, signal => followStored(host, response, 'fail', signal), encoder)
+  return streamItems(c, host, signal => followStored(c.get('engine'), response, 'fail', signal), encoder)
 }
 
 function followStored(
-  { engine }: WireHost,
+  engine: Engine,
   { ref, first, events }: StoredResponse,
   deltas: 'none' | 'fail',
   signal: AbortSignal,

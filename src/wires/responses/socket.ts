@@ -1,11 +1,11 @@
 // Responses over a WebSocket: each `response.create` is answered with the events of its stream, one after another. The
 // connection remembers the conversation of its last responses, so that they can be continued although they are not stored.
 // Authentication happens before a socket gets here.
-import type { FollowItem, OnceAnswer, OnceItem } from '../../engine/index.ts'
+import type { Engine, FollowItem, OnceAnswer, OnceItem } from '../../engine/index.ts'
 import { callsOf, type Entry } from '../../language/history.ts'
-import { isJsonObject, JsonError, type JsonObject } from '../../lib/json.ts'
-import { parseTextSoon } from '../../lib/parse-soon.ts'
-import { randomIds } from '../../lib/random.ts'
+import { isJsonObject, JsonError, type JsonObject } from '../../lib/json/index.ts'
+import { parseTextSoon } from '../../lib/json/parse-soon.ts'
+import { randomIds } from '../../lib/text/random.ts'
 import type { Principal, WireHost } from '../host.ts'
 import { FrameQueue, type Socket } from '../http/frame-queue.ts'
 import { failureOf } from '../http/index.ts'
@@ -43,6 +43,7 @@ type Items = AsyncIterable<readonly (FollowItem | OnceItem)[]>
 
 class ResponsesSocket {
   readonly #host: WireHost
+  readonly #engine: Engine
   readonly #socket: Socket
   readonly #principal: Principal
   readonly #newId = randomIds()
@@ -53,6 +54,7 @@ class ResponsesSocket {
 
   constructor(host: WireHost, socket: Socket, principal: Principal) {
     this.#host = host
+    this.#engine = host.engineFor(principal)
     this.#socket = socket
     this.#principal = principal
     this.#frames = new FrameQueue(socket, host.limits.bodyBytes)
@@ -152,7 +154,7 @@ class ResponsesSocket {
       if (body[name] !== undefined) unsupportedParameter(name)
     const { about, serverTools } = this.#host
     const request = decodeRequest({ ...about, serverTools }, { ...body, stream: true }, undefined)
-    const read = await readItems(this.#host, this.#principal.owner, request)
+    const read = await readItems(this.#host, this.#engine, this.#principal.owner, request)
     const mark = typeof stream_id === 'string' ? stream_id : undefined
     const before = request.previous === undefined ? undefined : this.#remembered.get(request.previous)
     if (generate === false) await this.#prepareOnly(request, read, before, mark)
@@ -182,7 +184,7 @@ class ResponsesSocket {
   ): Promise<void> {
     const { id, history, encoder, once } = await this.#prepare(request, read, before)
     const answers: OnceAnswer[] = []
-    const items = this.#host.engine.answerOnce({ ...once, deltas: 'fail' }, this.#gone.signal)
+    const items = this.#engine.answerOnce({ ...once, deltas: 'fail' }, this.#gone.signal)
     await this.#show(items, encoder, mark, item => {
       if (item.type === 'answer') answers.push(item.answer)
     })
@@ -204,7 +206,7 @@ class ResponsesSocket {
     const { owner } = this.#principal
     const history = before
       ? [...before.entries, ...decodeHistory(items, before.calls)]
-      : await readHistory(this.#host.engine, owner, request.previous, items)
+      : await readHistory(this.#engine, owner, request.previous, items)
     const session = this.#newId('sess')
     const { once, options } = prepareOnce(this.#host, owner, request, history, session)
     const encoder = new ResponseEncoder({ ...options, after: -1, form: 'lines' })
@@ -217,7 +219,8 @@ class ResponsesSocket {
     before: Conversation | undefined,
     mark: string | undefined,
   ): Promise<void> {
-    const { engine, about } = this.#host
+    const { about } = this.#host
+    const engine = this.#engine
     const key = { key: this.#newId('req'), hash: '' }
     const principal = this.#principal
     const stored = { request, ...read, principal, before, key, isRepeatable: false }

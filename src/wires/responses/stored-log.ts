@@ -69,6 +69,10 @@ const callStages: Partial<Record<EventType, CallStage>> = {
   'call.allowed': 'judged',
   'call.started': 'judged',
   'call.suspended': 'suspended',
+  'question.asked': 'asking',
+  'question.answered': 'judged',
+  'question.expired': 'judged',
+  'question.withdrawn': 'judged',
 }
 
 /** `settled`: how many calls of its own have their results. */

@@ -8,7 +8,7 @@ import { refuseParameter } from '../openai-refusal.ts'
 import { declareOwn } from '../own-tools.ts'
 import { type OpenConversation, openConversation, pointTo, readConversation } from './conversations.ts'
 import { type ResponsesRequest, wireName } from './decode.ts'
-import { type Continuation, decodeContinuation } from './decode-command.ts'
+import { type Continuation, decodeContinuation, isAsking } from './decode-command.ts'
 import { decodeHistory, type EarlierCalls } from './decode-history.ts'
 import type { InputItem } from './decode-items.ts'
 import { responseId } from './ids.ts'
@@ -57,7 +57,7 @@ export async function acceptRequest(engine: Engine, stored: StoredRequest): Prom
     agent: agent.name,
     settings: { ...settings, ...changes },
     ask,
-    waited: waited.flatMap(({ part, stage }) => (stage === 'asking' ? [part] : [])),
+    waited: waited.filter(isAsking).map(({ part }) => part),
     suspended: waited.flatMap(({ part, stage }) => (stage === 'suspended' ? [part] : [])),
     events: [],
     over: false,

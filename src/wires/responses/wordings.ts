@@ -3,7 +3,7 @@
 import type { CallPart } from '../../language/calls.ts'
 import { excerpt, fieldReader } from '../fields.ts'
 import type { Failure } from '../http/index.ts'
-import { OpenAiRefusal, openAiCode, openAiWordings, refuseParameter } from '../openai-refusal.ts'
+import { OpenAiRefusal, openAiWordings, refusedParameter, refuseParameter } from '../openai-refusal.ts'
 import { approvalId } from './ids.ts'
 
 export const field = fieldReader(openAiWordings)
@@ -31,9 +31,9 @@ export const noSuchUrl = (method: string, path: string): OpenAiRefusal =>
 export const noSuchAgent = (name: string): OpenAiRefusal =>
   noSuch(`There is no agent '${excerpt(name)}'.`, 'agent_id', 'agent_not_found')
 
-export const noSuchModel = (name: string): OpenAiRefusal =>
+export const noSuchModel = (name: string, advice: string): OpenAiRefusal =>
   noSuch(
-    `The model '${excerpt(name)}' does not exist or you do not have access to it.`,
+    `The model '${excerpt(name)}' does not exist or you do not have access to it. ${advice}`,
     'model',
     'model_not_found',
   )
@@ -88,9 +88,17 @@ export function noCallFor(noun: CallNoun, callId: string): never {
   )
 }
 
-export function noOutputFor({ id, form }: CallPart): never {
-  const noun: CallNoun = form === 'text' ? 'custom tool call' : 'function call'
-  return refuseParameter(`No tool output found for ${noun} ${id}.`, 'input', 'tool_output_not_found')
+/** The output of a call has the type that belongs to the type of the call. */
+export function nounOf({ form }: Pick<CallPart, 'form'>): CallNoun {
+  return form === 'text' ? 'custom tool call' : 'function call'
+}
+
+export function noOutputFor(call: CallPart): never {
+  return refuseParameter(
+    `No tool output found for ${nounOf(call)} ${call.id}.`,
+    'input',
+    'tool_output_not_found',
+  )
 }
 
 export function noApprovalRequest(id: string): never {
@@ -109,19 +117,9 @@ export type ErrorBody = {
   error: { message: string; type: string; param: string | null; code: string | null }
 }
 
-export function errorBody(
-  status: number,
-  message: string,
-  param: string | null,
-  code: string | null,
-): ErrorBody {
-  return { error: { message, type: errorType(status), param, code } }
-}
-
 /** `error`: what was thrown. */
-export function failureBody({ status, message, code }: Failure, error: unknown): ErrorBody {
-  const { param, reason } = error instanceof OpenAiRefusal ? error : { param: null, reason: openAiCode(code) }
-  return errorBody(status, message, param, reason)
+export function failureBody({ status, message, code }: Failure, error?: unknown): ErrorBody {
+  return { error: { message, type: errorType(status), ...refusedParameter(code, error) } }
 }
 
 function errorType(status: number): string {

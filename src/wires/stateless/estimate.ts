@@ -1,33 +1,8 @@
-// An estimate of a request's tokens. No vendor's tokenizer is here. Four characters count as one token, an image or a
-// document as the vendor's guide says of a large one.
+// An estimate of the tokens of a request that keeps nothing: its history, the client's tools and all instructions.
+import { estimateTokens as estimate } from '../../language/estimate-tokens.ts'
 import type { StatelessRequest } from './serve.ts'
-
-const charsPerToken = 4
-const tokensPerMedium = 1600
-/** For each message, result and tool, beside its text. */
-const tokensPerItem = 6
 
 /** `system`: the agent's own instructions. */
 export function estimateTokens({ history, ask, clientTools }: StatelessRequest, system = ''): number {
-  let chars = system.length + (ask?.system ?? '').length
-  let media = 0
-  let items = clientTools.length + history.length
-  for (const { name, description, input } of clientTools) {
-    chars += name.length + description.length
-    if (input.form === 'json') chars += JSON.stringify(input.schema).length
-  }
-  const count = (part: { type: string; text?: string; name?: string }): void => {
-    if (part.type === 'image' || part.type === 'file') media += 1
-    else chars += (part.text ?? '').length + (part.name ?? '').length
-  }
-  for (const entry of history) {
-    if (entry.role === 'system') chars += entry.text.length
-    else if (entry.role !== 'tool') entry.parts.forEach(count)
-    else
-      for (const { outcome } of entry.results) {
-        items += 1
-        outcome.parts.forEach(count)
-      }
-  }
-  return Math.ceil(chars / charsPerToken) + media * tokensPerMedium + items * tokensPerItem
+  return estimate({ system: system + (ask?.system ?? ''), history, tools: clientTools })
 }

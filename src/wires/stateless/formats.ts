@@ -3,7 +3,7 @@
 // of that protocol only: sampling, for example, differs between vendors.
 import type { Ask } from '../../language/events.ts'
 import type { AnswerFormat } from '../../language/format.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 
 const stopFields: Readonly<Record<string, (stop: string[]) => JsonObject>> = {
   anthropic: stop => ({ stop_sequences: stop }),

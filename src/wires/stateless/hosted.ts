@@ -1,11 +1,15 @@
 // Tools that a model's vendor runs, declared by a client in the words of its own API. A model of that API gets the
-// declaration as it is; a model of another vendor gets that vendor's own tool for the same purpose, if it has one.
+// declaration as it is; a model of another vendor gets that vendor's own tool for the same purpose, if it has one. Tools
+// that a vendor defines and the client runs are declared in the same way.
 import type { Ask } from '../../language/events.ts'
-import type { JsonObject } from '../../lib/json.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import type { ModelTarget } from './target.ts'
 
-/** `tools`: finding tools among many. Where a vendor has no such thing, all tools are loaded from the start. */
-export type HostedPurpose = 'search' | 'fetch' | 'tools'
+/**
+ * `tools`: finding tools among many. Where a vendor has no such thing, all tools are loaded from the start. `screen` and
+ * `own`: the client runs them.
+ */
+export type HostedPurpose = 'search' | 'fetch' | 'tools' | 'code' | 'mcp' | 'screen' | 'own'
 
 const hostedTools: Readonly<Record<HostedPurpose, Readonly<Record<string, JsonObject>>>> = {
   search: {
@@ -15,11 +19,30 @@ const hostedTools: Readonly<Record<HostedPurpose, Readonly<Record<string, JsonOb
     'openai-responses': { type: 'web_search' },
   },
   tools: {},
+  code: {
+    anthropic: { type: 'code_execution_20250825', name: 'code_execution' },
+    gemini: { codeExecution: {} },
+    'gemini-interactions': { type: 'code_execution' },
+    'openai-responses': { type: 'code_interpreter', container: { type: 'auto' } },
+  },
+  mcp: {},
+  screen: {},
+  own: {},
   fetch: {
     anthropic: { type: 'web_fetch_20250910', name: 'web_fetch' },
     gemini: { urlContext: {} },
     'gemini-interactions': { type: 'url_context' },
   },
+}
+
+/** What a model lacks whose vendor has no tool for this purpose. */
+const missing: Readonly<Record<Exclude<HostedPurpose, 'tools'>, string>> = {
+  search: 'web search of its own',
+  fetch: 'way to fetch pages of its own',
+  code: 'place of its own to run code',
+  mcp: 'connection of its own to MCP servers',
+  screen: 'such tool for a screen or a browser',
+  own: 'such tool',
 }
 
 /** A hosted tool as a client declares it: what it is for, and the declaration in the words of `protocol`. */
@@ -41,8 +64,7 @@ export function askHosted(
     const tool = protocol === own ? declaration : hostedTools[purpose][own]
     if (tool) return [tool]
     if (purpose === 'tools') return []
-    const what = purpose === 'search' ? 'web search' : 'way to fetch pages'
-    return refuse(at, `the model behind "${name}" has no ${what} of its own`)
+    return refuse(at, `the model behind "${name}" has no ${missing[purpose]}`)
   })
   return tools.length > 0 ? { hosted: { [own]: tools } } : {}
 }

@@ -2,7 +2,16 @@
 export { estimateTokens } from './estimate.ts'
 export { ifObject, ifTexts, openaiFormat, passedBody } from './formats.ts'
 export { HistoryBuilder } from './history.ts'
-export { askHosted, type ClientHosted } from './hosted.ts'
+export { askHosted, type ClientHosted, type HostedPurpose } from './hosted.ts'
 export { argumentsObject, filePart, imagePart } from './media.ts'
-export { handleErrors, type StatelessRequest, sendAnswer, streamAnswer } from './serve.ts'
-export { findTarget, type ModelTarget, modelInfo, originFor, targetNames } from './target.ts'
+export { type StatelessRequest, sendAnswer, streamAnswer } from './serve.ts'
+export { summarising } from './summary.ts'
+export {
+  adviceFor,
+  findTarget,
+  type ModelTarget,
+  modelInfo,
+  originFor,
+  targetFor,
+  targetNames,
+} from './target.ts'

@@ -2,7 +2,7 @@
 // in its own protocol's manner.
 import type { AgentInfo } from '../../engine/index.ts'
 import type { FilePart, ImagePart } from '../../language/content.ts'
-import { isJsonObject, type JsonObject } from '../../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
 
 type Refuse = (reason: string) => never
 

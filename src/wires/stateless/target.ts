@@ -3,6 +3,7 @@
 import type { AgentInfo, EngineDescription, ModelInfo, OnceRequest } from '../../engine/index.ts'
 import type { Origin } from '../../language/content.ts'
 import { isModelPattern, modelKey } from '../../language/model-names.ts'
+import type { ServedDescription } from '../host.ts'
 
 export type ModelTarget = {
   /** As the client wrote it. */
@@ -12,12 +13,41 @@ export type ModelTarget = {
   request: Pick<OnceRequest, 'agent' | 'model'>
 }
 
-export function findTarget({ agents, models }: EngineDescription, name: string): ModelTarget | undefined {
+/** What a request may name. */
+export type Catalog = Pick<ServedDescription, 'agents' | 'models' | 'anyModel'>
+
+export function findTarget({ agents, models }: Catalog, name: string): ModelTarget | undefined {
   const own = agents.find(agent => agent.name === name)
   if (own) return { name, agent: own, model: own.model, request: { agent: name } }
   const [agent] = agents
   const model = modelInfo({ models }, name)
   return agent && model && { name, agent, model, request: { agent: agent.name, model: name } }
+}
+
+/** The target of a request: with one agent and `anyModel` a name that is not known means the agent. */
+export function targetFor(catalog: Catalog, name: string): ModelTarget | undefined {
+  const { agents, anyModel } = catalog
+  const found = findTarget(catalog, name)
+  const [only] = agents
+  if (found || !anyModel || !only || agents.length > 1) return found
+  return { name, agent: only, model: only.model, request: { agent: only.name } }
+}
+
+const mostNamed = 20
+
+/** What to ask for in place of a name that is not known. */
+export function adviceFor(catalog: Catalog): string {
+  const names = targetNames(catalog)
+  const more = names.length > mostNamed ? `, and ${names.length - mostNamed} more` : ''
+  const known =
+    names.length === 0
+      ? 'This server has no agent of its own. On a relay name an attached one with agent_id, or give routing.'
+      : `Known here: ${names.slice(0, mostNamed).join(', ')}${more}.`
+  const setting =
+    catalog.agents.length === 1 && !catalog.anyModel
+      ? ' With the setting server.anyModel: true its one agent answers to every name.'
+      : ''
+  return `${known}${setting}`
 }
 
 /** The configured model that a name means, also by a pattern. */
@@ -30,7 +60,7 @@ export function modelInfo(
 }
 
 /** The names that a list of models shows, agents first. Patterns are not among them. */
-export function targetNames({ agents, models }: EngineDescription): string[] {
+export function targetNames({ agents, models }: Catalog): string[] {
   return [
     ...new Set([
       ...agents.map(agent => agent.name),

@@ -3,12 +3,12 @@
 
 import type {
   AgentInfo,
-  CallState,
   CreateSession,
   GivenAnswer,
   GivenDecision,
   GivenResult,
   RequestKey,
+  SessionCall,
   SessionSummary,
 } from '../../engine/index.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
@@ -17,8 +17,9 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { hashJson } from '../../lib/hash.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { parseBounded } from '../../lib/json/depth.ts'
+import { hashJson } from '../../lib/json/hash.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { shaped } from '../http/index.ts'
 import { leftOpen } from '../left-open.ts'
 import { clientTool, declareOwn } from '../own-tools.ts'
@@ -90,7 +91,7 @@ export function newWords(
 /** Answers to questions that are open. A client may send the same answers again with a later message: they are left out. */
 export function questionAnswers(
   { answers = [] }: ChatRequest,
-  calls: readonly CallState[],
+  calls: readonly SessionCall[],
   by: string,
 ): GivenAnswer[] {
   const open = new Set(
@@ -172,7 +173,7 @@ function toolPartOf(part: JsonObject, message: string): ToolPart[] {
 /** The answers in the parts to calls that wait. Parts of other calls are left alone. */
 export function decodeAnswers(
   parts: readonly ToolPart[],
-  calls: readonly CallState[],
+  calls: readonly SessionCall[],
   by: string,
 ): { results: GivenResult[]; decisions: GivenDecision[]; message?: string } {
   const results: GivenResult[] = []
@@ -259,15 +260,11 @@ const deniedCall: Outcome = {
   from: { source: 'runtime' },
 }
 
-/** The arguments as a value; undefined if they are not JSON. Free text is a string. */
+/** The arguments as a value; undefined if they are not JSON, or nest too deep. Free text is a string. */
 export function argumentsValue(form: CallPart['form'], text: string): Json | undefined {
   if (form === 'text') return text
   if (text.trim() === '') return {}
-  try {
-    return JSON.parse(text) as Json // JSON text yields nothing but JSON.
-  } catch {
-    return undefined
-  }
+  return parseBounded(text)
 }
 
 function refuseUi(message: string): never {

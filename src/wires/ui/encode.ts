@@ -3,7 +3,7 @@
 import type { FollowItem, SessionSummary } from '../../engine/index.ts'
 import type { CallPart, Outcome } from '../../language/calls.ts'
 import type { Delta, Event, ModelAnswered, TurnEnded, TurnStop } from '../../language/events.ts'
-import type { Json } from '../../lib/json.ts'
+import type { Json } from '../../lib/json/index.ts'
 import { dataFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
 import { argumentsValue } from './decode.ts'

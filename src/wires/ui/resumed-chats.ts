@@ -10,17 +10,12 @@ const mark = 'ui-resumed'
 const mostWaiting = 10_000
 
 export class ResumedChats {
-  readonly #engine: Engine
   readonly #withoutSession = new Set<string>()
 
-  constructor(engine: Engine) {
-    this.#engine = engine
-  }
-
   /** The chat's client resumes. */
-  async add(thread: ClientThread, ref: SessionRef | undefined): Promise<void> {
+  async add(engine: Engine, thread: ClientThread, ref: SessionRef | undefined): Promise<void> {
     if (ref) {
-      if (!(await this.has(ref))) await this.#engine.keepBlob(ref, mark, 'resumed')
+      if (!(await this.has(engine, ref))) await engine.keepBlob(ref, mark, 'resumed')
       return
     }
     const [oldest] = this.#withoutSession
@@ -29,13 +24,13 @@ export class ResumedChats {
   }
 
   /** The chat has a session now. */
-  async keep(thread: ClientThread, ref: SessionRef): Promise<void> {
-    if (this.#withoutSession.delete(keyOf(thread))) await this.add(thread, ref)
+  async keep(engine: Engine, thread: ClientThread, ref: SessionRef): Promise<void> {
+    if (this.#withoutSession.delete(keyOf(thread))) await this.add(engine, thread, ref)
   }
 
-  async has(ref: SessionRef): Promise<boolean> {
+  async has(engine: Engine, ref: SessionRef): Promise<boolean> {
     try {
-      await this.#engine.blob(ref, mark)
+      await engine.blob(ref, mark)
       return true
     } catch (error) {
       if (error instanceof TurnwireError && error.code === 'not_found') return false

@@ -2,8 +2,8 @@
 import type { infer as Infer, ZodType } from 'zod'
 import { answerActions, type FormSchema } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json.ts'
-import { lazySchemas, type Zod } from '../../lib/lazy-schemas.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { lazySchemas, type Zod } from '../../lib/schema/lazy.ts'
 
 /** What a running call asks: to fill in the form `schema`, or to open `url`. */
 export type UiQuestion = {

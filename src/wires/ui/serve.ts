@@ -11,9 +11,9 @@ import type {
   SessionSummary,
 } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { type ClientThread, ClientThreads } from '../client-threads.ts'
+import { type ClientThread, findThread, openThread } from '../client-threads.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
-import { plainErrors, readJsonObject } from '../http/index.ts'
+import { readJsonObject } from '../http/index.ts'
 import { clientGone, streamItems } from '../http/stream.ts'
 import { changeOwn } from '../own-tools.ts'
 import { StopByLeaving } from '../stop-by-leaving.ts'
@@ -34,7 +34,6 @@ import type { ChatRequest } from './schema.ts'
 
 export function uiRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
-  app.onError(plainErrors(host))
   const handlers = new UiHandlers(host)
   app.post('/ui/:agent', c => handlers.chat(c))
   app.get('/ui/:agent/:id/stream', c => handlers.resume(c))
@@ -43,24 +42,20 @@ export function uiRoutes(host: WireHost): Hono<WireEnv> {
 
 class UiHandlers {
   readonly #host: WireHost
-  readonly #threads: ClientThreads
-  readonly #turns: StopByLeaving
-  readonly #resumed: ResumedChats
+  readonly #turns = new StopByLeaving(uiWire)
+  readonly #resumed = new ResumedChats()
 
   constructor(host: WireHost) {
     this.#host = host
-    this.#threads = new ClientThreads(host.engine)
-    this.#turns = new StopByLeaving(host.engine, uiWire)
-    this.#resumed = new ResumedChats(host.engine)
   }
 
   async chat(c: Context<WireEnv>): Promise<Response> {
-    const { engine, limits } = this.#host
-    const request = decodeChatRequest(await readJsonObject(c, limits))
+    const engine = c.get('engine')
+    const request = decodeChatRequest(await readJsonObject(c, this.#host.limits))
     const agent = agentNamed(this.#host, c.req.param('agent') ?? '')
     const thread = threadOf(c, request.id)
-    const ref = await this.#threads.open(thread, () => chatCreation(request, agent))
-    await this.#resumed.keep(thread, ref)
+    const ref = await openThread(engine, thread, () => chatCreation(request, agent))
+    await this.#resumed.keep(engine, thread, ref)
     const before = await engine.summary(ref, messageKeys(request))
     const settings = changesOf(before, request)
     const { results, decisions, message } = decodeAnswers(
@@ -88,15 +83,16 @@ class UiHandlers {
     }
     if (!words) return this.#join(c, ref, before, request)
     const say: Command = { do: 'say', wire: uiWire, ...words, ...(!answered && common) }
-    return this.#stream(c, ref, { before, own: new Set() }, await this.#turns.command(ref, say))
+    return this.#stream(c, ref, { before, own: new Set() }, await this.#turns.command(engine, ref, say))
   }
 
   /** Answers and words at once: the stream shows the answer to the words, so the turn before it ends unseen. */
   async #untilStopped(c: Context<WireEnv>, ref: SessionRef, { first, turn }: Accepted): Promise<void> {
     const signal = clientGone(c)
     const options: FollowOptions = { from: first, until: 'stop', deltas: 'none', as: uiWire }
-    const unseen = this.#host.engine.follow(ref, options, signal)
-    const items = this.#turns.watch(ref, unseen, { signal, ...(turn !== undefined && { turn }) })
+    const engine = c.get('engine')
+    const unseen = engine.follow(ref, options, signal)
+    const items = this.#turns.watch(engine, ref, unseen, { signal, ...(turn !== undefined && { turn }) })
     for await (const _ of items);
     signal.throwIfAborted()
   }
@@ -117,9 +113,10 @@ class UiHandlers {
   async resume(c: Context<WireEnv>): Promise<Response> {
     agentNamed(this.#host, c.req.param('agent') ?? '')
     const thread = threadOf(c, c.req.param('id') ?? '')
-    const ref = await this.#threads.find(thread)
-    await this.#resumed.add(thread, ref)
-    const summary = ref && (await this.#host.engine.summary(ref))
+    const engine = c.get('engine')
+    const ref = await findThread(engine, thread)
+    await this.#resumed.add(engine, thread, ref)
+    const summary = ref && (await engine.summary(ref))
     if (!ref || summary?.status !== 'running' || !summary.turn) return c.body(null, 204)
     return this.#stream(c, ref, { own: new Set() }, { first: summary.turn.first, replayed: false })
   }
@@ -140,11 +137,12 @@ class UiHandlers {
       deltas: 'take-back',
       as: uiWire,
     }
+    const engine = c.get('engine')
     const items = (signal: AbortSignal) =>
-      this.#turns.watch(ref, this.#host.engine.follow(ref, options, signal), {
+      this.#turns.watch(engine, ref, engine.follow(ref, options, signal), {
         signal,
         ...(turn !== undefined && { turn }),
-        staysOn: () => this.#resumed.has(ref),
+        staysOn: () => this.#resumed.has(engine, ref),
       })
     return streamItems(c, this.#host, items, messageFrames(message))
   }

@@ -1,6 +1,6 @@
 // Turns a request that a client would send into one that it would not. Everything comes from one seeded source of chance, so
 // the number of a case and the seed give the same request again.
-import type { Json, JsonObject } from '../../../src/lib/json.ts'
+import type { Json, JsonObject } from '../../../src/lib/json/index.ts'
 import type { Chance } from '../../sim/chance.ts'
 import type { HttpRequest } from './requests.ts'
 

@@ -1,6 +1,6 @@
 // What clients of each wire send, as their own SDKs write it: what the fuzz starts from. `$SESSION`, `$RESPONSE`, `$THREAD`
 // and `$CONNECTION` stand for ids that exist on the attacked server.
-import type { Json, JsonObject } from '../../../src/lib/json.ts'
+import type { Json, JsonObject } from '../../../src/lib/json/index.ts'
 
 export type HttpRequest = {
   wire: string
@@ -22,7 +22,7 @@ const pixel =
 const json = { 'content-type': 'application/json', accept: 'application/json' }
 const openAi = {
   ...json,
-  'user-agent': 'OpenAI/JS 7.53.0',
+  'user-agent': 'OpenAI/JS 7.55.0',
   'x-stainless-lang': 'js',
   'x-stainless-retry-count': '0',
 }
@@ -129,6 +129,35 @@ const responses: HttpRequest[] = [
   post('responses', '/v1/responses', { model: 'helper', input: 'hello', store: true }, openAi),
   post(
     'responses',
+    '/v1/responses',
+    {
+      model: 'helper',
+      input: [
+        { role: 'user', content: 'hi' },
+        { type: 'configuration_update', reasoning: { effort: 'low' }, text: { format: { type: 'text' } } },
+        { type: 'program', id: 'prg_1', call_id: 'p', code: 'x()', fingerprint: 'f' },
+        {
+          type: 'function_call',
+          call_id: 'call_1',
+          name: 'weather',
+          arguments: '{}',
+          caller: { type: 'program', caller_id: 'p' },
+        },
+        { type: 'function_call_output', call_id: 'call_1', output: 'sunny' },
+        { type: 'program_output', id: 'pout_1', call_id: 'p', result: 'sunny', status: 'completed' },
+        { role: 'user', content: 'And now?' },
+      ],
+      tools: [
+        { type: 'function', name: 'weather', parameters: weather, allowed_callers: ['programmatic'] },
+        { type: 'programmatic_tool_calling' },
+      ],
+      context_management: [],
+      store: false,
+    },
+    openAi,
+  ),
+  post(
+    'responses',
     '/v1/responses/helper',
     { input: 'go on', previous_response_id: '$RESPONSE', background: true, store: true },
     openAi,
@@ -215,8 +244,62 @@ const messagesBody: JsonObject = {
   metadata: { user_id: 'u' },
   stream: true,
 }
+/** What only newer clients send. */
+const newerBody: JsonObject = {
+  model: 'helper',
+  max_tokens: 100,
+  messages: [
+    {
+      role: 'assistant',
+      content: [
+        {
+          type: 'compaction',
+          content: 'We met.',
+          signature: 'none',
+          tool_changes: [{ type: 'tool_removal', tool: { type: 'tool_reference', name: 'bash' } }],
+        },
+        { type: 'fallback', from: { model: 'x' }, to: { model: 'y' }, trigger: null },
+      ],
+    },
+    {
+      role: 'user',
+      content: [
+        { type: 'search_result', source: 'x', title: 'x', content: [{ type: 'text', text: 'x' }] },
+        {
+          type: 'document',
+          source: { type: 'text', media_type: 'text/plain', data: 'x' },
+          citations: { enabled: true },
+        },
+      ],
+    },
+    {
+      role: 'system',
+      clear_at: 'never',
+      output_config: { effort: 'low' },
+      content: [
+        { type: 'text', text: 'x' },
+        {
+          type: 'tool_addition',
+          tool: { type: 'tool_definition', definition: { name: 'late', input_schema: weather } },
+        },
+        { type: 'tool_addition', tool: { type: 'tool_reference', name: 'weather' } },
+      ],
+    },
+    { role: 'user', content: 'hi' },
+  ],
+  tools: [
+    { name: 'weather', description: 'x', input_schema: weather, defer_loading: true },
+    { type: 'bash_20250124', name: 'bash' },
+    { type: 'memory_20250818', name: 'memory' },
+  ],
+  compaction: { type: 'summarize', instructions: 'Be brief.' },
+  diagnostics: { previous_message_id: null },
+  output_format: { type: 'json_schema', schema: weather },
+  fallbacks: 'default',
+}
 const messages: HttpRequest[] = [
   post('messages', '/v1/messages?beta=true', messagesBody, anthropic),
+  post('messages', '/v1/messages?beta=true', newerBody, anthropic),
   post('messages', '/v1/messages/count_tokens', messagesBody, anthropic),
   get('messages', '/v1/models', anthropic),
 ]
@@ -262,7 +345,9 @@ const geminiBody: JsonObject = {
 const gemini: HttpRequest[] = [
   post('gemini', '/v1beta/models/helper:streamGenerateContent?alt=sse', geminiBody),
   post('gemini', '/v1beta/models/helper:generateContent', geminiBody),
+  post('gemini', '/v1/models/helper:generateContent', geminiBody),
   get('gemini', '/v1beta/models?pageSize=5'),
+  get('gemini', '/v1/models?pageSize=5', { ...json, 'x-goog-api-client': 'google-genai-sdk/3.1.0' }),
   get('gemini', '/v1beta/models/helper'),
 ]
 

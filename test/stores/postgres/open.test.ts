@@ -1,7 +1,7 @@
 // Opening a database: several nodes at once, databases that may not be used, and conflicts that pass.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
-import type { Store } from '../../../src/engine/ports.ts'
+import type { Store } from '../../../src/engine/ports/index.ts'
 import { type PostgresOptions, postgresStore } from '../../../src/stores/postgres/index.ts'
 import { batch, newSession, numbersOf, rejects, upTo } from '../../../src/testing/contracts/store-samples.ts'
 import { databaseUrl, newSchema, withClient } from './server.ts'

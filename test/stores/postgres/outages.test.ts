@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Store } from '../../../src/engine/ports.ts'
+import type { Store } from '../../../src/engine/ports/index.ts'
 import { TurnwireError } from '../../../src/language/errors.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { batch, newSession, numbersOf, rejects, upTo } from '../../../src/testing/contracts/store-samples.ts'
@@ -158,7 +158,10 @@ test('a database that takes no writes refuses them, and is not mistaken for a wo
     await set('on')
     await pause(300)
     await rejects(store.append(batch('s', 1, 1)), 'store_failed')
-    assert.ok(store.failure?.())
+    for (let check = 0; check < 5; check++) {
+      assert.match(store.failure?.()?.message ?? '', /takes no writes/, `check ${check}`)
+      assert.equal((await store.row('s'))?.head, 0, 'reads succeed')
+    }
     await withClient(`${server.url}?default_transaction_read_only=off`, async sql => {
       await sql.unsafe('ALTER SYSTEM RESET default_transaction_read_only')
       await sql.unsafe('SELECT pg_reload_conf()')
@@ -166,6 +169,38 @@ test('a database that takes no writes refuses them, and is not mistaken for a wo
     while (store.failure?.()) await pause(20)
     await store.append(batch('s', 1, 1))
     await store.close()
+  }),
+)
+
+test('a full database fails steadily, although small writes and reads succeed, until it has room', own, () =>
+  withServer(async server => {
+    const seen: string[] = []
+    const onChange = (failure: unknown) => void seen.push(failure ? 'full' : 'room')
+    const store = postgresStore({ url: server.url, patienceMs: 200, onChange })
+    await store.create(newSession('s'))
+    // As on a full disk: the table of events cannot grow, and rows of others are rewritten in their pages.
+    await withClient(server.url, async sql => {
+      await sql.unsafe(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`)
+      await sql.unsafe(`CREATE TRIGGER full_disk BEFORE INSERT ON turnwire.events
+        FOR EACH STATEMENT EXECUTE FUNCTION full_disk()`)
+    })
+    await rejects(store.append(batch('s', 1, 1)), 'store_full')
+    let epoch = 1
+    for (let check = 0; check < 5; check++) {
+      assert.equal(store.failure?.()?.code, 'store_full', `check ${check}`)
+      epoch = (await store.claim('s'))!.epoch
+      assert.equal((await store.row('s'))?.head, 0)
+    }
+    await withClient(server.url, sql => sql.unsafe('DROP TRIGGER full_disk ON turnwire.events'))
+    while (store.failure?.()) await pause(20)
+    await store.append(batch('s', 1, 1, { epoch }))
+    assert.deepEqual(seen, ['full', 'room'])
+    const [row] = await withClient(server.url, sql => sql`SELECT count(*)::int AS count FROM turnwire.events`)
+    assert.equal(row?.['count'], 1, 'probes leave nothing')
+    await store.close()
+    await rejects(store.row('s'), 'stopping')
+    await rejects(store.append(batch('s', 2, 1, { epoch })), 'stopping')
   }),
 )
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type postgres from 'postgres'
-import type { Store } from '../../../src/engine/ports.ts'
+import type { Store } from '../../../src/engine/ports/index.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import { statementsOf } from '../../../src/stores/postgres/statements.ts'
 import { newSession } from '../../../src/testing/contracts/store-samples.ts'
@@ -79,7 +79,7 @@ function cases(): Record<string, Case> {
 
 /** Insert a row by its key, or read a table that has a few rows. */
 const small = [
-  ...['putMeta', 'selectMeta', 'touch', 'putBlob', 'putPieced', 'insertPiece'],
+  ...['putMeta', 'selectMeta', 'touch', 'takeRoom', 'putBlob', 'putPieced', 'insertPiece'],
   ...['joinNode', 'forgetNodes', 'renewNode', 'endNode', 'listNodes'],
 ]
 

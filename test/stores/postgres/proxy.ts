@@ -10,6 +10,11 @@ export type Network = {
   toStore: 'pass' | 'cut' | 'hold'
   /** Called for each chunk from the store before it is handled. */
   onStatement: ((text: string) => void) | undefined
+  /**
+   * From here on the first connection whose bytes from the store are found by `isIt` gets no answer until `release`. `bytes`:
+   * how many of its answer are held.
+   */
+  holdAnswer(isIt: (text: string) => boolean): HeldConnection
   /** How many connections were made. */
   connections: number
   /** Ends every connection. */
@@ -17,9 +22,44 @@ export type Network = {
   close(): Promise<void>
 }
 
+export type HeldConnection = { readonly bytes: number; release(): void }
+
+/** What a connection would have given to the store. */
+class HeldBytes implements HeldConnection {
+  readonly isIt: (text: string) => boolean
+  readonly #chunks: Buffer[] = []
+  #near: Socket | undefined
+  #isOver = false
+
+  constructor(isIt: (text: string) => boolean) {
+    this.isIt = isIt
+  }
+
+  get bytes(): number {
+    return this.#chunks.reduce((sum, { length }) => sum + length, 0)
+  }
+
+  sees(near: Socket, text: string): void {
+    if (!this.#isOver && !this.#near && this.isIt(text)) this.#near = near
+  }
+
+  /** Whether it is held. */
+  takes(near: Socket, chunk: Buffer): boolean {
+    if (this.#isOver || this.#near !== near) return false
+    this.#chunks.push(chunk)
+    return true
+  }
+
+  release(): void {
+    this.#isOver = true
+    for (const chunk of this.#chunks) this.#near?.write(chunk)
+  }
+}
+
 export async function networkTo(url: string): Promise<Network> {
   const target = new URL(url)
   const sockets = new Set<Socket>()
+  let held: HeldBytes | undefined
   const server = createServer(near => {
     const far = connect(Number(target.port || 5432), target.hostname)
     network.connections += 1
@@ -37,10 +77,12 @@ export async function networkTo(url: string): Promise<Network> {
     }
     near.on('data', chunk => {
       network.onStatement?.(chunk.toString('latin1'))
+      held?.sees(near, chunk.toString('latin1'))
       if (network.toDatabase === 'cut') end()
       else if (network.toDatabase === 'pass') far.write(chunk)
     })
     far.on('data', chunk => {
+      if (held?.takes(near, chunk)) return
       if (network.toStore === 'cut') end()
       else if (network.toStore === 'pass') near.write(chunk)
     })
@@ -58,6 +100,7 @@ export async function networkTo(url: string): Promise<Network> {
     toStore: 'pass',
     onStatement: undefined,
     connections: 0,
+    holdAnswer: isIt => (held = new HeldBytes(isIt)),
     cutAll() {
       for (const socket of sockets) socket.destroy()
     },

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Store } from '../../../src/engine/ports.ts'
+import type { Store } from '../../../src/engine/ports/index.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import {
   batch,

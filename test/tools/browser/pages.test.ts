@@ -4,9 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, describe, type TestContext, test } from 'node:test'
-import type { Tool, ToolOutput } from '../../../src/engine/ports.ts'
-import { Egress, type EgressRules } from '../../../src/lib/egress.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../src/lib/json.ts'
+import type { Tool, ToolOutput } from '../../../src/engine/ports/index.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../src/lib/json/index.ts'
+import { Egress, type EgressRules } from '../../../src/lib/net/egress.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
 import { type BrowserOptions, browser } from '../../../src/tools/index.ts'
 import { quiet, sizeOf, skip } from './rig.ts'
@@ -67,6 +67,14 @@ const addresses: Record<string, string> = {}
 
 const act = (...actions: JsonObject[]): JsonObject => ({ actions })
 const html = (body: string): string => `<!doctype html><title>t</title><body style="margin:0">${body}`
+
+test('a result names the page without its query, and the viewport of its picture', { skip }, async t => {
+  const size = { width: 800, height: 600 }
+  const { shop, go } = await rig(t, { viewport: size, display: size })
+  const { output } = await go('/?token=sk-1')
+  const uri = new URL('/', shop.url).href
+  assert.deepEqual(output.sources, [{ uri, viewport: size }])
+})
 
 describe('what a page may not do', { skip }, () => {
   test('files, the browser itself and addresses of other schemes are not opened', async t => {

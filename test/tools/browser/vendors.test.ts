@@ -1,7 +1,7 @@
 // A scripted model buys tea in a small shop, in each vendor's own encoding of computer use, against the strict doubles.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { JsonObject } from '../../../src/lib/json.ts'
+import type { JsonObject } from '../../../src/lib/json/index.ts'
 import type { ScriptedTurn } from '../../../src/testing/index.ts'
 import { bodies, type Vendor, vendorModel } from '../search/rig.ts'
 import { openAgent, outcomesOf, pictures, sizeOf, skip, textIn } from './rig.ts'

@@ -1,6 +1,6 @@
 // Programs, agents and hand-overs pass the contract of tools. Where an engine would give nested calls, stand-ins do.
-import type { NestedCalls, Tool } from '../../../src/engine/ports.ts'
-import { untilAborted } from '../../../src/lib/abort.ts'
+import type { NestedCalls, Tool } from '../../../src/engine/ports/index.ts'
+import { untilAborted } from '../../../src/lib/async/abort.ts'
 import { toolContract } from '../../../src/testing/contracts/tool.ts'
 import { agentTool, codeTool, handOverTool } from '../../../src/tools/index.ts'
 

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Json } from '../../../src/lib/json.ts'
+import type { Json } from '../../../src/lib/json/index.ts'
 import { type ToolScene, toolContract } from '../../../src/testing/index.ts'
 import { type WorkspaceTool, workspace } from '../../../src/tools/index.ts'
 

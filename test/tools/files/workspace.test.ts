@@ -23,7 +23,7 @@ import { after, beforeEach, describe, test } from 'node:test'
 import { InvalidInput, type Tool, type ToolContext } from '../../../src/engine/index.ts'
 import { textOf } from '../../../src/language/content.ts'
 import type { Report } from '../../../src/language/report.ts'
-import type { Json } from '../../../src/lib/json.ts'
+import type { Json } from '../../../src/lib/json/index.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
 import { type WorkspaceOptions, workspace } from '../../../src/tools/index.ts'
 

@@ -2,9 +2,9 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import type { ToolContext } from '../../../src/engine/ports.ts'
-import { Egress } from '../../../src/lib/egress.ts'
-import type { Json } from '../../../src/lib/json.ts'
+import type { ToolContext } from '../../../src/engine/ports/index.ts'
+import type { Json } from '../../../src/lib/json/index.ts'
+import { Egress } from '../../../src/lib/net/egress.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
 
 export type SeenRequest = {

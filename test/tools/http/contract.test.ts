@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { z } from 'zod'
-import { Egress } from '../../../src/lib/egress.ts'
+import { Egress } from '../../../src/lib/net/egress.ts'
 import { toolContract } from '../../../src/testing/index.ts'
 import { http } from '../../../src/tools/index.ts'
 

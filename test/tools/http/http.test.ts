@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { z } from 'zod'
-import { InvalidInput } from '../../../src/engine/ports.ts'
+import { InvalidInput } from '../../../src/engine/ports/index.ts'
 import { scripted, Turnwire } from '../../../src/index.ts'
 import { http } from '../../../src/tools/index.ts'
 import { shown, startApi } from './api-rig.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { stringify } from 'yaml'
-import type { Json, JsonObject } from '../../../src/lib/json.ts'
-import { compileSchema } from '../../../src/lib/schema.ts'
+import type { Json, JsonObject } from '../../../src/lib/json/index.ts'
+import { compileSchema } from '../../../src/lib/schema/index.ts'
 import { openapi } from '../../../src/tools/index.ts'
 import { startApi } from './api-rig.ts'
 
@@ -229,6 +229,12 @@ test('what cannot be used is refused with what to do', () => {
   const document = petStore('https://api.example.com')
   refused({ swagger: '2.0' }, {}, /convert it to OpenAPI 3/)
   refused('{ not: [json', {}, /neither JSON nor YAML/)
+  refused(
+    'https://api.example.com/openapi.json',
+    {},
+    /Give the document itself: openapi\(await \(await fetch/,
+  )
+  refused('./api/pets.yaml', {}, /Give the document itself: .*readFileSync/)
   refused(document, { include: ['nope'] }, /no operation "nope"; there are: listPets, addPet/)
   refused(document, { includes: [] }, /no option "includes"/)
   refused(document, {}, /demands credentials for "addPet": give "auth" for "token"/)
@@ -238,6 +244,12 @@ test('what cannot be used is refused with what to do', () => {
     requestBody: { content: { 'multipart/form-data': { schema: {} } } },
   }
   refused({ ...document, paths: { '/x': { post: upload } } }, { auth }, /exclude: \['upload'\]/)
+  const ahead = {
+    operationId: 'ahead',
+    parameters: [{ name: 'q', in: 'query', schema: { type: 'string', pattern: '^(?!x)' } }],
+  }
+  const reason = /looks ahead or behind.*leave this operation out with exclude: \["ahead"\]/
+  refused({ ...document, paths: { '/x': { get: ahead } } }, { auth }, reason)
   const xml = { operationId: 'xml', parameters: [{ name: 'q', in: 'query', content: { 'text/xml': {} } }] }
   refused({ ...document, paths: { '/x': { get: xml } } }, { auth }, /parameter "q" is text\/xml/)
   const matrix = { operationId: 'm', parameters: [{ name: 'q', in: 'path', style: 'matrix' }] }
@@ -246,4 +258,56 @@ test('what cannot be used is refused with what to do', () => {
   refused({ ...document, paths: { '/x': { get: remote } } }, { auth }, /refers to another document/)
   const twice = { '/a': { get: { operationId: 'a' } }, '/b': { get: { operationId: 'a' } } }
   refused({ ...document, paths: twice }, { auth }, /names are the same/)
+})
+
+test('keys of an object put no cookie and no parameter beside those that are meant', async t => {
+  const api = await startApi(t)
+  const exploded = { style: 'form', explode: true, schema: { type: 'object' } }
+  const document = {
+    openapi: '3.0.3',
+    info: { title: 'Shop', version: '1' },
+    servers: [{ url: api.url }],
+    security: [{ session: [], key: [] }],
+    paths: {
+      '/x': {
+        get: {
+          operationId: 'look',
+          parameters: [
+            { name: 'prefs', in: 'cookie', ...exploded },
+            { name: 'more', in: 'query', ...exploded },
+            { name: 'page', in: 'query', schema: { type: 'string' } },
+            { name: 'filter', in: 'query', style: 'deepObject', explode: true, schema: { type: 'object' } },
+          ],
+        },
+      },
+    },
+    components: {
+      securitySchemes: {
+        session: { type: 'apiKey', in: 'cookie', name: 'sid' },
+        key: { type: 'apiKey', in: 'query', name: 'api_key' },
+      },
+    },
+  }
+  const [look] = openapi(document, { auth: { session: 'secret-of-operator', key: 'key-of-operator' } })
+  await look?.run(
+    { prefs: { 'a=1; admin': 'yes; root=1', 'b\r\nX-Evil: 1': '2', theme: 'dark' } },
+    api.context(),
+  )
+  assert.equal(
+    api.seen.at(-1)?.headers['cookie'],
+    'a%3D1%3B%20admin=yes%3B%20root%3D1; b%0D%0AX-Evil%3A%201=2; theme=dark; sid=secret-of-operator',
+  )
+  const before = api.seen.length
+  for (const input of [
+    { prefs: { sid: 'of-the-model' } },
+    { more: { api_key: 'of-the-model' } },
+    { more: { page: '2' } },
+    { filter: { 'a][admin': '1' } },
+  ])
+    await assert.rejects(
+      async () => look?.run(input, api.context()),
+      /cannot have the key/,
+      JSON.stringify(input),
+    )
+  assert.equal(api.seen.length, before)
 })

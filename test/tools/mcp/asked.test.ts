@@ -9,11 +9,11 @@ import test, { describe, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { serve } from '@hono/node-server'
 import { createMcpHandler, Server } from '@modelcontextprotocol/server'
-import type { Model } from '../../../src/engine/ports.ts'
+import type { TurnwireConfig } from '../../../src/config/config.ts'
+import type { McpServerConfig } from '../../../src/config/mcp-config.ts'
+import type { Model } from '../../../src/engine/ports/index.ts'
 import { scripted, Turnwire } from '../../../src/index.ts'
 import { textOf } from '../../../src/language/content.ts'
-import type { TurnwireConfig } from '../../../src/runtime/config.ts'
-import type { McpServerConfig } from '../../../src/runtime/mcp-config.ts'
 
 const program = fileURLToPath(new URL('asking-server.ts', import.meta.url))
 

@@ -18,6 +18,8 @@ export type AuthRig = {
   /** What the authorization server was asked, in order, and what it refused. */
   seen: string[]
   refused: string[]
+  /** The headers of each request to the authorization server, and to the MCP server. */
+  headers: { issuer: Headers[]; server: Headers[] }
   /** A person opens the address and agrees: gives the parameters that come back. */
   agree(url: URL): Promise<URLSearchParams>
   /** All access tokens are void from now on. */
@@ -45,6 +47,7 @@ export async function startAuthRig(t: TestContext, settings: Settings = {}): Pro
     issuer: '',
     seen: [],
     refused: [],
+    headers: { issuer: [], server: [] },
     tokens: new Map(),
     agree: async url => {
       const response = await fetch(url, { redirect: 'manual' })
@@ -89,6 +92,7 @@ class AuthorizationServer {
   async answer(request: Request): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url)
     this.#rig.seen.push(`${request.method} ${pathname}`)
+    this.#rig.headers.issuer.push(request.headers)
     const response = await this.#route(pathname, searchParams, request)
     if (response.status >= 400 && pathname !== '/.well-known/openid-configuration')
       this.#rig.refused.push(`${pathname}: ${await response.clone().text()}`)
@@ -239,6 +243,7 @@ class AuthorizationServer {
 // ---- the MCP server ------------------------------------------------------------------------------------------------
 
 async function resourceServer(rig: AuthRig, settings: Settings, request: Request): Promise<Response> {
+  rig.headers.server.push(request.headers)
   const { pathname, origin } = new URL(request.url)
   const metadata = `${origin}/.well-known/oauth-protected-resource/mcp`
   if (pathname === '/.well-known/oauth-protected-resource/mcp')

@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Progress, Tool, ToolContext } from '../../../src/engine/index.ts'
 import { textOf } from '../../../src/language/content.ts'
-import type { Json } from '../../../src/lib/json.ts'
+import type { Json } from '../../../src/lib/json/index.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
 import { type McpConnection, type McpOptions, mcpServer } from '../../../src/tools/mcp/index.ts'
 

@@ -6,10 +6,11 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { TurnwireConfig } from '../../../src/config/config.ts'
+import { toolHash } from '../../../src/language/tools.ts'
+import type { PendingCall, Reply } from '../../../src/library/reply.ts'
+import { runtimeOf, Turnwire } from '../../../src/library/turnwire.ts'
 import { scripted } from '../../../src/models/scripted/index.ts'
-import type { TurnwireConfig } from '../../../src/runtime/config.ts'
-import type { PendingCall, Reply } from '../../../src/runtime/library/reply.ts'
-import { runtimeOf, Turnwire } from '../../../src/runtime/turnwire.ts'
 import { folder, serve, turnwire } from '../../cli/rig.ts'
 
 const stub = fileURLToPath(new URL('stub.ts', import.meta.url))
@@ -86,10 +87,19 @@ describe('a server of the configuration', () => {
     )
     assert.match(
       served.stderr(),
-      /"An MCP server cannot be used: its tools are unavailable\.","server":"gone"/,
+      /"level":"error","message":"An MCP server cannot be used: its tools are unavailable\.","server":"gone"/,
     )
+    assert.doesNotMatch(served.stderr(), /broke the protocol/)
     served.child.kill('SIGTERM')
     assert.equal(await served.exit, 0)
+  })
+
+  test('that is down is told to the person who chats, with what to do', t => {
+    const cwd = folder(t)
+    configWith(cwd, { gone: { command: '/nowhere/at/all' } })
+    const words = /The program "\/nowhere\/at\/all" was not found\. Install it/
+    assert.match(turnwire(['chat'], { cwd, input: '/quit\n' }).stdout, words)
+    assert.match(turnwire(['chat', '-p', 'Hi'], { cwd }).stderr, words)
   })
 
   test('that the configuration starts by itself keeps no command alive', async t => {
@@ -165,13 +175,33 @@ test('a changed definition asks again and says what has changed, though the serv
   })
   const [before] = pendingOf(await session.send('second'))
   assert.equal(before?.tool, 'stub__one')
-  assert.match(
-    before?.reason ?? '',
-    /^Its definition has changed: description was "One, version 1\..*is "One, version 2\./s,
+  assert.equal(
+    before?.reason,
+    'Its definition has changed: description was "One, version 1.", is "One, version 2.".',
   )
   assert.equal(readFileSync(log, 'utf8').trim().split('\n').length, 1)
   const reply = await session.approve(before!.callId)
   assert.equal(reply.text, 'two')
+})
+
+test('tools that two servers declare alike are different tools, and no mark of that is shown', async t => {
+  const stubAt = (...where: string[]) => ({ command: process.execPath, args: [stub, 'plain', ...where] })
+  const made = await opened(t, {
+    mcp: { stub: stubAt() },
+    agents: [{ name: 'a', model: scripted([]) }],
+    data: 'memory',
+  })
+  const other = await opened(t, {
+    mcp: { stub: stubAt('elsewhere') },
+    agents: [{ name: 'a', model: scripted([]) }],
+    data: 'memory',
+  })
+  const tools = await Promise.all(
+    [made, other].map(async each => (await runtimeOf(each).engine.describe()).agents[0]!.tools[0]!),
+  )
+  assert.equal(tools[0]?.description, tools[1]?.description)
+  assert.match(tools[0]?.description ?? '', /\n\[MCP server "stub"(?:; it calls the tool [\w ,-]+)?\]$/)
+  assert.notEqual(toolHash(tools[0]!), toolHash(tools[1]!))
 })
 
 test('agents have the servers that they name', async t => {

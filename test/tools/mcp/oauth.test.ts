@@ -4,11 +4,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
+import { loginToServer } from '../../../src/config/mcp-login.ts'
+import { tokenStore } from '../../../src/data/mcp-tokens.ts'
+import { createVault } from '../../../src/data/vault.ts'
 import { textOf } from '../../../src/language/content.ts'
-import { Egress } from '../../../src/lib/egress.ts'
-import { loginToServer } from '../../../src/runtime/mcp-login.ts'
-import { tokenStore } from '../../../src/runtime/mcp-tokens.ts'
-import { createVault } from '../../../src/runtime/vault.ts'
+import { Egress } from '../../../src/lib/net/egress.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
 import { memoryAuthStore } from '../../../src/tools/mcp/auth.ts'
 import { type AuthStore, type McpAuth, type McpConnection, mcpServer } from '../../../src/tools/mcp/index.ts'
@@ -136,6 +136,44 @@ test('credentials do not go to another authorization server than the one that wa
   }
   await assert.rejects(connect(t, rig, memoryAuthStore(), auth))
   assert.ok(!rig.seen.includes('POST /token'))
+})
+
+for (const secret of [{ clientSecret: 's3cret' }, { privateKey: 'PEM' }])
+  test(`${Object.keys(secret).join()} without an issuer is refused before anything is sent`, async t => {
+    const rig = await startAuthRig(t)
+    for (const grant of ['client_credentials', 'authorization_code'] as const)
+      await assert.rejects(
+        connect(t, rig, memoryAuthStore(), { grant, clientId: 'machine', ...secret }),
+        /needs issuer beside/,
+      )
+    assert.deepEqual(rig.seen, [])
+  })
+
+test('headers of the settings go to the origin of the server only', async t => {
+  const rig = await startAuthRig(t)
+  const machine = { clientId: 'machine', clientSecret: 's3cret', issuer: rig.issuer }
+  rig.registered('machine', {
+    secret: 's3cret',
+    method: 'client_secret_basic',
+    redirects: [],
+    grants: ['client_credentials'],
+  })
+  for (const auth of [{}, { grant: 'client_credentials' as const, ...machine }]) {
+    const connection = await mcpServer(
+      { name: 'notes', url: rig.url, headers: { 'x-api-key': 'k3y' }, auth },
+      {
+        auth: {
+          store: memoryAuthStore(),
+          person: { redirectUrl: 'http://127.0.0.1:9/callback', authorize: url => rig.agree(url) },
+        },
+      },
+    )
+    t.after(() => connection.close())
+    assert.equal(await use(connection, 'read_note'), 'as read')
+  }
+  assert.ok(rig.headers.server.every(headers => headers.get('x-api-key') === 'k3y'))
+  assert.ok(rig.seen.includes('POST /register') && rig.seen.includes('grant client_credentials'))
+  assert.ok(rig.headers.issuer.every(headers => !headers.has('x-api-key')))
 })
 
 test('a client id document stands in for a registration', async t => {

@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { findChromium } from '../../../scripts/install-chromium.mjs'
-import type { Model, ModelAnswer, ModelRequest } from '../../../src/engine/ports.ts'
+import type { McpServerConfig } from '../../../src/config/mcp-config.ts'
+import type { Model, ModelAnswer, ModelRequest } from '../../../src/engine/ports/index.ts'
 import { scripted, Turnwire } from '../../../src/index.ts'
+import { runtimeOf } from '../../../src/library/turnwire.ts'
 import type { Script } from '../../../src/models/scripted/index.ts'
-import type { McpServerConfig } from '../../../src/runtime/mcp-config.ts'
-import { runtimeOf } from '../../../src/runtime/turnwire.ts'
 
 const chromium = findChromium()
 const program = (name: string): string =>

@@ -36,6 +36,12 @@ async function run(tool: Tool | undefined, signal?: AbortSignal): Promise<{ text
   return { text: textOf(output.parts), failed: output.failed === true }
 }
 
+test('a result names its server as its source', async context => {
+  const { server } = await start(context, 'plain')
+  const output = await server.tools[0]!.run({}, contextOf())
+  assert.deepEqual(output.sources, [{ uri: 'mcp://stub' }])
+})
+
 describe('the list of tools', () => {
   test('is read page by page, and ends at a repeated cursor', async context => {
     const { server } = await start(context, 'pages')
@@ -51,8 +57,12 @@ describe('the list of tools', () => {
       server.tools.map(tool => tool.name),
       ['stub__one', 'stub__two'],
     )
-    assert.equal(server.warnings.length, 5)
-    for (const name of ['union', 'remote', 'deep', 'none', 'number 6'])
+    assert.equal(server.warnings.length, 8)
+    assert.match(
+      server.warnings.at(-1) ?? '',
+      /^The tool two of .*: its input schema: "optional" is not a key/,
+    )
+    for (const name of ['union', 'remote', 'deep', 'none', 'number 6', 'misspelled', 'ahead'])
       assert.ok(
         server.warnings.some(words => words.includes(name)),
         `a warning names ${name}`,
@@ -127,16 +137,16 @@ describe('a call', () => {
 
   test('fails if the server sends a line above the limit, and the connection ends', async context => {
     const { server, logged } = await start(context, 'long-line', { maxMessageBytes: 64 * 1024 })
-    await assert.rejects(run(server.tools[0]), /may have taken effect/)
+    await assert.rejects(run(server.tools[0]), { name: 'Unanswered' })
     assert.equal(logged().length, 1)
   })
 
   test('that killed the server is not repeated, and the next call starts the server again', async context => {
     const { server, logged } = await start(context, 'dies')
     const [tool] = server.tools
-    await assert.rejects(run(tool), /may have taken effect. It was not sent again/)
+    await assert.rejects(run(tool), { name: 'Unanswered' })
     assert.equal(logged().length, 1)
-    await assert.rejects(run(tool), /may have taken effect/)
+    await assert.rejects(run(tool), { name: 'Unanswered' })
     assert.equal(new Set(logged()).size, 2)
   })
 
@@ -166,6 +176,7 @@ describe('a call', () => {
         { type: 'file', url: 'data:audio/wav;base64,QUJD', mediaType: 'audio/wav' },
       ],
       structured: { ok: true },
+      sources: [{ uri: 'mcp://stub' }],
     })
   })
 

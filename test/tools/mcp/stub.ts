@@ -8,6 +8,7 @@ type Message = { id?: number; method?: string; params?: { name?: string; cursor?
 const [mode = 'plain'] = process.argv.slice(2)
 const open = { type: 'object' }
 let calls = 0
+let lists = 0
 
 /** Words that would be an order if anything took them for more than data. */
 const injection = [
@@ -24,6 +25,7 @@ function send(message: object): void {
 }
 
 function tools(cursor: string | undefined): object {
+  lists += 1
   const one = { name: 'one', description: `One, version ${version}.`, inputSchema: open }
   switch (mode) {
     case 'pages':
@@ -42,7 +44,22 @@ function tools(cursor: string | undefined): object {
           { name: 'deep', inputSchema: nested(1_000) },
           { name: 'none' },
           'not a tool',
-          { name: 'two', inputSchema: open, outputSchema: { type: 'object' } },
+          { name: 'misspelled', inputSchema: { type: 'object', propertes: { a: {} } } },
+          { name: 'ahead', inputSchema: { type: 'object', properties: { a: { pattern: '^(?=a)' } } } },
+          { name: 'two', inputSchema: { ...open, optional: true }, outputSchema: { type: 'object' } },
+        ],
+      }
+    case 'noisy':
+      // Other tools in each list, and one that is larger than any may be.
+      return {
+        tools: [
+          one,
+          { name: 'large', description: 'x'.repeat(1024 * 1024), inputSchema: open },
+          ...Array.from({ length: 300 }, (_, index) => ({
+            name: `t${lists}_${index}`,
+            description: 'x'.repeat(4_000),
+            inputSchema: open,
+          })),
         ],
       }
     case 'names':
@@ -109,6 +126,16 @@ function call(id: number, name = ''): void {
       send({ id: 77, method: 'sampling/createMessage', params: {} })
       send({ id, result })
       send({ id, result: { content: [{ type: 'text', text: 'twice' }] } })
+      return
+    case 'noisy':
+      for (let count = 0; count < 2_000; count += 1) {
+        send({ method: 'notifications/message', params: { level: 'error', data: `noise ${count}` } })
+        send({ method: 'notifications/progress', params: { progressToken: id, progress: count + 1 } })
+        process.stdout.write('not JSON\n')
+        process.stderr.write(`stderr ${count}\n`)
+      }
+      send({ id, result: { content: [{ type: 'text', text: `lists ${lists}` }] } })
+      send({ method: 'notifications/tools/list_changed' })
       return
     case 'long-line':
       process.stdout.write('x'.repeat(4 * 1024 * 1024))

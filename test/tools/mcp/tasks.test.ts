@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { describe, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import type { McpServerConfig } from '../../../src/config/mcp-config.ts'
 import { scripted, startServer, Turnwire } from '../../../src/index.ts'
 import { textOf } from '../../../src/language/content.ts'
-import type { JsonObject } from '../../../src/lib/json.ts'
-import type { McpServerConfig } from '../../../src/runtime/mcp-config.ts'
+import type { JsonObject } from '../../../src/lib/json/index.ts'
 import { taskAfterMs, taskTools } from '../../wires/mcp/conformance/agent.ts'
 
 const command = fileURLToPath(new URL('../../../bin/turnwire.mjs', import.meta.url))

@@ -1,6 +1,6 @@
 // A written set of tools as real agents have them, and questions with the ranks that a search must reach.
 import { readFileSync } from 'node:fs'
-import type { Tool } from '../../../src/engine/ports.ts'
+import type { Tool } from '../../../src/engine/ports/index.ts'
 import { tool } from '../../../src/tools/index.ts'
 
 function rowsOf(file: string): string[][] {

@@ -1,6 +1,6 @@
 // The search for tools passes what every tool must do.
-import type { Tool, ToolContext } from '../../../src/engine/ports.ts'
-import { untilAborted } from '../../../src/lib/abort.ts'
+import type { Tool, ToolContext } from '../../../src/engine/ports/index.ts'
+import { untilAborted } from '../../../src/lib/async/abort.ts'
 import { toolContract } from '../../../src/testing/contracts/tool.ts'
 import { tool } from '../../../src/tools/index.ts'
 import { type FindToolsOptions, findTools } from '../../../src/tools/search/index.ts'

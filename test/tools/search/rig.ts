@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Model } from '../../../src/engine/index.ts'
-import { isJsonObject, type JsonObject } from '../../../src/lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../../src/lib/json/index.ts'
 import { asString } from '../../../src/models/common/json-read.ts'
 import { anthropic, gemini, geminiInteractions, openai, openaiChat } from '../../../src/models/index.ts'
 import {

@@ -6,11 +6,12 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import type { AgentConfig, TurnwireConfig } from '../../../src/config/config.ts'
 import type { ModelRequest } from '../../../src/engine/index.ts'
-import { isJsonObject, type JsonObject } from '../../../src/lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../../src/lib/json/index.ts'
+import { Turnwire } from '../../../src/library/turnwire.ts'
 import { scripted } from '../../../src/models/scripted/index.ts'
-import type { AgentConfig, TurnwireConfig } from '../../../src/runtime/config.ts'
-import { Turnwire } from '../../../src/runtime/turnwire.ts'
+import type { ToolLookup } from '../../../src/tools/search/index.ts'
 import { writtenTools } from './catalogue.ts'
 import { bodies, call, find, nameOf, says, toolsIn, type Vendor, vendorModel, vendors } from './rig.ts'
 
@@ -454,4 +455,63 @@ test('the settings are checked, each with its key', async () => {
     make({ search: { embedder: { url: 'ftp://x' } } }),
     /embedder\.url.*\n.*embedder\.model/,
   )
+})
+
+describe('a lookup of the program’s own', () => {
+  const found = async (t: TestContext, lookup: ToolLookup, lines: string[] = []) => {
+    const turnwire = await Turnwire.open(
+      {
+        agents: [
+          {
+            name: 'clerk',
+            tools: writtenTools(),
+            model: scripted([
+              { calls: [{ name: 'find_tools', input: { query: 'refund a payment' } }] },
+              { text: 'x' },
+            ]),
+            search: { lookup, results: 2 },
+          },
+        ],
+        data: 'memory',
+      },
+      { log: (_level, message) => void lines.push(message) },
+    )
+    t.after(() => turnwire.close())
+    const session = await turnwire.session()
+    await session.send('Find it.')
+    const [result] = (await session.history()).flatMap(entry => (entry.role === 'tool' ? entry.results : []))
+    const structured = result?.outcome.structured
+    assert.ok(isJsonObject(structured) && Array.isArray(structured['tools']))
+    return structured['tools']
+  }
+
+  test('ranks in place of ours: its order holds, and names that nobody can call are left out', async t => {
+    const seen: unknown[] = []
+    const given = await found(t, async (query, { tools, limit, owner }) => {
+      seen.push(
+        query,
+        tools.some(({ name }) => name === 'stripe__refund_payment'),
+        limit,
+        owner,
+      )
+      return [
+        'no_such_tool',
+        'github__create_pull_request',
+        'github__create_pull_request',
+        'weather__current',
+      ]
+    })
+    assert.deepEqual(given, ['github__create_pull_request', 'weather__current'])
+    assert.deepEqual(seen, ['refund a payment', true, 2, 'local'])
+  })
+
+  test('that throws, or gives something else, leaves the search to words, and the log says so', async t => {
+    const lines: string[] = []
+    const broken = () => {
+      throw new Error('no index')
+    }
+    for (const lookup of [broken, (() => 'stripe') as unknown as ToolLookup])
+      assert.equal((await found(t, lookup, lines))[0], 'stripe__refund_payment')
+    assert.equal(lines.filter(line => line.startsWith('A search of tools failed')).length, 2)
+  })
 })

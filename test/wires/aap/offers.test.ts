@@ -4,7 +4,7 @@ import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { AapClient } from '../../../src/client/index.ts'
 import { scripted, startServer, Turnwire } from '../../../src/index.ts'
-import { sha256 } from '../../../src/lib/hash.ts'
+import { sha256 } from '../../../src/lib/json/hash.ts'
 import { putBehindClones } from '../../boundary/structured-clones.ts'
 
 const program = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))

@@ -13,15 +13,18 @@ import {
   type Store,
   type Tool,
 } from '../../../src/engine/index.ts'
-import type { JsonObject } from '../../../src/lib/json.ts'
-import { randomIds } from '../../../src/lib/random.ts'
+import type { JsonObject } from '../../../src/lib/json/index.ts'
+import { randomIds } from '../../../src/lib/text/random.ts'
 import { type Script, scripted } from '../../../src/models/scripted/index.ts'
 import { createGate, defaultLimits } from '../../../src/policy/index.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
 import { tool } from '../../../src/tools/index.ts'
-import { aapRoutes } from '../../../src/wires/aap/index.ts'
+import { aap } from '../../../src/wires/aap/index.ts'
 import type { WireEnv, WireHost } from '../../../src/wires/host.ts'
+import type { Wire } from '../../../src/wires/wire.ts'
 import { throughClones } from '../../boundary/structured-clones.ts'
+import { boundTo } from '../bound.ts'
+import { mountWires } from '../mount.ts'
 
 export type RigOptions = {
   script?: Script
@@ -31,8 +34,8 @@ export type RigOptions = {
   store?: Store
   limits?: Partial<WireHost['limits']>
   now?: () => number
-  /** Mounted before the routes of AAP. */
-  routes?: (host: WireHost) => Hono<WireEnv>
+  /** Beside AAP. */
+  wires?: readonly Wire[]
 }
 
 export type Rig = {
@@ -195,12 +198,12 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
   })
   const engine = local.sessions
   const host: WireHost = {
-    engine: throughClones(local),
+    engineFor: boundTo(throughClones(local)),
     about: local.description,
     serverTools: new Set(),
-    seal: value => engine.ports.vault.seal(value),
+    seal: (value, use) => engine.ports.vault.seal(value, use),
     sign: text => text,
-    unseal: value => engine.ports.vault.open(value),
+    unseal: (value, use) => engine.ports.vault.open(value, use),
     limits: {
       bodyBytes: 1024 * 1024,
       jsonDepth: 32,
@@ -210,7 +213,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
     },
     log,
   }
-  const url = await listen(t, host, engine, options.routes)
+  const url = await listen(t, host, engine, [...(options.wires ?? []), aap])
   return {
     url,
     engine,
@@ -232,16 +235,16 @@ async function listen(
   t: TestContext,
   host: WireHost,
   engine: OpenSessions,
-  routes?: RigOptions['routes'],
+  wires: readonly Wire[],
 ): Promise<string> {
   const app = new Hono<WireEnv>()
   app.use(async (c, next) => {
     const owner = c.req.header('x-owner') ?? 'alice'
     c.set('principal', { owner, name: `${owner}@test` })
+    c.set('engine', host.engineFor({ owner }))
     await next()
   })
-  if (routes) app.route('/', routes(host))
-  app.route('/', aapRoutes(host))
+  await mountWires(app, host, wires)
   const server = createAdaptorServer({ fetch: app.fetch })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   t.after(async () => {

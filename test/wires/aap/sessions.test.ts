@@ -202,6 +202,8 @@ test(
       { type: 'array' },
       { type: 'object', required: 'x' },
       { type: 'object', properties: { x: 'string' } },
+      { type: 'object', propertes: { x: {} } },
+      { type: 'object', properties: { x: { pattern: '^(?=a)' } } },
     ])
       assert.deepEqual(await refusal(await create('helper', [{ ...clipboard, parameters }])), [
         400,

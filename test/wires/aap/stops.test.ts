@@ -64,7 +64,9 @@ test(cites('AAP-STOP-11', 'a server that stops says so; the turn continues at th
     const again = await at.restart({ script: [{ text: 'whole' }] })
     await again.engine.recover()
     const ref = { owner: 'alice', session: id }
-    for await (const batch of again.host.engine.follow(ref, { from: 1, until: 'never', deltas: 'none' }))
+    for await (const batch of again.host
+      .engineFor(ref)
+      .follow(ref, { from: 1, until: 'never', deltas: 'none' }))
       if (batch.some(item => item.type === 'ended')) break
     const { entries } = await again.engine.peek('alice', id)
     assert.deepEqual(entries.at(-1), { role: 'assistant', parts: [{ type: 'text', text: 'whole' }] })

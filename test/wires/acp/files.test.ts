@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { shell, workspace } from '../../../src/tools/index.ts'
+import { shell, tool, workspace } from '../../../src/tools/index.ts'
 import { cites } from '../../requirements/manifest.ts'
 import { skip as noBubblewrap } from '../../tools/shell/bubblewrap.ts'
 import { makeAcp, only, refOf } from './rig.ts'
@@ -48,6 +48,47 @@ describe('a workspace', { skip }, () => {
       assert.ok(updates.some(({ status, locations }) => status == null && locations?.length === 2))
       assert.deepEqual(updates.at(-1)?.content, diffs)
       assert.equal(readFileSync(join(root, 'sub/b.txt'), 'utf8'), 'new\n')
+    },
+  )
+
+  test(
+    cites('ACP-TOOL-07', 'names the files that it works on, also when the session has another folder'),
+    async context => {
+      const root = folder(context)
+      writeFileSync(join(root, 'a.txt'), 'one\n')
+      const script = [
+        { calls: [{ name: 'read_file', input: { path: 'a.txt' } }] },
+        { calls: [{ name: 'write_file', input: { path: 'a.txt', content: 'two\n' } }] },
+        { text: 'ok' },
+      ]
+      const rig = makeAcp(context, { script, tools: workspace({ root }) })
+      const client = await rig.connect()
+      await client.prompt(await client.newSession([], folder(context)), 'go')
+      const shown = [...only(client.updates, 'tool_call'), ...only(client.updates, 'tool_call_update')]
+      const paths = shown.flatMap(({ locations }) => (locations ?? []).map(({ path }) => path))
+      assert.deepEqual([...new Set(paths)], [join(root, 'a.txt')])
+      assert.deepEqual(
+        client.permissions.flatMap(({ toolCall }) => toolCall.locations ?? []).map(({ path }) => path),
+        [join(root, 'a.txt')],
+      )
+    },
+  )
+
+  test(
+    cites('ACP-TOOL-07', 'a tool whose folder is not known is shown with absolute paths alone'),
+    async context => {
+      const input = { type: 'object', properties: { paths: { type: 'array', items: { type: 'string' } } } }
+      const look = tool({ name: 'look', description: 'Looks.', input, trust: 'trusted', run: () => 'seen' })
+      const script = [{ calls: [{ name: 'look', input: { paths: ['b.txt', '/x/c.txt'] } }] }, { text: 'ok' }]
+      const rig = makeAcp(context, { script, tools: [look] })
+      delete rig.host.folder
+      const client = await rig.connect()
+      await client.prompt(await client.newSession(), 'go')
+      assert.deepEqual(
+        only(client.updates, 'tool_call')[0]?.locations ??
+          only(client.updates, 'tool_call_update')[0]?.locations,
+        [{ path: '/x/c.txt' }],
+      )
     },
   )
 })

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import type { JsonObject } from '../../../src/lib/json.ts'
+import type { JsonObject } from '../../../src/lib/json/index.ts'
 
 export type Frame = {
   jsonrpc?: string

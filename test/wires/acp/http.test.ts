@@ -1,16 +1,17 @@
 // The protocol over HTTP and WebSocket, on a whole server: the SDK's own clients, keys, and who may see what.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import { describe, type TestContext, test } from 'node:test'
 import { client as clientApp, type McpServer, type Stream } from '@agentclientprotocol/sdk'
 import { createHttpStream } from '@agentclientprotocol/sdk/experimental/http-client'
 import { createWebSocketStream } from '@agentclientprotocol/sdk/experimental/ws-client'
 import { WebSocket } from 'ws'
+import { newKey } from '../../../src/callers/keys.ts'
+import type { ServerConfig } from '../../../src/config/config.ts'
+import { Turnwire } from '../../../src/library/turnwire.ts'
 import { scripted } from '../../../src/models/scripted/index.ts'
-import type { ServerConfig } from '../../../src/runtime/config.ts'
-import { newKey } from '../../../src/runtime/keys.ts'
-import { startServer } from '../../../src/runtime/server.ts'
-import { Turnwire } from '../../../src/runtime/turnwire.ts'
+import { startServer } from '../../../src/server/server.ts'
 import { tool } from '../../../src/tools/index.ts'
 import { cites } from '../../requirements/manifest.ts'
 import { codeOf, cwd } from './rig.ts'
@@ -106,6 +107,14 @@ describe('a remote client', () => {
     const server = await serve(context)
     assert.equal((await converse(context, streamTo(server, 'http', '/acp/other'))).text, 'another agent')
     assert.equal((await converse(context, streamTo(server, 'ws', '/acp/other'))).text, 'another agent')
+    // The reason names the agent, and has to fit into the frame that closes the socket.
+    const unknown = encodeURIComponent('名'.repeat(80))
+    const socket = new WebSocket(`${server.url.replace('http', 'ws')}/acp/${unknown}`, {
+      headers: bearer(server.keys.ana),
+    })
+    const [code, reason] = await once(socket, 'close')
+    assert.equal(code, 1008)
+    assert.match(String(reason), /There is no agent named "名+/)
     const response = await fetch(`${server.url}/acp/nobody`, {
       method: 'POST',
       headers: bearer(server.keys.ana),

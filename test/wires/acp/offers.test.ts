@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { prompt, resource, scripted, Turnwire, tool, withDetails } from '../../../src/index.ts'
-import { runtimeOf } from '../../../src/runtime/turnwire.ts'
+import { runtimeOf } from '../../../src/library/turnwire.ts'
 import { connect, only, until } from './rig.ts'
 
 const everything = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))

@@ -24,7 +24,8 @@ import type {
 } from '../../../src/engine/index.ts'
 import type { Entry } from '../../../src/language/history.ts'
 import { mcpServer } from '../../../src/tools/mcp/index.ts'
-import { type AcpHost, type AcpLink, serveAcp } from '../../../src/wires/acp/index.ts'
+import { type AcpLink, serveAcp } from '../../../src/wires/acp/connect.ts'
+import type { AcpHost } from '../../../src/wires/acp/host.ts'
 import { throughClones } from '../../boundary/structured-clones.ts'
 import { makeRig, plainSettings, type RigOptions } from '../../engine/rig.ts'
 import { type Frame, FrameCheck } from './frames.ts'
@@ -48,6 +49,7 @@ export function makeAcp(context: TestContext, options: RigOptions = {}, host: Pa
     modelInfos: {},
     models: undefined,
     principal: { owner: 'local', name: 'local' },
+    folder: cwd,
     version: '9.9.9',
     secrets: {},
     mcp: { stdio: true, http: true },

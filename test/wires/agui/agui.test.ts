@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AgentSubscriber, HttpAgent, type RunAgentResult } from '@ag-ui/client'
 import type { BaseEvent, Interrupt, Message, RunFinishedEvent, Tool } from '@ag-ui/core'
-import { type Rig, rig, until } from '../deltakit/rig.ts'
+import { type Rig, rig, until } from '../rig.ts'
 
 type Seen = BaseEvent & Record<string, unknown>
 type Client = {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HttpAgent, type Message, type RunFinishedEvent, type Tool } from 'ag-ui-client-before-1'
-import { type Rig, rig, until } from '../deltakit/rig.ts'
+import { type Rig, rig, until } from '../rig.ts'
 
 const clipboard: Tool = {
   name: 'clipboard',

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { HttpAgent } from '@ag-ui/client'
 import { HttpAgent as OlderAgent } from 'ag-ui-client-before-1'
-import { type Rig, rig, until } from '../deltakit/rig.ts'
+import { type Rig, rig, until } from '../rig.ts'
 
 const clients = { '1.0': HttpAgent, 'before 1.0': OlderAgent }
 type Version = keyof typeof clients

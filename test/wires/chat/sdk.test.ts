@@ -5,8 +5,8 @@ import { describe, test } from 'node:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, isStepCount, jsonSchema, streamText, tool } from 'ai'
 import OpenAI, { APIError, NotFoundError } from 'openai'
+import { rehearsal } from '../../../src/models/rehearsal/index.ts'
 import { scripted } from '../../../src/models/scripted/index.ts'
-import { rehearsal } from '../../../src/testing/index.ts'
 import { serve, weather } from '../stateless/rig.ts'
 
 const conversation = () =>

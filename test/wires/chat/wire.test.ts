@@ -4,6 +4,7 @@ import { request } from 'node:http'
 import { describe, test } from 'node:test'
 import type { Model, ModelRequest } from '../../../src/engine/index.ts'
 import { scripted } from '../../../src/models/scripted/index.ts'
+import { obedient } from '../obedient.ts'
 import { framesOf, serve, weather } from '../stateless/rig.ts'
 
 const path = '/v1/chat/completions'
@@ -22,7 +23,7 @@ function recorder(): { model: Model; asked: ModelRequest[] } {
   const asked: ModelRequest[] = []
   const model = scripted(asking => {
     asked.push(asking)
-    return { text: 'yes', usage: { input: 7, output: 3, cacheRead: 2, thinking: 1 } }
+    return obedient(asking, { text: 'yes', usage: { input: 7, output: 3, cacheRead: 2, thinking: 1 } })
   })
   return { model, asked }
 }
@@ -259,7 +260,8 @@ describe('a request is refused in the vendor’s words', () => {
     assert.equal(response.status, 404)
     assert.deepEqual(await response.json(), {
       error: {
-        message: 'The model `gpt-none` does not exist or you do not have access to it.',
+        message:
+          'The model `gpt-none` does not exist or you do not have access to it. Known here: helper. With the setting server.anyModel: true its one agent answers to every name.',
         type: 'invalid_request_error',
         param: 'model',
         code: 'model_not_found',

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cites } from '../../requirements/manifest.ts'
+import { clipboard, type Rig, rig } from '../rig.ts'
 import { Chat, readEvents, type Wire } from './reference-client.ts'
-import { clipboard, type Rig, rig } from './rig.ts'
 
 type Waiting = { at: Rig; id: string; events: Wire[]; callId: string; chat: Chat }
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cites } from '../../requirements/manifest.ts'
+import { type Rig, rig, until } from '../rig.ts'
 import { blocksOf, Chat, eventsOf, readEvents, textIn, type Wire } from './reference-client.ts'
-import { type Rig, rig, until } from './rig.ts'
 
 const post = (at: Rig, body: unknown, options?: Parameters<Rig['request']>[3]) =>
   at.request('POST', '/api/chat', body, options)

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cites } from '../../requirements/manifest.ts'
+import { type Rig, rig } from '../rig.ts'
 import { Chat, fromItems, readEvents } from './reference-client.ts'
-import { type Rig, rig } from './rig.ts'
 
 type Item = Record<string, unknown>
 const history = async (at: Rig, id: string): Promise<Item[]> =>

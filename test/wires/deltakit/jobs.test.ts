@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cites } from '../../requirements/manifest.ts'
+import { type Rig, rig, until } from '../rig.ts'
 import { blocksOf, eventsOf, readEvents, textIn, type Wire } from './reference-client.ts'
-import { type Rig, rig, until } from './rig.ts'
 
 type Started = { runId: string; job_id: string; status: string; sessionId: string }
 type Job = {
@@ -284,4 +284,34 @@ test(cites('DK-JOB-13', 'the active run is found until it is over'), async t => 
   at.release()
   await readEvents(await events(at, runId))
   assert.deepEqual(await active(), { run_id: null, status: null, message: null, events: [] })
+})
+
+test(cites('DK-JOB-05', 'DK-JOB-10', 'a stream that breaks off takes no number of the run'), async t => {
+  const at = await rig(t, {
+    script: [{ text: 'one two three ', calls: [{ name: 'slow' }], chunk: 4 }, { text: 'four' }],
+  })
+  const { runId } = await start(at)
+  await until(() => at.runs.length === 1)
+  const answer = await events(at, runId)
+  const read = (async () => {
+    let text = ''
+    try {
+      for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) text += piece
+    } catch {
+      return { text, broken: true }
+    }
+    return { text, broken: false }
+  })()
+  const again = await at.restart()
+  again.release()
+  const { text, broken } = await read
+  const blocks = text.split('\n\n').filter(block => block.startsWith('id: ') || block.startsWith('data: '))
+  assert.match(blocks.at(-1) ?? '', /^data: \{"type":"error",/)
+  assert.ok(broken, 'the client sees that the stream broke off')
+  assert.ok(!text.includes('[DONE]'))
+  const last = blocks.length - 2
+  const rest = await numbered(await events(again, runId, `?last_event_id=${last}`))
+  const whole = await numbered(await events(again, runId))
+  assert.deepEqual(rest, whole.slice(last + 1))
+  assert.equal(textIn(whole.map(({ event }) => event)), 'one two three four')
 })

@@ -5,8 +5,8 @@ import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
 import { cites } from '../../requirements/manifest.ts'
+import { clipboard, type Rig, rig, until } from '../rig.ts'
 import { readEvents, textIn, type Wire } from './reference-client.ts'
-import { clipboard, type Rig, rig, until } from './rig.ts'
 
 class Peer {
   readonly frames: Wire[] = []

@@ -5,8 +5,9 @@ import { describe, test } from 'node:test'
 import { ApiError, type Content, type FunctionCall, GoogleGenAI, type Part } from '@google/genai'
 import type { Model } from '../../../src/engine/index.ts'
 import { anthropic, gemini, openai, openaiChat } from '../../../src/models/index.ts'
+import { rehearsal } from '../../../src/models/rehearsal/index.ts'
 import { scripted } from '../../../src/models/scripted/index.ts'
-import { rehearsal, type ScriptedTurn, type VendorName } from '../../../src/testing/index.ts'
+import type { ScriptedTurn, VendorName } from '../../../src/testing/index.ts'
 import { double, serve, weather } from '../stateless/rig.ts'
 
 const cities = [
@@ -33,8 +34,9 @@ const config = {
   ],
 }
 
-const clientOf = (url: string): GoogleGenAI =>
-  new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: url } })
+/** Without `apiVersion` it uses the version of its choice: v1 from 3.0 on, v1beta before. */
+const clientOf = (url: string, apiVersion?: string): GoogleGenAI =>
+  new GoogleGenAI({ apiKey: 'any', httpOptions: { baseUrl: url, ...(apiVersion && { apiVersion }) } })
 
 /** One request, whole or folded from its stream as a client would: every part that came, in order. */
 async function once(client: GoogleGenAI, stream: boolean, contents: Content[]): Promise<Part[]> {
@@ -81,12 +83,13 @@ describe('@google/genai', () => {
     assert.ok((await count([text, picture])) > (await count([text])) + 1000)
   })
 
-  for (const stream of [false, true])
-    test(`runs the tool loop${stream ? ' in streams' : ''}`, async t => {
-      const { url } = await serve(t, { helper: conversation() })
-      const contents = await talk(clientOf(url), stream, 'weather?')
-      assert.equal(textOf(contents.at(-1)), 'Rain and sun.')
-    })
+  for (const version of ['v1', 'v1beta'])
+    for (const stream of [false, true])
+      test(`runs the tool loop${stream ? ' in streams' : ''} with ${version}`, async t => {
+        const { url } = await serve(t, { helper: conversation() })
+        const contents = await talk(clientOf(url, version), stream, 'weather?')
+        assert.equal(textOf(contents.at(-1)), 'Rain and sun.')
+      })
 
   test('reads text, calls, usage and errors', async t => {
     const { url } = await serve(t, { helper: conversation() })
@@ -105,10 +108,16 @@ describe('@google/genai', () => {
   })
 
   test('lists agents and models', async t => {
-    const { url } = await serve(t, { helper: conversation() })
-    const names: (string | undefined)[] = []
-    for await (const model of await clientOf(url).models.list()) names.push(model.name)
-    assert.deepEqual(names, ['models/helper'])
+    const { url } = await serve(t, { helper: conversation(), other: conversation(), third: conversation() })
+    for (const version of [undefined, 'v1', 'v1beta'])
+      for (const pageSize of [undefined, 1, 2, 3]) {
+        const { models } = clientOf(url, version)
+        const names: (string | undefined)[] = []
+        for await (const model of await models.list(pageSize ? { config: { pageSize } } : {}))
+          names.push(model.name)
+        assert.deepEqual(names, ['models/helper', 'models/other', 'models/third'])
+      }
+    assert.equal((await clientOf(url).models.get({ model: 'other' })).name, 'models/other')
   })
 
   test('a stream that breaks is an error', async t => {

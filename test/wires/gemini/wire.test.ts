@@ -1,9 +1,10 @@
 // generateContent over HTTP: requests and how they are refused, answers, and streams.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { newKey } from '../../../src/callers/keys.ts'
 import type { Model, ModelRequest } from '../../../src/engine/index.ts'
 import { scripted } from '../../../src/models/scripted/index.ts'
-import { newKey } from '../../../src/runtime/keys.ts'
+import { obedient } from '../obedient.ts'
 import { framesOf, serve } from '../stateless/rig.ts'
 
 const whole = '/v1beta/models/helper:generateContent'
@@ -33,7 +34,7 @@ function recorder(): { model: Model; asked: ModelRequest[] } {
     asked,
     model: scripted(request => {
       asked.push({ ...request, history: [...request.history] })
-      return { text: 'yes' }
+      return obedient(request, { text: 'yes' })
     }),
   }
 }
@@ -406,6 +407,45 @@ test('models are listed, agents first', async t => {
   assert.equal((await fetch(`${url}/v1beta/models/none`)).status, 404)
 })
 
+test('the list under /v1 has the form of the client that asks for it', async t => {
+  const { url } = await serve(t, { helper: recorder().model })
+  const read = async (path: string, headers: Record<string, string>): Promise<object> =>
+    (await (await fetch(`${url}/v1/models${path}`, { headers })).json()) as object
+  for (const headers of [{ 'x-goog-api-key': 'any' }, { 'x-goog-api-client': 'google-genai-sdk/3.1.0' }]) {
+    assert.deepEqual(Object.keys(await read('', headers)), ['models'])
+    assert.deepEqual(Object.entries(await read('/helper', headers))[0], ['name', 'models/helper'])
+    assert.match(JSON.stringify(await read('/none', headers)), /API version v1,.*"status":"NOT_FOUND"/)
+  }
+  const anthropic = { 'anthropic-version': '2023-06-01', 'x-api-key': 'any' }
+  assert.deepEqual(Object.keys(await read('', anthropic)), ['data', 'has_more', 'first_id', 'last_id'])
+  assert.deepEqual(Object.entries(await read('/helper', anthropic))[0], ['type', 'model'])
+  assert.match(JSON.stringify(await read('/none', anthropic)), /"type":"not_found_error"/)
+  assert.deepEqual(Object.keys(await read('', {})), ['object', 'data'])
+  assert.deepEqual(Object.entries(await read('/helper', {}))[0], ['id', 'helper'])
+  assert.match(JSON.stringify(await read('/none', {})), /"code":"model_not_found"/)
+})
+
+test('a list is given in pages, and refuses a token that is of no page', async t => {
+  const { model } = recorder()
+  const { url } = await serve(t, { helper: model, other: model })
+  const page = async (query: string): Promise<string> => (await fetch(`${url}/v1beta/models?${query}`)).text()
+  assert.match(await page('pageSize=1'), /models\/helper".*"nextPageToken":"helper"\}$/)
+  assert.match(
+    await page('pageSize=1&pageToken=helper'),
+    /^\{"models":\[\{"name":"models\/other"[^\]]*\]\}\]\}$/,
+  )
+  assert.match(await page('pageToken=none'), /page_token: .*"status":"INVALID_ARGUMENT"/)
+})
+
+test('a name with a slash is found, as the SDK writes it into the path', async t => {
+  const { model } = recorder()
+  const config = { models: { 'labs/one': model } }
+  const { post, url } = await serve(t, { helper: model }, { config })
+  const answer = await post('/v1/models/labs/one:generateContent', { contents: [user] })
+  assert.equal(answer.status, 200, await answer.text())
+  assert.match(await (await fetch(`${url}/v1beta/models/labs/one`)).text(), /"name":"models\/labs\/one"/)
+})
+
 test('the key comes in a header, never in the address', async t => {
   const { key, entry } = newKey('ana')
   const { post } = await serve(t, { helper: recorder().model }, { config: { server: { keys: [entry] } } })
@@ -413,9 +453,11 @@ test('the key comes in a header, never in the address', async t => {
   assert.equal((await post(whole, body)).status, 401)
   assert.equal((await post(whole, body, { 'x-goog-api-key': key })).status, 200)
   assert.equal((await post(whole, body, { authorization: `Bearer ${key}` })).status, 200)
-  const refused = await post(`${whole}?key=${key}`, body)
-  assert.equal(refused.status, 400)
-  const { error } = (await refused.json()) as { error: { message: string } }
-  assert.match(error.message, /x-goog-api-key/)
-  assert.equal(error.message.includes(key), false)
+  for (const path of [whole, '/v1/models/helper:generateContent']) {
+    const refused = await post(`${path}?key=${key}`, body)
+    assert.equal(refused.status, 400)
+    const { error } = (await refused.json()) as { error: { message: string } }
+    assert.match(error.message, /x-goog-api-key/)
+    assert.equal(error.message.includes(key), false)
+  }
 })

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import test, { describe, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import type { TurnwireConfig } from '../../../src/config/config.ts'
 import { prompt, resource, scripted, startServer, Turnwire, tool } from '../../../src/index.ts'
-import { sha256 } from '../../../src/lib/hash.ts'
-import type { TurnwireConfig } from '../../../src/runtime/config.ts'
+import { sha256 } from '../../../src/lib/json/hash.ts'
 
 const everything = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
 

@@ -2,39 +2,9 @@
 // meaning with a model of any other vendor: cache marks, deferred tools and references to them, hosted tools.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Model } from '../../../src/engine/index.ts'
-import { anthropic, gemini, geminiInteractions, openai, openaiChat } from '../../../src/models/index.ts'
-import type { ScriptedTurn, VendorName } from '../../../src/testing/index.ts'
+import type { VendorName } from '../../../src/testing/index.ts'
 import { double, serve, weather } from '../stateless/rig.ts'
-
-const models: Record<string, (url: string) => Model> = {
-  anthropic: baseUrl => anthropic({ model: 'claude-opus-4-6', apiKey: 'k', baseUrl }),
-  gemini: url => gemini({ model: 'gemini-3-pro', apiKey: 'k', baseUrl: `${url}/v1beta` }),
-  'gemini-interactions': url =>
-    geminiInteractions({ model: 'gemini-3-pro', apiKey: 'k', baseUrl: `${url}/v1beta` }),
-  'openai-chat': url => openaiChat({ model: 'gpt-5', apiKey: 'k', baseUrl: `${url}/v1` }),
-  'openai-responses': url => openai({ model: 'gpt-5', apiKey: 'k', baseUrl: `${url}/v1` }),
-}
-const vendors = Object.keys(models) as VendorName[]
-
-// biome-ignore lint/suspicious/noExplicitAny: bodies of five vendors, read by path
-type Body = any
-
-async function rig(
-  t: Parameters<typeof double>[0],
-  vendor: VendorName,
-  script: ScriptedTurn[] = [{ text: 'Yes.' }],
-) {
-  const behind = await double(t, vendor, script)
-  const { post } = await serve(t, { helper: models[vendor]!(behind.url) })
-  return {
-    behind,
-    post: (body: object, headers: Record<string, string> = {}) =>
-      post('/v1/messages?beta=true', body, headers),
-    sent: (): Body => behind.exchanges.at(-1)!.body,
-    accepted: () => assert.deepEqual(behind.rejections(), []),
-  }
-}
+import { type Body, models, rig, vendors } from './rig.ts'
 
 const mark = { type: 'ephemeral', ttl: '1h' }
 const tools = [

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Anthropic, { APIError, BadRequestError, NotFoundError } from '@anthropic-ai/sdk'
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema'
+import { rehearsal } from '../../../src/models/rehearsal/index.ts'
 import { scripted } from '../../../src/models/scripted/index.ts'
-import { rehearsal } from '../../../src/testing/index.ts'
 import { serve, weather } from '../stateless/rig.ts'
 
 const conversation = () =>

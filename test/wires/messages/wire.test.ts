@@ -1,9 +1,10 @@
 // Anthropic Messages over HTTP: requests and how they are refused, answers, and streams.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { newKey } from '../../../src/callers/keys.ts'
 import type { Model, ModelRequest } from '../../../src/engine/index.ts'
 import { scripted } from '../../../src/models/scripted/index.ts'
-import { newKey } from '../../../src/runtime/keys.ts'
+import { obedient } from '../obedient.ts'
 import { framesOf, serve, weather } from '../stateless/rig.ts'
 
 const path = '/v1/messages'
@@ -32,7 +33,10 @@ function recorder(): { model: Model; asked: ModelRequest[] } {
     asked,
     model: scripted(request => {
       asked.push({ ...request, history: [...request.history] })
-      return { text: 'yes', usage: { input: 10, output: 3, cacheRead: 4, cacheWrite: 1 } }
+      return obedient(request, {
+        text: 'yes',
+        usage: { input: 10, output: 3, cacheRead: 4, cacheWrite: 1 },
+      })
     }),
   }
 }
@@ -240,7 +244,11 @@ describe('a request is refused in the vendor’s words', () => {
       talk(asking(words), user),
       'messages: first message must use the "user" role',
     ],
-    ['servers of MCP', { ...base, mcp_servers: [] }, 'mcp_servers: Extra inputs are not permitted'],
+    [
+      'servers of MCP',
+      { ...base, mcp_servers: [{ type: 'url', name: 'm', url: 'https://m.example' }] },
+      /^mcp_servers: only Anthropic's own servers have this, and the model behind "helper" is of another vendor\./,
+    ],
     ['no limit of tokens', { model: 'helper', messages: [user] }, 'max_tokens: Field required'],
     ['no messages', { model: 'helper', max_tokens: 1 }, 'messages: Field required'],
     [
@@ -255,8 +263,8 @@ describe('a request is refused in the vendor’s words', () => {
     ],
     [
       'a tool that only the vendor defines',
-      { ...base, tools: [{ type: 'bash_20250124', name: 'bash' }] },
-      /tools\.0: tools of type 'bash_20250124' are not offered here/,
+      { ...base, tools: [{ type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-5-5' }] },
+      /tools\.0: tools of type 'advisor_20260301' are not offered here/,
     ],
     [
       'edits of the context that would be left out',
@@ -289,7 +297,11 @@ describe('a request is refused in the vendor’s words', () => {
     const unknown = await post(path, { ...base, model: 'claude-none' })
     assert.equal(unknown.status, 404)
     const told = (await unknown.json()) as { error: object }
-    assert.deepEqual(told.error, { type: 'not_found_error', message: 'model: claude-none' })
+    assert.deepEqual(told.error, {
+      type: 'not_found_error',
+      message:
+        'model: claude-none. Known here: helper. With the setting server.anyModel: true its one agent answers to every name.',
+    })
     const failed = await post(path, base)
     assert.equal(failed.status, 504)
     assert.deepEqual(((await failed.json()) as { error: object }).error, {

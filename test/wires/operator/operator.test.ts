@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { newKey } from '../../../src/callers/keys.ts'
 import {
   AapClient,
   type AapError,
@@ -14,7 +15,6 @@ import {
 } from '../../../src/client/index.ts'
 import { scripted, startServer, Turnwire, tool } from '../../../src/index.ts'
 import type { ScriptStep } from '../../../src/models/scripted/index.ts'
-import { newKey } from '../../../src/runtime/keys.ts'
 
 const mail = tool({
   name: 'send_mail',
@@ -338,7 +338,89 @@ test('a key without the scope sees its own sessions only, and neither system nor
 })
 
 test(
-  'a browser signs in with a key; changes need the header, and a revoked key ends the cookie',
+  'a key without the scope cannot speak for the model or the tools of its own sessions',
+  limited,
+  async t => {
+    const ran: string[] = []
+    const hidden = tool({
+      name: 'hidden',
+      description: 'Not for clients.',
+      exposed: false,
+      input: { type: 'object' },
+      run: () => void ran.push('hidden'),
+    })
+    const turnwire = await Turnwire.open({
+      data: 'memory',
+      agents: [
+        {
+          name: 'helper',
+          system: 'The instructions.',
+          model: scripted({ steps: [callMail('ana'), { text: 'Done.' }] }),
+          tools: [mail, hidden],
+          options: [
+            { name: 'token', type: 'secret', default: 'sk-of-the-operator' },
+            { name: 'mood', type: 'text', default: 'good' },
+          ],
+        },
+      ],
+      server: { keys: [ana.entry, boss.entry], graceMs: 100 },
+    })
+    const server = await startServer(turnwire, { port: 0 })
+    t.after(() => server.stop())
+    const asAna = new OperatorClient({ baseUrl: server.url, apiKey: ana.key, retries: 0 })
+    const asBoss = new OperatorClient({ baseUrl: server.url, apiKey: boss.key, retries: 0 })
+    const { id } = await asAna.create({ agent: 'helper' })
+    await asAna.command(id, { do: 'say', text: 'Mail Ana' })
+    await followed(asAna, id, stopped('waiting'))
+    const [waiting] = (await asAna.approvals()).approvals
+    const { callId } = waiting!
+    const before = await asAna.session(id)
+    for (const command of [
+      { do: 'call', tool: 'hidden', input: {} },
+      { do: 'call', tool: 'send_mail', input: { to: 'eve' } },
+      { do: 'take-control' },
+      { do: 'take-control', force: true },
+      { do: 'perform' },
+      { do: 'answer-model', text: 'I am the model.' },
+      { do: 'answer-call', callId, text: 'It was sent.' },
+      { do: 'replace-arguments', callId, input: { to: 'eve' } },
+      { do: 'release-control' },
+    ] as const)
+      await assert.rejects(asAna.command(id, command), refused('forbidden'), command.do)
+    await assert.rejects(
+      asAna.command(id, { do: 'configure', tools: [{ name: 'hidden', trust: true }] }),
+      refused('unknown_tool'),
+    )
+    for (const protocol of vendorProtocols)
+      await assert.rejects(asAna.request(id, protocol), refused('forbidden'))
+    assert.deepEqual([(await asAna.session(id)).seq, ran], [before.seq, []], 'nothing was recorded')
+
+    const seen = await asAna.agents()
+    assert.deepEqual(
+      seen.agents.map(({ name, system, tools }) => [name, system, tools.map(each => each.name)]),
+      [['helper', undefined, ['send_mail']]],
+    )
+    const whole = await asBoss.agents()
+    assert.deepEqual(
+      whole.agents.map(({ system, tools }) => [system, tools.map(each => each.name)]),
+      [['The instructions.', ['send_mail', 'hidden']]],
+    )
+    for (const { agents } of [seen, whole])
+      assert.deepEqual(
+        agents[0]?.options.map(option => option.default),
+        ['***', 'good'],
+      )
+
+    // What applications may do with their own sessions is done here too.
+    await asAna.command(id, { do: 'decide', callId, granted: true })
+    await followed(asAna, id, stopped('idle'))
+    await asAna.fork(id)
+    await asAna.remove(id)
+  },
+)
+
+test(
+  'a browser signs in with a key; the cookie counts with its secret only, and ends with the key',
   limited,
   async t => {
     const folder = mkdtempSync(join(tmpdir(), 'turnwire-operator-'))
@@ -355,22 +437,39 @@ test(
       })
     assert.equal((await post('/operator/sign-in', { key: 'tw_wrong' })).status, 401)
     const signedIn = await post('/operator/sign-in', { key })
-    assert.equal(signedIn.status, 204)
+    assert.equal(signedIn.status, 200)
+    const { secret } = (await signedIn.json()) as { secret: string }
     const given = signedIn.headers.get('set-cookie') ?? ''
     assert.match(given, /HttpOnly; SameSite=Strict/)
     const cookie = given.split(';')[0]!
-    assert.ok(!cookie.includes(key))
-    const me = await fetch(`${url}/operator/me`, { headers: { cookie } })
+    assert.ok(!cookie.includes(key) && !cookie.includes(secret))
+    const withHeader = { cookie, 'x-turnwire-console': secret }
+    const me = await fetch(`${url}/operator/me`, { headers: withHeader })
     assert.equal(((await me.json()) as { name: string }).name, 'eve')
-    assert.equal((await post('/operator/sessions', { agent: 'helper' }, { cookie })).status, 403)
-    const withHeader = { cookie, 'x-turnwire-console': '1' }
+    const other = (await (await post('/operator/sign-in', { key })).json()) as { secret: string }
+    for (const headers of [
+      { cookie },
+      { cookie, 'x-turnwire-console': '1' },
+      { cookie, 'x-turnwire-console': '' },
+      { cookie, 'x-turnwire-console': other.secret },
+      { 'x-turnwire-console': secret },
+    ]) {
+      for (const path of ['me', 'keys', 'sessions', 'changes'])
+        assert.equal((await fetch(`${url}/operator/${path}`, { headers })).status, 401, path)
+      assert.equal((await fetch(`${url}/sessions`, { headers })).status, 401)
+      assert.equal((await post('/operator/sessions', { agent: 'helper' }, headers)).status, 401)
+      assert.equal((await post('/operator/keys', { name: 'mallory', operator: true }, headers)).status, 401)
+    }
     assert.equal((await post('/operator/sessions', { agent: 'helper' }, withHeader)).status, 201)
     // The other wires take it too.
     const fetchWithCookie: typeof fetch = (address, init) =>
       fetch(address, { ...init, headers: { ...(init?.headers as object), ...withHeader } })
     const aap = new AapClient({ baseUrl: url, fetch: fetchWithCookie })
     assert.ok(await aap.createSession({ agent: { name: 'helper' } }))
-    assert.equal((await fetch(`${url}/operator/me`, { headers: { cookie: `${cookie}x` } })).status, 401)
+    assert.equal(
+      (await fetch(`${url}/operator/me`, { headers: { ...withHeader, cookie: `${cookie}x` } })).status,
+      401,
+    )
     assert.deepEqual(
       (await asBoss.keys()).keys.map(({ name, operator, fixed }) => [name, operator, fixed]),
       [
@@ -379,7 +478,7 @@ test(
       ],
     )
     await asBoss.removeKey('eve')
-    assert.equal((await fetch(`${url}/operator/me`, { headers: { cookie } })).status, 401)
+    assert.equal((await fetch(`${url}/operator/me`, { headers: withHeader })).status, 401)
     await assert.rejects(asBoss.removeKey('boss'), refused('not_found'))
   },
 )

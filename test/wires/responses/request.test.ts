@@ -5,12 +5,13 @@ import type { Model, ModelRequest } from '../../../src/engine/index.ts'
 import { scripted } from '../../../src/models/scripted/index.ts'
 import { cites } from '../../requirements/manifest.ts'
 import { agentOf } from '../aap/rig.ts'
+import { obedient } from '../obedient.ts'
 import { call, eventsOf, nested, ok, output, type Rig, refused, rig, textOf, user, weather } from './rig.ts'
 
 /** A model that keeps what it was asked. */
 function listening(text = 'hello') {
   const asked: ModelRequest[] = []
-  const inner = scripted({ steps: [{ text }], whenOver: 'repeat-last' })
+  const inner = scripted(request => obedient(request, { text }))
   return {
     asked,
     model: {
@@ -351,6 +352,9 @@ test(cites('RESP-ITEM-06', 'a call_id has a maximum length and is used once'), a
     output('call_a'),
   ])
   assert.match(twice[1], /^Duplicate call_id 'call_a'/)
+  const custom = { type: 'custom_tool_call', call_id: 'call_c', name: 'patch', input: '+x' }
+  const otherType = await pairing(at, [user('x'), custom, output('call_c')])
+  assert.match(otherType[1], /^No tool call found for function call output with call_id call_c/)
   assert.equal((await pairing(at, [user('x'), call('')]))[0], 400)
 })
 
@@ -496,8 +500,9 @@ test(cites('RESP-TOOL-04', 'RESP-TOOL-05', 'RESP-TOOL-06', 'tool choices reach t
     ],
   ]
   for (const [tool_choice, expected] of choices) {
+    const before = asked.length
     await ok(at.post({ model: 'helper', input: 'x', tools, tool_choice }))
-    assert.deepEqual(asked.at(-1)?.choice, expected)
+    assert.deepEqual(asked[before]?.choice, expected)
   }
 })
 

@@ -13,15 +13,18 @@ import {
   type Model,
   type Store,
 } from '../../../src/engine/index.ts'
-import type { JsonObject } from '../../../src/lib/json.ts'
-import { randomIds } from '../../../src/lib/random.ts'
+import type { JsonObject } from '../../../src/lib/json/index.ts'
+import { randomIds } from '../../../src/lib/text/random.ts'
 import type { Script } from '../../../src/models/scripted/index.ts'
 import { memoryStore } from '../../../src/stores/memory.ts'
-import { aapRoutes } from '../../../src/wires/aap/index.ts'
+import { aap } from '../../../src/wires/aap/index.ts'
 import type { WireEnv, WireHost } from '../../../src/wires/host.ts'
-import { responsesRoutes } from '../../../src/wires/responses/index.ts'
+import { messages } from '../../../src/wires/messages/index.ts'
+import { responses } from '../../../src/wires/responses/index.ts'
 import { throughClones } from '../../boundary/structured-clones.ts'
 import { agentOf, latch } from '../aap/rig.ts'
+import { boundTo } from '../bound.ts'
+import { mountWires } from '../mount.ts'
 import { checkAnswers, eventProblems } from './schema/wire.ts'
 
 export { latch }
@@ -93,7 +96,7 @@ export async function rig(t: TestContext, options: RigOptions = {}, gate = latch
   })
   const engine = throughClones(local)
   const host: WireHost = {
-    engine,
+    engineFor: boundTo(engine),
     about: local.description,
     serverTools: new Set(options.serverTools ? [agent.name] : []),
     seal: text => ports.vault.seal(text),
@@ -133,10 +136,10 @@ async function listen(t: TestContext, host: WireHost, local: LocalEngine): Promi
   app.use(async (c, next) => {
     const owner = c.req.header('x-owner') ?? 'alice'
     c.set('principal', { owner, name: `${owner}@test` })
+    c.set('engine', host.engineFor({ owner }))
     await next()
   })
-  app.route('/', aapRoutes(host))
-  app.route('/', responsesRoutes(host))
+  await mountWires(app, host, [aap, messages, responses])
   const server = createAdaptorServer({ fetch: app.fetch }) as Server // It is one of HTTP/1 unless asked for another.
   const check = checkAnswers(server)
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -7,10 +7,10 @@ import test, { type TestContext } from 'node:test'
 import OpenAI from 'openai'
 import { ResponsesWS } from 'openai/resources/responses/ws'
 import { WebSocket } from 'ws'
-import type { JsonObject } from '../../../src/lib/json.ts'
+import type { TurnwireConfig } from '../../../src/config/config.ts'
+import type { JsonObject } from '../../../src/lib/json/index.ts'
 import { type ScriptStep, scripted } from '../../../src/models/scripted/index.ts'
-import type { TurnwireConfig } from '../../../src/runtime/config.ts'
-import { responsesSocket } from '../../../src/wires/responses/index.ts'
+import { responsesSocket } from '../../../src/wires/responses/socket.ts'
 import { cites } from '../../requirements/manifest.ts'
 import { type Rig, serve } from '../stateless/rig.ts'
 import { type Body, textOf, weather } from './rig.ts'
@@ -217,7 +217,8 @@ test(cites('RESP-WS-08', 'a connection that is too old says so and closes'), asy
     bufferedAmount: 0,
     on: () => {},
   }
-  const host = { limits: { unsentBytes: 1000, bodyBytes: 1000, jsonDepth: 9 }, log: () => {} }
+  const limits = { unsentBytes: 1000, bodyBytes: 1000, jsonDepth: 9 }
+  const host = { engineFor: () => undefined, limits, log: () => {} }
   // Only the clock of the connection is used.
   const noHost = host as unknown as Parameters<typeof responsesSocket>[0]
   responsesSocket(noHost, socket, { owner: 'a', name: 'a' }, 1)

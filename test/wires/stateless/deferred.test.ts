@@ -1,7 +1,7 @@
 // Deferred tools that a client declares on a wire: a model of any vendor is shown them once they were found.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { JsonObject } from '../../../src/lib/json.ts'
+import type { JsonObject } from '../../../src/lib/json/index.ts'
 import { bodies, nameOf, toolsIn, type Vendor, vendorModel } from '../../tools/search/rig.ts'
 import { serve } from './rig.ts'
 

@@ -210,18 +210,18 @@ for (const [from, wire] of Object.entries(wires))
 test('a schema that a vendor takes only in part is checked, and the answer is asked for again', async t => {
   const form = {
     type: 'object',
-    properties: { n: { type: 'integer', minimum: 1 }, hint: { type: 'string' } },
+    properties: { n: { type: 'string', minLength: 2 }, hint: { type: 'string' } },
     required: ['n'],
   }
   for (const to of ['anthropic', 'responses', 'chat', 'interactions', 'gemini']) {
     const whole = to === 'interactions' || to === 'gemini'
-    const script = [...(whole ? [] : [{ text: '{"n":0}' }]), { text: '{"n":1}' }]
+    const script = [...(whole ? [] : [{ text: '{"n":"a"}' }]), { text: '{"n":"ab"}' }]
     const { text, sent } = await ask(
       t,
       { wire: wires['messages']!, vendor: vendors[to]!, form, streams: true },
       script,
     )
-    assert.equal(text, '{"n":1}', to)
+    assert.equal(text, '{"n":"ab"}', to)
     assert.equal(sent.length, script.length, to)
     if (!whole) assert.match(JSON.stringify(sent[1]), /does not match its schema/)
   }

@@ -1,9 +1,9 @@
 // A real server on a free port with one agent per model, for the stateless wires. It is closed with the test.
 import type { TestContext } from 'node:test'
+import type { AgentConfig, TurnwireConfig } from '../../../src/config/config.ts'
 import type { EngineDescription, Model, OpenSessions } from '../../../src/engine/index.ts'
-import type { AgentConfig, TurnwireConfig } from '../../../src/runtime/config.ts'
-import { startServer } from '../../../src/runtime/server.ts'
-import { Turnwire } from '../../../src/runtime/turnwire.ts'
+import { Turnwire } from '../../../src/library/turnwire.ts'
+import { startServer } from '../../../src/server/server.ts'
 import {
   type RunningDouble,
   type ServeOptions,

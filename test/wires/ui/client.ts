@@ -8,7 +8,7 @@ import {
   type UIMessage,
   type UIMessageChunk,
 } from 'ai'
-import type { Rig, Who } from '../deltakit/rig.ts'
+import type { Rig, Who } from '../rig.ts'
 
 class State implements ChatState<UIMessage> {
   status: ChatStatus = 'ready'

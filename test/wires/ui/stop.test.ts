@@ -2,8 +2,8 @@
 // own chat, which does the same as `useChat`.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonObject } from '../../../src/lib/json.ts'
-import { type Rig, rig, until } from '../deltakit/rig.ts'
+import type { JsonObject } from '../../../src/lib/json/index.ts'
+import { type Rig, rig, until } from '../rig.ts'
 import { Chat, shown } from './client.ts'
 
 const last = (chat: Chat): string[] => shown(chat.messages.at(-1)!)

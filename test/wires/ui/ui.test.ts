@@ -10,7 +10,7 @@ import {
 } from 'ai'
 import type { Model } from '../../../src/engine/index.ts'
 import { type ScriptStep, scripted } from '../../../src/models/scripted/index.ts'
-import { type Rig, rig, until } from '../deltakit/rig.ts'
+import { type Rig, rig, until } from '../rig.ts'
 import { Chat, shown } from './client.ts'
 
 const clipboard = {

@@ -1,7 +1,7 @@
 // The inbox of calls that wait for a person, over all sessions. Keyboard first: j and k walk, a, e, r and Shift+A decide.
 import { type ReactElement, useCallback, useEffect, useRef, useState } from 'react'
 import type { OperatorApproval } from '../../../../src/client/index.ts'
-import { printable } from '../../../../src/lib/text.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import { isTyping } from '../../../../src/react/approval.tsx'
 import { Approval, type ApprovalAnswer, type ApprovalQuestion, Time } from '../../../../src/react/index.ts'
 import { useConsole } from '../../lib/console-state.tsx'

@@ -1,7 +1,7 @@
 // Remembered permissions of the sessions that are not over, with a button to revoke each.
 import { type ReactElement, useCallback, useState } from 'react'
 import type { OperatorSessionState } from '../../../../src/client/index.ts'
-import { printable } from '../../../../src/lib/text.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import { grantWords } from '../../../../src/react/notes.ts'
 import { operator } from '../../lib/console-state.tsx'
 import { Failure, shortId, useLoaded } from '../../lib/parts.tsx'

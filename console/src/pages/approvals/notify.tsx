@@ -1,6 +1,6 @@
 // A desktop notification when a call begins to wait while this page is out of sight.
 import { type ReactElement, useEffect, useRef, useState } from 'react'
-import { printable } from '../../../../src/lib/text.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import { useConsole } from '../../lib/console-state.tsx'
 
 export function Notify(): ReactElement | null {

@@ -1,7 +1,7 @@
 // Payments of the server: what came in, what is still under way, what failed and why, and the way back.
 import { type ReactElement, useCallback, useEffect } from 'react'
 import type { OperatorPayment, OperatorPayments } from '../../../../src/client/index.ts'
-import { printable } from '../../../../src/lib/text.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import { Time } from '../../../../src/react/index.ts'
 import { plural } from '../../../../src/react/words.ts'
 import { useAttempt } from '../../lib/attempt.tsx'

@@ -1,6 +1,6 @@
 // Tools that a person defines in the page. A tool has no code of its own, since the content security policy runs none: it
 // answers with something that the page knows, with a fixed text, or with what a person types.
-import { isJsonObject, type JsonObject } from '../../../../src/lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../../../src/lib/json/index.ts'
 import { read, write } from '../../lib/theme.ts'
 
 export const answers = {

@@ -1,7 +1,7 @@
 // A script for the model: its answers, one after the other, played through manual control. The gate, the tools and the log
 // are the real ones; only the model's words come from here.
 import type { CommandAccepted, OperatorCommand, OperatorSessionState } from '../../../../src/client/index.ts'
-import { isJsonObject, type JsonObject } from '../../../../src/lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../../../src/lib/json/index.ts'
 
 export type ScriptedAnswer = { text: string; calls: { tool: string; input: JsonObject }[] }
 

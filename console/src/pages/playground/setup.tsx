@@ -1,7 +1,7 @@
 // What the playground talks to: the agent, its model, the tools of this page, and a script for the model.
 import { type ReactElement, useId } from 'react'
 import type { OperatorAgent } from '../../../../src/client/index.ts'
-import { printable } from '../../../../src/lib/text.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import { useConsole } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
 import { CommandLine } from '../../lib/parts.tsx'
@@ -22,6 +22,7 @@ type SetupProps = {
 
 export function Setup(props: SetupProps): ReactElement {
   const { agent, tools, onTools } = props
+  const { me } = useConsole()
   const isRehearsal = /rehearsal/.test(agent.model?.id ?? '')
   return (
     <aside className="setup" aria-label="Setup">
@@ -58,7 +59,7 @@ export function Setup(props: SetupProps): ReactElement {
         </p>
         <ToolEditor tools={tools} onChange={onTools} />
       </details>
-      <Script {...props} />
+      {me.operator && <Script {...props} />}
     </aside>
   )
 }

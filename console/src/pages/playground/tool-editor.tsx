@@ -1,6 +1,6 @@
 // The list of tools that run in this page, and the form that defines one.
 import { type FormEvent, type ReactElement, useId, useState } from 'react'
-import { isJsonObject, type JsonObject } from '../../../../src/lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../../../src/lib/json/index.ts'
 import { Problem } from '../../lib/attempt.tsx'
 import { type AnswerKind, answers, type PageTool, toolProblem } from './page-tools.ts'
 

@@ -1,6 +1,6 @@
 // The head of a session: who, what it does in words, what it cost, how old it is; the views; what can be done with it.
 import type { ReactElement } from 'react'
-import { printable } from '../../../../src/lib/text.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import {
   activityOf,
   CopyButton,
@@ -9,12 +9,12 @@ import {
   type UsageTotal,
 } from '../../../../src/react/index.ts'
 import { useAttempt } from '../../lib/attempt.tsx'
-import { operator } from '../../lib/console-state.tsx'
+import { operator, useConsole } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
 import { count, Id, money, State } from '../../lib/parts.tsx'
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { curlOf } from './curl.ts'
-import { type ViewName, views } from './views.ts'
+import { type ViewName, viewsFor } from './views.ts'
 
 type HeadProps = {
   session: LiveSession
@@ -37,6 +37,7 @@ export function SessionHead(props: HeadProps): ReactElement {
   const { session, view, name } = props
   const address = useAddress()
   const { activity, words } = activityOf(view)
+  const { me } = useConsole()
   const title = printable(openingOf(view) ?? 'Nothing said yet', 200)
   return (
     <header className="session-head">
@@ -53,7 +54,7 @@ export function SessionHead(props: HeadProps): ReactElement {
       </div>
       <div className="session-tools">
         <nav className="tabs" aria-label="Views of this session">
-          {views.map(each => (
+          {viewsFor(me.operator).map(each => (
             <Link
               key={each}
               to={withQuery(address, { view: each === 'transcript' ? undefined : each, vendor: undefined })}
@@ -153,6 +154,7 @@ function Actions({ session, view, onFork }: HeadProps): ReactElement {
 type MoreProps = Pick<HeadProps, 'session' | 'view'> & { attempt: (work: Promise<unknown>) => void }
 
 function More({ session, view, attempt }: MoreProps): ReactElement {
+  const { me } = useConsole()
   const remove = (): void => {
     if (!confirm('Delete this session and its log? This cannot be undone.')) return
     attempt(operator.remove(session.id).then(() => navigate('/sessions')))
@@ -167,21 +169,26 @@ function More({ session, view, attempt }: MoreProps): ReactElement {
       <summary className="tw-button">More</summary>
       <div className="menu-box">
         <CopyButton text={() => curlOf(session.id, view)} label="Copy as curl" />
-        <a
-          className="tw-button tw-small"
-          href={operator.exportPath(session.id)}
-          download={`${session.id}.jsonl`}
-        >
-          Export the log
-        </a>
+        {button('Export the log', () => attempt(exportLog(session.id)))}
         <Link className="tw-button tw-small" to={`/compare?a=${encodeURIComponent(session.id)}`}>
           Compare…
         </Link>
-        {view.controlledBy === undefined &&
+        {me.operator &&
+          view.controlledBy === undefined &&
           button('Take manual control', () => attempt(session.command({ do: 'take-control' })))}
         {button('Summarise the history', () => attempt(session.command({ do: 'compact' })))}
         {button('Delete…', remove, 'tw-danger')}
       </div>
     </details>
   )
+}
+
+/** A link would not carry the secret of the sign-in. */
+async function exportLog(id: string): Promise<void> {
+  const address = URL.createObjectURL(await operator.export(id))
+  const link = document.createElement('a')
+  link.href = address
+  link.download = `${id}.jsonl`
+  link.click()
+  URL.revokeObjectURL(address)
 }

@@ -1,7 +1,7 @@
 // What is selected, in full: times, the events about it as they stand in the log, and what can be done from there.
 import { type CSSProperties, type PointerEvent, type ReactElement, useState } from 'react'
-import type { Json } from '../../../../src/lib/json.ts'
-import { printable } from '../../../../src/lib/text.ts'
+import type { Json } from '../../../../src/lib/json/index.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import { type CallView, CopyButton, JsonTree, Status, type ViewItem } from '../../../../src/react/index.ts'
 import { seqOf } from '../../../../src/react/transcript.tsx'
 import { clockTime, duration, exactTime } from '../../../../src/react/words.ts'

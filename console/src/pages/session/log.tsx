@@ -1,8 +1,8 @@
 // The log event by event, as it stands in the store. Each event has an address.
 import { type ReactElement, useCallback, useMemo, useState } from 'react'
 import type { Event } from '../../../../src/language/events.ts'
-import type { Json } from '../../../../src/lib/json.ts'
-import { printable } from '../../../../src/lib/text.ts'
+import type { Json } from '../../../../src/lib/json/index.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import { JsonTree, type SessionView, VirtualRows } from '../../../../src/react/index.ts'
 import { clockTime, duration, exactTime, ruleWords } from '../../../../src/react/words.ts'
 import type { LogEntry } from '../../lib/live-session.ts'

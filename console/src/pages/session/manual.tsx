@@ -1,10 +1,10 @@
 // Manual control: a person does the loop's actions one at a time. The gate and the log stay as they are.
 import { type ReactElement, useEffect, useId, useState } from 'react'
 import type { OperatorSessionState } from '../../../../src/client/index.ts'
-import { printable } from '../../../../src/lib/text.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import type { SessionView } from '../../../../src/react/index.ts'
 import { useAttempt } from '../../lib/attempt.tsx'
-import { operator } from '../../lib/console-state.tsx'
+import { operator, useConsole } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
 
 const actions: Readonly<Record<string, string>> = {
@@ -19,6 +19,7 @@ const actions: Readonly<Record<string, string>> = {
 
 export function Manual({ session, view }: { session: LiveSession; view: SessionView }): ReactElement | null {
   const [detail, setDetail] = useState<OperatorSessionState>()
+  const { me } = useConsole()
   const { attempt, problem } = useAttempt()
   const isOn = view.controlledBy !== undefined
   const { id, command } = session
@@ -35,25 +36,29 @@ export function Manual({ session, view }: { session: LiveSession; view: SessionV
         {printable(view.controlledBy ?? '', 60)} has manual control. Next:{' '}
         <strong>{actions[next] ?? '…'}</strong>
       </p>
-      <div className="tw-actions">
-        <button
-          type="button"
-          className="tw-button tw-primary"
-          disabled={!canPerform}
-          onClick={() => attempt(command({ do: 'perform' }))}
-        >
-          Do it
-        </button>
-        <button
-          type="button"
-          className="tw-button"
-          onClick={() => attempt(command({ do: 'release-control' }))}
-        >
-          Give control back
-        </button>
-      </div>
-      {next === 'ask-model' && (
-        <AnswerForm onAnswer={text => attempt(command({ do: 'answer-model', text }))} />
+      {me.operator && (
+        <>
+          <div className="tw-actions">
+            <button
+              type="button"
+              className="tw-button tw-primary"
+              disabled={!canPerform}
+              onClick={() => attempt(command({ do: 'perform' }))}
+            >
+              Do it
+            </button>
+            <button
+              type="button"
+              className="tw-button"
+              onClick={() => attempt(command({ do: 'release-control' }))}
+            >
+              Give control back
+            </button>
+          </div>
+          {next === 'ask-model' && (
+            <AnswerForm onAnswer={text => attempt(command({ do: 'answer-model', text }))} />
+          )}
+        </>
       )}
       {problem}
     </section>

@@ -2,6 +2,7 @@
 // which view is shown and which event is in the middle.
 import { type ReactElement, useCallback, useEffect, useMemo, useState } from 'react'
 import type { SessionView, ViewItem } from '../../../../src/react/index.ts'
+import { useConsole } from '../../lib/console-state.tsx'
 import { Composer } from '../../lib/conversation.tsx'
 import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
 import { Failure, Loading } from '../../lib/parts.tsx'
@@ -18,7 +19,7 @@ import type { Bar } from './timeline-layout.ts'
 import { TranscriptView } from './transcript-view.tsx'
 import { UsageView } from './usage.tsx'
 import { Vendors } from './vendors.tsx'
-import { type ViewName, views } from './views.ts'
+import { type ViewName, viewsFor } from './views.ts'
 
 export default function Session({ id }: { id: string }): ReactElement {
   const session = useLiveSession(id)
@@ -45,7 +46,7 @@ export default function Session({ id }: { id: string }): ReactElement {
 
 function Shown({ session, view }: { session: LiveSession; view: SessionView }): ReactElement {
   const address = useAddress()
-  const name = viewOf(address)
+  const name = viewOf(address, useConsole().me.operator)
   const [selected, setSelected] = useState<string>()
   const fork = forkOf(address)
   const setFork = useCallback((seq: number) => navigate(withFork(String(seq))), [])
@@ -180,9 +181,9 @@ function Body({ name, session, view, selected, onSelect, onFork }: BodyProps): R
   }
 }
 
-export function viewOf({ query }: Address): ViewName {
+export function viewOf({ query }: Address, operator: boolean): ViewName {
   const name = query.get('view')
-  return views.find(each => each === name) ?? 'transcript'
+  return viewsFor(operator).find(each => each === name) ?? 'transcript'
 }
 
 function seqOf({ hash }: Address): number | undefined {

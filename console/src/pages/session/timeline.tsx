@@ -9,7 +9,7 @@ import {
   useRef,
   useState,
 } from 'react'
-import { printable } from '../../../../src/lib/text.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import { type SessionView, Status, VirtualRows } from '../../../../src/react/index.ts'
 import { useNow } from '../../../../src/react/parts.tsx'
 import { duration, plural } from '../../../../src/react/words.ts'

@@ -1,6 +1,6 @@
 // What the session used and cost: in all, by model, and step by step.
 import type { ReactElement } from 'react'
-import { printable } from '../../../../src/lib/text.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import type { SessionView, UsageTotal } from '../../../../src/react/index.ts'
 import { duration } from '../../../../src/react/words.ts'
 import { count, money } from '../../lib/parts.tsx'

@@ -1,7 +1,7 @@
 // The same history as each vendor would receive it, with the rules of its API that it would break.
 import { type ReactElement, useCallback } from 'react'
 import { type VendorProtocol, vendorProtocols } from '../../../../src/client/index.ts'
-import { printable } from '../../../../src/lib/text.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import { JsonTree } from '../../../../src/react/index.ts'
 import { operator } from '../../lib/console-state.tsx'
 import { Failure, Loading, State, useLoaded } from '../../lib/parts.tsx'

@@ -2,7 +2,7 @@
 import { type ReactElement, useCallback, useEffect, useId, useMemo, useState } from 'react'
 import type { ListedStatus, OperatorSession } from '../../../../src/client/index.ts'
 import { isFailure, type TurnStop } from '../../../../src/language/events.ts'
-import { printable } from '../../../../src/lib/text.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import { Time, VirtualRows } from '../../../../src/react/index.ts'
 import { type SessionFilter, type UsedSessions, useSessions } from '../../../../src/react/use-lists.ts'
 import { plural } from '../../../../src/react/words.ts'

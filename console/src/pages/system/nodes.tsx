@@ -1,7 +1,7 @@
 // The nodes that share the store, as the one that answers saw them.
 import type { ReactElement } from 'react'
 import type { OperatorNode } from '../../../../src/client/index.ts'
-import { printable } from '../../../../src/lib/text.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import { Time } from '../../../../src/react/index.ts'
 import { duration } from '../../../../src/react/words.ts'
 import { Id, State } from '../../lib/parts.tsx'

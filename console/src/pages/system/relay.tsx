@@ -2,7 +2,7 @@
 // were paid. Also this machine, if it is attached to a relay itself.
 import { type ReactElement, useCallback, useEffect } from 'react'
 import type { AttachedMachine } from '../../../../src/client/index.ts'
-import { printable } from '../../../../src/lib/text.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import { Time } from '../../../../src/react/index.ts'
 import { duration, plural } from '../../../../src/react/words.ts'
 import { operator } from '../../lib/console-state.tsx'

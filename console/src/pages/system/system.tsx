@@ -1,7 +1,7 @@
 // The server: its health, its store, its models, and its keys.
 import { type FormEvent, type ReactElement, useCallback, useEffect, useId, useState } from 'react'
 import type { OperatorKeyInfo, OperatorMe, OperatorSystem } from '../../../../src/client/index.ts'
-import { printable } from '../../../../src/lib/text.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import { CopyButton, Time } from '../../../../src/react/index.ts'
 import { byteSize, duration } from '../../../../src/react/words.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'

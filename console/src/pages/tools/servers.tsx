@@ -1,7 +1,7 @@
 // The MCP servers of the configuration: whether each can be used, what it speaks, and what to do if it cannot.
 import type { ReactElement } from 'react'
 import type { ToolServerInfo } from '../../../../src/language/servers.ts'
-import { printable } from '../../../../src/lib/text.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import { Time } from '../../../../src/react/index.ts'
 import { plural } from '../../../../src/react/words.ts'
 import { CommandLine, State, type StateKind } from '../../lib/parts.tsx'

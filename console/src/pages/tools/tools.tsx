@@ -2,8 +2,8 @@
 import { type ReactElement, useEffect, useState } from 'react'
 import type { OperatorAgent } from '../../../../src/client/index.ts'
 import type { ToolServerInfo } from '../../../../src/language/servers.ts'
-import type { Json } from '../../../../src/lib/json.ts'
-import { printable } from '../../../../src/lib/text.ts'
+import type { Json } from '../../../../src/lib/json/index.ts'
+import { printable } from '../../../../src/lib/text/index.ts'
 import { Diff, JsonTree, KindIcon } from '../../../../src/react/index.ts'
 import { plural } from '../../../../src/react/words.ts'
 import { type OperatorTool, useConsole } from '../../lib/console-state.tsx'
@@ -155,6 +155,7 @@ function placeOf(tool: OperatorTool, server: ToolServerInfo | undefined): string
 }
 
 function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }): ReactElement {
+  const { me } = useConsole()
   const server = useServerOf(tool, agent)
   const change = changeOf(tool)
   const facts: [string, string][] = [
@@ -189,7 +190,7 @@ function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }):
           </div>
         ))}
       </dl>
-      <TryTool tool={tool} agent={agent} />
+      {me.operator && <TryTool tool={tool} agent={agent} />}
       <details className="tw-details">
         <summary>Definition</summary>
         <JsonTree value={JSON.parse(JSON.stringify(tool.input)) as Json} label="Input" />

@@ -1,7 +1,7 @@
 // A form made from the tool's schema. It runs the tool through the gate, in a session of its own, with no model.
 import { type FormEvent, type ReactElement, useState } from 'react'
 import type { OperatorAgent } from '../../../../src/client/index.ts'
-import type { JsonObject } from '../../../../src/lib/json.ts'
+import type { JsonObject } from '../../../../src/lib/json/index.ts'
 import { Approval, checkAgainst, SchemaForm, ToolCall } from '../../../../src/react/index.ts'
 import { type OperatorTool, operator } from '../../lib/console-state.tsx'
 import { useLiveSession } from '../../lib/live-session.ts'

@@ -2,10 +2,10 @@
 // tenth. A caller's own marks go back as they came. Where there are none, two are set: after the tools and instructions,
 // and at the end. A mark costs a quarter more for what it writes, so a single question gets none.
 
-import type { ModelRequest } from '../../../engine/ports.ts'
+import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { Native, Origin } from '../../../language/content.ts'
 import type { Entry } from '../../../language/history.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
 import { nativeFor, wireJson } from '../../common/artifacts.ts'
 import type { ModelTarget } from '../../protocol.ts'
 

@@ -1,7 +1,7 @@
 // Anthropic's computer use: one tool with an `action` in its input, or a set of tools of which each is an action. Both are
 // calls of our `computer`, whose arguments are a list of actions.
 
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
 import { asList, asString } from '../../common/json-read.ts'
 import { argumentsObject, type VendorTyped } from '../../common/vendor-typed.ts'
 

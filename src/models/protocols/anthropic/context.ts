@@ -4,10 +4,11 @@
 
 import type { Origin } from '../../../language/content.ts'
 import type { AssistantEntry, Entry } from '../../../language/history.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
 import { nativeFor, sameOrigin } from '../../common/artifacts.ts'
 import { unpairedIds } from '../../common/history.ts'
 import type { SessionCache } from '../../common/session-cache.ts'
+import type { ModelTarget } from '../../protocol.ts'
 import { isMarked } from './cache.ts'
 
 export type Surroundings = {
@@ -77,7 +78,20 @@ export type HistoryFacts = {
   /** The caller has set cache marks in it. */
   marked: boolean
   /** The latest container. Calls that code made can be answered only there. */
-  container: string | undefined
+  container: Container | undefined
+}
+
+/** `expiresAt`: in milliseconds since 1970. Undefined: not known. */
+type Container = { id: string; expiresAt: number | undefined }
+
+/** The container's id, unless the vendor has deleted it by now. */
+export function livingContainer(
+  { container }: HistoryFacts,
+  { forgotten, now }: ModelTarget,
+): string | undefined {
+  if (!container || forgotten) return undefined
+  const { id, expiresAt } = container
+  return now !== undefined && expiresAt !== undefined && expiresAt <= now ? undefined : id
 }
 
 export function historyFacts(cache: SessionCache, spoken: readonly Entry[], origin: Origin): HistoryFacts {
@@ -139,10 +153,15 @@ function noteBlocks(facts: HistoryFacts, entry: AssistantEntry, origin: Origin):
   }
   const data = sameOrigin(entry.continuity?.origin, origin) ? entry.continuity?.data : undefined
   const container = isJsonObject(data) ? data['container'] : undefined
-  const id = isJsonObject(container) ? container['id'] : undefined
-  if (typeof id === 'string') facts.container = id
+  if (isJsonObject(container)) noteContainer(facts, container)
   // The vendor had no such container any more when this answer was asked for.
   if (container === null) facts.container = undefined
+}
+
+function noteContainer(facts: HistoryFacts, { id, expires_at: expires }: JsonObject): void {
+  if (typeof id !== 'string') return
+  const expiresAt = typeof expires === 'string' ? Date.parse(expires) : Number.NaN
+  facts.container = { id, expiresAt: Number.isNaN(expiresAt) ? undefined : expiresAt }
 }
 
 // ---- server tools ----------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Entry } from '../../../language/history.ts'
-import type { JsonObject } from '../../../lib/json.ts'
+import type { JsonObject } from '../../../lib/json/index.ts'
 import { startDouble } from '../../../testing/doubles/index.ts'
 import { SessionCache } from '../../common/session-cache.ts'
 import { createModel } from '../../run.ts'

@@ -1,15 +1,16 @@
 // Reading an answer of Anthropic Messages: a fold over stream events, in which a non-streaming answer is one event. It
 // keeps arguments as the model wrote them, and blocks that only their maker understands as they came.
 
-import type { ModelCall, ModelDelta } from '../../../engine/ports.ts'
+import type { ModelCall, ModelDelta } from '../../../engine/ports/index.ts'
 import type { HostedPart, Origin, TextPart, ThinkingPart } from '../../../language/content.ts'
-import type { Usage } from '../../../language/events.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
-import { printable } from '../../../lib/text.ts'
+import type { Usage, VendorAnswer } from '../../../language/events.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
+import { printable } from '../../../lib/text/index.ts'
 import {
   type AnswerStop,
   type ModelPart,
   usageOfCounts,
+  vendorAnswer,
   wholeAnswer,
   wholeCall,
 } from '../../common/answer.ts'
@@ -31,6 +32,8 @@ export type Reading = {
   bound?: readonly BoundTool[]
   /** The vendor no longer has the container of the history. The answer says so, and later requests do not name it. */
   lostContainer?: true
+  /** A summary of the conversation was asked for, and is the whole answer. */
+  isSummary?: true
 }
 
 export type State = Reading & {
@@ -40,6 +43,7 @@ export type State = Reading & {
   calls: number
   /** Deltas were given. */
   shown: boolean
+  vendor: VendorAnswer | undefined
   usage: JsonObject
   stop: JsonObject
   container: JsonObject | undefined
@@ -69,6 +73,7 @@ export function initial(reading: Reading): State {
     open: new Map(),
     calls: 0,
     shown: false,
+    vendor: undefined,
     usage: {},
     stop: {},
     container: undefined,
@@ -132,6 +137,7 @@ function startMessage(state: State, message: JsonObject): ModelDelta[] {
   state.open.clear()
   state.calls = 0
   state.stop = {}
+  state.vendor = vendorAnswer(message['id'], message['model'])
   takeUsage(state, message['usage'])
   takeStop(state, message)
   return again ? [{ type: 'reset' }] : []
@@ -307,17 +313,25 @@ export function halt(state: State): Halted {
     return { failure: passingFailure('Anthropic closed the stream before the answer was whole.') }
   const warnings: string[] = []
   const reason = asString(state.stop['stop_reason'])
-  const stop = STOPS[reason]
+  const stop = reason === 'compaction' && state.isSummary ? 'end' : STOPS[reason]
   if (stop === undefined) warnings.push(`The model stopped for an unknown reason: ${printable(reason, 80)}.`)
   const parts = state.blocks.flatMap(block => blockParts(state, block, stop, warnings))
   const explanation = asString(asObject(state.stop['stop_details'])['explanation'])
   if (explanation !== '') warnings.push(`The model refused: ${printable(explanation, SUMMARY_CHARS)}`)
   const usage = readUsage(state.usage)
-  const { origin, lostContainer } = state
+  const { origin, lostContainer, vendor } = state
   const container = state.container ?? (lostContainer ? null : undefined)
   const continuity = container === undefined ? undefined : { origin, data: { container } }
   const loads = foundTools(state)
-  const answer = wholeAnswer({ parts, stop: readStop(stop, parts), origin, usage, continuity, warnings })
+  const answer = wholeAnswer({
+    parts,
+    stop: readStop(stop, parts),
+    origin,
+    usage,
+    continuity,
+    warnings,
+    vendor,
+  })
   return { answer: loads.length > 0 ? { ...answer, loads } : answer }
 }
 

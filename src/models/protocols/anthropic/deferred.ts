@@ -1,8 +1,8 @@
 // Deferred tools as Anthropic has them: declared with `defer_loading`, they are no part of the prompt until a result refers
 // to them. So declaring one more of them leaves the prompt cache valid. The vendor's own search is a tool that it hosts.
-import type { ModelRequest } from '../../../engine/ports.ts'
+import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { Entry } from '../../../language/history.ts'
-import type { JsonObject } from '../../../lib/json.ts'
+import type { JsonObject } from '../../../lib/json/index.ts'
 import { introductions } from '../../common/deferred.ts'
 import type { SessionCache } from '../../common/session-cache.ts'
 import type { WireNames } from '../../common/wire-names.ts'

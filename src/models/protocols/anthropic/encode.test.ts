@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Outcome } from '../../../language/calls.ts'
 import type { Entry } from '../../../language/history.ts'
-import type { Json } from '../../../lib/json.ts'
+import type { Json } from '../../../lib/json/index.ts'
 import {
   assistant,
   bodyOf,

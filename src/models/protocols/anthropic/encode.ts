@@ -2,7 +2,7 @@
 // alternate, nothing is empty, and the vendor's own blocks go back unchanged in their places or are left out whole.
 // Each entry is encoded once; neighbours of one role are joined as text.
 
-import type { ModelRequest } from '../../../engine/ports.ts'
+import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { CallPart, CallResult } from '../../../language/calls.ts'
 import type { Origin } from '../../../language/content.ts'
 import type { AnswerFormat } from '../../../language/format.ts'
@@ -13,8 +13,8 @@ import {
   type SystemEntry,
   type ToolEntry,
 } from '../../../language/history.ts'
-import { isJsonObject, type Json, type JsonObject, parseJson } from '../../../lib/json.ts'
-import { wellFormed } from '../../../lib/text.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../../../lib/json/index.ts'
+import { wellFormed } from '../../../lib/text/index.ts'
 import { bodyWith, isFailed, nativeFor, wireJson } from '../../common/artifacts.ts'
 import { formatSchema, settleFormat, type VendorFormat } from '../../common/format.ts'
 import {
@@ -26,7 +26,7 @@ import {
   systemNote,
 } from '../../common/history.ts'
 import { asObject } from '../../common/json-read.ts'
-import { anthropicStrict } from '../../common/schema-dialect.ts'
+import { anthropicFitted, anthropicStrict } from '../../common/schema-dialect.ts'
 import { joinVariants, SessionCache } from '../../common/session-cache.ts'
 import { wrapText } from '../../common/text-tools.ts'
 import { type BoundTool, bindTools, plainTools } from '../../common/vendor-typed.ts'
@@ -36,13 +36,20 @@ import { toolNames, type WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { markedTools, markOf, setsMarks, systemField, withMark } from './cache.ts'
 import { computerBeta } from './computer.ts'
-import { callersIn, type HistoryFacts, historyFacts, type Surroundings, surroundingsIn } from './context.ts'
+import {
+  callersIn,
+  type HistoryFacts,
+  historyFacts,
+  livingContainer,
+  type Surroundings,
+  surroundingsIn,
+} from './context.ts'
 import type { Reading } from './decode.ts'
 import { referredIn, takesDeferred, withSearch } from './deferred.ts'
 import { noOutputFormat } from './failure.ts'
 import { encodeContent, encodeResultContent, textBlock } from './media.ts'
 import { type Declarations, declareTools, fitsStrict, nameRuleFor } from './tools.ts'
-import { anthropicTyped, fixedNames } from './vendor-typed.ts'
+import { anthropicTyped, callersNames, fixedNames } from './vendor-typed.ts'
 
 export const protocolName = 'anthropic'
 
@@ -67,7 +74,7 @@ export function prepare(
   const facts = historyFacts(cache, spoken, origin)
   const isCallers = systemParts.some(part => markOf(part, origin) !== undefined)
   const sets = setsMarks(request, target, facts.marked || isCallers)
-  const stored = target.forgotten ? undefined : facts.container
+  const stored = livingContainer(facts, target)
   const { names, bound, namesKey } = namesFor(request, target, warn)
   const history = encodeHistory(cache, spoken, {
     origin,
@@ -104,7 +111,7 @@ export function prepare(
     headers: headerFields(target, facts, bound),
     body: bodyWith(fields, 'messages', history.messages),
     warnings,
-    reading: readingOf(declared, origin, bound, target),
+    reading: readingOf(declared, origin, bound, target, facts),
     ...(unchecked && { unchecked }),
     usesStored: container !== undefined,
     encoded: history.encoded,
@@ -115,9 +122,18 @@ function readingOf(
   { names, textTools }: Declarations,
   origin: Origin,
   bound: readonly BoundTool[],
-  { forgotten }: ModelTarget,
+  target: ModelTarget,
+  facts: HistoryFacts,
 ): Reading {
-  return { origin, names, textTools, bound, ...(forgotten && { lostContainer: true }) }
+  const lostContainer = facts.container !== undefined && livingContainer(facts, target) === undefined
+  return {
+    origin,
+    names,
+    textTools,
+    bound,
+    ...(lostContainer && { lostContainer: true as const }),
+    ...(isJsonObject(target.body['compaction']) && { isSummary: true }),
+  }
 }
 
 /** `namesKey`: everything that the encoding of names and references depends on. */
@@ -129,7 +145,7 @@ function namesFor(
   const rule = nameRuleFor(target.hosted)
   const offered = target.quirks.has(plainTools) ? [] : request.tools
   const bound = bindTools(offered, protocolName, anthropicTyped, warn)
-  const fixed = fixedNames(bound)
+  const fixed = new Map([...callersNames(target.hosted, request.tools), ...fixedNames(bound)])
   const spelled = [...fixed].map(pair => pair.join('='))
   const namesKey = [takesDeferred(target) ? '' : 'plain', ...rule.reserved, ...spelled].join('|')
   return { names: toolNames(request.tools, rule, fixed), bound, namesKey }
@@ -168,9 +184,11 @@ const WITHOUT_FORMAT = /claude-(?:2|3|instant|(?:opus|sonnet)-4-(?:0$|2\d{7}))/
 function vendorFormat(format: AnswerFormat, target: ModelTarget): VendorFormat | undefined {
   if (format.type === 'json' || target.quirks.has(noOutputFormat) || WITHOUT_FORMAT.test(target.model))
     return undefined
-  const own = formatSchema(format.schema, anthropicStrict)
+  const own =
+    formatSchema(format.schema, anthropicStrict) ??
+    (format.strict ? formatSchema(format.schema, anthropicFitted) : undefined)
   if (own === undefined || !fitsStrict(own.schema)) return undefined
-  return { field: { type: 'json_schema', schema: own.schema }, holds: 'whole' }
+  return { field: { type: 'json_schema', schema: own.schema }, holds: own.isWhole ? 'whole' : 'part' }
 }
 
 /** The API refuses a server that no toolset names. */
@@ -282,8 +300,11 @@ function encodeHistory(cache: SessionCache, spoken: readonly Entry[], context: E
   const { text, last } = join((before, index) => {
     const role = roleOf(spoken[index])
     const opening = `{"role":"${role}","content":[`
-    // The first message must be a user's.
-    if (before < 0) return role === 'user' ? opening : `${userMessage(OPENING)},${opening}`
+    // The first message must be a user's, or begin with the summary of those before it.
+    if (before < 0)
+      return role === 'user' || pieces[index]?.startsWith(SUMMARY_PREFIX)
+        ? opening
+        : `${userMessage(OPENING)},${opening}`
     return roleOf(spoken[before]) === role ? ',' : `]},${opening}`
   })
   return {
@@ -309,6 +330,7 @@ function endWithUser(context: EncodingContext, messages: string, last: Role | un
   return `${messages}]},${userMessage(CONTINUE)}`
 }
 
+const SUMMARY_PREFIX = '{"type":"compaction"'
 const RESULT_PREFIX = '{"type":"tool_result"'
 const THINKING_PREFIX = /^\{"type":"(redacted_)?thinking"/
 

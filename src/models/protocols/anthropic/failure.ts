@@ -1,7 +1,7 @@
 // Failures of Anthropic, as a status with a body or as an event after a good status. How often and when to try again, and
 // the headers about that, are the runner's.
 
-import type { Json, JsonObject } from '../../../lib/json.ts'
+import type { Json, JsonObject } from '../../../lib/json/index.ts'
 import {
   failureText,
   finalFailure,

@@ -3,8 +3,8 @@
 
 import type { Outcome } from '../../../language/calls.ts'
 import type { InputPart, Origin, ResultPart } from '../../../language/content.ts'
-import type { JsonObject } from '../../../lib/json.ts'
-import { emptyWords, isFailed, mediaNote, resultText, wireJson } from '../../common/artifacts.ts'
+import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
+import { emptyWords, isFailed, mediaNote, nativeFor, resultText, wireJson } from '../../common/artifacts.ts'
 import { EMPTY_MESSAGE } from '../../common/history.ts'
 import {
   commonPictures,
@@ -45,10 +45,25 @@ export function encodeResultContent(outcome: Outcome, origin: Origin, warn: Warn
 
 function encodeParts(parts: readonly (InputPart | ResultPart)[], origin: Origin, warn: Warn): string[] {
   return parts.flatMap(part => {
+    const { block: whole, cache_control: _, ...members } = ownMembers(part, origin)
+    if (isJsonObject(whole)) return wireJson(whole)
     const block = encodePart(part, warn)
+    if (block === undefined) return []
     const mark = markOf(part, origin)
-    return block === undefined || mark === undefined ? (block ?? []) : withMark(block, mark)
+    const filled = Object.keys(members).length > 0 ? withMembers(block, members) : block
+    return mark === undefined ? filled : withMark(filled, mark)
   })
+}
+
+/** What the caller gave with a part for this vendor alone: the whole block, or members of it. */
+function ownMembers(part: InputPart | ResultPart, origin: Origin): JsonObject {
+  const data = nativeFor(part, origin)
+  return isJsonObject(data) ? data : {}
+}
+
+/** `block` is the JSON text of an object. Media that was only mentioned has become text, which has no such members. */
+function withMembers(block: string, members: JsonObject): string {
+  return block.startsWith('{"type":"text"') ? block : `${block.slice(0, -1)},${wireJson(members).slice(1)}`
 }
 
 function encodePart(part: InputPart | ResultPart, warn: Warn): string | undefined {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ToolChoice } from '../../../language/tools.ts'
-import type { Json, JsonObject } from '../../../lib/json.ts'
+import type { Json, JsonObject } from '../../../lib/json/index.ts'
 import { textToolSchema } from '../../common/text-tools.ts'
 import { assistant, bodyOf, call, own, type Prepared, prepare, results, tool, user } from './harness.test.ts'
 
@@ -47,12 +47,17 @@ describe('tools', () => {
       tools: [
         strict('ok', closed({ a: { type: 'string' } })),
         strict('bounded', closed({ a: { type: 'number', minimum: 1 } })),
+        strict('map', { type: 'object', additionalProperties: { type: 'string' } }),
         tool('loose', { input: { form: 'json', schema: closed({}) } }),
       ],
     })
     assert.deepEqual(
       toolsOf(one).map(each => each['strict']),
-      [true, undefined, undefined],
+      [true, true, undefined, undefined],
+    )
+    assert.deepEqual(
+      toolsOf(one)[1]?.['input_schema'],
+      closed({ a: { type: 'number', description: '(minimum: 1)' } }),
     )
     assert.equal(one.warnings.length, 1)
     const many = Array.from({ length: 30 }, (_, at) => strict(`t${at}`, closed({})))

@@ -2,14 +2,14 @@
 // beside them, strict only where a schema can honour it and the sum of all stays within the vendor's limits. A tool
 // that cannot be declared is left out, never the request.
 
-import type { ModelRequest } from '../../../engine/ports.ts'
+import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { Entry } from '../../../language/history.ts'
 import type { ToolDeclaration } from '../../../language/tools.ts'
-import type { JsonObject } from '../../../lib/json.ts'
+import type { JsonObject } from '../../../lib/json/index.ts'
 import { calledNames } from '../../common/history.ts'
 import { asObject } from '../../common/json-read.ts'
 import { runsPrograms } from '../../common/programs.ts'
-import { anthropicPlain, anthropicStrict, strictCost } from '../../common/schema-dialect.ts'
+import { anthropicFitted, anthropicPlain, anthropicStrict, strictCost } from '../../common/schema-dialect.ts'
 import { textToolDescription } from '../../common/text-tools.ts'
 import { functionSchema, strictSchema, textToolNames } from '../../common/tool-declarations.ts'
 import type { BoundTool } from '../../common/vendor-typed.ts'
@@ -17,6 +17,8 @@ import type { Warn } from '../../common/warnings.ts'
 import type { NameRule, WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget } from '../../protocol.ts'
 import { takesDeferred } from './deferred.ts'
+
+const strictDialects = { exact: anthropicStrict, fitted: anthropicFitted }
 
 /** Summed over all strict tools of a request. `characters` stands for a compiled grammar that would be too large. */
 const STRICT_LIMITS = { tools: 20, optional: 24, unions: 16, characters: 50_000 }
@@ -151,7 +153,7 @@ function declareTool(
   Object.assign(json, tool.fields?.['anthropic'])
   if (isDeferred) json['defer_loading'] = true
   const wantsStrict = tool.input.form === 'json' && tool.input.strict === true && !isCalledFromCode(json)
-  return { tool, wire, json, strict: wantsStrict ? strictSchema(tool, anthropicStrict, warn) : undefined }
+  return { tool, wire, json, strict: wantsStrict ? strictSchema(tool, strictDialects, warn) : undefined }
 }
 
 /** In the order of declaration, as many as the limits hold. Our own gate checks every call anyway. */

@@ -1,7 +1,8 @@
 // The tools that Anthropic defines and its caller runs, and how their calls become calls of ours. Their results are ordinary
 // `tool_result` blocks. How another one is bound is said in common/vendor-typed.ts.
 
-import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
+import type { ToolDeclaration } from '../../../language/tools.ts'
+import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import { asString } from '../../common/json-read.ts'
 import { argumentsObject, type BoundTool, type VendorTyped } from '../../common/vendor-typed.ts'
 import { computerTool, computerToolset } from './computer.ts'
@@ -48,6 +49,25 @@ function writeBash(text: string): JsonObject | undefined {
   return Array.isArray(commands) && commands.every(command => typeof command === 'string')
     ? { input: { command: commands.join('\n') } }
     : undefined
+}
+
+/**
+ * The names of the vendor's tools that a caller has declared as they are and runs itself. Its calls of them keep these names,
+ * unless a tool of ours has the same.
+ */
+export function callersNames(
+  hosted: readonly JsonObject[],
+  tools: readonly ToolDeclaration[],
+): Map<string, string> {
+  const own = new Set(tools.map(tool => tool.name))
+  const isRun = ({ type }: JsonObject): boolean => anthropicTyped.some(each => each.type.test(asString(type)))
+  return new Map(
+    hosted
+      .filter(isRun)
+      .map(({ name }) => asString(name))
+      .filter(name => name !== '' && !own.has(name))
+      .map(name => [name, name]),
+  )
 }
 
 /** Our name → the vendor's, of the tools that have one. */

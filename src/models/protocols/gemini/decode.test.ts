@@ -1,7 +1,7 @@
 // Answers of generateContent, from the strict double and as raw chunks: every form, end and fault.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ModelAnswer } from '../../../engine/ports.ts'
+import type { ModelAnswer } from '../../../engine/ports/index.ts'
 import type { ScriptedTurn } from '../../../testing/doubles/index.ts'
 import {
   answerOf,

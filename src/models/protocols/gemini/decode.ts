@@ -1,17 +1,18 @@
 // Reading an answer of generateContent: a fold over partial responses, in which a non-streaming answer is one response.
 // Parts stay apart where one of them has a signature. The only mark of the end is a finish reason.
 
-import type { ModelAnswer, ModelDelta } from '../../../engine/ports.ts'
+import type { ModelAnswer, ModelDelta } from '../../../engine/ports/index.ts'
 import type { CallForm } from '../../../language/calls.ts'
 import type { HostedPart, Native } from '../../../language/content.ts'
-import type { Usage } from '../../../language/events.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
-import { elementsAt, findValue, valueText } from '../../../lib/json-places.ts'
-import { printable } from '../../../lib/text.ts'
+import type { Usage, VendorAnswer } from '../../../language/events.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
+import { elementsAt, findValue, valueText } from '../../../lib/json/places.ts'
+import { printable } from '../../../lib/text/index.ts'
 import {
   type AnswerStop,
   type ModelPart,
   usageOfCounts,
+  vendorAnswer,
   wholeAnswer,
   wholeCall,
 } from '../../common/answer.ts'
@@ -38,6 +39,7 @@ export type State = Reading & {
   calls: number
   /** The call whose arguments are still coming. `call` is undefined when it is dropped. */
   open: { call: CallPiece | undefined; partial: PartialArguments } | undefined
+  vendor: VendorAnswer | undefined
   usage: JsonObject
   finish: Finish | undefined
   /** Why the prompt was blocked. */
@@ -70,6 +72,7 @@ export function initial(reading: Reading): State {
     pieces: [],
     calls: 0,
     open: undefined,
+    vendor: undefined,
     usage: {},
     finish: undefined,
     blocked: undefined,
@@ -104,6 +107,7 @@ function takeChunk(state: State, chunk: JsonObject, text: string, offset: number
     state.failure = streamFailure(error)
     return []
   }
+  state.vendor ??= vendorAnswer(chunk['responseId'], chunk['modelVersion'])
   if (isJsonObject(chunk['usageMetadata'])) state.usage = { ...state.usage, ...chunk['usageMetadata'] }
   const blocked = asString(asObject(chunk['promptFeedback'])['blockReason'])
   if (blocked !== '') state.blocked = blocked
@@ -333,6 +337,7 @@ function filledAnswer(state: State, stop: AnswerStop, warning?: string): ModelAn
     origin: state.origin,
     usage: readUsage(state.usage),
     warnings: warning === undefined ? [] : [failureText(warning)],
+    vendor: state.vendor,
   })
 }
 

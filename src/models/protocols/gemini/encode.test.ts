@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { outcomeKinds } from '../../../language/calls.ts'
 import type { Entry } from '../../../language/history.ts'
-import type { JsonObject } from '../../../lib/json.ts'
+import type { JsonObject } from '../../../lib/json/index.ts'
 import { SessionCache } from '../../common/session-cache.ts'
 import {
   answerOf,
@@ -211,6 +211,19 @@ test('parts of the vendor’s own tools are hosted parts, and go back with id an
     JSON.stringify(bodyFor([user('a'), entryOf(answer), user('b')], {}, elsewhere)),
     /executableCode|toolCall/,
   )
+})
+
+test('a result that is JSON is given as a value, unless that would change how it is written', () => {
+  const said = (text: string) => {
+    const entry = assistant(call('c1', 'read'))
+    const body = bodyFor([user('a'), entry, results(entry, outcome(text, 'ok'))])
+    return at(body, 'contents', 2, 'parts', 0, 'functionResponse', 'response', 'output')
+  }
+  assert.deepEqual(said('{"t":[21,"°C"]}'), { t: [21, '°C'] })
+  assert.deepEqual(said('[1,2]'), [1, 2])
+  const deep = '['.repeat(1_000) + ']'.repeat(1_000)
+  for (const text of ['{"id":12345678901234567890}', '{ "t": 1 }', '{"a":1,"a":2}', '21', 'null', '{', deep])
+    assert.equal(said(text), text)
 })
 
 test('every outcome is a response with its own text', () => {

@@ -3,13 +3,14 @@
 // neighbours of one role are joined as text. A call that lacks a signature has the documented stand-in wherever it is, so
 // that an encoding does not depend on which turn is the current one.
 
-import type { ModelRequest } from '../../../engine/ports.ts'
+import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { CallPart } from '../../../language/calls.ts'
 import type { InputPart, Origin, ResultPart } from '../../../language/content.ts'
 import type { AnswerFormat } from '../../../language/format.ts'
 import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
-import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
-import { wellFormed } from '../../../lib/text.ts'
+import { parseBounded } from '../../../lib/json/depth.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
+import { wellFormed } from '../../../lib/text/index.ts'
 import { historyArguments } from '../../common/arguments.ts'
 import { bodyWith, isFailed, nativeFor, resultText, sameOrigin, wireJson } from '../../common/artifacts.ts'
 import { formatSchema, settleFormat, type VendorFormat } from '../../common/format.ts'
@@ -253,10 +254,17 @@ function encodeResult(context: EncodingContext, { call, result, entry }: CallPai
           ? typed.result(outcome, native)
           : isFailed(outcome)
             ? { error: text }
-            : { output: text },
+            : { output: asValue(text) },
       ...(media.length > 0 && { parts: media }),
     },
   }
+}
+
+/** The API's own form of a result is a value, so JSON text is given as one, if nothing of its spelling is lost by that. */
+function asValue(text: string): Json {
+  if (!/^[[{]/.test(text)) return text
+  const value = parseBounded(text)
+  return value !== undefined && JSON.stringify(value) === text ? value : text
 }
 
 /** Media that cannot be sent is mentioned in the result's own text. */

@@ -1,6 +1,6 @@
 // Failures of generateContent, as a status, as an error object in the stream, or as a finish reason.
 
-import type { JsonObject } from '../../../lib/json.ts'
+import type { JsonObject } from '../../../lib/json/index.ts'
 import { finalFailure, passingFailure } from '../../common/failure.ts'
 import { asCount } from '../../common/json-read.ts'
 import type { ModelFailure } from '../../protocol.ts'

@@ -1,7 +1,8 @@
 // Arguments that Vertex streams value by value, each under a JSONPath that names one location (RFC 9535), gathered into
 // the object that they describe. The text of a call is made only once the object is whole.
 
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
+import { deepestNesting } from '../../../lib/json/depth.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
 import { asString } from '../../common/json-read.ts'
 
 export type PartialArguments = {
@@ -49,7 +50,7 @@ function readPath(text: string): PathStep[] | undefined {
   PATH_STEP.lastIndex = 1
   while (PATH_STEP.lastIndex < text.length) {
     const found = PATH_STEP.exec(text)
-    if (found === null) return undefined
+    if (found === null || steps.length >= deepestNesting) return undefined
     const [, member, index, single, double] = found
     if (index !== undefined) steps.push(Number(index))
     else steps.push(member ?? (single ?? double ?? '').replace(/\\(.)/g, '$1'))

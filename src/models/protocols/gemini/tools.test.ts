@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Entry } from '../../../language/history.ts'
-import type { JsonObject } from '../../../lib/json.ts'
+import type { JsonObject } from '../../../lib/json/index.ts'
 import { checkGeminiSchema } from '../../../testing/doubles/index.ts'
 import { asString } from '../../common/json-read.ts'
 import {

@@ -1,7 +1,7 @@
 // Tools and the choice between them as generateContent takes them.
 
-import type { ModelRequest } from '../../../engine/ports.ts'
-import type { Json, JsonObject } from '../../../lib/json.ts'
+import type { ModelRequest } from '../../../engine/ports/index.ts'
+import type { Json, JsonObject } from '../../../lib/json/index.ts'
 import { asObject, isEmptyObject } from '../../common/json-read.ts'
 import { geminiJson, geminiOpenApi } from '../../common/schema-dialect.ts'
 import type { BoundTool } from '../../common/vendor-typed.ts'

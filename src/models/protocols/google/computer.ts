@@ -3,7 +3,7 @@
 // acknowledged in the response only if a person has allowed the call.
 
 import type { Outcome } from '../../../language/calls.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
 import { isFailed, resultText } from '../../common/artifacts.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
 import { plainTools, type VendorTyped } from '../../common/vendor-typed.ts'

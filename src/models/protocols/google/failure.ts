@@ -1,6 +1,6 @@
 // Error statuses of Google's APIs, for both protocols.
 
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
 import { statusFailure } from '../../common/failure.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
 import type { ModelFailure } from '../../protocol.ts'

@@ -2,11 +2,11 @@
 // its frames, and the answer becomes an entry as the engine would make it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ModelAnswer, ModelDelta, ModelRequest } from '../../../engine/ports.ts'
+import type { ModelAnswer, ModelDelta, ModelRequest } from '../../../engine/ports/index.ts'
 import type { CallPart, Outcome, OutcomeKind } from '../../../language/calls.ts'
 import { type AssistantEntry, callsOf, type Entry, type ToolEntry } from '../../../language/history.ts'
 import type { ToolDeclaration } from '../../../language/tools.ts'
-import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import { surrogateProblem } from '../../../testing/doubles/body.ts'
 import { bendFrames, faultsOf, reshapeTurn } from '../../../testing/doubles/faults.ts'
 import { type Rejection, type ScriptedTurn, vendorDouble } from '../../../testing/doubles/index.ts'

@@ -2,9 +2,9 @@
 // the same in each request, for the call and its result alike.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ModelRequest } from '../../../engine/ports.ts'
+import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { AssistantEntry, Entry } from '../../../language/history.ts'
-import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import type { ModelTarget } from '../../protocol.ts'
 import { geminiGenerate } from '../gemini/index.ts'
 import { geminiInteractions } from '../interactions/index.ts'

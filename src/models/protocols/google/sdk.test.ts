@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { GoogleGenAI, type Part } from '@google/genai'
-import type { ModelAnswer } from '../../../engine/ports.ts'
+import type { ModelAnswer } from '../../../engine/ports/index.ts'
 import type { Entry } from '../../../language/history.ts'
 import { type RunningDouble, type ScriptedTurn, startDouble } from '../../../testing/doubles/index.ts'
 import type { Protocol } from '../../protocol.ts'

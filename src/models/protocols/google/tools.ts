@@ -1,9 +1,9 @@
 // Tools and the choice between them, as far as both of Google's APIs agree. The field names of each API are in its own
 // tools.ts.
 
-import type { ModelRequest } from '../../../engine/ports.ts'
+import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { ToolDeclaration } from '../../../language/tools.ts'
-import type { JsonObject } from '../../../lib/json.ts'
+import type { JsonObject } from '../../../lib/json/index.ts'
 import { asObject, isEmptyObject } from '../../common/json-read.ts'
 import type { Dialect } from '../../common/schema-dialect.ts'
 import { textToolDescription } from '../../common/text-tools.ts'

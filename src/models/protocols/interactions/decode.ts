@@ -1,15 +1,16 @@
 // Reading an answer of Interactions: a fold over stream events, in which a non-streaming answer is one interaction. Steps
 // keep their order, thoughts their signatures, and steps of unknown kinds are kept as they came.
 
-import type { ModelCall, ModelDelta } from '../../../engine/ports.ts'
+import type { ModelCall, ModelDelta } from '../../../engine/ports/index.ts'
 import type { HostedPart, Native, Origin, TextPart, ThinkingPart } from '../../../language/content.ts'
 import type { Usage } from '../../../language/events.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
-import { printable } from '../../../lib/text.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
+import { printable } from '../../../lib/text/index.ts'
 import {
   type AnswerStop,
   type ModelPart,
   usageOfCounts,
+  vendorAnswer,
   wholeAnswer,
   wholeCall,
 } from '../../common/answer.ts'
@@ -37,6 +38,7 @@ export type State = Reading & {
   /** A call was dropped, so the vendor stores more than we have. */
   dropped: boolean
   id: string
+  model: string
   status: string
   /** Continues an answer that stopped at the vendor's own limit. */
   token: string
@@ -71,6 +73,7 @@ export function initial(reading: Reading): State {
     calls: 0,
     dropped: false,
     id: '',
+    model: '',
     status: '',
     token: '',
     usage: {},
@@ -142,6 +145,7 @@ function takeWhole(state: State, body: JsonObject): ModelDelta[] {
 
 function takeHead(state: State, head: JsonObject): void {
   state.id = asString(head['id']) || asString(head['interaction_id']) || state.id
+  state.model = asString(head['model']) || state.model
   state.status = asString(head['status']) || state.status
   state.token = asString(head['continuation_token']) || state.token
   if (isJsonObject(head['usage'])) state.usage = { ...state.usage, ...head['usage'] }
@@ -333,6 +337,7 @@ export function halt(state: State): Halted {
       stop,
       origin: state.origin,
       usage: readUsage(state.usage),
+      vendor: vendorAnswer(state.id, state.model),
       continuity: continuityOf(state, end, parts),
       warnings: warning === undefined ? [] : [failureText(warning)],
     }),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { outcomeKinds } from '../../../language/calls.ts'
 import type { AssistantEntry, Entry } from '../../../language/history.ts'
-import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import type { ScriptedTurn } from '../../../testing/doubles/index.ts'
 import { SessionCache } from '../../common/session-cache.ts'
 import {

@@ -2,12 +2,12 @@
 // they stood; calls and results are paired by unique ids. Each entry is encoded once. An answer that holds a thought or a
 // call begins with a thought: its own, or the documented stand-in.
 
-import type { ModelRequest } from '../../../engine/ports.ts'
+import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { CallPart, Outcome } from '../../../language/calls.ts'
 import type { InputPart, Origin, ResultPart } from '../../../language/content.ts'
 import type { AnswerFormat } from '../../../language/format.ts'
 import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
 import { historyArguments } from '../../common/arguments.ts'
 import { bodyWith, isFailed, nativeFor, resultText, wireJson } from '../../common/artifacts.ts'
 import { digestHistory, digestParts, keepsNativeIds } from '../../common/continuity.ts'

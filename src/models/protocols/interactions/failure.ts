@@ -1,7 +1,7 @@
 // Failures of Interactions, as a status or as an error of the interaction. The service words most of its refusals alike,
 // so its codes decide where there are any.
 
-import type { Json, JsonObject } from '../../../lib/json.ts'
+import type { Json, JsonObject } from '../../../lib/json/index.ts'
 import { finalFailure, passingFailure } from '../../common/failure.ts'
 import { asString } from '../../common/json-read.ts'
 import type { ModelFailure } from '../../protocol.ts'

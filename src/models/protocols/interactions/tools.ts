@@ -1,7 +1,7 @@
 // Tools and the choice between them as Interactions takes them.
 
-import type { ModelRequest } from '../../../engine/ports.ts'
-import type { Json, JsonObject } from '../../../lib/json.ts'
+import type { ModelRequest } from '../../../engine/ports/index.ts'
+import type { Json, JsonObject } from '../../../lib/json/index.ts'
 import { geminiJson } from '../../common/schema-dialect.ts'
 import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { Warn } from '../../common/warnings.ts'

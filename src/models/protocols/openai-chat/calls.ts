@@ -2,8 +2,8 @@
 // leave the index out, count all calls as 0, repeat id and name in every fragment, leave ids blank or repeat them, or
 // send whole calls at once. Two calls must never become one text, nor one call two.
 
-import type { ModelCall, ModelDelta } from '../../../engine/ports.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
+import type { ModelCall, ModelDelta } from '../../../engine/ports/index.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
 import { wholeCall } from '../../common/answer.ts'
 import { CallArguments } from '../../common/arguments.ts'
 import { asObject, asString, readJson } from '../../common/json-read.ts'

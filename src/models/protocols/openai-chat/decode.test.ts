@@ -1,7 +1,7 @@
 // Answers of Chat Completions: every way in which servers stream calls, and every way in which a stream ends.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ModelAnswer } from '../../../engine/ports.ts'
+import type { ModelAnswer } from '../../../engine/ports/index.ts'
 import type { Fault, ScriptedTurn } from '../../../testing/doubles/index.ts'
 import type { ChatQuirks } from '../../../testing/doubles/openai-chat/answer.ts'
 import { answered, callsIn, quirky, read, request, target, textIn, tool, user } from './harness.test.ts'

@@ -1,12 +1,12 @@
 // Reading an answer of Chat Completions: a fold over chunks, in which a non-streaming answer is one chunk. Which call a
 // fragment belongs to is decided in calls.ts.
 
-import type { ModelDelta } from '../../../engine/ports.ts'
+import type { ModelDelta } from '../../../engine/ports/index.ts'
 import type { Origin, TextPart, ThinkingPart } from '../../../language/content.ts'
-import type { Usage } from '../../../language/events.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
-import { printable } from '../../../lib/text.ts'
-import { type AnswerStop, usageOfCounts, wholeAnswer } from '../../common/answer.ts'
+import type { Usage, VendorAnswer } from '../../../language/events.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
+import { printable } from '../../../lib/text/index.ts'
+import { type AnswerStop, usageOfCounts, vendorAnswer, wholeAnswer } from '../../common/answer.ts'
 import { passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
 import type { Frame, Halted, ModelFailure } from '../../protocol.ts'
@@ -33,6 +33,7 @@ export type State = {
   hasReasoningContent: boolean
   calls: StreamedCalls
   finish: string | undefined
+  vendor: VendorAnswer | undefined
   usage: Usage | undefined
   failure: ModelFailure | undefined
 }
@@ -47,6 +48,7 @@ export function initial(reading: Reading): State {
     hasReasoningContent: false,
     calls: startCalls(reading),
     finish: undefined,
+    vendor: undefined,
     usage: undefined,
     failure: undefined,
   }
@@ -62,6 +64,7 @@ export function step(state: State, frame: Frame): ModelDelta[] {
     state.failure = streamFailure(chunk['error'])
     return []
   }
+  state.vendor ??= vendorAnswer(chunk['id'], chunk['model'])
   if (isJsonObject(chunk['usage'])) state.usage = readUsage(chunk['usage'])
   const deltas: ModelDelta[] = []
   for (const choice of asList(chunk['choices'])) if (isFirstChoice(choice)) takeChoice(state, choice, deltas)
@@ -164,7 +167,7 @@ export function hasRun(): boolean {
 
 export function halt(state: State): Halted {
   if (state.failure !== undefined) return { failure: state.failure }
-  const { finish, origin, usage } = state
+  const { finish, origin, usage, vendor } = state
   if (finish === undefined)
     return { failure: passingFailure('The model provider closed the stream before the answer was whole.') }
   const warnings: string[] = []
@@ -176,7 +179,7 @@ export function halt(state: State): Halted {
   const calls = finish === 'content_filter' ? whole.map(call => ({ ...call, cut: true as const })) : whole
   const parts = [...thinkingPart(state), ...textPart(state), ...calls]
   const stop = readStop(state, finish, calls.length > 0)
-  return { answer: wholeAnswer({ parts, stop, origin, usage, warnings }) }
+  return { answer: wholeAnswer({ parts, stop, origin, usage, warnings, vendor }) }
 }
 
 /** Calls decide: servers give `stop` with calls, and `tool_calls` without any. */

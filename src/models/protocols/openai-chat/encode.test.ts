@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Entry } from '../../../language/history.ts'
 import type { ToolChoice } from '../../../language/tools.ts'
-import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import { SessionCache } from '../../common/session-cache.ts'
 import {
   accepted,
@@ -239,7 +239,7 @@ describe('tools', () => {
       functionsOf(body).map(each => [each['name'], each['strict']]),
       [
         ['a', true],
-        ['b', undefined],
+        ['b', true],
         ['c', undefined],
         ['d', undefined],
       ],

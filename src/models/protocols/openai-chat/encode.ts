@@ -1,13 +1,13 @@
 // A request to Chat Completions: the body, and the history as its `messages`. Each entry is encoded once. A tool message
 // takes only text, so images and files of results follow the batch in a user message that names their tool.
 
-import type { ModelRequest } from '../../../engine/ports.ts'
+import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { CallPart, CallResult } from '../../../language/calls.ts'
 import type { InputPart, Origin } from '../../../language/content.ts'
 import type { AnswerFormat } from '../../../language/format.ts'
 import { type AssistantEntry, callsOf, type Entry, type ToolEntry } from '../../../language/history.ts'
-import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
-import { wellFormed } from '../../../lib/text.ts'
+import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
+import { wellFormed } from '../../../lib/text/index.ts'
 import { historyArgumentsText } from '../../common/arguments.ts'
 import { bodyWith, flaggedText, mediaNote, nativeFor, wireJson } from '../../common/artifacts.ts'
 import { openaiFormat, settleFormat, type VendorFormat, withWords } from '../../common/format.ts'
@@ -22,7 +22,9 @@ import {
   pictureOf,
   textOfFile,
 } from '../../common/media.ts'
+import { openaiDialects } from '../../common/openai.ts'
 import { commaBetween, SessionCache } from '../../common/session-cache.ts'
+import { restoresOf } from '../../common/tool-declarations.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type WireIds, wireIds } from '../../common/wire-ids.ts'
 import { toolNames, type WireNames } from '../../common/wire-names.ts'
@@ -47,10 +49,13 @@ export function prepare(
     request,
     field: format,
     unchecked,
+    restored,
   } = settleFormat(demanded(asked, target), each => vendorFormat(each, target))
   const origin: Origin = { protocol: protocolName, family: target.family }
   const names = toolNames(request.tools, nameRule)
   const declared = declareTools(request, target, names, warn)
+  const strictTools = hasQuirk(target, 'no-strict') ? [] : request.tools
+  const restores = restoresOf(strictTools, openaiDialects, restored)
   const { history, system = '' } = request
   const ids = wireIds(cache, history, origin, idRuleFor(target))
   const { messages, encoded } = encodeHistory(cache, { history, system, origin, target, names, ids, warn })
@@ -68,6 +73,7 @@ export function prepare(
     warnings,
     reading: { origin, names: names.fromWire, textTools: declared.textTools, single: !request.parallel },
     ...(unchecked && { unchecked }),
+    ...(restores && { restores }),
     usesStored: false,
     encoded,
   }
@@ -94,7 +100,9 @@ function vendorFormat(format: AnswerFormat, target: ModelTarget): VendorFormat |
   const own = openaiFormat(
     hasQuirk(target, 'no-strict') ? { ...format, strict: format.strict ?? false } : format,
   )
-  return own && { field: { type: 'json_schema', json_schema: own.fields }, holds: own.holds }
+  if (own === undefined) return undefined
+  const { fields, ...kept } = own
+  return { field: { type: 'json_schema', json_schema: fields }, ...kept }
 }
 
 /** A server that cannot be made to use a tool is told in words. The runner sees to it that the model does. */

@@ -1,7 +1,7 @@
 // Failures of a Chat Completions server, as a status or as an error object in the stream. Compatible servers agree on
 // statuses more than on codes, so the status decides.
 
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
 import { finalFailure, limitedFailure, passingFailure, statusFailure } from '../../common/failure.ts'
 import { asString } from '../../common/json-read.ts'
 import { quotaCodes } from '../../common/openai.ts'

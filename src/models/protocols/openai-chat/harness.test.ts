@@ -3,11 +3,11 @@
 
 import assert from 'node:assert/strict'
 import { foldDeltas } from '../../../../test/contracts/model.ts'
-import type { ModelAnswer, ModelCall, ModelDelta, ModelRequest } from '../../../engine/ports.ts'
+import type { ModelAnswer, ModelCall, ModelDelta, ModelRequest } from '../../../engine/ports/index.ts'
 import type { CallPart, Outcome } from '../../../language/calls.ts'
 import type { AnswerPart, AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
 import type { ToolDeclaration, ToolInput } from '../../../language/tools.ts'
-import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import { bendFrames, faultsOf, reshapeTurn } from '../../../testing/doubles/faults.ts'
 import { checkRequestAll, type ScriptedTurn } from '../../../testing/doubles/index.ts'
 import type { ChatQuirks } from '../../../testing/doubles/openai-chat/answer.ts'

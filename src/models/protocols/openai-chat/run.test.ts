@@ -5,11 +5,11 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { type ModelScenario, modelContract } from '../../../../test/contracts/model.ts'
-import type { Model, ModelDelta } from '../../../engine/ports.ts'
+import type { Model, ModelDelta } from '../../../engine/ports/index.ts'
 import { type CallPart, type Outcome, outcomeKinds } from '../../../language/calls.ts'
 import type { InputPart } from '../../../language/content.ts'
 import type { AnswerPart, Entry } from '../../../language/history.ts'
-import { isJsonObject } from '../../../lib/json.ts'
+import { isJsonObject } from '../../../lib/json/index.ts'
 import { parseBody } from '../../../testing/doubles/body.ts'
 import {
   checkRequestAll,

@@ -1,9 +1,9 @@
 // Tools and the choice between them as Chat Completions takes them. A tool that cannot be declared is left out, never
 // the request.
 
-import type { ModelRequest } from '../../../engine/ports.ts'
+import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { ToolDeclaration } from '../../../language/tools.ts'
-import type { Json, JsonObject } from '../../../lib/json.ts'
+import type { Json, JsonObject } from '../../../lib/json/index.ts'
 import { asObject, asString } from '../../common/json-read.ts'
 import { type ChoiceForm, openaiChoice, openaiFunction } from '../../common/openai.ts'
 import { textToolDescription, withExamples } from '../../common/text-tools.ts'

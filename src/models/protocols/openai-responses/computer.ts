@@ -2,7 +2,7 @@
 // checked first comes with the call; it is acknowledged only if a person has allowed the call.
 
 import type { Outcome } from '../../../language/calls.ts'
-import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import { isFailed } from '../../common/artifacts.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
 import type { VendorTyped } from '../../common/vendor-typed.ts'

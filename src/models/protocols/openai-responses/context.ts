@@ -4,7 +4,7 @@
 import type { CallPart } from '../../../language/calls.ts'
 import type { Origin } from '../../../language/content.ts'
 import type { AnswerPart, AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
-import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import { nativeFor } from '../../common/artifacts.ts'
 import { asList, asString } from '../../common/json-read.ts'
 import type { SessionCache } from '../../common/session-cache.ts'

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Entry } from '../../../language/history.ts'
-import { isJsonObject, type Json } from '../../../lib/json.ts'
+import { isJsonObject, type Json } from '../../../lib/json/index.ts'
 import type { ScriptedTurn } from '../../../testing/doubles/script.ts'
 import { SessionCache } from '../../common/session-cache.ts'
 import {

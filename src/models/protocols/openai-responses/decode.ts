@@ -1,12 +1,18 @@
 // Reading an answer of the Responses API: a fold over stream events, in which a non-streaming answer is one event. The
 // deltas are compared with the whole answer once the terminal event is there.
 
-import type { ModelAnswer, ModelDelta } from '../../../engine/ports.ts'
+import type { ModelAnswer, ModelDelta } from '../../../engine/ports/index.ts'
 import type { CallForm } from '../../../language/calls.ts'
 import type { Native, Origin } from '../../../language/content.ts'
 import type { Usage } from '../../../language/events.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
-import { type AnswerStop, type ModelPart, usageOfCounts, wholeAnswer } from '../../common/answer.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
+import {
+  type AnswerStop,
+  type ModelPart,
+  usageOfCounts,
+  vendorAnswer,
+  wholeAnswer,
+} from '../../common/answer.ts'
 import { digestParts } from '../../common/continuity.ts'
 import { finalFailure, passingFailure } from '../../common/failure.ts'
 import { asCount, asObject, asString, readJson } from '../../common/json-read.ts'
@@ -299,7 +305,8 @@ function finish(state: State, response: JsonObject, type = ''): ModelDelta[] {
     items.map(({ item }) => item),
     state.names,
   )
-  const answer = wholeAnswer({ parts, stop, origin: state.origin, usage, continuity, warnings })
+  const vendor = vendorAnswer(response['id'], response['model'])
+  const answer = wholeAnswer({ parts, stop, origin: state.origin, usage, continuity, warnings, vendor })
   state.answer = loads.length > 0 ? { ...answer, loads } : answer
   return deltas
 }

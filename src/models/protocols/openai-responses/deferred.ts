@@ -1,10 +1,10 @@
 // Deferred tools as the Responses API has them. A tool that was found is declared inside the input, at the place where it was
 // found, and nowhere else: so the beginning of a request never changes, and the prompt cache stays valid. The vendor's own
 // search is asked for with a tool `tool_search` and takes the tools of a namespace together.
-import type { ModelRequest } from '../../../engine/ports.ts'
+import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { ToolDeclaration } from '../../../language/tools.ts'
-import type { JsonObject } from '../../../lib/json.ts'
-import { printable } from '../../../lib/text.ts'
+import type { JsonObject } from '../../../lib/json/index.ts'
+import { printable } from '../../../lib/text/index.ts'
 import { introductions, loadsOf, loadsVariant } from '../../common/deferred.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
 import type { SessionCache } from '../../common/session-cache.ts'

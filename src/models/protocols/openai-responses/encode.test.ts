@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { type Outcome, outcomeKinds } from '../../../language/calls.ts'
 import type { AssistantEntry, Entry } from '../../../language/history.ts'
 import type { ToolChoice, ToolInput } from '../../../language/tools.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
 import { checkRequestAll } from '../../../testing/doubles/index.ts'
 import {
   accepted,
@@ -221,6 +221,7 @@ test('strict is always set, and true only if the schema allows it', () => {
     tool('c', json(closed, false)),
     tool('d', json(open)),
     tool('e', json(open, true)),
+    tool('f', json({ type: 'object', additionalProperties: true }, true)),
     tool('g', json({ anyOf: [closed, open] })),
   ]
   const prepared = openaiResponses.prepare(request([user('x')], { tools }), target)
@@ -230,9 +231,9 @@ test('strict is always set, and true only if the schema allows it', () => {
   assert.ok(Array.isArray(sent))
   assert.deepEqual(
     sent.filter(isJsonObject).map(({ strict }) => strict),
-    [true, true, false, false, false, false],
+    [true, true, false, false, true, false, false],
   )
-  assert.match(prepared.warnings.join(), /"e" is not offered as strict/)
+  assert.match(prepared.warnings.join(), /"f" is not offered as strict/)
 })
 
 test('dotted, clashing and long names are read back', () => {

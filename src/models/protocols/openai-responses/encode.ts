@@ -2,13 +2,13 @@
 // answer of this vendor and model family goes back item by item, byte for byte. From the first item that cannot go
 // back like that, the answer is told in plain items instead: no ids, no reasoning, no hosted tools.
 
-import type { ModelRequest } from '../../../engine/ports.ts'
+import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { CallPart, CallResult } from '../../../language/calls.ts'
 import type { InputPart, Origin, ResultPart } from '../../../language/content.ts'
 import type { AnswerFormat } from '../../../language/format.ts'
 import type { AnswerPart, AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
-import { cutMiddle } from '../../../lib/text.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
+import { cutMiddle } from '../../../lib/text/index.ts'
 import { historyArgumentsText } from '../../common/arguments.ts'
 import {
   bodyWith,
@@ -33,7 +33,9 @@ import {
   mention,
   pictureOf,
 } from '../../common/media.ts'
+import { openaiDialects } from '../../common/openai.ts'
 import { commaBetween, joinVariants, SessionCache } from '../../common/session-cache.ts'
+import { restoresOf } from '../../common/tool-declarations.ts'
 import { bindTools, plainTools } from '../../common/vendor-typed.ts'
 import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
@@ -60,10 +62,11 @@ export function prepare(
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
-  const { request, field: format, unchecked } = settleFormat(asked, vendorFormat)
+  const { request, field: format, unchecked, restored } = settleFormat(asked, vendorFormat)
   const origin: Origin = { protocol: protocolName, family: target.family }
   const { history } = request
   const names = toolNames(request.tools, nameRule)
+  const restores = restoresOf(request.tools, openaiDialects, restored)
   const offered = target.quirks.has(plainTools) ? [] : request.tools
   const bound = bindTools(offered, protocolName, responsesTyped, warn)
   const ids = wireIds(cache, history, origin, ID_RULE)
@@ -97,6 +100,7 @@ export function prepare(
       ...(target.stateful && { before: digestHistory(cache, history) }),
     },
     ...(unchecked && { unchecked }),
+    ...(restores && { restores }),
     usesStored: resumed !== undefined,
     encoded: input.encoded,
   }
@@ -126,7 +130,9 @@ function limitFields(wanted: number, warn: Warn): JsonObject {
 function vendorFormat(format: AnswerFormat): VendorFormat | undefined {
   if (format.type === 'json') return { field: { type: 'json_object' }, holds: 'whole', needsWords: true }
   const own = openaiFormat(format)
-  return own && { field: { type: 'json_schema', ...own.fields }, holds: own.holds }
+  if (own === undefined) return undefined
+  const { fields, ...kept } = own
+  return { field: { type: 'json_schema', ...fields }, ...kept }
 }
 
 function takesReasoning(target: ModelTarget): boolean {

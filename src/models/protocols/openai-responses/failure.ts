@@ -1,7 +1,7 @@
 // Failures of the Responses API, as a status, as an `error` event or as a failed response. The vendor's codes decide where
 // there are any, else the status.
 
-import type { Json, JsonObject } from '../../../lib/json.ts'
+import type { Json, JsonObject } from '../../../lib/json/index.ts'
 import { finalFailure, limitedFailure, passingFailure, statusFailure } from '../../common/failure.ts'
 import { asObject, asString } from '../../common/json-read.ts'
 import { quotaCodes } from '../../common/openai.ts'

@@ -2,11 +2,11 @@
 // socket, in which every request is checked and every answer becomes an entry as the engine would make it.
 
 import assert from 'node:assert/strict'
-import type { ModelAnswer, ModelRequest } from '../../../engine/ports.ts'
+import type { ModelAnswer, ModelRequest } from '../../../engine/ports/index.ts'
 import type { CallPart, Outcome } from '../../../language/calls.ts'
 import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
 import type { ToolDeclaration, ToolInput } from '../../../language/tools.ts'
-import { isJsonObject, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import { checkRequestAll } from '../../../testing/doubles/index.ts'
 import { openaiResponsesDouble as double } from '../../../testing/doubles/openai-responses/index.ts'
 import type { ScriptedTurn } from '../../../testing/doubles/script.ts'

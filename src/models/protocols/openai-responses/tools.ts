@@ -1,9 +1,9 @@
 // Tools and the choice between them as the Responses API takes them. Text tools are native here. A tool that cannot be
 // declared is left out, never the request.
 
-import type { ModelRequest } from '../../../engine/ports.ts'
+import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { ToolCaller, ToolChoice, ToolDeclaration } from '../../../language/tools.ts'
-import type { Json, JsonObject } from '../../../lib/json.ts'
+import type { Json, JsonObject } from '../../../lib/json/index.ts'
 import { type ChoiceForm, openaiChoice, openaiFunction } from '../../common/openai.ts'
 import { runsPrograms } from '../../common/programs.ts'
 import { withExamples } from '../../common/text-tools.ts'
@@ -78,14 +78,15 @@ function callersOf(callers: readonly ToolCaller[]): string[] {
 function declareTool(tool: ToolDeclaration, wireName: string, warn: Warn): JsonObject | undefined {
   const { input } = tool
   const description = withExamples(tool)
+  const own = tool.fields?.['openai-responses']
   if (input.form === 'text') {
     if (!hasUsableGrammar(tool, warn)) return undefined
     const format = input.grammar ? { type: 'grammar', ...input.grammar } : { type: 'text' }
-    return { type: 'custom', name: wireName, description, format }
+    return { type: 'custom', name: wireName, description, format, ...own }
   }
   // Without `strict` the vendor decides by itself, so it is always set.
   const fields = openaiFunction(tool, true, warn)
-  return fields && { type: 'function', name: wireName, description, ...fields }
+  return fields && { type: 'function', name: wireName, description, ...fields, ...own }
 }
 
 function encodeChoice(

@@ -2,7 +2,7 @@
 // output items. How another one is bound is said in common/vendor-typed.ts.
 
 import type { Outcome } from '../../../language/calls.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
 import { flaggedText, isFailed } from '../../common/artifacts.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
 import type { VendorTyped } from '../../common/vendor-typed.ts'

@@ -58,7 +58,8 @@ export function* checkAnthropicHistory({ body, messages, memory }: AnthropicChec
 
 function* checkRoles(messages: AnthropicMessage[]): Rejections {
   const roles = messages.map(message => message.role).filter(role => role !== 'system')
-  if (roles[0] === 'assistant') {
+  const isSummary = messages[0]?.blocks[0]?.['type'] === 'compaction'
+  if (roles[0] === 'assistant' && !isSummary) {
     yield anthropicError('A-21', 'messages: first message must use the "user" role')
   } else if (roles.some((role, at) => at > 0 && roles[at - 1] === role)) {
     yield anthropicError('A-21', 'messages: roles must alternate between "user" and "assistant"')

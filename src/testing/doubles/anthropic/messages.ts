@@ -51,7 +51,9 @@ const BLOCK_SHAPES: Readonly<Record<string, BlockShape>> = {
   mcp_tool_use: cacheable('id name input server_name'),
   mcp_tool_result: cacheable('tool_use_id', 'content is_error'),
   container_upload: cacheable('file_id'),
-  compaction: cacheable('', 'content encrypted_content signature'),
+  compaction: cacheable('', 'content encrypted_content signature tool_changes'),
+  fallback: { required: ['from', 'to'], optional: ['type', 'trigger'] },
+  mcp_tool_listing: { required: ['mcp_server_name', 'tools'], optional: ['type'] },
 }
 const BLOCKS_IN_RESULT = wordList('text image search_result document tool_reference browser_state')
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { reasons } from '../../../models/doctor/index.ts'
+import { reasons } from '../../../doctor/reasons.ts'
 import type { Mode } from '../script.ts'
 import { seal } from '../seal.ts'
 import { checkRequest, checkRequestAll } from '../vendors.ts'

@@ -12,6 +12,8 @@ const PATH = /^\/v\d\w*\/(?:projects\/[^/]+\/locations\/[^/]+\/)?interactions(?:
 
 const ERROR_CODES: Readonly<Record<number, string>> = {
   400: 'invalid_request',
+  401: 'unauthenticated',
+  403: 'permission_denied',
   404: 'not_found',
   429: 'rate_limit_exceeded',
   500: 'internal_error',

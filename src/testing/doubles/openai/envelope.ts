@@ -9,6 +9,8 @@ import { openaiError } from './refusals.ts'
 export const SERVER_ERROR = 'The server had an error while processing your request. Sorry about that!'
 
 const FAILURES: Record<number, [type: string, code: string | null, message: string]> = {
+  401: ['invalid_request_error', 'invalid_api_key', 'Incorrect API key provided.'],
+  403: ['invalid_request_error', 'model_not_found', 'Your project does not have access to this model.'],
   429: [
     'requests',
     'rate_limit_exceeded',

@@ -3,8 +3,12 @@
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import {
+  discoverOAuthProtectedResourceMetadata,
+  extractWWWAuthenticateParams,
+} from '@modelcontextprotocol/client'
 import type { Tool, ToolContext } from '../../../../src/engine/index.ts'
-import type { Json, JsonObject } from '../../../../src/lib/json.ts'
+import type { Json, JsonObject } from '../../../../src/lib/json/index.ts'
 import { contextFor } from '../../../../src/testing/contracts/tool.ts'
 import { memoryAuthStore } from '../../../../src/tools/mcp/auth.ts'
 import {
@@ -55,7 +59,17 @@ function text(context: JsonObject, key: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-function authOf({ scenario, context }: Scenario): McpAuth {
+/** An operator who registers a client knows where. The suite does not say it, so its server is asked. */
+async function issuerOf(url: string): Promise<string> {
+  const { resourceMetadataUrl } = extractWWWAuthenticateParams(await fetch(url, { method: 'POST' }))
+  const { authorization_servers: [issuer] = [] } = await discoverOAuthProtectedResourceMetadata(url, {
+    ...(resourceMetadataUrl && { resourceMetadataUrl }),
+  })
+  if (issuer === undefined) throw new Error('The server names no authorization server.')
+  return issuer
+}
+
+async function authOf({ scenario, context, url }: Scenario): Promise<McpAuth> {
   const clientId = text(context, 'client_id')
   const clientSecret = text(context, 'client_secret')
   const privateKey = text(context, 'private_key_pem')
@@ -65,6 +79,7 @@ function authOf({ scenario, context }: Scenario): McpAuth {
     ...(clientSecret !== undefined && { clientSecret }),
     ...(privateKey !== undefined && { privateKey }),
     ...(algorithm !== undefined && { algorithm }),
+    ...((clientSecret ?? privateKey) !== undefined && { issuer: await issuerOf(url) }),
     ...(scenario.startsWith('auth/client-credentials') && { grant: 'client_credentials' as const }),
     ...(scenario === 'auth/basic-cimd' && {
       clientMetadataUrl: 'https://conformance-test.local/client-metadata.json',
@@ -87,7 +102,7 @@ async function play(scenario: Scenario): Promise<void> {
       auth: { store: memoryAuthStore(), person: { redirectUrl, authorize: agree } },
     }),
   }
-  const connection = await mcpServer({ name: 'suite', url, auth: authOf(scenario) }, options)
+  const connection = await mcpServer({ name: 'suite', url, auth: await authOf(scenario) }, options)
   try {
     const wanted = Array.isArray(context['toolCalls']) ? (context['toolCalls'] as JsonObject[]) : undefined
     if (name === 'json-schema-2020-12-preservation') await echoSchema(connection)

@@ -46,13 +46,6 @@ export const expectedFailures: readonly ExpectedFailure[] = [
   },
   {
     role: 'server',
-    revision: '2025-11-25',
-    scenarios: ['server-sse-polling'],
-    only: ['server-sse-priming-event', 'server-sse-retry-field'],
-    why: 'Streams are not resumed: a client that lost one asks for the session of the answer, which is durable.',
-  },
-  {
-    role: 'server',
     scenarios: ['input-required-result-multiple-input-requests', 'input-required-result-capability-check'],
     why: 'They want one tool that asks for sampling and roots of the client as well, which a tool of an agent does not.',
   },

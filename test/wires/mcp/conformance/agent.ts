@@ -1,9 +1,9 @@
 // An agent with the tools that the conformance suite calls, declared as any user declares them.
 import { setTimeout as pause } from 'node:timers/promises'
-import { ProtocolFailure } from '../../../../src/engine/ports.ts'
+import { ProtocolFailure } from '../../../../src/engine/ports/index.ts'
 import { prompt, resource, tool } from '../../../../src/index.ts'
 import type { FormSchema } from '../../../../src/language/questions.ts'
-import type { JsonObject } from '../../../../src/lib/json.ts'
+import type { JsonObject } from '../../../../src/lib/json/index.ts'
 
 const input = { type: 'object' as const, properties: {} }
 const pixel =
@@ -54,6 +54,7 @@ function asking(
 
 export const suiteTools = [
   tool({ ...of('test_simple_text'), run: () => 'This is a simple text response for testing.' }),
+  tool({ ...of('test_reconnection'), run: () => 'The stream was not closed meanwhile.' }),
   tool({ ...of('test_image_content'), run: () => image }),
   tool({ ...of('test_audio_content'), run: () => file('audio/wav', sound, 'sound.wav') }),
   tool({

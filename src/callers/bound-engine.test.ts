@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Command, OnceRequest } from '../engine/index.ts'
+import { scripted, Turnwire } from '../index.ts'
+import { runtimeOf } from '../library/turnwire.ts'
+import { BoundEngine } from './bound-engine.ts'
+import type { Caller } from './caller.ts'
+import { WorkLimits } from './work-limits.ts'
+
+const settings = { tools: null, options: {}, clientTools: [] }
+const creation = { agent: 'helper', wire: 'test', seed: [], settings }
+const say: Command = { do: 'say', wire: 'test', parts: [{ type: 'text', text: 'Hi' }] }
+
+async function open(t: TestContext) {
+  const model = scripted([{ text: 'Hello.' }, { text: 'Again.' }])
+  const turnwire = await Turnwire.open({ agents: [{ name: 'helper', model }], data: 'memory' })
+  t.after(() => turnwire.close())
+  const { engine } = runtimeOf(turnwire)
+  const limits = new WorkLimits(engine)
+  return (caller: Caller) => new BoundEngine(engine, limits, caller)
+}
+
+test('a caller reaches no session of another owner, whatever owner its wire names', async t => {
+  const engineFor = await open(t)
+  const [ann, ben] = [engineFor({ owner: 'ann' }), engineFor({ owner: 'ben' })]
+  const { session } = await ann.create({ owner: 'ann', ...creation })
+  const ref = { owner: 'ann', session }
+  const missing = { code: 'session_not_found' }
+  await assert.rejects(ben.create({ owner: 'ann', ...creation }), missing)
+  await assert.rejects(ben.command(ref, say), missing)
+  await assert.rejects(ben.summary(ref), missing)
+  await assert.rejects(ben.remove(ref), missing)
+  await assert.rejects(ben.list('ann', { limit: 10 }), missing)
+  await assert.rejects(ben.list(null, { limit: 10 }), missing)
+  await assert.rejects(ben.find('ann', 'key'), missing)
+  const once: OnceRequest = { owner: 'ann', agent: 'helper', clientTools: [], history: [], deltas: 'none' }
+  assert.throws(() => ben.answerOnce(once), missing)
+  assert.throws(() => ben.follow(ref, { until: 'stop', deltas: 'none' }), missing)
+  assert.throws(() => ben.attach(ref, []), missing)
+  assert.equal(await ben.ownerOf(session), undefined)
+  assert.deepEqual(await ben.owners(), ['ben'])
+  assert.equal((await ann.summary(ref)).id, session)
+})
+
+test('an operator reaches the sessions of every owner', async t => {
+  const engineFor = await open(t)
+  const { session } = await engineFor({ owner: 'ann' }).create({ owner: 'ann', ...creation })
+  const boss = engineFor({ owner: 'boss', operator: true })
+  assert.equal(await boss.ownerOf(session), 'ann')
+  assert.equal((await boss.list(null, { limit: 10 })).rows.length, 1)
+  assert.equal((await boss.summary({ owner: 'ann', session })).owner, 'ann')
+})
+
+test('a caller is told of changes of its own sessions only', async t => {
+  const engineFor = await open(t)
+  const [ann, ben] = [engineFor({ owner: 'ann' }), engineFor({ owner: 'ben' })]
+  const left = new AbortController()
+  const changes = ben.changes(left.signal)[Symbol.asyncIterator]()
+  const next = changes.next()
+  await ann.create({ owner: 'ann', ...creation })
+  const { session } = await ben.create({ owner: 'ben', ...creation })
+  const { value } = await next
+  assert.deepEqual(
+    value?.map((change: { row?: { id: string } }) => change.row?.id),
+    [session],
+  )
+  left.abort()
+})
+
+test('what a caller starts belongs to its trace', async t => {
+  const engineFor = await open(t)
+  const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' }
+  const ann = engineFor({ owner: 'ann', trace })
+  const { session } = await ann.create({ owner: 'ann', ...creation })
+  const ref = { owner: 'ann', session }
+  const { first } = await ann.command(ref, say)
+  const [started] = await ann.events(ref, first - 1)
+  assert.equal(started?.event.type === 'turn.started' && started.event.trace?.traceparent, trace.traceparent)
+})

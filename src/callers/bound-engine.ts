@@ -1,0 +1,121 @@
+// The engine as one caller may use it. It reaches the caller's own sessions and no others, unless the caller is an operator;
+// what it starts counts towards the limits of the session's owner and belongs to the caller's trace. Wires get no other
+// engine, so none of them can forget whose session it is.
+import type { Command, Engine, SessionChange } from '../engine/ports/boundary.ts'
+import { type CallName, callByName, ForwardingEngine } from '../engines/socket/index.ts'
+import { TurnwireError } from '../language/errors.ts'
+import { stoppable } from '../lib/async/stoppable.ts'
+import type { Caller } from './caller.ts'
+import type { WorkLimits } from './work-limits.ts'
+
+/** Commands that set a session to work. */
+const startsTurn: ReadonlySet<Command['do']> = new Set(['say', 'respond', 'call', 'complete'])
+
+/** Calls whose first argument is an owner. Those about a session have it in a reference. */
+const byOwner: ReadonlySet<CallName> = new Set(['list', 'find', 'usage'])
+
+export class BoundEngine extends ForwardingEngine {
+  protected readonly caller: Caller
+  readonly #engine: Engine
+  readonly #limits: WorkLimits
+
+  constructor(engine: Engine, limits: WorkLimits, caller: Caller) {
+    super()
+    this.#engine = engine
+    this.#limits = limits
+    this.caller = caller
+  }
+
+  protected override forward<Name extends CallName>(
+    name: Name,
+    ...args: Parameters<Engine[Name]>
+  ): ReturnType<Engine[Name]> {
+    return this.#pass(name, ...args)
+  }
+
+  #pass<Name extends CallName>(name: Name, ...args: Parameters<Engine[Name]>): ReturnType<Engine[Name]> {
+    const [about] = args as unknown[]
+    const owner = byOwner.has(name) ? about : ownerIn(about)
+    // The arguments and the answer are those of the call of this name.
+    if (owner === undefined || this.#mayReach(owner))
+      return callByName(this.#engine, name, args) as ReturnType<Engine[Name]>
+    return Promise.reject(notFound()) as ReturnType<Engine[Name]>
+  }
+
+  override owners(): ReturnType<Engine['owners']> {
+    return this.caller.operator ? this.#engine.owners() : Promise.resolve([this.caller.owner])
+  }
+
+  /** To anyone but its owner a session does not exist. */
+  override async ownerOf(session: string): Promise<string | undefined> {
+    const owner = await this.#engine.ownerOf(session)
+    return owner !== undefined && this.#mayReach(owner) ? owner : undefined
+  }
+
+  override changes(signal?: AbortSignal): ReturnType<Engine['changes']> {
+    if (this.caller.operator) return this.#engine.changes(signal)
+    return stoppable(stop => this.#ownChanges(stop), signal)
+  }
+
+  async *#ownChanges(signal: AbortSignal): AsyncGenerator<readonly SessionChange[]> {
+    for await (const batch of this.#engine.changes(signal)) {
+      const own = batch.filter(change =>
+        this.#mayReach(change.type === 'removed' ? change.owner : change.row.owner),
+      )
+      if (own.length > 0) yield own
+    }
+  }
+
+  override create(create: Parameters<Engine['create']>[0]): ReturnType<Engine['create']> {
+    return this.#limits.creating(create.owner, () => this.#pass('create', create))
+  }
+
+  override command(...[ref, command]: Parameters<Engine['command']>): ReturnType<Engine['command']> {
+    const act = (): ReturnType<Engine['command']> => this.#pass('command', ref, this.#traced(command))
+    return startsTurn.has(command.do) ? this.#limits.starting(ref.owner, ref.session, act) : act()
+  }
+
+  override follow(...[ref, ...rest]: Parameters<Engine['follow']>): ReturnType<Engine['follow']> {
+    this.#refuseOthers(ref.owner)
+    return this.#engine.follow(ref, ...rest)
+  }
+
+  override attach(...[ref, ...rest]: Parameters<Engine['attach']>): ReturnType<Engine['attach']> {
+    this.#refuseOthers(ref.owner)
+    return this.#engine.attach(ref, ...rest)
+  }
+
+  override answerOnce(
+    ...[request, signal]: Parameters<Engine['answerOnce']>
+  ): ReturnType<Engine['answerOnce']> {
+    this.#refuseOthers(request.owner)
+    // The signal of a caller aborts at the latest when its answer has been sent.
+    this.#limits.answering(request.owner, signal)
+    const trace = request.trace ?? this.caller.trace
+    return this.#engine.answerOnce(trace ? { ...request, trace } : request, signal)
+  }
+
+  /** A turn that it starts belongs to the trace of the request. */
+  #traced(command: Command): Command {
+    if ((command.do !== 'say' && command.do !== 'call') || command.trace) return command
+    const { trace } = this.caller
+    return trace ? { ...command, trace } : command
+  }
+
+  #mayReach(owner: unknown): boolean {
+    return this.caller.operator === true || owner === this.caller.owner
+  }
+
+  #refuseOthers(owner: string): void {
+    if (!this.#mayReach(owner)) throw notFound()
+  }
+}
+
+/** Whose session a call is about. */
+function ownerIn(about: unknown): string | undefined {
+  return typeof about === 'object' && about !== null && 'owner' in about ? String(about.owner) : undefined
+}
+
+function notFound(): TurnwireError {
+  return new TurnwireError('session_not_found', 'Session not found')
+}

@@ -1,0 +1,46 @@
+// Who is calling: whose sessions they reach, and what their request carries besides its body.
+import type { TraceContext } from '../language/trace.ts'
+import type { Json, JsonObject } from '../lib/json/index.ts'
+
+/**
+ * Who is calling. Sessions belong to `owner`; the log names `name` as the one who decided. `operator`: may see every owner.
+ * `wallet`: signed in with this wallet, and reaches agents on their owners' machines only.
+ */
+export type Principal = { owner: string; name: string; operator?: boolean; wallet?: string }
+
+/** A caller as the engine is bound to it: one request, or one connection. */
+export type Caller = Pick<Principal, 'owner' | 'operator'> & {
+  /** The trace that its turns belong to. */
+  trace?: TraceContext | undefined
+  /** Absent: nothing can be paid with it, as on a socket. */
+  payment?: RequestPayment | undefined
+}
+
+/** The server itself, where it acts for sessions of any owner. */
+export const serverCaller: Caller = { owner: '', operator: true }
+
+/** Counts what the caller's owner has at a time. */
+export type OwnerAccount = {
+  /** Counts bytes of a body that is being read. Throws `rate_limited` if all bodies of the owner are too many bytes. */
+  takeBody(bytes: number): void
+  releaseBody(bytes: number): void
+}
+
+/** What a request pays with, where payments are configured. */
+export type RequestPayment = {
+  /** The caller has no key. */
+  readonly bare: boolean
+  /** Called with the body of the request, in pieces: a payment is for one request. */
+  takeBody(pieces: readonly Uint8Array[]): void
+  /** Who calls. A caller without a key: who it says that it is. */
+  readonly owner: string
+  /** A message in the body carries its payment itself. `about`: what it pays for. Throws `bad_request`. */
+  carry(payment: Json | undefined, about: Json): void
+  /**
+   * In place of the wire's own error body: what to pay, for a request that was refused with `payment_required`.
+   * `required`: the same in the form of x402 version 2.
+   */
+  readonly refusal: { headers: Record<string, string>; body: JsonObject; required: JsonObject } | undefined
+  /** Of a payment that is settled. */
+  readonly receipt: JsonObject | undefined
+}

@@ -1,0 +1,207 @@
+// Bearer keys. A key is shown once, when it is made; only its hash is kept. The name of a key is the owner of the sessions
+// that are created with it.
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makePrivateFolder } from '../data/private-folder.ts'
+import { TurnwireError } from '../language/errors.ts'
+import { sha256 } from '../lib/json/hash.ts'
+import type { Principal } from './caller.ts'
+
+/** The owner of sessions that are made without a key: by the library, the command, and a server without keys. */
+export const localOwner = 'local'
+
+/** `operator`: the key sees the sessions of every owner, and the system. */
+export type KeyEntry = { name: string; sha256: string; operator?: true }
+
+/** Who was let in. A connection may outlive its key: `holds` is asked at each of its frames and heartbeats, and never throws. */
+export type Admitted = { principal: Principal; holds: () => boolean }
+
+/** The keys of the configuration and those of a data folder. The folder's are read again when its file has changed. */
+export class Keys {
+  readonly #fixed: readonly KeyEntry[]
+  readonly #folder: string | undefined
+  #byHash = new Map<string, Principal>()
+  #stamp = ''
+  /** The number of this process's own writes at the last look, for as long as that look is good. */
+  #lookedAfter: number | undefined
+  #hadKeys = false
+
+  constructor(fixed: readonly KeyEntry[], folder?: string) {
+    this.#fixed = fixed
+    this.#folder = folder
+    this.#read(folder === undefined ? '' : stampOf(folder))
+  }
+
+  /**
+   * No key exists and none has existed since the start: whoever reaches the server is answered. When the last key is
+   * removed, nobody is, until there is another or the server is started again.
+   */
+  get open(): boolean {
+    this.#refresh()
+    return !this.#hadKeys
+  }
+
+  /** Looks up the hash, so that the time it takes does not depend on the key. */
+  findHash(hash: string): Principal | undefined {
+    this.#refresh()
+    return this.#byHash.get(hash)
+  }
+
+  /** The caller who has this key, for as long as the key is there and has the same scope. */
+  admit(hash: string): Admitted | undefined {
+    const principal = this.findHash(hash)
+    return principal && { principal, holds: whileTrue(() => isSame(this.findHash(hash), principal)) }
+  }
+
+  /** Whoever calls, for as long as there is no key. */
+  admitAnyone(): Admitted | undefined {
+    if (!this.open) return undefined
+    const principal = { owner: localOwner, name: localOwner, operator: true }
+    return { principal, holds: whileTrue(() => this.open) }
+  }
+
+  /** `fixed`: from the configuration, so it cannot be removed here. */
+  list(): { name: string; operator: boolean; fixed: boolean }[] {
+    const kept = this.#folder === undefined ? [] : readKeys(this.#folder)
+    return [
+      ...this.#fixed.map(({ name, operator = false }) => ({ name, operator, fixed: true })),
+      ...kept.map(({ name, operator = false }) => ({ name, operator, fixed: false })),
+    ]
+  }
+
+  /** Looks at the file once in a turn of the event loop: requests that arrive together share it. */
+  #refresh(): void {
+    if (this.#folder === undefined || this.#lookedAfter === writes) return
+    const stamp = stampOf(this.#folder)
+    if (stamp !== this.#stamp) this.#read(stamp)
+    this.#lookedAfter = writes
+    setImmediate(() => {
+      this.#lookedAfter = undefined
+    })
+  }
+
+  /** A file that cannot be read is no reason to let anyone in: it throws, and the next request tries again. */
+  #read(stamp: string): void {
+    const entries = [...this.#fixed, ...(this.#folder === undefined ? [] : readKeys(this.#folder))]
+    this.#byHash = new Map(
+      entries.map(({ name, sha256: hash, operator }) => [
+        hash,
+        operator ? { owner: name, name, operator } : { owner: name, name },
+      ]),
+    )
+    this.#stamp = stamp
+    this.#hadKeys ||= entries.length > 0
+  }
+}
+
+function isSame(found: Principal | undefined, { owner, operator }: Principal): boolean {
+  return found?.owner === owner && found.operator === operator
+}
+
+/** Keys that cannot be read let nobody in, and nobody stay. */
+function whileTrue(asked: () => boolean): () => boolean {
+  return () => {
+    try {
+      return asked()
+    } catch {
+      return false
+    }
+  }
+}
+
+/** Changes with every write, since a write puts a new file in the old one's place. */
+function stampOf(folder: string): string {
+  const found = statSync(keyFile(folder), { throwIfNoEntry: false, bigint: true })
+  return found === undefined ? '' : `${found.ino} ${found.mtimeNs} ${found.size}`
+}
+
+export function newKey(name: string, operator = false): { key: string; entry: KeyEntry } {
+  const key = `tw_${randomBytes(24).toString('base64url')}`
+  return { key, entry: { name, sha256: sha256(key), ...(operator && { operator }) } }
+}
+
+/** Adds a key to a data folder, and gives it. Throws `bad_request` for a name that cannot be used. */
+export function addKey(folder: string, name: string, operator = false): string {
+  if (!/^[\w.@-]{1,64}$/.test(name))
+    throw refusedName('The name of a key has 1 to 64 letters, digits, ".", "_", "@" or "-".')
+  if (name === localOwner)
+    throw refusedName(
+      `"${localOwner}" owns the sessions of programs on this machine. Choose another name for the key.`,
+    )
+  const known = readKeys(folder)
+  if (known.some(each => each.name === name))
+    throw refusedName(`There is a key named "${name}". Remove it first, or choose another name.`)
+  const { key, entry } = newKey(name, operator)
+  writeKeys(folder, [...known, entry])
+  return key
+}
+
+/** False: there is none of this name. */
+export function removeKey(folder: string, name: string): boolean {
+  const known = readKeys(folder)
+  const left = known.filter(each => each.name !== name)
+  if (left.length < known.length) writeKeys(folder, left)
+  return left.length < known.length
+}
+
+const refusedName = (message: string): TurnwireError => new TurnwireError('bad_request', message)
+
+function keyFile(folder: string): string {
+  return join(folder, 'keys.json')
+}
+
+export function readKeys(folder: string): KeyEntry[] {
+  const file = keyFile(folder)
+  if (!existsSync(file)) return []
+  const text = orInvalid(() => readFileSync(file, 'utf8'), `${file} cannot be read`)
+  try {
+    const entries: unknown = JSON.parse(text)
+    if (Array.isArray(entries) && entries.every(isKeyEntry)) return entries
+  } catch (cause) {
+    throw new TurnwireError(
+      'config_invalid',
+      `${file} is not valid JSON. Repair it, or delete it: the server then has no keys, and listens on loopback only.`,
+      { cause },
+    )
+  }
+  throw new TurnwireError(
+    'config_invalid',
+    `${file} must be a list of {"name", "sha256"}, the hash in base64url.`,
+  )
+}
+
+/** Of this process. */
+let writes = 0
+
+export function writeKeys(folder: string, entries: readonly KeyEntry[]): void {
+  writes += 1
+  const file = keyFile(folder)
+  orInvalid(() => {
+    makePrivateFolder(folder)
+    writeFileSync(`${file}.new`, `${JSON.stringify(entries, null, 2)}\n`, { mode: 0o600 })
+    renameSync(`${file}.new`, file)
+  }, `${file} cannot be written`)
+}
+
+function orInvalid<Result>(work: () => Result, failed: string): Result {
+  try {
+    return work()
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new TurnwireError('config_invalid', `${failed}: ${why}`, { cause })
+  }
+}
+
+export function isKeyEntry(value: unknown): value is KeyEntry {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'name' in value &&
+    typeof value.name === 'string' &&
+    'sha256' in value &&
+    typeof value.sha256 === 'string' &&
+    /^[\w-]{43}$/.test(value.sha256) &&
+    (!('operator' in value) || value.operator === true)
+  )
+}

@@ -1,0 +1,110 @@
+// Makes the engine's agents from a configuration.
+
+import type { Agent, Model, Tool } from '../engine/ports/index.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
+import { modelKey } from '../language/model-names.ts'
+import { hostedApproval } from '../language/tools.ts'
+import { describeSchema } from '../lib/schema/standard.ts'
+import type { Log } from '../log.ts'
+import { checkLimits, createGate } from '../policy/index.ts'
+import { codeTool, hostedApprovalTool } from '../tools/index.ts'
+import type { KeptServers } from '../tools/mcp/index.ts'
+import { agentSearch } from './agent-search.ts'
+import type { AgentConfig, TurnwireConfig } from './config.ts'
+import { serversOf } from './mcp-servers.ts'
+import { namedModels } from './named-models.ts'
+
+/** Of one turn. */
+const CALLS_AT_ONCE = 16
+
+/** `mcp`: the servers whose tools agents have. Without them agents have their own tools only. */
+export function buildAgents(config: TurnwireConfig, log: Log, mcp?: KeptServers): Agent[] {
+  return config.agents.map(agent => buildAgent(agent, config, log, mcp))
+}
+
+function buildAgent(
+  agent: AgentConfig,
+  config: TurnwireConfig,
+  log: Log,
+  mcp: KeptServers | undefined,
+): Agent {
+  const { policy = {} } = config
+  const models = namedModels(config)
+  const own = typeof agent.model === 'string' ? modelNamed(models, agent.model) : agent.model
+  const mayAsk = [own, ...Object.values(models)].some(model => model.asksApproval)
+  const code = agent.code === true ? {} : agent.code || undefined
+  const search = agentSearch(agent, log)
+  const fixed = fixedTools(agent, mayAsk, search?.tool)
+  const all = mcp ? joined(fixed, () => mcp.tools(serversOf(config, agent.name))) : () => fixed
+  const tools = search ? search.following(all) : all
+  return {
+    name: agent.name,
+    version: agent.version ?? '1.0.0',
+    ...(agent.title !== undefined && { title: agent.title }),
+    ...(agent.description !== undefined && { description: agent.description }),
+    ...(agent.system !== undefined && { system: agent.system }),
+    ...(agent.maxTokens !== undefined && { maxTokens: agent.maxTokens }),
+    ...(agent.answer && {
+      format: { type: 'schema' as const, schema: describeSchema(agent.answer).json, strict: true },
+    }),
+    ...(agent.compaction && { compaction: agent.compaction }),
+    get tools() {
+      return tools()
+    },
+    ...(code?.only && { callersOf: callersOf(code.only) }),
+    ...(search && { search: search.rule }),
+    options: agent.options ?? [],
+    gate: createGate({
+      ...policy,
+      rules: [...(agent.rules ?? []), ...(policy.rules ?? [])],
+      onRuleFailure: (rule, error) => {
+        log('error', 'A policy rule failed; the call was denied.', {
+          agent: agent.name,
+          rule,
+          error: wordsOf(error),
+        })
+        policy.onRuleFailure?.(rule, error)
+      },
+    }),
+    limits: checkLimits({ ...config.limits, ...agent.limits }),
+    choice: agent.choice ?? 'auto',
+    parallel: agent.parallel ?? true,
+    callsAtOnce: agent.callsAtOnce ?? CALLS_AT_ONCE,
+    clientTools: agent.clientTools ?? true,
+    ...(agent.agentGrants && { agentGrants: true }),
+    fullHistory: (policy.redact ?? []).length === 0,
+    images: { http: agent.images?.http ?? true, data: agent.images?.data ?? true },
+    model: settings => (settings.model === undefined ? own : modelNamed(models, settings.model)),
+  }
+}
+
+/** All but those of MCP servers. `mayAsk`: a vendor may ask before it runs a tool of its own. */
+function fixedTools({ tools = [], code }: AgentConfig, mayAsk: boolean, search: Tool | undefined): Tool[] {
+  const programs = code ? [codeTool(code === true ? {} : code)] : []
+  return [...tools, ...programs, ...(mayAsk ? [hostedApprovalTool()] : []), ...(search ? [search] : [])]
+}
+
+/** Tools that programs alone may call. Those that run programs, and those that answer a vendor, are for the model. */
+function callersOf(only: true | readonly string[]): NonNullable<Agent['callersOf']> {
+  const names = only === true ? undefined : new Set(only)
+  const isMeant = ({ name, callers, finds }: Tool): boolean =>
+    names ? names.has(name) : name !== hostedApproval && callers === undefined && !finds
+  return tool => (isMeant(tool) ? ['code'] : undefined)
+}
+
+/** One list of both, made anew only when the second is another. */
+function joined(fixed: readonly Tool[], kept: () => readonly Tool[]): () => readonly Tool[] {
+  let last: { kept: readonly Tool[]; all: readonly Tool[] } | undefined
+  return () => {
+    const now = kept()
+    if (last?.kept !== now) last = { kept: now, all: [...fixed, ...now] }
+    return last.all
+  }
+}
+
+function modelNamed(models: Readonly<Record<string, Model>>, name: string): Model {
+  const key = modelKey(models, name)
+  const model = key === undefined ? undefined : models[key]
+  if (!model) throw new TurnwireError('unknown_model', `There is no model named "${name}".`)
+  return model
+}

@@ -1,0 +1,182 @@
+// What an operator writes: agents, models, tools, policy, server. These are the types, which check the names of agents and
+// models too; `check-config.ts` checks the values.
+
+import type { KeyEntry } from '../callers/keys.ts'
+import type { OwnerLimits, WalletLimits } from '../callers/owner-limits.ts'
+import type { Retention } from '../data/retention.ts'
+import type { HookSubject, Hooks } from '../engine/index.ts'
+import type {
+  AgentOption,
+  AppContext,
+  Compaction,
+  Limits,
+  Model,
+  Store,
+  Tool,
+} from '../engine/ports/index.ts'
+import type { ClusterSettings } from '../engines/cluster/settings.ts'
+import type { ToolChoice } from '../language/tools.ts'
+import type { EgressRules } from '../lib/net/egress.ts'
+import type { AnySchema } from '../lib/schema/standard.ts'
+import type { LogLevel } from '../log.ts'
+import type { PaymentsConfig, PriceConfig } from '../payments/config.ts'
+import type { GateOptions, PolicyRule } from '../policy/index.ts'
+import type { RelayConfig } from '../relay/config.ts'
+import type { TelemetryConfig } from '../telemetry/index.ts'
+import type { CodeOptions, OwnPrompt, OwnResource } from '../tools/index.ts'
+import type { EmbedderOptions, ToolLookup } from '../tools/search/index.ts'
+import type { McpServing } from '../wires/mcp/index.ts'
+import type { McpServerConfig } from './mcp-config.ts'
+
+/** Without the patterns. */
+type WholeName<Key extends string> = Exclude<Key, `${string}*${string}`>
+
+export type AgentConfig<Name extends string = string, ModelName extends string = string> = {
+  name: Name
+  title?: string
+  version?: string
+  description?: string
+  /** The instructions that the model reads before anything else. */
+  system?: string
+  /** A model, or the name of one in `models`. */
+  model: Model | WholeName<NoInfer<ModelName>>
+  tools?: readonly Tool[]
+  /**
+   * The model may write programs that call the tools. `only`: tools that programs alone may call, by name or all (`true`);
+   * the model is not told of them, so that a large catalogue costs no context.
+   */
+  code?: boolean | (CodeOptions & { only?: true | readonly string[] })
+  /**
+   * For many tools: the model is declared a search and those in `always`, and each tool that the search found from then on.
+   * Default: all tools are declared.
+   */
+  search?: boolean | SearchConfig
+  /** With `search`: names of the tools that are declared from the start; `*` stands for any run of characters. */
+  always?: readonly string[]
+  options?: readonly AgentOption[]
+  /** Rules for this agent; they come before those of `policy`. */
+  rules?: readonly PolicyRule[]
+  limits?: Partial<Limits>
+  choice?: ToolChoice
+  parallel?: boolean
+  /** How many calls of one turn run here at the same time. The others wait, in order. Default 16. */
+  callsAtOnce?: number
+  maxTokens?: number
+  /** The shape of its answers: a JSON Schema, a zod 4 schema or another Standard Schema. Answers are then JSON text. */
+  answer?: AnySchema
+  /** When the conversation has grown past so many tokens, its beginning is summarised by the model itself. */
+  compaction?: Compaction
+  /** Whether clients may bring tools of their own. Default true. */
+  clientTools?: boolean
+  /** Whether an owner may remember a permission for all of its sessions with this agent. Default false. */
+  agentGrants?: boolean
+  /** The servers of `mcp` whose tools it has, by name. Default: all. */
+  mcpServers?: readonly string[]
+  images?: { http?: boolean; data?: boolean }
+  /** How long its sessions are kept, stored responses among them. Default: until someone deletes them. */
+  retention?: Retention
+  /** On the Responses wire. `serverTools`: its own tools run there too, for stored responses. Default false. */
+  responses?: { serverTools?: boolean }
+  /** What a turn costs those who have no key. Needs `payments`. */
+  price?: PriceConfig
+  /** Texts and files that people attach to messages, and messages with names, beside those of its MCP servers. */
+  resources?: readonly OwnResource[]
+  prompts?: readonly OwnPrompt[]
+  /** Served to MCP clients at /mcp/<name>. */
+  serveMcp?: McpServing
+}
+
+export type SearchConfig = {
+  /** How many tools one search finds, unless the model says how many. Default 5. */
+  results?: number
+  /** Ranks by meaning too. Asked within the egress rule. */
+  embedder?: EmbedderOptions
+  /** A search of the program's own, in place of ours. */
+  lookup?: ToolLookup
+  /** The model's vendor searches, where it can. All tools are then sent to it with each request. Default false. */
+  byVendor?: boolean
+}
+
+export type ServerConfig = {
+  host?: string
+  port?: number
+  /** Further names under which this server is reached, with or without a port. */
+  hosts?: readonly string[]
+  /** The address under which others reach it, such as "https://agent.example", for callback addresses. Default: its own. */
+  publicUrl?: string
+  /** Web origins that may call it, such as "https://app.example". */
+  origins?: readonly string[]
+  /** Bearer keys by hash; `turnwire keys add <name>` keeps them in the data folder instead. */
+  keys?: readonly KeyEntry[]
+  bodyBytes?: number
+  /** A request that has not arrived whole after this long is answered with 408, and its connection is closed. Default 120,000. */
+  requestMs?: number
+  heartbeatMs?: number
+  unsentBytes?: number
+  /** A client that reads nothing of its stream for this long is dropped. Default 30,000. */
+  stallMs?: number
+  /** What one owner (the name of a key) may have at a time, over all wires. More is answered with 429. */
+  perOwner?: Partial<OwnerLimits>
+  /** What all wallets that pay or sign in may have together: they have no account, and cost nothing to make. */
+  allWallets?: Partial<WalletLimits>
+  /** Also serves the Agent Client Protocol at /acp, over HTTP and WebSocket: experimental transports. Default false. */
+  acp?: boolean
+  /**
+   * On wires whose requests name a model: with one agent, a name that is not known means that agent. Default: true with `relay`
+   * (there also with one attached agent) and for the demonstration, else false.
+   */
+  anyModel?: boolean
+  /** `store`: whether a response is stored whose request does not say so. Default true, as OpenAI's clients expect. */
+  responses?: { store?: boolean }
+  /** How long running tools may take to finish when the server stops. */
+  graceMs?: number
+  /** How this server works with others on the same PostgreSQL database. */
+  cluster?: ClusterSettings
+  log?: LogLevel
+}
+
+/** Sizes and times of the server that a configuration may change. */
+export const serverDefaults = {
+  bodyBytes: 20 * 1024 * 1024,
+  requestMs: 120_000,
+  heartbeatMs: 15_000,
+  unsentBytes: 4 * 1024 * 1024,
+  stallMs: 30_000,
+  graceMs: 10_000,
+} satisfies ServerConfig
+
+export type TurnwireConfig<Name extends string = string, ModelName extends string = string> = {
+  agents: readonly AgentConfig<Name, ModelName>[]
+  /**
+   * Models by the names that agents and requests give. A name with `*` is a pattern, for names that clients choose
+   * themselves. An entry may be the name of another one: `'claude-*': 'main'`.
+   */
+  models?: Readonly<Record<ModelName, Model | WholeName<NoInfer<ModelName>>>>
+  /** MCP servers by name: `{ command, args }` or `{ url }`. They are started and stopped with the process. */
+  mcp?: Readonly<Record<string, McpServerConfig>>
+  policy?: GateOptions
+  limits?: Partial<Limits>
+  /** How many calls of all sessions run in this process at the same time. The others wait, in order. Default 256. */
+  callsAtOnce?: number
+  /** What may be fetched on behalf of a model. Default: every public host. */
+  egress?: EgressRules
+  /** Functions around model steps and calls: they see, refuse or replace. */
+  hooks?: Hooks
+  /** What tools get as `context.app`, or a function that gives it for a call. Never logged. */
+  context?: AppContext | ((subject: HookSubject) => AppContext)
+  server?: ServerConfig
+  /** Agents that their owners attach from their own machines. Absent: there are none. */
+  relay?: RelayConfig
+  /** Takes payments for turns of agents that have a `price`. Absent: nothing of it is loaded. */
+  payments?: PaymentsConfig
+  telemetry?: TelemetryConfig
+  /** Where sessions live: a folder (SQLite), "postgres://…", "memory", or a store. Default ".turnwire". */
+  data?: string | Store
+}
+
+/** Gives its argument back, with the names of its agents and models as types. */
+export function defineConfig<Name extends string, ModelName extends string = never>(
+  config: TurnwireConfig<Name, ModelName>,
+): TurnwireConfig<Name, ModelName> {
+  return config
+}

@@ -1,0 +1,30 @@
+// The definitions of MCP tools that someone has allowed, in the data folder: one file for each server. A definition that
+// changes while the process is down is noticed at the next start. A file belongs to one address or command, since the tools
+// of another are others.
+import { join } from 'node:path'
+import type { ToolDeclaration } from '../language/tools.ts'
+import { replaceFile, textOfFile } from '../lib/files/replace-file.ts'
+import { isJsonObject, parseJson } from '../lib/json/index.ts'
+import { type AcceptedDefinitions, identityOf, type McpServerSpec } from '../tools/mcp/index.ts'
+
+/** Without a folder what a server has at the start is taken as it is. */
+export function acceptedDefinitions(
+  folder: string | undefined,
+  spec: McpServerSpec,
+): { definitions?: AcceptedDefinitions } {
+  if (folder === undefined) return {}
+  const file = join(folder, 'mcp', `${spec.name}-${identityOf(spec)}.tools.json`)
+  const definitions: AcceptedDefinitions = {
+    load: () => {
+      const kept: unknown = parseJson(textOfFile(file) ?? '[]')
+      // What `save` was given. A file that is none of ours is taken as empty.
+      return Array.isArray(kept) ? kept.filter(isDeclaration) : []
+    },
+    save: accepted => replaceFile(file, JSON.stringify(accepted)),
+  }
+  return { definitions }
+}
+
+function isDeclaration(value: unknown): value is ToolDeclaration {
+  return isJsonObject(value) && typeof value['name'] === 'string' && isJsonObject(value['input'])
+}

@@ -1,0 +1,159 @@
+// How long sessions are kept, by agent: deletes those that nobody has used for some days, and the oldest beyond a number of
+// bytes. It walks through the list of all sessions in small steps with pauses, so that it never holds up anyone. Stored
+// responses are sessions too.
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Fields, isRecord, noSuchSetting, type Wrong } from '../config/check-fields.ts'
+import type { ListedRow, LocalEngine, SessionRow, Store } from '../engine/index.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
+import { paymentsWire } from '../language/payments.ts'
+import type { Log } from '../log.ts'
+
+export type Retention = {
+  /** Sessions that were not used for so many days are deleted. */
+  days?: number
+  /** All sessions of the agent together, with the results kept beside them: beyond this, the oldest at rest are deleted. */
+  bytes?: number
+}
+
+export type RetentionWork = {
+  store: Pick<Store, 'list'>
+  remove(ref: { owner: string; session: string }): Promise<void>
+  /** By the name of the agent that a session began with. */
+  rules: ReadonlyMap<string, Retention>
+  now(): number
+  /** Resolves after this time. Rejects when the work is to stop. */
+  pause(ms: number): Promise<void>
+  log: Log
+}
+
+const rowsPerStep = 100
+/** Between two pages, and after each deletion. */
+const stepMs = 50
+const passMs = 10 * 60_000
+const dayMs = 24 * 60 * 60_000
+
+export function checkRetention(retention: unknown, key: string, wrong: Wrong): void {
+  if (retention === undefined) return
+  if (!isRecord(retention)) {
+    wrong(key, 'must be an object such as { days: 30, bytes: 10_000_000_000 }.')
+    return
+  }
+  const known = ['days', 'bytes']
+  for (const [name, value] of Object.entries(retention as Fields))
+    if (!known.includes(name)) wrong(`${key}.${name}`, noSuchSetting(name, known))
+    else if (typeof value !== 'number' || !(value > 0)) wrong(`${key}.${name}`, 'must be a number above 0.')
+}
+
+/** The part of a runtime that it needs. */
+type Retaining = {
+  config: { agents: readonly { name: string; retention?: Retention }[] }
+  local(): Promise<LocalEngine | undefined>
+  log: Log
+}
+
+/** For the server of a data folder: nobody else deletes what is old in it. Gives a function that ends it. */
+export async function startRetention(runtime: Retaining): Promise<() => void> {
+  const { config, log } = runtime
+  const rules = new Map(
+    config.agents.flatMap(({ name, retention }) => (retention ? [[name, retention] as const] : [])),
+  )
+  const engine = rules.size > 0 ? await runtime.local() : undefined
+  const ending = new AbortController()
+  if (engine)
+    void keepRetention({
+      store: engine.sessions.ports.store,
+      remove: ref => engine.remove(ref),
+      rules,
+      now: Date.now,
+      pause: ms =>
+        pause(ms, undefined, { signal: ending.signal, ref: false }).catch(() => {
+          throw new RetentionStopped()
+        }),
+      log,
+    })
+  return () => ending.abort()
+}
+
+/** Walks through all sessions again and again, until `pause` rejects. */
+export async function keepRetention(work: RetentionWork): Promise<void> {
+  try {
+    for (;;) {
+      await work.pause(1_000)
+      const deleted = await retainOnce(work)
+      if (deleted > 0)
+        work.log('info', 'Sessions were deleted: their time or their room is over.', { deleted })
+      await work.pause(passMs)
+    }
+  } catch (error) {
+    if (!isStopped(error)) work.log('error', 'Old sessions are no longer deleted.', { error: wordsOf(error) })
+  }
+}
+
+export class RetentionStopped extends Error {}
+
+function isStopped(error: unknown): boolean {
+  return error instanceof RetentionStopped
+}
+
+/** One walk, newest first. Gives how many sessions it deleted. */
+export async function retainOnce(work: RetentionWork): Promise<number> {
+  /** Bytes of the newer sessions of each agent. */
+  const newer = new Map<string, number>()
+  let deleted = 0
+  let after: string | undefined
+  do {
+    const page = await pageAfter(work, after)
+    for (const row of page.rows) {
+      if (!isOver(row, work.rules.get(row.agent), newer, work.now())) continue
+      if (await removed(work, row)) deleted += 1
+      await work.pause(stepMs)
+    }
+    after = page.next
+    await work.pause(stepMs)
+  } while (after !== undefined)
+  return deleted
+}
+
+/** A store that fails is asked again later. */
+async function pageAfter(work: RetentionWork, after: string | undefined): ReturnType<Store['list']> {
+  for (;;) {
+    try {
+      return await work.store.list(null, { limit: rowsPerStep, ...(after !== undefined && { after }) })
+    } catch (error) {
+      if (!(error instanceof TurnwireError && error.retry)) throw error
+      await work.pause(passMs)
+    }
+  }
+}
+
+function isOver(
+  row: ListedRow,
+  rule: Retention | undefined,
+  newer: Map<string, number>,
+  now: number,
+): boolean {
+  // What is at work is never deleted, nor are payments: one that is forgotten could be offered again.
+  if (!rule || row.summary?.wire === paymentsWire || row.status === 'running' || row.facts?.atWork)
+    return false
+  const isOld = rule.days !== undefined && row.updatedAt < now - rule.days * dayMs
+  if (isOld) return true
+  const bytes = (newer.get(row.agent) ?? 0) + row.bytes + row.blobBytes
+  // One that waits for someone goes by its age only.
+  const isBeyond = rule.bytes !== undefined && bytes > rule.bytes && row.status === 'idle'
+  if (!isBeyond) newer.set(row.agent, bytes)
+  return isBeyond
+}
+
+async function removed(work: RetentionWork, { owner, id }: SessionRow): Promise<boolean> {
+  try {
+    await work.remove({ owner, session: id })
+    return true
+  } catch (error) {
+    // Another node has it and deletes it itself, or it was deleted meanwhile.
+    if (error instanceof TurnwireError && (error.code === 'moved' || error.code === 'session_not_found'))
+      return false
+    // The store fails now: the next walk sees it again.
+    work.log('warn', 'An old session could not be deleted.', { session: id, error: wordsOf(error) })
+    return false
+  }
+}

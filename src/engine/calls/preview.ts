@@ -1,0 +1,47 @@
+// What a call would do, asked of its tool before a person is asked about the call. A preview is a help and never a condition:
+// if it fails or is late, the question is asked without it.
+import type { Report } from '../../language/report.ts'
+import type { Json } from '../../lib/json/index.ts'
+import type { Verdict } from '../ports/index.ts'
+import type { Offered } from '../rules/offer.ts'
+import type { CallState } from '../rules/state.ts'
+import type { CallSession } from './call-session.ts'
+
+const patienceMs = 10_000
+
+export function wantsPreview(offered: Offered, verdict: Verdict | undefined): boolean {
+  return verdict?.verdict === 'ask' && offered.side === 'server' && offered.tool.preview !== undefined
+}
+
+/** Never rejects. */
+export async function previewOf(
+  session: CallSession,
+  call: CallState,
+  offered: Offered,
+  input: Json,
+): Promise<Report | undefined> {
+  if (offered.side !== 'server' || !offered.tool.preview) return undefined
+  const { tool } = offered
+  const { ports, state, agent } = session
+  const late = new AbortController()
+  const { promise: tooLate, resolve } = Promise.withResolvers<undefined>()
+  const stopClock = ports.world.timer(patienceMs, () => {
+    late.abort(new Error(`The preview took more than ${patienceMs} ms.`))
+    resolve(undefined)
+  })
+  try {
+    const context = {
+      session: session.id,
+      owner: state.owner,
+      callId: call.part.id,
+      signal: late.signal,
+    }
+    const report = await Promise.race([tool.preview?.(input, context), tooLate])
+    return report && agent.gate.report(report)
+  } catch {
+    ports.log('debug', 'A preview failed.', { session: session.id, callId: call.part.id, tool: tool.name })
+    return undefined
+  } finally {
+    stopClock()
+  }
+}

@@ -1,0 +1,392 @@
+// Following a session: the one way in which anyone outside the engine sees what happens in it. A reader gets the log in
+// pages at its own pace, then the deltas of the current step, then live items, without gaps or repeats. A reader that
+// falls far behind loses its live queue and goes back to the log, so a slow reader costs no memory. A session that rests
+// in the store is read there: following claims nothing, and works while the store cannot be written.
+import { publicError, TurnwireError } from '../../language/errors.ts'
+import type { Delta, Event } from '../../language/events.ts'
+import { withoutSeals } from '../../language/seals.ts'
+import { soon } from '../../lib/async/soon.ts'
+import type { FollowItem, FollowOptions, SessionRef } from '../ports/boundary.ts'
+import type { SessionStatus } from '../ports/index.ts'
+import { stoppedEngine } from '../rules/outcomes.ts'
+import type { FeedItem } from './feed.ts'
+import type { LogPages } from './log-pages.ts'
+import type { LoggedSession } from './logged-session.ts'
+import { mayPass } from './passing-failure.ts'
+import { StatusTracker } from './status-tracker.ts'
+import { StepDeltas } from './step-deltas.ts'
+
+/** What the store has of a session that is not in memory. `stuck`: nobody will continue its turn, for this reason. */
+export type Resting = { head: number; status: SessionStatus; stuck?: TurnwireError }
+
+/**
+ * Contract: `find` gives the session if it is in memory or at work, else what the store has of it. `onChange` calls back
+ * when a session is loaded into memory, or with the reason when it is deleted or the engine stops.
+ */
+export type FollowSource = {
+  find(ref: SessionRef): Promise<LoggedSession | Resting>
+  onChange(session: string, changed: (gone?: unknown) => void): () => void
+  readonly pages: LogPages
+}
+
+/** Live items that may wait for a reader. With more it goes back to the log. */
+const mostQueued = 4096
+
+type ShownItem = Extract<FollowItem, { type: 'event' | 'delta' }>
+type Tracking = { tracker: StatusTracker; first: number; after: number }
+type Result = IteratorResult<readonly FollowItem[]>
+const done: Result = { value: undefined, done: true }
+
+export class Follower implements AsyncIterator<readonly FollowItem[]> {
+  readonly #source: FollowSource
+  readonly #ref: SessionRef
+  readonly #options: FollowOptions
+  readonly #deltas: StepDeltas | undefined
+  /** Follows the status through the log, for a request that was accepted before. */
+  #tracking: Tracking | undefined
+  #session: LoggedSession | undefined
+  /** In place of the session while it is not in memory. */
+  #resting: Resting | undefined
+  #begun = false
+  /** The last status that the reader was given. */
+  #status: SessionStatus | undefined
+  #unsubscribe: (() => void) | undefined
+  #unwatch: (() => void) | undefined
+  #live: FeedItem[] = []
+  /** The number of the last event that the feed had shown at this place of the queue. */
+  #shown = 0
+  #out: FollowItem[] = []
+  /** The number of the next event to give. */
+  #next: number
+  #turn: string | undefined
+  #resumed = false
+  #over = false
+  #wake: (() => void) | undefined
+  #waiting: ((result: Result | Promise<Result>) => void) | undefined
+
+  constructor(source: FollowSource, ref: SessionRef, options: FollowOptions, signal?: AbortSignal) {
+    this.#source = source
+    this.#ref = ref
+    this.#options = options
+    this.#next = options.from ?? 0
+    const { deltas } = options
+    this.#deltas = deltas === 'none' || deltas === 'raw' ? undefined : new StepDeltas(deltas)
+    if (options.replay) this.#tracking = { tracker: new StatusTracker(), first: this.#next, after: 0 }
+    if (signal?.aborted) this.#over = true
+    else signal?.addEventListener('abort', () => this.#close(), { once: true })
+  }
+
+  /** Thousands may wait for the same session, so a reader that is up to date costs one promise and no async function. */
+  next(): Promise<Result> {
+    const isUpToDate = this.#unwatch && !this.#over && this.#live.length === 0 && this.#out.length === 0
+    if (!isUpToDate || this.#tracking) return this.#advance()
+    return new Promise(resolve => {
+      this.#waiting = resolve
+    })
+  }
+
+  /** What there is to give without waiting for anything. */
+  #ready(): Result | undefined {
+    if (this.#live.length > 0) this.#takeLive()
+    if (this.#out.length === 0) return this.#over ? done : undefined
+    const value = this.#out
+    this.#out = []
+    return { value, done: false }
+  }
+
+  async #advance(): Promise<Result> {
+    try {
+      for (;;) {
+        const ready = this.#ready()
+        if (ready) return ready
+        if (!this.#session && !this.#resting) await (this.#begun ? this.#reopen() : this.#open())
+        else if (this.#tracking) await this.#track(this.#tracking)
+        else if (this.#resting) await this.#readResting(this.#resting)
+        else if (!this.#session) continue
+        else if (!this.#unwatch) await this.#readOrAttach(this.#session)
+        else await this.#untilWoken()
+      }
+    } catch (error) {
+      if (isRefusal(error)) {
+        this.#close()
+        throw error
+      }
+      // The session failed, or the engine stops, while this reader opened it: it learns the same as a reader before it.
+      this.#lose(isStopping(error) ? stoppedEngine() : error)
+      return this.#advance()
+    }
+  }
+
+  async return(): Promise<Result> {
+    this.#out = []
+    this.#close()
+    return done
+  }
+
+  #close(): void {
+    this.#over = true
+    this.#live = []
+    this.#detach()
+    this.#unsubscribe?.()
+    this.#unsubscribe = undefined
+    this.#session = undefined
+    this.#resting = undefined
+    this.#wakeReader()
+  }
+
+  #detach(): void {
+    this.#unwatch?.()
+    this.#unwatch = undefined
+  }
+
+  #untilWoken(): Promise<void> {
+    return new Promise(resolve => {
+      this.#wake = resolve
+    })
+  }
+
+  #wakeReader(): void {
+    const [wake, waiting] = [this.#wake, this.#waiting]
+    this.#wake = undefined
+    this.#waiting = undefined
+    wake?.()
+    // One microtask later, so that everything that one tick brings is one batch.
+    if (waiting) soon(() => waiting(this.#ready() ?? this.#advance()))
+  }
+
+  // ---- the log ---------------------------------------------------------------------------------------------
+
+  async #open(): Promise<void> {
+    const found = await this.#find()
+    if (this.#over) return
+    this.#begun = true
+    const seq = 'feed' in found ? found.state.seq : found.head
+    if ('feed' in found) this.#session = found
+    else this.#resting = found
+    if (this.#options.from === undefined && this.#next === 0) this.#next = seq + 1
+    if (this.#next > seq + 1)
+      throw new TurnwireError('bad_request', `There is no event ${this.#next - 1} yet; the last is ${seq}.`)
+  }
+
+  async #find(): Promise<LoggedSession | Resting> {
+    const found = await this.#source.find(this.#ref)
+    if ('feed' in found || this.#over) {
+      this.#unsubscribe?.()
+      this.#unsubscribe = undefined
+      return found
+    }
+    if (this.#unsubscribe) return found
+    this.#unsubscribe = this.#source.onChange(this.#ref.session, gone => this.#changed(gone))
+    // It may have been loaded before this reader subscribed.
+    return this.#find()
+  }
+
+  /** It was loaded into memory, or is gone for the reason given. */
+  #changed(gone: unknown): void {
+    if (gone !== undefined && !this.#session) this.#lose(gone)
+    this.#resting = undefined
+    this.#wakeReader()
+  }
+
+  /** The rest of the log, then its status, then nothing until the session is loaded by someone who does something. */
+  async #readResting(resting: Resting): Promise<void> {
+    const items = await this.#source.pages.after(this.#ref.session, this.#next - 1)
+    if (this.#over || this.#resting !== resting) return
+    for (const item of items) this.#takeEvent(item)
+    if (items.length > 0 || this.#over) return
+    // Someone wrote to it since it was looked up: its status is another.
+    if (this.#next - 1 > resting.head) this.#resting = undefined
+    else if (resting.stuck && this.#options.until !== 'never') this.#lose(resting.stuck)
+    else if (this.#status === resting.status) await this.#untilWoken()
+    else this.#takeStatus(resting.status)
+  }
+
+  async #readOrAttach(session: LoggedSession): Promise<void> {
+    if (session.lost || session.released) {
+      this.#session = undefined
+      // As long as the store refuses to continue it, it would be lost again.
+      if (mayPass(session.lostBecause)) this.#lose(session.lostBecause)
+      return
+    }
+    const { feed } = session
+    const kept = feed.kept(this.#next)
+    if (kept || this.#next > feed.shown) {
+      this.#attach(session, kept)
+      return
+    }
+    for (const item of await this.#source.pages.after(session.id, this.#next - 1)) {
+      if (this.#over) return
+      // Later events come through the feed, in their order among the deltas.
+      if (item.seq <= feed.shown) this.#takeEvent(item)
+    }
+  }
+
+  /** The session was lost while this reader was behind. Once something was given, a refusal is the end of the stream. */
+  async #reopen(): Promise<void> {
+    try {
+      await this.#open()
+    } catch (error) {
+      this.#lose(error)
+    }
+  }
+
+  /** Gives the events of an earlier request, up to where the session rested or waited. */
+  async #track(tracking: Tracking): Promise<void> {
+    const { tracker, first } = tracking
+    const items = await this.#source.pages.after(this.#ref.session, tracking.after)
+    if (items.length === 0) this.#tracking = undefined
+    for (const item of items) {
+      if (this.#over) return
+      tracking.after = item.seq
+      tracker.take(item, first)
+      if (item.seq < first) continue
+      this.#takeEvent(item)
+      if (!this.#over && tracker.stopped) {
+        this.#tracking = undefined
+        this.#takeStatus(tracker.status)
+        return
+      }
+    }
+  }
+
+  // ---- live ------------------------------------------------------------------------------------------------
+
+  #attach(session: LoggedSession, kept: readonly ShownItem[] = []): void {
+    const { feed } = session
+    const { from, deltas } = this.#options
+    const isCurrent = feed.shown === session.state.seq || (from !== undefined && feed.shown >= from)
+    const isRunning = feed.shownStatus === 'running'
+    const afterEvents = kept.findLastIndex(item => item.type === 'event') + 1
+    for (const item of kept.slice(0, afterEvents)) this.#takeKept(item)
+    if (isCurrent && isRunning) this.#takeStatus('running')
+    for (const item of kept.slice(afterEvents)) this.#takeKept(item)
+    if (this.#over) return
+    this.#shown = feed.shown
+    this.#unwatch = feed.watch(item => this.#takeFromFeed(item))
+    if (feed.shown < this.#next - 1) return
+    const isInSnapshot = deltas === 'raw' || (this.#deltas && kept.length === 0)
+    if (isInSnapshot) this.#takeSnapshot(feed.live.snapshot())
+    if (isCurrent && !isRunning) this.#takeStatus(feed.shownStatus)
+  }
+
+  #takeKept(item: ShownItem): void {
+    if (this.#over) return
+    if (item.type === 'event') this.#takeEvent(item)
+    // A reader of raw deltas gets those of the current step only, from the snapshot.
+    else if (this.#deltas) this.#takeDelta(item)
+  }
+
+  #takeSnapshot(deltas: readonly Delta[]): void {
+    const resumed = this.#resumed
+    this.#resumed = false
+    const [first] = deltas
+    // The reader has part of this step already.
+    const isSameStep = resumed && first?.type === 'step.started' && first.step === this.#deltas?.step
+    if (isSameStep) this.#takeDelta({ type: 'delta', delta: { type: 'step.reset', step: first.step } })
+    for (const delta of deltas) {
+      if (isSameStep && delta === first) continue
+      if (resumed && delta.type === 'output') continue
+      this.#takeDelta({ type: 'delta', delta })
+    }
+  }
+
+  #takeFromFeed(item: FeedItem): void {
+    if (item.type === 'delta' && this.#options.deltas === 'none') return
+    if (this.#live.length >= mostQueued && item.type !== 'closed') {
+      this.#live = []
+      this.#resumed = true
+      this.#detach()
+      return
+    }
+    this.#live.push(item)
+    this.#wakeReader()
+  }
+
+  #takeLive(): void {
+    const items = this.#live
+    this.#live = []
+    for (const item of items) {
+      if (this.#over) return
+      if (item.type === 'event') {
+        this.#shown = item.seq
+        this.#takeEvent(item)
+      } else if (item.type === 'closed') this.#lose(item.reason)
+      else if (item.type === 'released') this.#leave()
+      else if (this.#isAhead) continue
+      else if (item.type === 'delta') this.#takeDelta(item)
+      else this.#takeStatus(item.status)
+    }
+  }
+
+  /** The session is no longer in memory: it is read from the store until it is loaded again. */
+  #leave(): void {
+    this.#detach()
+    this.#session = undefined
+  }
+
+  /** The reader has events that the feed showed only later: what the feed says between them is old. */
+  get #isAhead(): boolean {
+    return this.#shown < this.#next - 1
+  }
+
+  // ---- what the reader is given ------------------------------------------------------------------------------
+
+  #takeEvent(item: Extract<FollowItem, { type: 'event' }>): void {
+    if (item.seq < this.#next || this.#over) return
+    this.#next = item.seq + 1
+    if (this.#deltas && !this.#resolve(deltas => deltas.event(item.event, this.#give))) return
+    const event = withoutSeals(item.event)
+    this.#out.push(event === item.event ? item : { ...item, event })
+    if (this.#options.until === 'turn' && this.#endsTurn(item.event)) this.#takeStatus('idle')
+  }
+
+  #endsTurn(event: Event): boolean {
+    if (event.type === 'turn.started') this.#turn = event.turn
+    if (event.type !== 'turn.ended') return false
+    // A message that starts a turn first ends the turn before it.
+    return this.#turn === undefined ? event.stop !== 'abandoned' : this.#turn === event.turn
+  }
+
+  #takeDelta(item: Extract<FollowItem, { type: 'delta' }>): void {
+    if (this.#deltas) this.#resolve(deltas => deltas.delta(item.delta, this.#give))
+    else this.#out.push(item)
+  }
+
+  readonly #give = (delta: Delta): void => {
+    this.#out.push({ type: 'delta', delta })
+  }
+
+  /** False: the mode cannot show what the model did, and the stream is over. */
+  #resolve(take: (deltas: StepDeltas) => void): boolean {
+    try {
+      if (this.#deltas) take(this.#deltas)
+      return true
+    } catch (error) {
+      this.#lose(error)
+      return false
+    }
+  }
+
+  #takeStatus(status: SessionStatus): void {
+    this.#status = status
+    if (status === 'running') this.#out.push({ type: 'running' })
+    else this.#out.push({ type: status === 'waiting' ? 'waiting' : 'ended' })
+    const { until } = this.#options
+    if (until === 'never' || status === 'running' || (until === 'turn' && status === 'waiting')) return
+    this.#close()
+  }
+
+  #lose(reason: unknown): void {
+    const { code, message } = publicError(reason)
+    this.#out.push({ type: 'lost', error: { code, message } })
+    this.#close()
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof TurnwireError && ['session_not_found', 'bad_request'].includes(error.code)
+}
+
+function isStopping(error: unknown): boolean {
+  return error instanceof TurnwireError && error.code === 'stopping'
+}

@@ -1,0 +1,246 @@
+// Writes a session's events to its log. An event changes the state at once and is shown once it is durable. Events that are
+// recorded in the same microtask turn are written together.
+import type { Event, TurnStop } from '../../language/events.ts'
+import { soon } from '../../lib/async/soon.ts'
+import { roughSize } from '../../lib/json/rough-size.ts'
+import type {
+  CrashPoint,
+  EnginePorts,
+  ListSummary,
+  SessionFacts,
+  SessionStatus,
+  World,
+} from '../ports/index.ts'
+import { evolve } from '../rules/evolve.ts'
+import { statusOf } from '../rules/next.ts'
+import { factsOf, listSummaryOf, type SessionState, unusualStop } from '../rules/state.ts'
+import type { Feed, Held } from './feed.ts'
+import { noteDiscarded } from './note-discarded.ts'
+
+/** The events of one write. `written` is made when someone waits for it. */
+type Batch = {
+  seq: number
+  events: Event[]
+  held: Held
+  written: PromiseWithResolvers<void> | undefined
+  sent: boolean
+  /** Set while the batch is deferred: stops its timer. */
+  stopClock: (() => void) | undefined
+}
+
+/** The session that the journal writes for. `lose` is called when the store refuses a write. */
+type Keeper = {
+  readonly ports: EnginePorts
+  /** About the JSON of the log. */
+  bytes: number
+  readonly state: SessionState
+  readonly feed: Feed
+  readonly driver: { readonly callsRunning: number }
+  readonly snapshots: { consider(): void }
+  lose(reason: unknown): void
+}
+
+export class Journal {
+  readonly #keeper: Keeper
+  readonly #epoch: number
+  readonly #listed: () => void
+  #lost: unknown
+  #shownStatus: SessionStatus
+  #summary: ListSummary
+  #used: SessionState['used']
+  #waits = false
+  #stop: TurnStop | undefined
+  /** Not given to the store yet. */
+  #batch: Batch | undefined
+  /** The newest that is not durable yet. */
+  #last: Batch | undefined
+
+  /** `listed` is called when what lists show of the session has changed, durably. */
+  constructor(keeper: Keeper, epoch: number, listed: () => void) {
+    this.#listed = listed
+    this.#keeper = keeper
+    this.#epoch = epoch
+    this.#shownStatus = statusOf(keeper.state)
+    this.#summary = listSummaryOf(keeper.state)
+    this.#used = keeper.state.used
+    this.#waits = this.#shownStatus === 'waiting'
+    this.#stop = unusualStop(keeper.state)
+  }
+
+  /**
+   * Events recorded in one microtask turn go to the store together. Deferrable events wait up to the store's `lingerMs`; any
+   * other event, or `flush`, sends them at once.
+   */
+  record(events: readonly Event[], deferrable: boolean): void {
+    if (this.#lost !== undefined || events.length === 0) return
+    // Throws for an event that no store could write, before any of them has an effect.
+    const size = roughSize(events)
+    const { state, ports } = this.#keeper
+    this.#keeper.bytes += size
+    this.#batch ??= this.#newBatch(state.seq + 1)
+    const batch = this.#batch
+    const { store, world } = ports
+    for (const event of events) {
+      evolve(state, event)
+      batch.events.push(event)
+      batch.held.items.push({ type: 'event', seq: state.seq, event })
+    }
+    if (!deferrable || store.lingerMs === undefined) this.#send(batch)
+    else if (!batch.sent) batch.stopClock ??= world.timer(store.lingerMs, () => this.#send(batch))
+  }
+
+  /** A write without events. */
+  touch(): void {
+    if (this.#lost !== undefined) return
+    this.#batch ??= this.#newBatch(this.#keeper.state.seq + 1)
+    this.#send(this.#batch)
+  }
+
+  /** Records nothing more; everyone who waits gets the reason now. */
+  lose(reason: unknown): void {
+    this.#lost = reason
+    this.flush()
+  }
+
+  /** Why the session was lost. */
+  get lost(): unknown {
+    return this.#lost
+  }
+
+  /** Sends deferred events now. */
+  flush(): void {
+    if (this.#last) this.#send(this.#last)
+  }
+
+  /** Sends deferred events and resolves when everything so far is durable. */
+  flushed(): Promise<void> {
+    this.flush()
+    return this.durable()
+  }
+
+  /** Resolves when everything so far is durable; deferred events keep their time. */
+  durable(): Promise<void> {
+    if (this.#lost !== undefined) return refused(this.#lost)
+    const last = this.#last
+    if (!last) return Promise.resolve()
+    last.written ??= Promise.withResolvers()
+    return last.written.promise
+  }
+
+  /** Every event is durable. */
+  get clean(): boolean {
+    return this.#last === undefined
+  }
+
+  #newBatch(seq: number): Batch {
+    const batch: Batch = {
+      seq,
+      events: [],
+      held: this.#keeper.feed.hold(),
+      written: undefined,
+      sent: false,
+      stopClock: undefined,
+    }
+    this.#last = batch
+    return batch
+  }
+
+  #send(batch: Batch): void {
+    if (batch.sent) return
+    batch.sent = true
+    batch.stopClock?.()
+    soon(() => this.#write(batch))
+  }
+
+  #write(batch: Batch): void {
+    this.#batch = undefined
+    const refuse = (reason: unknown): void => {
+      const { state, ports } = this.#keeper
+      const settled = batch.events.flatMap(event => (event.type === 'call.settled' ? [event.callId] : []))
+      noteDiscarded({ id: state.id, epoch: this.#epoch, lostBecause: reason, ports }, settled)
+      this.#keeper.lose(reason)
+      if (!batch.written) return
+      batch.written.promise.catch(() => {})
+      batch.written.reject(reason)
+    }
+    if (this.#lost !== undefined) {
+      refuse(this.#lost)
+      return
+    }
+    const { seq, events } = batch
+    const { state, feed } = this.#keeper
+    const { world, store } = this.#keeper.ports
+    const status = statusOf(state)
+    // Repeated if it is the same and not running, so that a reader learns that nothing more comes of its request.
+    if (status !== 'running' || this.#shownStatus !== 'running') feed.status(status)
+    const changed = { ...this.#newSummary(), ...this.#newFacts(status) }
+    const isListed =
+      status !== this.#shownStatus || changed.summary !== undefined || changed.facts?.waits !== undefined
+    this.#shownStatus = status
+    const kept = (): void => {
+      for (const { type } of events) reached(type, world)
+      if (this.#last === batch) this.#last = undefined
+      batch.written?.resolve()
+      feed.release(batch.held)
+      if (!isListed) return
+      this.#listed()
+      this.#keeper.snapshots.consider()
+    }
+    try {
+      store
+        .append({ session: state.id, epoch: this.#epoch, seq, events, status, ...changed })
+        .then(kept, refuse)
+    } catch (error) {
+      refuse(error)
+    }
+  }
+
+  /** The list summary, only if it changed. */
+  #newSummary(): { summary?: ListSummary } {
+    const { state } = this.#keeper
+    const { settings, opening } = state
+    const { settings: before, opening: begun } = this.#summary
+    if (settings === before && opening === begun) return unchanged
+    this.#summary = listSummaryOf(state)
+    return { summary: this.#summary }
+  }
+
+  /** What lists show of its work, only if it changed. */
+  #newFacts(status: SessionStatus): { facts?: SessionFacts } {
+    const { state } = this.#keeper
+    const waits = status === 'waiting'
+    const stop = unusualStop(state)
+    if (state.used === this.#used && waits === this.#waits && !waits && stop === this.#stop) return unchanged
+    this.#stop = stop
+    this.#used = state.used
+    this.#waits = waits
+    const facts = factsOf(state, status)
+    return { facts: waits && this.#keeper.driver.callsRunning > 0 ? { ...facts, atWork: true } : facts }
+  }
+}
+
+const unchanged = {}
+
+/** A rejection that may be ignored. */
+function refused(reason: unknown): Promise<never> {
+  const promise = Promise.reject(reason)
+  promise.catch(() => {})
+  return promise
+}
+
+const pointOf: Partial<Record<Event['type'], CrashPoint>> = {
+  'turn.started': 'input-recorded',
+  'model.answered': 'answer-recorded',
+  'approval.requested': 'approval-recorded',
+  'approval.decided': 'decision-recorded',
+  'question.asked': 'question-recorded',
+  'question.answered': 'answer-given',
+  'call.started': 'intent-recorded',
+  'call.settled': 'outcome-recorded',
+  'turn.ended': 'turn-ended',
+}
+
+function reached(type: Event['type'], world: World): void {
+  const point = pointOf[type]
+  if (point) world.crashPoint(point)
+}

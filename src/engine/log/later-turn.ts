@@ -1,0 +1,7 @@
+// A pause in work that would hold the event loop.
+import type { World } from '../ports/index.ts'
+
+/** A later turn of the event loop. */
+export function laterTurn(world: World): Promise<void> {
+  return new Promise(resolve => void world.timer(0, resolve))
+}

@@ -1,0 +1,7 @@
+// Which failures of the store pass by themselves.
+import { TurnwireError } from '../../language/errors.ts'
+
+/** The store may be full, locked or failing for a while. A lost lease or a deletion does not pass. */
+export function mayPass(reason: unknown): boolean {
+  return reason instanceof TurnwireError && reason.code.startsWith('store_') && reason.retry
+}

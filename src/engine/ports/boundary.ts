@@ -1,0 +1,457 @@
+// The engine's boundary: all that wires, the library, the command and other processes may use of it. Only asynchronous
+// calls, async iterables and plain data cross it (an AbortSignal or a broken-off loop ends an iterable), so the engine
+// behind it may live in another process. Nothing that crosses it is a live object of a session.
+import type { InputPart, Native, Origin, ResultPart } from '../../language/content.ts'
+import type { ErrorCode } from '../../language/errors.ts'
+import type {
+  Ask,
+  Delta,
+  Grant,
+  LimitName,
+  ModelStop,
+  Recorded,
+  SessionParent,
+  Settings,
+  TurnStop,
+  Usage,
+} from '../../language/events.ts'
+import type { AnswerPart, Entry } from '../../language/history.ts'
+import type { RecordPayment } from '../../language/payments.ts'
+import type { AnswerAction, FormContent } from '../../language/questions.ts'
+import type { Report } from '../../language/report.ts'
+import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../../language/servers.ts'
+import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
+import type { TraceContext } from '../../language/trace.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
+import type {
+  AgentOption,
+  AppContext,
+  BlobRange,
+  ListPage,
+  ListSummary,
+  ModelAnswer,
+  ModelRequest,
+  Progress,
+  SessionRow,
+  SessionStatus,
+  Tool,
+  ToolOutput,
+} from './index.ts'
+import type { SessionCall } from './session-call.ts'
+
+export type * from './session-call.ts'
+
+export type Engine = {
+  /** The agents and models that are configured, which do not change while the engine runs, and how tool servers are now. */
+  describe(): Promise<EngineDescription>
+  /** What the tool servers of an agent offer for its messages. A server that is down offers nothing. */
+  resources(agent: string): Promise<ServerResource[]>
+  /** As parts of a message. Rejects with `not_found`. */
+  readResource(agent: string, resource: { server: string; uri: string }): Promise<InputPart[]>
+  prompts(agent: string): Promise<ServerPrompt[]>
+  /** The messages of a prompt. Rejects with `not_found`. */
+  prompt(
+    agent: string,
+    prompt: { server: string; name: string; values: Readonly<Record<string, string>> },
+  ): Promise<PromptMessage[]>
+
+  /** Makes a session. With a request key that this owner used before, gives the session of that request. */
+  create(create: CreateSession): Promise<CreatedSession>
+  /** Resolves once what the command recorded is durable. Rejects with a TurnwireError and leaves no trace if refused. */
+  command(ref: SessionRef, command: Command): Promise<Accepted>
+  /**
+   * What happens in a session, in batches: durable events from number `from` on, first from the log at the reader's
+   * pace, then live, with deltas of the current step. No event is missed or given twice.
+   */
+  follow(ref: SessionRef, options: FollowOptions, signal?: AbortSignal): AsyncIterable<readonly FollowItem[]>
+  /** One answer of a model with no session, no log and no tools of the server. Ends with the item `answer`, or throws. */
+  answerOnce(request: OnceRequest, signal?: AbortSignal): AsyncIterable<readonly OnceItem[]>
+
+  /**
+   * Offers tools that the caller runs, until the signal aborts, the loop is left or the session is lost. Their calls pass
+   * the same gate and come as items; the caller answers each with `report`. A later attachment replaces this one.
+   */
+  attach(
+    ref: SessionRef,
+    tools: readonly AttachedTool[],
+    signal?: AbortSignal,
+  ): AsyncIterable<readonly AttachedItem[]>
+  /** Progress or the result of a call that `attach` gave. A report for a call that is over is ignored. */
+  report(ref: SessionRef, report: AttachedReport): Promise<void>
+
+  /** A session as it stands. `keys`: request keys whose use is to be looked up. */
+  summary(ref: SessionRef, keys?: readonly string[]): Promise<SessionSummary>
+  /** `compacted`: as a model reads it. Otherwise every entry. `upTo`: as it was after the event of this number. */
+  history(ref: SessionRef, compacted?: boolean, upTo?: number): Promise<SessionHistory>
+  /**
+   * One page of the log: the events after number `after`, up to about `maxBytes` of them. No event: the end. Small pages,
+   * of 32 KiB or less, are shared by their readers: they are for readers that wait for a client between two pages.
+   */
+  events(ref: SessionRef, after?: number, maxBytes?: number): Promise<Recorded[]>
+  /** What the model would be asked next. `text`: if a user said this first. */
+  nextRequest(ref: SessionRef, text?: string): Promise<ModelRequest>
+  /** Newest first. `owner` null: of all owners, for operators. Payments have lists of their own. */
+  list(owner: string | null, page: ListPage, payments?: boolean): Promise<SessionPage>
+  /** What lists show of a session, whenever it has changed. Nothing of the past. For operators. */
+  changes(signal?: AbortSignal): AsyncIterable<readonly SessionChange[]>
+  /** Whose session it is. For operators. */
+  ownerOf(session: string): Promise<string | undefined>
+  /** Every owner of a session, in any order. For operators. */
+  owners(): Promise<string[]>
+  /**
+   * How much an owner has now. Counting may read a row of each of its sessions. `all`: of all owners whose names begin so; then
+   * only what runs is counted.
+   */
+  usage(owner: string, all?: boolean): Promise<OwnerUsage>
+  /** The session that this owner created with this request key. */
+  find(owner: string, key: string): Promise<string | undefined>
+  remove(ref: SessionRef): Promise<void>
+  /** Text kept beside the log: results that were cut for the model, marks of a wire. Rejects with `not_found`. */
+  blob(ref: SessionRef, name: string): Promise<string>
+  /**
+   * Bytes of an output that was too large to keep whole in memory: up to `length` of them, and at most 1 MiB, from `from` on.
+   * `size` is that of the whole. Rejects with `not_found`, also while the output is being written.
+   */
+  blobRange(ref: SessionRef, name: string, from: number, length: number): Promise<BlobRange>
+  keepBlob(ref: SessionRef, name: string, body: string): Promise<void>
+}
+
+/** To anyone but its owner a session does not exist. */
+export type SessionRef = { owner: string; session: string }
+
+// ---- agents ----------------------------------------------------------------------------------------------
+
+export type EngineDescription = {
+  agents: AgentInfo[]
+  /** By name. A name with `*` is a pattern: see language/model-names.ts. */
+  models: Record<string, ModelInfo>
+  /** Absent: none is configured. */
+  servers?: ToolServerInfo[]
+}
+
+export type ModelInfo = { id: string; origin?: Origin; contextTokens?: number }
+
+/** An agent as its clients may know it. */
+export type AgentInfo = {
+  name: string
+  title?: string
+  version: string
+  description?: string
+  system?: string
+  /**
+   * `changed`: how its definition differs from the one that was allowed, in words; `accepted`: that one. `resumable`: it makes
+   * calls of its own. `folder`: where relative paths of its input lead.
+   */
+  tools: (ToolDeclaration &
+    Pick<Tool, 'exposed' | 'trust' | 'changed' | 'accepted' | 'resumable' | 'folder'>)[]
+  options: AgentOption[]
+  choice: ToolChoice
+  parallel: boolean
+  maxTokens?: number
+  /** False: clients may not bring tools of their own. */
+  clientTools: boolean
+  /** Clients may remember a permission for all sessions of the agent. */
+  agentGrants?: true
+  /** False: results in the history may have been redacted, so the whole ones are not given out. */
+  fullHistory: boolean
+  images: { http: boolean; data: boolean }
+  /** The model it uses unless the settings name another. */
+  model: ModelInfo & { name?: string }
+}
+
+// ---- sessions --------------------------------------------------------------------------------------------
+
+/**
+ * An idempotency key, and a hash of the whole request that carried it.
+ *
+ * `retry`: if the turn of this request failed, ask the model again instead of giving the failed turn again.
+ * `again`: a message may be said anew under its key: whenever its hash is another (`changed`), or also when it is the
+ * same (`always`). What the model reads goes back to before the message was said first. The log keeps everything.
+ */
+export type RequestKey = { key: string; hash: string; retry?: true; again?: 'changed' | 'always' }
+
+/** A secret option comes as plain text and is sealed before it is recorded. `null` leaves a secret as it is. */
+export type GivenSettings = Omit<Settings, 'options'> & { options: Record<string, string | null> }
+
+export type CreateSession = {
+  owner: string
+  agent: string
+  wire: string
+  settings: GivenSettings
+  /** Results of the client's tools in it are bounded and redacted like other results of clients. */
+  seed: Entry[]
+  /** The client's tools may have the names of the agent's own: turns will be asked for with `clientOnly`. */
+  clientOnly?: true
+  request?: RequestKey
+}
+
+/** `existing`: the request key was used before, and this is the session that it made. */
+export type CreatedSession = { session: string; existing: boolean }
+
+/** A person's decision about a call that waits for approval. */
+export type GivenDecision = {
+  callId: string
+  granted: boolean
+  by: string
+  reason?: string
+  /** Other arguments to run the call with: their text, or a JSON object. Free text goes into its member `input`. */
+  edit?: string | JsonObject
+  /** The hash of the arguments that the approver saw, if the wire carries one. */
+  seen?: string
+  /** The decision also holds for every further call of this tool in this session, until it is revoked. */
+  remember?: true
+}
+
+/** The result of a client's tool. `loads`: of a search, the client's deferred tools that it found. */
+export type GivenResult = { callId: string; parts: ResultPart[]; failed?: boolean; loads?: string[] }
+
+/** A person's answer to a question of a running call. `content`: of a form that was accepted. */
+export type GivenAnswer = { question: string; action: AnswerAction; content?: FormContent; by: string }
+
+export type Command =
+  | {
+      do: 'say'
+      wire: string
+      /** Empty: the history already ends with what the model is to answer. */
+      parts: InputPart[]
+      /** Added to what tools are given, for this turn. It stays in this process: it is neither logged nor sent elsewhere. */
+      app?: Partial<AppContext>
+      ask?: Ask
+      settings?: Partial<GivenSettings>
+      request?: RequestKey
+      /** The trace that the turn belongs to. */
+      trace?: TraceContext
+    }
+  | {
+      do: 'respond'
+      results: GivenResult[]
+      decisions: GivenDecision[]
+      answers?: GivenAnswer[]
+      ask?: Ask
+      settings?: Partial<GivenSettings>
+      request?: RequestKey
+      /** Refused with `busy` while the turn still runs, although the calls wait already. */
+      afterStop?: true
+      /** Answers to calls that were answered before are left out instead of refused. */
+      skipAnswered?: true
+    }
+  /** Asks for a tool in place of a model. It passes the same gate, and the turn ends with its result. */
+  | {
+      do: 'call'
+      wire: string
+      by: string
+      tool: string
+      text: string
+      request?: RequestKey
+      trace?: TraceContext
+    }
+  /** The result of a call of a server tool that was postponed, from whoever the tool left it to. The first counts. */
+  | { do: 'complete'; callId: string; output: ToolOutput }
+  /** This client runs the call that was handed out, and others leave it alone for a time. */
+  | { do: 'claim'; callId: string; by: string; forMs: number }
+  | { do: 'configure'; settings: Partial<GivenSettings> }
+  | RecordPayment
+  | { do: 'grant'; grant: Omit<Grant, 'id'> }
+  | { do: 'revoke'; grantId: string; by: string }
+  /**
+   * Ends the turn now. `turn`: only if it is this one. `settled`: resolves once the tools that it stopped have returned,
+   * also if the turn was over before.
+   */
+  | { do: 'cancel'; turn?: string; settled?: true }
+  /** Puts a summary in place of all but the newest entries that the model reads. */
+  | { do: 'compact' }
+  | ControlCommand
+
+/** Manual control: the loop does nothing until the session is released; `by` does one action at a time. */
+export type ControlCommand =
+  /** `force` takes it from someone else who has it. */
+  | { do: 'take-control'; by: string; force?: boolean }
+  /** Does the next action as the loop would, and waits for the calls that it started. */
+  | { do: 'perform'; by: string }
+  | { do: 'answer-model'; by: string; answer: ModelAnswer }
+  | { do: 'answer-call'; by: string; callId: string; output: ToolOutput }
+  | { do: 'replace-arguments'; by: string; callId: string; text: string }
+  | { do: 'release-control'; by: string }
+
+export type Accepted = {
+  /** The number of the first event that the command recorded; the next free number if it recorded none. */
+  first: number
+  /** How many events it recorded. */
+  count: number
+  /** When. */
+  at: number
+  /** The turn that the session is in after the command. */
+  turn?: string
+  /** The calls that waited for a client, a person, or calls of their own, when the command came. */
+  waited: SessionCall[]
+  /** The same request was accepted before: nothing was done, and `first` is the first event of that time. */
+  replayed: boolean
+  /** The id of the grant that was given. */
+  grant?: string
+}
+
+export type SessionSummary = {
+  id: string
+  owner: string
+  agent: string
+  wire: string
+  status: SessionStatus
+  createdAt: number
+  updatedAt: number
+  /** The number of the last event. */
+  seq: number
+  /** Sealed values are replaced by an empty text. */
+  settings: Settings
+  /** The beginning of the first user message. */
+  opening?: string
+  entries: number
+  /** The role of the last entry. */
+  lastRole?: Entry['role']
+  contextTokens?: number
+  /** The last compaction: its event, and how many of the entries before it a model still reads, the newest. */
+  compaction?: { seq: number; kept: number }
+  turn?: { id: string; wire: string; startedAt: number; first: number; steps: number; ask?: Ask }
+  /** The calls of the last answer, and those that they made, until all of them are settled. */
+  calls: SessionCall[]
+  /** What the loop does next. */
+  next: NextAction
+  /** Of all model requests so far. */
+  used: { tokens: number; cost?: number }
+  grants: Grant[]
+  lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
+  controlledBy?: string
+  /** The call of another session that it works for. Calls that agents work for name their sessions (`delegated`). */
+  parent?: SessionParent
+  /** Its turn is not continued: it ended the server several times, or is too large for its memory. */
+  leftAlone?: ErrorCode
+  /** Those who follow it now, on any node, and said who they are. */
+  readers?: string[]
+  /** The keys among those asked for that were used. */
+  known: string[]
+}
+
+export type NextAction = {
+  do: 'ask-model' | 'judge' | 'run' | 'await' | 'wait' | 'end' | 'rest'
+  /** Ids of the calls that it is about. */
+  calls?: string[]
+  stop?: TurnStop
+  limit?: LimitName
+}
+
+/** `calls`: those of the last answer, until all of them are settled; their results are not among the entries yet. */
+export type SessionHistory = { entries: Entry[]; calls: SessionCall[] }
+
+/** `leftAlone`: its turn is not continued after a start. */
+export type ListedSession = SessionRow & { summary: ListSummary; leftAlone?: true }
+export type SessionPage = { rows: ListedSession[]; next?: string }
+
+/** It was created, has another status or summary; or it was deleted. */
+export type SessionChange =
+  | { type: 'changed'; row: ListedSession }
+  | { type: 'removed'; owner: string; session: string }
+
+/** `running`: the sessions that are at work, not those that rest or wait for someone. */
+export type OwnerUsage = { running: string[]; sessions: number; bytes: number }
+
+// ---- following -------------------------------------------------------------------------------------------
+
+export type FollowOptions = {
+  /** The number of the first event to give. Default: the next one. */
+  from?: number
+  /** `stop`: until the session rests or waits. `turn`: until its turn has ended. `never`: until the reader leaves. */
+  until: 'stop' | 'turn' | 'never'
+  /** Only what came of the request whose first event is `from`, and which was accepted before. */
+  replay?: boolean
+  deltas: DeltaMode
+  /** Who reads. While someone does, a summary of the session says so. */
+  as?: string
+}
+
+/**
+ * Which deltas a reader gets, and how a model step that starts over is shown.
+ *
+ * `none`: no deltas. `raw`: as they happen; a step that starts over gives `step.reset`.
+ * In the other modes the deltas of a step add up to its answer: what was not given while the model spoke is given right
+ * before `model.answered`, also for events that are read from the log.
+ * `take-back`: a step that starts over gives `step.reset`, and then all of it again.
+ * `append`: text and thinking only. What a new attempt repeats is not given again; from where it differs, the whole
+ * attempt follows after an empty line.
+ * `fail`: what a new attempt repeats is not given again; where it differs, the reader gets `lost`.
+ */
+export type DeltaMode = 'none' | 'raw' | 'take-back' | 'append' | 'fail'
+
+/** What an encoder made of an item, by wire, so that it is made once for all readers of the same item. */
+type Encoded = { encoded?: Record<string, string> }
+
+export type FollowItem =
+  | ({ type: 'event' } & Recorded & Encoded)
+  | ({ type: 'delta'; delta: Delta } & Encoded)
+  /** The session is at work. */
+  | { type: 'running' }
+  /** The session waits for a client or a person. */
+  | { type: 'waiting' }
+  /** No turn is under way. */
+  | { type: 'ended' }
+  /** Nothing more comes from here: the session was deleted, the server stops, or the stream cannot go on. */
+  | { type: 'lost'; error: PlainError }
+
+export type PlainError = { code: ErrorCode; message: string; retryAfterMs?: number }
+
+// ---- one answer without a session ----------------------------------------------------------------------
+
+export type OnceRequest = {
+  owner: string
+  agent: string
+  /** A configured model, if it is not the agent's own. */
+  model?: string
+  clientTools: ToolDeclaration[]
+  /** Results in it are bounded and redacted as any result of a client. */
+  history: Entry[]
+  ask?: Ask
+  deltas: DeltaMode
+  trace?: TraceContext
+}
+
+export type OnceItem = { type: 'delta'; delta: Delta } | { type: 'answer'; answer: OnceAnswer }
+
+export type OnceAnswer = {
+  parts: AnswerPart[]
+  stop: Exclude<ModelStop, 'cancelled' | 'pause'>
+  model: string
+  origin?: Origin
+  usage?: Usage
+  /** What the vendor wants back with the next request, such as a container or a response id. */
+  continuity?: Native
+  warnings?: string[]
+}
+
+// ---- tools that a connection offers and runs ------------------------------------------------------------
+
+/** `hasPreview`: the connection can say what a call would do. */
+export type AttachedTool = Omit<Tool, 'run' | 'preview'> & { hasPreview?: true }
+
+export type AttachedItem =
+  /** The first item: from now on the model is offered these tools. */
+  | { type: 'attached' }
+  /** `run` names this attempt; `report` refers to it. */
+  | {
+      type: 'run'
+      run: string
+      callId: string
+      name: string
+      input: Json
+      attempt: number
+      trace?: TraceContext
+    }
+  /** What would this call do? The answer is a report of `preview`, or an error. */
+  | { type: 'preview'; run: string; callId: string; name: string; input: Json }
+  /** The call was cancelled or ran out of time. Its result is no longer waited for. */
+  | { type: 'abort'; run: string }
+
+export type AttachedReport =
+  | { run: string; progress: Progress }
+  | { run: string; report: Report }
+  | { run: string; preview: Report }
+  | { run: string; output: ToolOutput }
+  /** It failed. `refused`: its own check refused the input, and nothing happened. `unanswered`: it may have taken effect. */
+  | { run: string; error: string; refused?: true; unanswered?: true }

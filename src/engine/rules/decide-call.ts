@@ -1,0 +1,184 @@
+// What happens to one call, as events: the gate's verdict, its start, its outcome. Pure: time and ids come in with the
+// context. Which verdict it is, and what the tool gave, is found out elsewhere.
+import type { Outcome } from '../../language/calls.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import type {
+  Allowed,
+  ApprovalExpired,
+  ApprovalRequested,
+  CallClaimed,
+  CallEdited,
+  CallLate,
+  CallSettled,
+  CallStarted,
+  Event,
+  LimitName,
+} from '../../language/events.ts'
+import type { Report } from '../../language/report.ts'
+import { toolHash } from '../../language/tools.ts'
+import type { Admission, Limits, Verdict } from '../ports/index.ts'
+import type { Context } from './commands.ts'
+import type { Offered } from './offer.ts'
+import { outcomes } from './outcomes.ts'
+import { type CallState, findCall, type SessionState } from './state.ts'
+
+export type Admitted = Extract<Admission, { ok: true }>
+type Now = Pick<Context, 'now'>
+
+/** `verdict` is absent for a client's tool: no policy stands between a model and its own application. */
+export function decideVerdict(
+  call: CallState,
+  offered: Offered,
+  { argsHash }: Admitted,
+  verdict: Verdict | undefined,
+  { now: at }: Now,
+  preview?: Report,
+): Event {
+  const callId = call.part.id
+  const hash = toolHash(offered.tool)
+  if (!verdict) return { v: 1, at, type: 'call.handed', callId, argsHash, toolHash: hash }
+  switch (verdict.verdict) {
+    case 'deny':
+      return decideSettled(call, outcomes.deniedByPolicy(verdict.reason), { now: at })
+    case 'allow':
+      return { v: 1, at, type: 'call.allowed', callId, ...allowedBy(verdict, offered) }
+    case 'ask': {
+      const { rule, reason, expiresInMs } = verdict
+      const event: ApprovalRequested = {
+        v: 1,
+        at,
+        type: 'approval.requested',
+        callId,
+        argsHash,
+        toolHash: hash,
+        rule,
+      }
+      if (reason !== undefined) event.reason = reason
+      if (expiresInMs !== undefined) event.expiresAt = at + expiresInMs
+      if (preview) event.preview = preview
+      if (call.stage !== 'proposed') {
+        event.again = { name: call.part.name, form: call.part.form, text: call.text }
+        event.reason ??= 'Its tool has changed since this call was allowed.'
+      }
+      return event
+    }
+  }
+}
+
+/** The call was judged and starts in one event. */
+export function decideStartAllowed(
+  call: CallState,
+  offered: Offered,
+  verdict: Extract<Verdict, { verdict: 'allow' }>,
+  context: Now,
+): CallStarted {
+  return { ...decideStart(call, context), allowed: allowedBy(verdict, offered) }
+}
+
+function allowedBy({ rule, grantId }: Extract<Verdict, { verdict: 'allow' }>, { tool }: Offered): Allowed {
+  const allowed: Allowed = { toolHash: toolHash(tool), rule }
+  if (grantId !== undefined) allowed.grantId = grantId
+  return allowed
+}
+
+/** The intent to run a call: durable before the tool runs. */
+export function decideStart(call: CallState, { now }: Now): CallStarted {
+  return { v: 1, at: now, type: 'call.started', callId: call.part.id, attempt: call.attempt + 1 }
+}
+
+/** How often it was tried since it was last suspended. */
+export function triesOf({ attempt, suspensions = 0 }: CallState): number {
+  return attempt - suspensions
+}
+
+/** The approvals that had to be decided by `deadline`, a time that is over whatever the clock says now. */
+export function decideExpiry(state: SessionState, deadline: number, { now }: Now): ApprovalExpired[] {
+  return state.batch
+    .filter(call => isOverdue(call, deadline))
+    .map(({ part }) => ({ v: 1, at: now, type: 'approval.expired', callId: part.id }))
+}
+
+/** When approvals have to be decided. */
+export function approvalDeadlines({ batch }: SessionState): number[] {
+  return batch.flatMap(({ stage, expired, expiresAt }) =>
+    stage === 'asking' && !expired && expiresAt !== undefined ? [expiresAt] : [],
+  )
+}
+
+export function isOverdue({ stage, expired, expiresAt }: CallState, now: number): boolean {
+  return stage === 'asking' && !expired && expiresAt !== undefined && expiresAt <= now
+}
+
+/** For the same client again: the claim lasts longer. */
+export function decideClaim(
+  state: SessionState,
+  { callId, by, forMs }: { callId: string; by: string; forMs: number },
+  { now }: Now,
+): CallClaimed {
+  const call = findCall(state, callId)
+  if (!call) throw new TurnwireError('unknown_call', `No call "${callId}" waits in this session.`)
+  const { stage, claim } = call
+  if (stage === 'settled') throw new TurnwireError('call_settled', `The call "${callId}" has its result.`)
+  if (stage !== 'handed')
+    throw new TurnwireError('wrong_party', `The call "${callId}" is not one that a client runs.`)
+  if (claim && claim.by !== by && claim.until > now)
+    throw new TurnwireError('call_claimed', `Another client runs the call "${callId}".`, {
+      retryAfterMs: claim.until - now,
+    })
+  return { v: 1, at: now, type: 'call.claimed', callId, by, until: now + forMs }
+}
+
+export function decideSettled(call: CallState, outcome: Outcome, { now }: Now): CallSettled {
+  const { part, approval } = call
+  const settled = approval ? { ...outcome, approval } : outcome
+  return { v: 1, at: now, type: 'call.settled', callId: part.id, outcome: settled }
+}
+
+/** A result that comes after its call was settled is recorded, and shown to no model. */
+export function decideResult(call: CallState, outcome: Outcome, context: Now): CallSettled | CallLate {
+  if (call.stage !== 'settled') return decideSettled(call, outcome, context)
+  return { v: 1, at: context.now, type: 'call.late', callId: call.part.id, outcome }
+}
+
+/** Other arguments, already found valid, replace those of the model. */
+export function decideEdit(
+  state: SessionState,
+  { callId, text, argsHash, by }: Pick<CallEdited, 'callId' | 'text' | 'argsHash' | 'by'>,
+  { now }: Now,
+): CallEdited {
+  if (findCall(state, callId)?.stage !== 'proposed')
+    throw new TurnwireError('already_decided', `The call "${callId}" was judged before.`)
+  return { v: 1, at: now, type: 'call.edited', callId, text, argsHash, by }
+}
+
+/**
+ * Refuses a call that is over a limit of its turn; undefined if it is within all of them. Only a call that was not judged
+ * before counts. `uses`: how often the turn has called this tool with these arguments. `serverCalls`: the calls of this
+ * turn that ran here or are about to; absent for a client's tool.
+ */
+export function decideLimit(
+  state: SessionState,
+  call: CallState,
+  limits: Limits,
+  counted: { uses: () => number; serverCalls: (() => number) | undefined },
+  context: Now,
+): CallSettled | undefined {
+  const { turn } = state
+  if (!turn || call.stage !== 'proposed') return undefined
+  const over = (limit: LimitName, words: string): CallSettled => ({
+    ...decideSettled(call, outcomes.limit(words), context),
+    limit,
+  })
+  if (turn.steps >= limits.steps)
+    return over('steps', `the turn has used its ${limits.steps} model requests.`)
+  if (turn.calls - state.batch.length + call.index >= limits.calls)
+    return over('calls', `the turn has used its ${limits.calls} tool calls.`)
+  if (turn.bytes > limits.bytes)
+    return over('bytes', `the turn has produced more than ${limits.bytes} bytes.`)
+  const uses = counted.uses()
+  if (uses >= limits.identicalCalls)
+    return over('identicalCalls', `it was called ${uses} times with the same arguments in this turn.`)
+  const maxCalls = turn.ask?.maxCalls
+  if (maxCalls === undefined || !counted.serverCalls || counted.serverCalls() < maxCalls) return undefined
+  return decideSettled(call, outcomes.limit(`the request allows ${maxCalls} tool calls.`), context)
+}

@@ -1,0 +1,74 @@
+// Agents and models as plain data, for readers outside the engine.
+
+import { maskedSecret } from '../../language/seals.ts'
+import type { ToolDeclaration } from '../../language/tools.ts'
+import type { AgentInfo, ModelInfo } from '../ports/boundary.ts'
+import type { Agent, AgentOption, Model } from '../ports/index.ts'
+
+/** Declarations of tools never change, so they are given as they are: copying thousands of schemas would delay the start. */
+export function describeAgent(agent: Agent, modelName?: string): AgentInfo {
+  const own = modelInfo(agent.model({ tools: null, options: {}, clientTools: [] }))
+  const { title, description, system, maxTokens } = agent
+  return {
+    name: agent.name,
+    version: agent.version,
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(system !== undefined && { system }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    choice: agent.choice,
+    parallel: agent.parallel,
+    clientTools: agent.clientTools,
+    ...(agent.agentGrants && { agentGrants: true }),
+    fullHistory: agent.fullHistory,
+    images: { ...agent.images },
+    options: agent.options.map(describeOption),
+    tools: agent.tools.map(tool => ({
+      ...declarationOf(tool),
+      exposed: tool.exposed,
+      trust: tool.trust,
+      ...(tool.changed !== undefined && { changed: tool.changed }),
+      ...(tool.accepted && { accepted: tool.accepted }),
+      ...(tool.resumable && { resumable: true as const }),
+      ...(tool.folder !== undefined && { folder: tool.folder }),
+      ...(tool.unavailable !== undefined && {
+        description: `${tool.description}\n[unavailable: ${tool.unavailable}]`,
+      }),
+    })),
+    model: modelName === undefined ? own : { ...own, name: modelName },
+  }
+}
+
+/** The default of a secret is a secret of the operator: nobody outside the engine is given it. */
+function describeOption(option: AgentOption): AgentOption {
+  const copy = structuredClone(option)
+  return copy.type === 'secret' && copy.default !== '' ? { ...copy, default: maskedSecret } : copy
+}
+
+/** What a tool says of itself, without what only the engine needs. */
+export function declarationOf(tool: ToolDeclaration): ToolDeclaration {
+  const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side } = tool
+  const { callers, examples, fields, deferred, finds, server } = tool
+  return {
+    name,
+    description,
+    input,
+    kind,
+    readOnly,
+    idempotent,
+    destructive,
+    side,
+    ...(title !== undefined && { title }),
+    ...(output && { output }),
+    ...(callers && { callers }),
+    ...(examples && { examples }),
+    ...(fields && { fields }),
+    ...(deferred && { deferred }),
+    ...(finds && { finds }),
+    ...(server !== undefined && { server }),
+  }
+}
+
+export function modelInfo({ id, origin, contextTokens }: Model): ModelInfo {
+  return { id, ...(origin && { origin }), ...(contextTokens !== undefined && { contextTokens }) }
+}

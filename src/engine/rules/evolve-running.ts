@@ -1,0 +1,121 @@
+// The folds of what calls do while they run: they make calls of their own, are suspended, and ask people. A part of
+// evolve.ts, with the same rules.
+import type { CallPart } from '../../language/calls.ts'
+import type {
+  ApprovalDecided,
+  CallDelegated,
+  CallNested,
+  CallPostponed,
+  CallSuspended,
+  CallUsed,
+  QuestionAnswered,
+  QuestionAsked,
+} from '../../language/events.ts'
+import { spend } from './evolve-history.ts'
+import { nestedOf } from './nested.ts'
+import { addToBatch, type CallState, findCall, type QuestionState, type SessionState } from './state.ts'
+
+export function proposed(part: CallPart, index: number): CallState {
+  const call: CallState = { part, index, stage: 'proposed', text: part.text, attempt: 0 }
+  if (part.sealed !== undefined) call.sealed = part.sealed
+  return call
+}
+
+export function addNested(state: SessionState, { parent, key, call: part, mirrors }: CallNested): void {
+  const nested: CallState = { ...proposed(part, state.batch.length), parent, key }
+  if (mirrors) nested.mirrors = mirrors
+  addToBatch(state, nested)
+  if (state.turn && !mirrors) state.turn.calls += 1
+}
+
+/** Something may have happened to its calls while it stopped: then it runs again at once. */
+export function suspend(state: SessionState, { callId, seen }: CallSuspended): void {
+  const call = findCall(state, callId)
+  if (!call) return
+  const nested = nestedOf(state, callId)
+  const settled = nested.filter(({ stage }) => stage === 'settled').length
+  const isMoved = settled > seen || settled === nested.length || nested.some(isDecidedMirror)
+  call.stage = isMoved ? 'approved' : 'suspended'
+  call.suspensions = (call.suspensions ?? 0) + 1
+}
+
+/** Its result comes later. */
+export function postpone(state: SessionState, { callId, expiresAt }: CallPostponed): void {
+  const call = findCall(state, callId)
+  if (!call) return
+  call.stage = 'postponed'
+  call.expiresAt = expiresAt
+}
+
+function isDecidedMirror({ mirrors, stage }: CallState): boolean {
+  return mirrors !== undefined && stage === 'started'
+}
+
+/** What its parent waited for has happened. */
+export function resumeParent(state: SessionState, call: CallState): void {
+  const parent = call.parent === undefined ? undefined : findCall(state, call.parent)
+  if (parent?.stage === 'suspended') parent.stage = 'approved'
+}
+
+/** A call that runs in another session counts as started here: its parent tells that session. */
+export function decideCall(state: SessionState, event: ApprovalDecided): void {
+  const call = findCall(state, event.callId)
+  if (!call) return
+  const { granted, by, reason, remember } = event
+  if (!call.mirrors) {
+    if (!granted) return
+    call.stage = 'approved'
+    call.approval = { by, rule: call.rule ?? '' }
+    return
+  }
+  call.decided = { granted, by, ...(reason !== undefined && { reason }), ...(remember && { remember }) }
+  if (!granted) return
+  call.stage = 'started'
+  resumeParent(state, call)
+}
+
+export function delegateCall(state: SessionState, { callId, agent, session }: CallDelegated): void {
+  const call = findCall(state, callId)
+  if (call) call.delegated = { session, agent, upTo: 0 }
+  state.workers = [...(state.workers ?? []), session]
+}
+
+export function countUse(state: SessionState, { callId, upTo, steps, calls, usage }: CallUsed): void {
+  const call = findCall(state, callId)
+  if (call?.delegated) call.delegated.upTo = upTo
+  if (usage) spend(state, usage)
+  if (!state.turn) return
+  state.turn.steps += steps
+  state.turn.calls += calls
+}
+
+export function askQuestion(state: SessionState, event: QuestionAsked): void {
+  const call = findCall(state, event.callId)
+  if (!call) return
+  const { question: id, key, message, schema, url, expiresAt } = event
+  const question: QuestionState = { id, key, message }
+  if (schema) question.schema = schema
+  if (url !== undefined) question.url = url
+  if (expiresAt !== undefined) question.expiresAt = expiresAt
+  call.questions ??= []
+  call.questions.push(question)
+}
+
+export function answerQuestion(state: SessionState, event: QuestionAnswered): void {
+  const question = closeQuestion(state, event, 'answered')
+  if (!question) return
+  const { action, content, sealed, by } = event
+  question.answer = { action, by }
+  if (content) question.answer.content = content
+  if (sealed !== undefined) question.answer.sealed = sealed
+}
+
+export function closeQuestion(
+  state: SessionState,
+  { callId, question: id }: { callId: string; question: string },
+  closed: NonNullable<QuestionState['closed']>,
+): QuestionState | undefined {
+  const question = findCall(state, callId)?.questions?.find(each => each.id === id)
+  if (question) question.closed = closed
+  return question
+}

@@ -1,0 +1,360 @@
+// evolve(state, event): applies an event to a state, in place. It reads no clock, draws no random number and does no I/O. It
+// checks nothing either: an event in the log has happened.
+import type { CallPart, CallResult, Outcome, ReadableOutput } from '../../language/calls.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import type {
+  Allowed,
+  CallClaimed,
+  CallSettled,
+  CallStarted,
+  Event,
+  ModelAnswered,
+} from '../../language/events.ts'
+import type { AssistantEntry } from '../../language/history.ts'
+import { addEntry, compacted, rewound, spend } from './evolve-history.ts'
+import {
+  addNested,
+  answerQuestion,
+  askQuestion,
+  closeQuestion,
+  countUse,
+  decideCall,
+  delegateCall,
+  postpone,
+  proposed,
+  resumeParent,
+  suspend,
+} from './evolve-running.ts'
+import { load, loadFrom } from './loaded.ts'
+import { type CallState, findCall, indexBatch, type SessionState } from './state.ts'
+
+export function evolve(state: SessionState, event: Event): SessionState {
+  if (event.v !== 1) throw unreadable(event)
+  state.seq += 1
+  state.updatedAt = event.at
+  switch (event.type) {
+    case 'session.created':
+      state.owner = event.owner
+      state.agent = event.agent
+      state.wire = event.wire
+      state.createdAt = event.at
+      state.settings = event.settings
+      if (event.parent) state.parent = event.parent
+      if (event.caps) state.caps = event.caps
+      for (const entry of event.seed) addEntry(state, entry)
+      loadFrom(state.loaded, event.seed)
+      break
+    case 'session.configured':
+      state.settings = { ...state.settings, ...event.settings }
+      break
+    case 'request.accepted':
+      state.requests.set(event.key, { hash: event.hash, seq: state.seq })
+      break
+    case 'turn.started':
+      startTurn(state, event)
+      break
+    case 'turn.asked':
+      if (state.turn) {
+        state.turn.ask = event.ask
+        delete state.turn.called
+      }
+      break
+    case 'model.answered':
+      takeAnswer(state, event)
+      break
+    case 'call.handed':
+      admitted(state, event.callId, event, 'handed')
+      break
+    case 'call.claimed':
+      claimCall(state, event)
+      break
+    case 'call.allowed':
+      allowCall(state, event.callId, event)
+      break
+    case 'approval.requested':
+      requestApproval(state, event)
+      break
+    case 'approval.expired':
+      expireApproval(state, event.callId)
+      break
+    case 'approval.decided':
+      decideCall(state, event)
+      break
+    case 'call.edited':
+      editCall(state, event)
+      break
+    case 'call.started':
+      startCall(state, event)
+      break
+    case 'call.nested':
+      addNested(state, event)
+      break
+    case 'call.suspended':
+      suspend(state, event)
+      break
+    case 'call.postponed':
+      postpone(state, event)
+      break
+    case 'call.delegated':
+      delegateCall(state, event)
+      break
+    case 'call.used':
+      countUse(state, event)
+      break
+    case 'agent.changed':
+      state.handedTo = { agent: event.agent, settings: event.settings }
+      break
+    case 'question.asked':
+      askQuestion(state, event)
+      break
+    case 'question.answered':
+      answerQuestion(state, event)
+      break
+    case 'question.expired':
+      closeQuestion(state, event, 'expired')
+      break
+    case 'question.withdrawn':
+      closeQuestion(state, event, 'withdrawn')
+      break
+    case 'call.settled':
+      settle(state, event)
+      break
+    case 'turn.ended':
+      state.turn = null
+      state.lastStop = { stop: event.stop }
+      if (event.limit !== undefined) state.lastStop.limit = event.limit
+      if (event.error) state.lastStop.error = event.error
+      break
+    case 'grant.given':
+      state.grants.set(event.grant.id, event.grant)
+      break
+    case 'grant.revoked':
+      state.grants.delete(event.grantId)
+      break
+    case 'control.taken':
+      state.controlledBy = event.by
+      break
+    case 'control.returned':
+      delete state.controlledBy
+      break
+    case 'history.compacted':
+      compacted(state, event)
+      break
+    case 'history.rewound':
+      rewound(state, event)
+      break
+    case 'model.sampled':
+      if (event.usage) spend(state, event.usage)
+      break
+    case 'payment.recorded':
+      if (event.change.open !== undefined) state.paymentOpen = event.change.open
+      break
+    case 'call.late':
+    case 'hook.acted':
+      break
+    default:
+      throw unreadable(event)
+  }
+  return state
+}
+
+function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.started' }>): void {
+  state.turn = {
+    id: event.turn,
+    wire: event.wire,
+    first: state.seq,
+    startedAt: event.at,
+    steps: 0,
+    calls: 0,
+    bytes: 0,
+    tokens: 0,
+    money: 0,
+    admitted: new Map(),
+  }
+  if (event.ask) state.turn.ask = event.ask
+  if (event.trace) state.turn.trace = event.trace
+  if (event.parts.length > 0) addEntry(state, { role: 'user', parts: event.parts })
+}
+
+function takeAnswer(state: SessionState, event: ModelAnswered): void {
+  const calls = event.parts.filter((part): part is CallPart => part.type === 'call')
+  if (event.parts.length > 0) {
+    const entry: AssistantEntry = { role: 'assistant', parts: event.parts }
+    if (event.origin) entry.origin = event.origin
+    if (event.continuity) entry.continuity = event.continuity
+    addEntry(state, entry)
+  }
+  state.batch = calls.map(proposed)
+  state.byId = indexBatch(state.batch)
+  state.unsettled = calls.length
+  if (event.loads) load(state.loaded, event.loads)
+  if (event.withheld) state.withheld = event.withheld
+  else if (state.withheld) delete state.withheld
+  if (event.usage) state.contextTokens = event.usage.input + event.usage.output
+  const turn = state.turn
+  if (!turn) return
+  turn.steps += 1
+  turn.calls += calls.length
+  for (const part of event.parts) if ('text' in part) turn.bytes += part.text.length
+  if (event.usage) spend(state, event.usage)
+  if (calls.length > 0) turn.called = true
+  else turn.answered = event.stop
+}
+
+function stage(state: SessionState, callId: string, to: CallState['stage']): CallState | undefined {
+  const call = findCall(state, callId)
+  if (call) call.stage = to
+  return call
+}
+
+type Admitted = { argsHash?: string; toolHash: string }
+
+/** A call counts as one use of its arguments the first time that it passes the gate. */
+function admitted(
+  state: SessionState,
+  callId: string,
+  { argsHash, toolHash }: Admitted,
+  to: CallState['stage'],
+): CallState | undefined {
+  const call = findCall(state, callId)
+  if (!call) return undefined
+  if (call.stage === 'proposed' && state.turn) {
+    const texts = state.turn.admitted.get(call.part.name)
+    const text = call.sealed === undefined ? call.text : { callId, sealed: call.sealed }
+    if (texts) texts.push(text)
+    else state.turn.admitted.set(call.part.name, [text])
+  }
+  call.stage = to
+  if (argsHash !== undefined) call.argsHash = argsHash
+  call.toolHash = toolHash
+  return call
+}
+
+function claimCall(state: SessionState, { callId, by, until }: CallClaimed): void {
+  const call = findCall(state, callId)
+  if (call) call.claim = { by, until }
+}
+
+function requestApproval(state: SessionState, event: Extract<Event, { type: 'approval.requested' }>): void {
+  const call = admitted(state, event.callId, event, 'asking')
+  if (!call) return
+  call.rule = event.rule
+  delete call.approval
+  delete call.reason
+  delete call.expiresAt
+  delete call.expired
+  delete call.preview
+  if (event.reason !== undefined) call.reason = event.reason
+  if (event.preview !== undefined) call.preview = event.preview
+  if (event.expiresAt !== undefined) call.expiresAt = event.expiresAt
+}
+
+function expireApproval(state: SessionState, callId: string): void {
+  const call = findCall(state, callId)
+  if (call?.stage === 'asking') call.expired = true
+}
+
+function editCall(state: SessionState, event: Extract<Event, { type: 'call.edited' }>): void {
+  const call = findCall(state, event.callId)
+  if (!call) return
+  call.text = event.text
+  if (event.sealed === undefined) delete call.sealed
+  else call.sealed = event.sealed
+  call.argsHash = event.argsHash
+  call.editedBy = event.by
+}
+
+function allowCall(state: SessionState, callId: string, allowed: Allowed): void {
+  const call = admitted(state, callId, allowed, 'approved')
+  const grant = allowed.grantId === undefined ? undefined : state.grants.get(allowed.grantId)
+  if (call) {
+    call.rule = allowed.rule
+    delete call.approval
+    if (grant) call.approval = { by: grant.by, rule: allowed.rule, grantId: grant.id }
+  }
+  if (grant?.usesLeft === undefined) return
+  if (grant.usesLeft <= 1) state.grants.delete(grant.id)
+  else state.grants.set(grant.id, { ...grant, usesLeft: grant.usesLeft - 1 })
+}
+
+function startCall(state: SessionState, event: CallStarted): void {
+  if (event.allowed) allowCall(state, event.callId, event.allowed)
+  const call = stage(state, event.callId, 'started')
+  if (!call) return
+  call.attempt = event.attempt
+}
+
+function settle(state: SessionState, event: CallSettled): void {
+  const call = findCall(state, event.callId)
+  if (!call) return
+  if (call.stage !== 'settled') state.unsettled -= 1
+  call.stage = 'settled'
+  call.outcome = event.outcome
+  const readable = readableOf(call, event.outcome)
+  if (readable) {
+    state.kept ??= new Map()
+    state.kept.set(event.callId, readable)
+  }
+  if (event.outcome.loads) load(state.loaded, event.outcome.loads)
+  if (state.turn) {
+    // A result that was too large to take does not end the turn: the model is told to ask for less.
+    const { cut, produced } = event.outcome
+    state.turn.bytes += (cut && produced) ?? shownBytes(event.outcome)
+    if (event.limit !== undefined) state.turn.limit = event.limit
+  }
+  resumeParent(state, call)
+  if (state.unsettled === 0) closeBatch(state)
+}
+
+/** A call that made another gets its result whole, so that nobody has to read more of it. */
+function readableOf({ parent }: CallState, { kept, cut, from }: Outcome): ReadableOutput | undefined {
+  if (kept) return kept
+  return cut && from.source === 'tool' && parent === undefined ? { blob: cut.blob, parts: true } : undefined
+}
+
+/** A model reads the results of the calls that it made. */
+function closeBatch(state: SessionState): void {
+  const own = state.batch.filter(call => call.parent === undefined)
+  addEntry(state, { role: 'tool', results: own.map(resultOf) })
+  if (own.length < state.batch.length) {
+    const asked = state.batch.filter(call => call.parent !== undefined && wasPutToOthers(call))
+    if (asked.length > 0) state.answered = [...(state.answered ?? []), ...asked.map(({ part }) => part.id)]
+  }
+  state.batch = []
+  state.byId = undefined
+  if (state.handedTo) {
+    state.agent = state.handedTo.agent
+    state.settings = state.handedTo.settings
+    delete state.handedTo
+  }
+}
+
+function wasPutToOthers({ argsHash, outcome }: CallState): boolean {
+  return argsHash !== undefined || outcome?.from.source === 'client'
+}
+
+const shownBytes = ({ parts }: Outcome): number =>
+  parts.reduce((bytes, part) => bytes + (part.type === 'text' ? part.text : part.url).length, 0)
+
+/** The result that the model reads. It is told about an edit. */
+export function resultOf(call: CallState): CallResult {
+  const outcome = call.outcome
+  if (!outcome) throw new Error(`call ${call.part.id} has no outcome`)
+  const isUnchanged = call.text === call.part.text && call.sealed === call.part.sealed
+  if (call.editedBy === undefined || isUnchanged)
+    return { callId: call.part.id, name: call.part.name, outcome }
+  const note = `The arguments were changed before the call was approved. It ran with: ${call.text}`
+  return {
+    callId: call.part.id,
+    name: call.part.name,
+    outcome: { ...outcome, parts: [{ type: 'text', text: note }, ...outcome.parts] },
+  }
+}
+
+/** A log that a newer version wrote must not be misread. */
+function unreadable(event: { type: string; v: number }): TurnwireError {
+  return new TurnwireError(
+    'store_newer',
+    `The log holds an event that this version cannot read (${event.type}, version ${event.v}). Update Turnwire.`,
+  )
+}

@@ -1,0 +1,60 @@
+// What a turn may still use, and the limits of a session that works within another one's.
+import { TurnwireError } from '../../language/errors.ts'
+import { type LimitName, limitNames } from '../../language/events.ts'
+import type { Agent, Limits } from '../ports/index.ts'
+import type { SessionState } from './state.ts'
+
+type Spending = { readonly state: SessionState; readonly limits: Limits }
+
+/** The smaller of each. */
+export function withinCaps(limits: Limits, caps: Partial<Limits>): Limits {
+  const least = (name: LimitName): number => Math.min(limits[name], caps[name] ?? Number.POSITIVE_INFINITY)
+  return Object.fromEntries(limitNames.map(name => [name, least(name)])) as Limits // Every name is there.
+}
+
+/** What is left of the turn of this session, for a session that works for it. `most`: what the operator allows it. */
+export function budgetOf(
+  { state, limits, driver }: Spending & { readonly driver: { readonly workedMs: number } },
+  most: Partial<Limits> = {},
+): Partial<Limits> {
+  const { turn } = state
+  if (!turn) return most
+  const left: Partial<Limits> = {
+    steps: Math.max(limits.steps - turn.steps, 1),
+    calls: Math.max(limits.calls - turn.calls, 1),
+    tokens: Math.max(limits.tokens - turn.tokens, 1),
+    money: Math.max(limits.money - turn.money, Number.MIN_VALUE),
+    bytes: Math.max(limits.bytes - turn.bytes, 1),
+    time: Math.max(Math.ceil(limits.time - driver.workedMs), 1),
+  }
+  const names = limitNames.filter(name => left[name] !== undefined || most[name] !== undefined)
+  const least = (name: LimitName): number =>
+    Math.min(left[name] ?? Number.POSITIVE_INFINITY, most[name] ?? Number.POSITIVE_INFINITY)
+  return Object.fromEntries(names.map(name => [name, least(name)]))
+}
+
+/** A session for life has a limit too. `more`: bytes that are to be added. */
+export function refuseIfFull(
+  { agent, bytes, blobBytes }: { readonly agent: Agent; readonly bytes: number; readonly blobBytes: number },
+  more = 0,
+): void {
+  const { sessionBytes } = agent.limits
+  if (bytes + blobBytes + more < sessionBytes) return
+  throw new TurnwireError(
+    'too_large',
+    `The session has reached its limit of ${sessionBytes} bytes and takes no more. It can still be read. Start a new session.`,
+  )
+}
+
+/** The turn can ask no model any more. */
+export function isSpent({ state, limits }: Spending): boolean {
+  const { turn } = state
+  if (!turn) return true
+  return (
+    turn.limit !== undefined ||
+    turn.steps >= limits.steps ||
+    turn.calls > limits.calls ||
+    turn.tokens > limits.tokens ||
+    turn.money >= limits.money
+  )
+}

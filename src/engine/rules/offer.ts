@@ -1,0 +1,267 @@
+// Which tools a model is offered under given settings, and who runs each. A name belongs to one side only.
+
+import { TurnwireError } from '../../language/errors.ts'
+import type { Ask, Settings } from '../../language/events.ts'
+import { type Grammar, mayCall, type ToolCaller, type ToolDeclaration } from '../../language/tools.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
+import { checkDeclaredSchema } from '../../lib/schema/declared.ts'
+import { SchemaError, type SchemaSize } from '../../lib/schema/index.ts'
+import type { Agent, Tool } from '../ports/index.ts'
+
+/**
+ * `deferred`: a search has to find it before the model is shown it. `callers`: who may call it, if the agent says other
+ * than the tool.
+ */
+export type Offered =
+  | { side: 'server'; tool: Tool; clientTrust?: boolean; deferred?: true; callers?: readonly ToolCaller[] }
+  | { side: 'client'; tool: ToolDeclaration; deferred?: true; callers?: undefined }
+
+/**
+ * `declarations`: those that a model may be told of. `always`: the same, less the deferred ones. `callable`: those that
+ * programs and other calls may use. `hidesArguments`: a tool says what of its arguments nobody may read.
+ */
+export type Offer = {
+  byName: Map<string, Offered>
+  declarations: ToolDeclaration[]
+  always: ToolDeclaration[]
+  deferred: Offered[]
+  callable: ToolDeclaration[]
+  hidesArguments: boolean
+}
+
+const none: readonly Tool[] = []
+
+/**
+ * `attached`: tools that a connection brought for this session alone. The agent's own tools go first.
+ * `clientOnly`: only the client's tools are offered.
+ */
+export function offerOf(
+  agent: Agent,
+  settings: Settings,
+  attached: readonly Tool[] = none,
+  clientOnly = false,
+): Offer {
+  const own = clientOnly ? none : agent.tools
+  return makeOffer(agent, own, settings, clientOnly ? none : attached)
+}
+
+type Made = {
+  agent: Agent
+  tools: Agent['tools']
+  settings: Settings
+  attached: readonly Tool[]
+  clientOnly: boolean
+  offer: Offer
+}
+
+/** The last offer that was made, for as long as it is made of the same. */
+export class OfferCache {
+  #last: Made | undefined
+
+  of(agent: Agent, settings: Settings, attached: readonly Tool[], clientOnly: boolean): Offer {
+    const { tools } = agent
+    const last = this.#last
+    const isSame =
+      last?.agent === agent &&
+      last.tools === tools &&
+      last.settings === settings &&
+      last.attached === attached &&
+      last.clientOnly === clientOnly
+    if (isSame) return last.offer
+    const offer = offerOf(agent, settings, attached, clientOnly)
+    this.#last = { agent, tools, settings, attached, clientOnly, offer }
+    return offer
+  }
+}
+
+/** True: the agent's own tools are offered and nothing changes them, so that sessions can share one offer. */
+export function isOwnOffer(settings: Settings, attached: readonly Tool[], clientOnly: boolean): boolean {
+  return !settings.tools && settings.clientTools.length === 0 && attached.length === 0 && !clientOnly
+}
+
+function ownOfferOf(agent: Agent): Offer {
+  return makeOffer(agent, agent.tools, { tools: null, clientTools: [] }, none)
+}
+
+function makeOffer(
+  { callersOf, search }: Pick<Agent, 'callersOf' | 'search'>,
+  own: readonly Tool[],
+  settings: Pick<Settings, 'tools' | 'clientTools'>,
+  attached: readonly Tool[],
+): Offer {
+  const byName = new Map<string, Offered>()
+  const wait = search
+    ? (tool: Tool) => (tool.finds || search.isAlways(tool.name) ? {} : deferred)
+    : () => ({})
+  const chosen = settings.tools && new Map(settings.tools.map(ref => [ref.name, ref.trust]))
+  for (const tool of own) {
+    if (tool.trust === 'deny') continue
+    const callers = callersOf?.(tool)
+    const offered = { side: 'server' as const, tool, ...(callers && { callers }), ...wait(tool) }
+    if (!tool.exposed || !chosen) byName.set(tool.name, offered)
+    else {
+      const clientTrust = chosen.get(tool.name)
+      if (clientTrust !== undefined) byName.set(tool.name, { ...offered, clientTrust })
+    }
+  }
+  for (const tool of settings.clientTools)
+    byName.set(tool.name, { side: 'client', tool, ...(tool.deferred && deferred) })
+  for (const tool of attached) if (!byName.has(tool.name)) byName.set(tool.name, { side: 'server', tool })
+  return declared(byName)
+}
+
+function declared(byName: Map<string, Offered>): Offer {
+  const callable = [...byName.values()].filter(offered => isFor(offered, 'code')).map(({ tool }) => tool)
+  for (const offered of byName.values()) {
+    if (offered.side !== 'server') continue
+    const { tool } = offered
+    const others = (): ToolDeclaration[] => callable.filter(other => other.name !== tool.name)
+    if (tool.offeredBeside) offered.tool = { ...tool, ...tool.offeredBeside(others()) }
+  }
+  const shown = [...byName.values()].filter(offered => isFor(offered, 'model'))
+  const declarations = shown.map(({ tool }) => tool)
+  const waiting = shown.filter(offered => offered.deferred)
+  const always =
+    waiting.length === 0 ? declarations : shown.filter(offered => !offered.deferred).map(({ tool }) => tool)
+  const hidesArguments = [...byName.values()].some(
+    ({ side, tool }) => side === 'server' && tool.hideArguments !== undefined,
+  )
+  return { byName, declarations, always, deferred: waiting, callable, hidesArguments }
+}
+
+export function isFor({ tool, callers = tool.callers }: Offered, caller: ToolCaller): boolean {
+  return mayCall({ ...(callers && { callers }) }, caller)
+}
+
+const deferred = { deferred: true } as const
+
+/** Refuses settings that this agent cannot honour. Of a change, only the fields that it sets are checked. */
+export function checkSettings(
+  agent: Agent,
+  settings: Settings,
+  change: Partial<Settings> = settings,
+  clientOnly = false,
+): void {
+  if (change.tools) checkReferences(agent, change.tools)
+  if (change.options) checkOptions(agent, settings)
+  if (change.clientTools) checkClientTools(agent, settings, clientOnly)
+  if (change === settings || change.model !== undefined) agent.model(settings)
+}
+
+function checkReferences(agent: Agent, references: readonly { name: string }[]): void {
+  for (const { name } of references) {
+    if (!agent.tools.some(tool => tool.exposed && tool.name === name))
+      throw new TurnwireError('unknown_tool', `Agent "${agent.name}" exposes no tool named "${name}".`)
+  }
+  checkUnique(references, 'agent.tools names the tool')
+}
+
+function checkUnique(items: readonly { name: string }[], words: string): void {
+  const seen = new Set<string>()
+  for (const { name } of items) {
+    if (seen.has(name)) throw new TurnwireError('tool_name_conflict', `${words} "${name}" twice.`)
+    seen.add(name)
+  }
+}
+
+function checkOptions(agent: Agent, settings: Settings): void {
+  for (const [name, value] of Object.entries(settings.options)) {
+    const option = agent.options.find(each => each.name === name)
+    if (!option)
+      throw new TurnwireError('unknown_option', `Agent "${agent.name}" has no option named "${name}".`)
+    if (option.type === 'secret' && typeof value === 'string')
+      throw new TurnwireError('internal', `The secret option "${name}" came unsealed.`)
+    if (option.type === 'select' && (typeof value !== 'string' || !option.options?.includes(value)))
+      throw new TurnwireError(
+        'unknown_option',
+        `Option "${name}" takes one of: ${option.options?.join(', ')}.`,
+      )
+  }
+}
+
+/** All tools that one client declares, together. Preparing them for a vendor takes time with each request. */
+const mostDeclared = { tools: 1_024, bytes: 4 * 1024 * 1024, subschemas: 20_000, references: 2_000 }
+
+function checkClientTools(agent: Agent, { clientTools: tools }: Settings, clientOnly: boolean): void {
+  if (tools.length > 0 && !agent.clientTools)
+    throw new TurnwireError('bad_request', `Agent "${agent.name}" takes no tools from its clients.`)
+  if (tools.length > mostDeclared.tools)
+    throw new TurnwireError('invalid_tool', `A client may declare at most ${mostDeclared.tools} tools.`)
+  checkUnique(tools, 'The request declares the tool')
+  const total = noSize()
+  for (const tool of tools) {
+    if (!clientOnly && agent.tools.some(own => own.name === tool.name))
+      throw new TurnwireError(
+        'tool_name_conflict',
+        `"${tool.name}" is already a tool of the server: rename yours.`,
+      )
+    if (!/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,128}$/u.test(tool.name))
+      throw new TurnwireError(
+        'invalid_tool',
+        'A tool name has 1 to 128 characters and no control characters.',
+      )
+    try {
+      const size = tool.input.form === 'json' ? checkSchema(tool.input.schema) : grammarSize(tool.input)
+      addSize(total, size, 'The schemas of all declared tools together have')
+    } catch (error) {
+      if (!(error instanceof SchemaError)) throw error
+      throw new TurnwireError(
+        'invalid_tool',
+        `The schema of tool "${tool.name}" cannot be used: ${error.message}`,
+      )
+    }
+  }
+}
+
+/** The schema that a client gives for the answer is bounded as those of its tools are. */
+export function checkAsk({ format }: Ask = {}): void {
+  if (format?.type !== 'schema') return
+  try {
+    addSize(noSize(), checkDeclaredSchema(format.schema), 'The schema of the answer has')
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error
+    throw new TurnwireError(
+      'bad_request',
+      `The schema of the answer's format cannot be used: ${error.message}`,
+    )
+  }
+}
+
+function noSize(): SchemaSize {
+  return { bytes: 0, subschemas: 0, references: 0 }
+}
+
+function grammarSize({ grammar }: { grammar?: Grammar }): SchemaSize {
+  return { ...noSize(), bytes: grammar?.definition.length ?? 0 }
+}
+
+function addSize(total: SchemaSize, size: SchemaSize, words: string): void {
+  for (const what of ['bytes', 'subschemas', 'references'] as const) {
+    total[what] += size[what]
+    if (total[what] > mostDeclared[what])
+      throw new SchemaError('', `${words} more than ${mostDeclared[what]} ${what}. Declare less.`)
+  }
+}
+
+/** Refuses a schema that no call could ever fit. */
+function checkSchema(schema: JsonObject): SchemaSize {
+  const size = checkDeclaredSchema(schema)
+  const { type } = schema
+  if (type !== undefined && ![type].flat().includes('object'))
+    throw new SchemaError('/type', 'The arguments of a tool are an object, so "type" must be "object".')
+  return size
+}
+
+/** The offers of agents' own tools, made once for each list of tools. */
+export class OwnOffers {
+  /** By agent name. */
+  readonly #known = new Map<string, { tools: readonly Tool[]; offer: Offer }>()
+
+  of(agent: Agent): Offer {
+    const known = this.#known.get(agent.name)
+    if (known?.tools === agent.tools) return known.offer
+    const offer = ownOfferOf(agent)
+    this.#known.set(agent.name, { tools: agent.tools, offer })
+    return offer
+  }
+}

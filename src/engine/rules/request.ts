@@ -1,0 +1,117 @@
+// The request that a model is sent: the agent's own instructions and limits, and over them what the caller asks. Pure.
+import type { Ask, Settings } from '../../language/events.ts'
+import type { Entry } from '../../language/history.ts'
+import { entriesWithoutSeals } from '../../language/seals.ts'
+import type { ToolChoice } from '../../language/tools.ts'
+import type { Agent, ModelRequest, Vault } from '../ports/index.ts'
+import { declarationOf } from './describe.ts'
+import { declaredOf, searchOf } from './loaded.ts'
+import { offerOf } from './offer.ts'
+import { outcomes } from './outcomes.ts'
+import type { SessionState } from './state.ts'
+
+/** What a request is about: whose it is, the entries that the model reads, and what its caller asks. */
+export type RequestSource = {
+  session: string
+  history: ModelRequest['history']
+  ask: Ask
+  /** The model has made a call since it was asked. */
+  called?: true
+  trace?: ModelRequest['trace']
+}
+
+/** `offered`: the tools, and the options with their secrets opened. */
+export function requestOf(
+  agent: Agent,
+  { session, history, ask, called, trace }: RequestSource,
+  offered: Pick<ModelRequest, 'tools' | 'options' | 'vendorSearch'>,
+): ModelRequest {
+  const system = joinText(agent.system, ask.system)
+  // A caller may ask for fewer tokens than the operator allows, never for more.
+  const maxTokens = least(ask.maxTokens, agent.maxTokens)
+  const request: ModelRequest = {
+    session,
+    history,
+    tools: offered.tools,
+    choice: called ? withoutDemand(ask.choice ?? agent.choice) : (ask.choice ?? agent.choice),
+    parallel: ask.parallel ?? agent.parallel,
+    options: offered.options,
+  }
+  if (offered.vendorSearch) request.vendorSearch = true
+  if (system !== undefined) request.system = system
+  if (maxTokens !== undefined) request.maxTokens = maxTokens
+  if (agent.hosted === false || ask.clientOnly) request.hosted = false
+  const format = ask.format ?? agent.format
+  if (format) request.format = format
+  if (ask.hosted) request.clientHosted = ask.hosted
+  if (ask.body) request.body = ask.body
+  if (ask.to) request.to = ask.to
+  if (trace) request.trace = trace
+  return request
+}
+
+/** A call is demanded once in a turn: demanded at each step, it would keep the model from ever answering. */
+function withoutDemand(choice: ToolChoice): ToolChoice {
+  if (choice === 'required') return 'auto'
+  if (typeof choice === 'string') return choice
+  return 'tool' in choice ? 'auto' : { ...choice, mode: 'auto' }
+}
+
+/** The options as chosen, with secrets opened, and the defaults of the others. */
+export function openedOptions(agent: Agent, settings: Settings, vault: Vault): Record<string, string> {
+  const options: Record<string, string> = {}
+  for (const { name, default: value } of agent.options) options[name] = value
+  for (const [name, value] of Object.entries(settings.options))
+    options[name] = typeof value === 'string' ? value : vault.open(value.sealed, 'option')
+  return options
+}
+
+function least(first: number | undefined, second: number | undefined): number | undefined {
+  return first === undefined || second === undefined ? (first ?? second) : Math.min(first, second)
+}
+
+function joinText(first: string | undefined, second: string | undefined): string | undefined {
+  if (!first || !second) return first || second || undefined
+  return `${first}\n\n${second}`
+}
+
+/** What the model would be asked next. `text`: if a user said this first. */
+export function previewRequest(agent: Agent, state: SessionState, text: string | undefined): ModelRequest {
+  const { settings, turn, view } = state
+  const ask = turn?.ask ?? {}
+  const { tools, vendorSearch } = declaredOf(offerOf(agent, settings, [], ask.clientOnly), {
+    ...searchOf(agent, ask, agent.model(settings)),
+    loaded: state.loaded,
+    isDenied: () => false,
+  })
+  const history = [
+    ...entriesWithoutSeals(view),
+    ...openResults(state),
+    ...(text === undefined ? [] : [userEntry(text)]),
+  ]
+  const options = Object.fromEntries(agent.options.map(option => [option.name, option.default]))
+  return structuredClone(
+    requestOf(
+      agent,
+      { session: state.id, history, ask, ...(turn?.called && { called: true }) },
+      { tools: tools.map(declarationOf), options, ...(vendorSearch && { vendorSearch }) },
+    ),
+  )
+}
+
+/** A message abandons the calls that still wait. */
+function openResults({ batch }: SessionState): Entry[] {
+  if (batch.length === 0) return []
+  return [
+    {
+      role: 'tool',
+      results: batch.map(({ part, outcome }) => ({
+        callId: part.id,
+        name: part.name,
+        outcome: outcome ?? outcomes.abandoned(),
+      })),
+    },
+  ]
+}
+
+const userEntry = (text: string): Entry => ({ role: 'user', parts: [{ type: 'text', text }] })

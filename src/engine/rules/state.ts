@@ -1,0 +1,225 @@
+// A session's state: the fold of its log. It is changed in place, one event at a time, so that the cost of a step does not
+// grow with the session. Folding the log anew gives an equal state.
+import type { Approval, ReadableOutput } from '../../language/calls.ts'
+import type { ErrorCode } from '../../language/errors.ts'
+import type {
+  Ask,
+  Grant,
+  LimitName,
+  ModelStop,
+  SessionParent,
+  Settings,
+  TurnStop,
+} from '../../language/events.ts'
+import type { Entry } from '../../language/history.ts'
+import type { AnswerAction, FormContent } from '../../language/questions.ts'
+import type { TraceContext } from '../../language/trace.ts'
+import type { ListSummary, SessionFacts, SessionStatus } from '../ports/index.ts'
+import type { SessionCall, SessionQuestion } from '../ports/session-call.ts'
+
+/** Arguments that were redacted where they are shown. */
+export type HiddenText = { callId: string; sealed: string }
+
+/** A call as readers are given it, and what only the engine knows. */
+export type CallState = Omit<SessionCall, 'questions'> & {
+  /** Its key in the call that made it. */
+  key?: string
+  /** The call that it stands for, which runs in a session that works for the parent. */
+  mirrors?: { session: string; callId: string }
+  /** Of such a call: what was decided, to be told there. */
+  decided?: { granted: boolean; by: string; reason?: string; remember?: true }
+  /** Set when `text` was redacted: the exact arguments. */
+  sealed?: string
+  /** Set when a person let it run. */
+  approval?: Approval
+  /** The client that runs it, until a time. */
+  claim?: { by: string; until: number }
+  /** The time for an answer is over. */
+  expired?: true
+  /** How often it was suspended. */
+  suspensions?: number
+  questions?: QuestionState[]
+}
+
+export type QuestionState = SessionQuestion & {
+  answer?: { action: AnswerAction; content?: FormContent; sealed?: string; by: string }
+}
+
+export type TurnState = {
+  id: string
+  wire: string
+  /** The number of the event that started it. */
+  first: number
+  ask?: Ask
+  trace?: TraceContext
+  /** The model has made a call since it was asked: a demand of one is met. */
+  called?: true
+  startedAt: number
+  /** Requests to the model so far. */
+  steps: number
+  calls: number
+  bytes: number
+  tokens: number
+  money: number
+  /** By tool: the arguments of its calls that passed the gate. */
+  admitted: Map<string, (string | HiddenText)[]>
+  limit?: LimitName
+  /** Set once the model has answered without asking for a tool. */
+  answered?: ModelStop
+}
+
+export type SessionState = {
+  id: string
+  seq: number
+  owner: string
+  agent: string
+  /** The agent that goes on once the calls of the current answer are settled. */
+  handedTo?: { agent: string; settings: Settings }
+  /** The call of another session that it works for. */
+  parent?: SessionParent
+  caps?: Partial<Record<LimitName, number>>
+  /** The sessions that worked for calls of this one. */
+  workers?: string[]
+  wire: string
+  createdAt: number
+  updatedAt: number
+  settings: Settings
+  /** The beginning of the first thing that a user said. */
+  opening?: string
+  /** All that was said, whole. */
+  entries: Entry[]
+  /** What a model reads: the same list, until a compaction puts a summary in place of its beginning. */
+  view: Entry[]
+  /** What the last request and its answer came to, since the last compaction. */
+  contextTokens?: number
+  /** How long the view was right after the last compaction. */
+  compactedTo?: number
+  /** The event of the last compaction, and how many of the entries before it stayed in the view. */
+  compaction?: { seq: number; kept: number }
+  turn: TurnState | null
+  /** The calls of the last answer and those that they made, until all are settled. */
+  batch: CallState[]
+  /** The same by id, if there are many. */
+  byId: Map<string, CallState> | undefined
+  /** How many of them are not. */
+  unsettled: number
+  /** Of all model requests. Replaced, not changed. */
+  used: { tokens: number; cost?: number }
+  grants: Map<string, Grant>
+  /** The tools that searches have found, in the order in which they were first found. */
+  loaded: string[]
+  requests: Map<string, { hash: string; seq: number }>
+  /** The tools that a hook withheld from the model when it gave the last answer. */
+  withheld?: string[]
+  /** Outputs of which the store has more than the model was shown, by call. */
+  kept?: Map<string, ReadableOutput>
+  /** Calls of calls that someone was asked about, or ran, in answers whose calls are all settled. */
+  answered?: string[]
+  controlledBy?: string
+  /** It is the log of a payment, and something is left to be done about it. */
+  paymentOpen?: boolean
+  lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
+}
+
+export function emptyState(id: string): SessionState {
+  const entries: Entry[] = []
+  return {
+    id,
+    seq: 0,
+    owner: '',
+    agent: '',
+    wire: '',
+    createdAt: 0,
+    updatedAt: 0,
+    settings: { tools: null, options: {}, clientTools: [] },
+    entries,
+    view: entries,
+    turn: null,
+    batch: [],
+    byId: undefined,
+    unsettled: 0,
+    used: { tokens: 0 },
+    grants: new Map(),
+    loaded: [],
+    requests: new Map(),
+  }
+}
+
+/** A batch this large is looked up by an index. */
+const largeBatch = 16
+
+export function indexBatch(batch: readonly CallState[]): Map<string, CallState> | undefined {
+  return batch.length < largeBatch ? undefined : new Map(batch.map(call => [call.part.id, call]))
+}
+
+export function findCall({ batch, byId }: SessionState, callId: string): CallState | undefined {
+  if (byId) return byId.get(callId)
+  for (const call of batch) if (call.part.id === callId) return call
+  return undefined
+}
+
+export function addToBatch(state: SessionState, call: CallState): void {
+  state.batch.push(call)
+  state.unsettled += 1
+  if (state.byId) state.byId.set(call.part.id, call)
+  else state.byId = indexBatch(state.batch)
+}
+
+/** It runs, and goes on when a person has answered. */
+export function isInQuestion({ stage, questions }: CallState): boolean {
+  return stage === 'started' && questions !== undefined && questions.some(({ closed }) => !closed)
+}
+
+/** Every call that has its result, in the order of the calls. */
+export function settledCalls({ batch, entries, answered = [] }: SessionState): string[] {
+  const before = entries.flatMap(entry => (entry.role === 'tool' ? entry.results : []))
+  const now = batch.filter(({ stage }) => stage === 'settled')
+  return [...before.map(({ callId }) => callId), ...answered, ...now.map(({ part }) => part.id)]
+}
+
+export function listSummaryOf({ settings, opening, wire, agent, parent }: SessionState): ListSummary {
+  const summary: ListSummary = { settings, wire, agent }
+  if (opening !== undefined) summary.opening = opening
+  if (parent) summary.parent = parent.session
+  return summary
+}
+
+/** When the turn goes on although nobody has answered. */
+function nextDue(batch: readonly CallState[]): number | undefined {
+  let due: number | undefined
+  for (const call of batch)
+    for (const { closed, expiresAt } of [
+      ...(call.stage === 'postponed' ? [{ closed: undefined, expiresAt: call.expiresAt }] : []),
+      ...(call.questions ?? []),
+    ])
+      if (!closed && expiresAt !== undefined && (due === undefined || expiresAt < due)) due = expiresAt
+  return due
+}
+
+/** Its tool has begun, and may have taken effect. */
+export function hasBegun({ stage }: CallState): boolean {
+  return stage === 'started' || stage === 'postponed'
+}
+
+/** How the last turn of a session at rest ended, if it did not simply end. */
+export function unusualStop({ turn, lastStop }: SessionState): TurnStop | undefined {
+  return turn || lastStop?.stop === 'end' ? undefined : lastStop?.stop
+}
+
+/** `waits`: the tools whose calls wait for a client or a person. */
+export function factsOf(state: SessionState, status: SessionStatus): SessionFacts {
+  const { used, batch } = state
+  if (status !== 'waiting') {
+    const stop = unusualStop(state)
+    return stop === undefined ? used : { ...used, stop }
+  }
+  const open = batch.filter(call => call.stage === 'handed' || call.stage === 'asking' || isInQuestion(call))
+  const dueAt = nextDue(batch)
+  const asks = open.filter(({ stage }) => stage === 'asking').length
+  return {
+    ...used,
+    waits: open.map(({ part }) => part.name),
+    ...(asks > 0 && { asks }),
+    ...(dueAt !== undefined && { dueAt }),
+  }
+}

@@ -1,0 +1,47 @@
+// Records each approval, question or postponed result of a session that does not come in time as expired. A timer decides, not the clock: a
+// clock that is set back must not make an old question answerable again.
+import type { Event } from '../../language/events.ts'
+import { decideNeverCame, postponedDeadlines } from '../calls/postpone.ts'
+import { approvalDeadlines, decideExpiry } from '../rules/decide-call.ts'
+import { decideQuestionExpiry, questionDeadlines } from '../rules/decide-question.ts'
+import type { SessionState } from '../rules/state.ts'
+import type { TurnSession } from './turn-session.ts'
+
+/** When the next approval or question has to be answered. */
+export function nextDeadline(state: SessionState): number | undefined {
+  const deadlines = [...approvalDeadlines(state), ...questionDeadlines(state), ...postponedDeadlines(state)]
+  return deadlines.length === 0 ? undefined : Math.min(...deadlines)
+}
+
+export class Deadlines {
+  readonly #session: TurnSession
+  #stop: (() => void) | undefined
+
+  constructor(session: TurnSession) {
+    this.#session = session
+  }
+
+  /** `passed`: a deadline that is over, whatever the clock says. */
+  watch(passed = -Infinity): void {
+    this.stop()
+    const { state, context, ports, lost, released, stopping } = this.#session
+    if (lost || released || stopping) return
+    const now = Math.max(context.now, state.updatedAt, passed)
+    const goOn = [...decideQuestionExpiry(state, now, context), ...decideNeverCame(state, now, context)]
+    const expired = [...decideExpiry(state, now, context), ...goOn]
+    if (expired.length > 0) this.#session.record(expired)
+    if (goOn.length > 0) this.#session.driver.wake()
+    const deadline = nextDeadline(state)
+    if (deadline !== undefined) this.#stop = ports.world.timer(deadline - now, () => this.watch(deadline))
+  }
+
+  stop(): void {
+    this.#stop?.()
+    this.#stop = undefined
+  }
+}
+
+/** Someone may be asked who has to answer in time. */
+export function watchDeadlines(session: { readonly deadlines: Deadlines }, events: readonly Event[]): void {
+  if (events.some(event => 'expiresAt' in event && event.expiresAt !== undefined)) session.deadlines.watch()
+}

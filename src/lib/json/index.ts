@@ -1,0 +1,373 @@
+// Strict JSON for untrusted text. One linear scan refuses text that is too large, nests too deep, has too many values or
+// keys, repeats a key or overflows a number. Only then does the native parser build the value; syntax is left to it.
+// Canonical JSON is the other direction: one spelling per value, so that equal values have equal hashes.
+
+import { utf8Length } from '../text/index.ts'
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+export type JsonObject = { [key: string]: Json }
+/** As a literal `as const` is. */
+export type ReadonlyJson =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly ReadonlyJson[]
+  | { readonly [key: string]: ReadonlyJson }
+export type JsonLimits = { maxBytes?: number; maxDepth?: number; maxKeys?: number; maxValues?: number }
+export type JsonErrorReason =
+  | 'syntax'
+  | 'duplicate-key'
+  | 'too-deep'
+  | 'too-large'
+  | 'too-many-keys'
+  | 'too-many-values'
+  | 'not-utf8'
+  | 'not-finite'
+
+export class JsonError extends Error {
+  override readonly name = 'JsonError'
+  readonly reason: JsonErrorReason
+  readonly offset: number
+
+  constructor(reason: JsonErrorReason, offset: number, message: string) {
+    super(message)
+    this.reason = reason
+    this.offset = offset
+  }
+}
+
+const DEFAULT_MAX_BYTES = 4 * 1024 * 1024
+const DEFAULT_MAX_DEPTH = 64
+/** Building this many different keys takes about 50 ms, and so does building this many values. */
+const DEFAULT_MAX_KEYS = 50_000
+const DEFAULT_MAX_VALUES = 250_000
+const CANONICAL_MAX_DEPTH = 1_000
+/** The first keys of an object are compared one by one, later ones through a set. A set is slower for few keys. */
+const WALKED_KEYS = 12
+/** Up to this length a loop over the characters is faster than a native call. */
+const SHORT = 40
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const MINUS = 0x2d
+const ZERO = 0x30
+const NINE = 0x39
+const COLON = 0x3a
+const OPEN_ARRAY = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Offsets in errors count UTF-16 code units, as `text[offset]` does. */
+export function parseJson(text: string, limits?: JsonLimits): Json {
+  checkSize(text, limits?.maxBytes ?? DEFAULT_MAX_BYTES)
+  scan(text, {
+    maxDepth: limits?.maxDepth ?? DEFAULT_MAX_DEPTH,
+    maxKeys: limits?.maxKeys ?? DEFAULT_MAX_KEYS,
+    maxValues: limits?.maxValues ?? DEFAULT_MAX_VALUES,
+  })
+  try {
+    return JSON.parse(text) as Json // typed `any`; JSON text gives only Json
+  } catch {
+    const { offset, message } = findSyntaxError(text)
+    throw new JsonError('syntax', offset, `Invalid JSON at offset ${offset}: ${message}.`)
+  }
+}
+
+function checkSize(text: string, maxBytes: number): void {
+  // A code unit takes at most three bytes, so most texts need no counting.
+  if (text.length * 3 <= maxBytes) return
+  if (text.length > maxBytes || utf8Length(text) > maxBytes) {
+    throw new JsonError('too-large', 0, `The JSON text is larger than ${maxBytes} bytes. Send less.`)
+  }
+}
+
+/** The text may not be JSON at all. Every step is safe on any input, and each character is read once. */
+function scan(text: string, { maxDepth, maxKeys, maxValues }: Required<Omit<JsonLimits, 'maxBytes'>>): void {
+  let here = null as OpenContainer | null
+  let depth = 0
+  let expectsKey = false
+  let keyCount = 0
+  /** Every value but the first of a container follows a comma, so commas and containers count them. */
+  let valueCount = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) {
+      const end = endOfString(text, at + 1)
+      if (end < 0) return
+      if (expectsKey && here !== null) {
+        if (++keyCount > maxKeys) throw tooManyKeys(at, maxKeys)
+        addKey(here, text, at, end)
+        expectsKey = false
+      }
+      at = end
+    } else if (code === COMMA) {
+      if (++valueCount > maxValues) throw tooManyValues(at, maxValues)
+      expectsKey = here?.isObject === true
+    } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      if (++depth > maxDepth) throw tooDeep(at, maxDepth)
+      if (++valueCount > maxValues) throw tooManyValues(at, maxValues)
+      expectsKey = code === OPEN_OBJECT
+      here = { outer: here, isObject: expectsKey, lastKey: null, keyCount: 0, keys: null }
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
+      if (here !== null) depth--
+      here = here?.outer ?? null
+      expectsKey = false
+    } else if (code === MINUS || (code >= ZERO && code <= NINE)) {
+      at = endOfNumber(text, at) - 1
+    }
+  }
+}
+
+/** An array or object that is not closed yet. Its keys are linked, not listed, because most objects have few. */
+type OpenContainer = {
+  outer: OpenContainer | null
+  isObject: boolean
+  lastKey: Key | null
+  keyCount: number
+  /** The keys after the first `WALKED_KEYS`. */
+  keys: Set<string> | null
+}
+type Key = { name: string; before: Key | null }
+
+function addKey(object: OpenContainer, text: string, start: number, end: number): void {
+  const name = readKey(text, start, end)
+  for (let key = object.lastKey; key !== null; key = key.before)
+    if (key.name === name) throw duplicateKey(start, name)
+  if (object.keys?.has(name)) throw duplicateKey(start, name)
+  if (++object.keyCount <= WALKED_KEYS) object.lastKey = { name, before: object.lastKey }
+  else {
+    object.keys ??= new Set()
+    object.keys.add(name)
+  }
+}
+
+function readKey(text: string, start: number, end: number): string {
+  const raw = text.slice(start + 1, end)
+  if (!raw.includes('\\')) return raw
+  try {
+    return JSON.parse(text.slice(start, end + 1)) as string // a quoted literal parses to a string or throws
+  } catch {
+    return raw
+  }
+}
+
+/** The index of the closing quote, or -1. A quote after an odd number of backslashes is escaped. */
+export function endOfString(text: string, from: number): number {
+  const near = Math.min(from + SHORT, text.length)
+  for (let at = from; at < near; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) return at
+    if (code === BACKSLASH) break
+  }
+  let end = text.indexOf('"', from)
+  while (end >= 0) {
+    let back = end
+    while (back > from && text.charCodeAt(back - 1) === BACKSLASH) back--
+    if ((end - back) % 2 === 0) return end
+    end = text.indexOf('"', end + 1)
+  }
+  return -1
+}
+
+const LONGEST_SURELY_FINITE = 300
+
+function endOfNumber(text: string, start: number): number {
+  let end = start + 1
+  let exponent = false
+  for (; end < text.length; end++) {
+    const code = text.charCodeAt(end)
+    if (code >= ZERO && code <= NINE) continue
+    if (code === 0x65 || code === 0x45) exponent = true
+    else if (code !== 0x2b && code !== MINUS && code !== 0x2e) break
+  }
+  if (exponent || end - start > LONGEST_SURELY_FINITE) {
+    const value = Number(text.slice(start, end))
+    if (value === Infinity || value === -Infinity) {
+      throw new JsonError('not-finite', start, `The number at offset ${start} is too large for a double.`)
+    }
+  }
+  return end
+}
+
+function tooDeep(offset: number, maxDepth: number): JsonError {
+  return new JsonError('too-deep', offset, `The JSON nests deeper than ${maxDepth} levels. Flatten it.`)
+}
+
+function tooManyKeys(offset: number, maxKeys: number): JsonError {
+  return new JsonError('too-many-keys', offset, `The JSON has more than ${maxKeys} object keys. Send fewer.`)
+}
+
+function tooManyValues(offset: number, maxValues: number): JsonError {
+  return new JsonError('too-many-values', offset, `The JSON has more than ${maxValues} values. Send fewer.`)
+}
+
+function duplicateKey(offset: number, key: string): JsonError {
+  const name = JSON.stringify(key.length > 80 ? `${key.slice(0, 80).toWellFormed()}…` : key)
+  return new JsonError('duplicate-key', offset, `The key ${name} stands twice in one object. Keep one.`)
+}
+
+// ---------------------------------------------------------------------------------------------------------
+// Finds the syntax error. Runs only after the native parser has refused the text: its own message quotes the text and
+// often has no position.
+
+type SyntaxFault = { offset: number; message: string }
+
+const TOKEN = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
+
+function findSyntaxError(text: string): SyntaxFault {
+  const closers: number[] = []
+  let wants: 'value' | 'value-or-end' | 'key' | 'key-or-end' | 'colon' | 'comma-or-end' = 'value'
+  let at = skipSpace(text, 0)
+  for (; at < text.length; at = skipSpace(text, at)) {
+    const code = text.charCodeAt(at)
+    const mayClose = wants === 'comma-or-end' || wants === 'value-or-end' || wants === 'key-or-end'
+    if (closers.length > 0 && mayClose && code === closers.at(-1)) {
+      closers.pop()
+      wants = 'comma-or-end'
+      at++
+    } else if (wants === 'colon') {
+      if (code !== COLON) return unexpected(text, at, "':' after a key")
+      wants = 'value'
+      at++
+    } else if (wants === 'comma-or-end') {
+      if (closers.length === 0) return unexpected(text, at, 'the end of the text')
+      const inObject = closers.at(-1) === CLOSE_OBJECT
+      if (code !== COMMA) return unexpected(text, at, inObject ? "',' or '}'" : "',' or ']'")
+      wants = inObject ? 'key' : 'value'
+      at++
+    } else if (wants === 'key' || wants === 'key-or-end') {
+      if (code !== QUOTE) return unexpected(text, at, 'a key in double quotes')
+      const end = checkString(text, at)
+      if (typeof end !== 'number') return end
+      wants = 'colon'
+      at = end
+    } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      closers.push(code === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY)
+      wants = code === OPEN_OBJECT ? 'key-or-end' : 'value-or-end'
+      at++
+    } else {
+      const end = code === QUOTE ? checkString(text, at) : endOfToken(text, at)
+      if (typeof end !== 'number') return end
+      wants = 'comma-or-end'
+      at = end
+    }
+  }
+  return { offset: text.length, message: 'the text ends too early' }
+}
+
+/** The index of the first character at or after `from` that is not JSON white space. */
+export function skipSpace(text: string, from: number): number {
+  for (let at = from; ; at++) {
+    const code = text.charCodeAt(at)
+    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return at
+  }
+}
+
+function endOfToken(text: string, at: number): number | SyntaxFault {
+  TOKEN.lastIndex = at
+  return TOKEN.test(text) ? TOKEN.lastIndex : unexpected(text, at, 'a value')
+}
+
+const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
+
+function checkString(text: string, start: number): number | SyntaxFault {
+  for (let at = start + 1; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) return at + 1
+    if (code < 0x20) return { offset: at, message: 'a control character in a string must be escaped' }
+    if (code !== BACKSLASH) continue
+    ESCAPE.lastIndex = at
+    if (!ESCAPE.test(text)) return { offset: at, message: 'this escape sequence is not known to JSON' }
+    at = ESCAPE.lastIndex - 1
+  }
+  return { offset: start, message: 'this string is never closed' }
+}
+
+function unexpected(text: string, offset: number, wanted: string): SyntaxFault {
+  const found = JSON.stringify(String.fromCodePoint(text.codePointAt(offset) ?? 0xfffd))
+  return { offset, message: `expected ${wanted}, found ${found}` }
+}
+
+// ---------------------------------------------------------------------------------------------------------
+
+/**
+ * Keys in UTF-16 order, no spaces, numbers as ECMAScript prints them (RFC 8785). A lone surrogate is escaped, so the
+ * result is well-formed and different strings always have different spellings.
+ */
+export function canonicalJson(value: Json): string {
+  // JSON.stringify keeps the order of keys, so it can write a value whose keys are sorted already.
+  return isOrdered(value, 0) ? JSON.stringify(value) : canonical(value, 0)
+}
+
+function isOrdered(value: Json | undefined, depth: number): boolean {
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object') return typeof value === 'string' || typeof value === 'boolean'
+  if (value === null) return true
+  if (depth >= CANONICAL_MAX_DEPTH) return false
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) if (!isOrdered(value[i], depth + 1)) return false
+    return true
+  }
+  let before = ''
+  for (const key of Object.keys(value)) {
+    if (key < before || !isOrdered(value[key], depth + 1)) return false
+    before = key
+  }
+  return true
+}
+
+function canonical(value: Json | undefined, depth: number): string {
+  switch (typeof value) {
+    case 'string':
+      return quoteString(value)
+    case 'number':
+      if (!Number.isFinite(value)) throw new JsonError('not-finite', 0, `${value} has no JSON form.`)
+      return value === 0 ? '0' : `${value}`
+    case 'boolean':
+      return value ? 'true' : 'false'
+    case 'undefined':
+      return 'null'
+    case 'object':
+      if (value === null) return 'null'
+      if (depth >= CANONICAL_MAX_DEPTH) throw tooDeep(0, CANONICAL_MAX_DEPTH)
+      return Array.isArray(value) ? canonicalArray(value, depth) : canonicalObject(value, depth)
+    default:
+      throw new TypeError(`A ${typeof value} has no JSON form.`)
+  }
+}
+
+/** Most keys are short and plain ASCII, and need no escapes. */
+function quoteString(text: string): string {
+  if (text.length > SHORT) return JSON.stringify(text)
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code < 0x20 || code > 0x7e || code === QUOTE || code === BACKSLASH) return JSON.stringify(text)
+  }
+  return `"${text}"`
+}
+
+function canonicalArray(items: readonly Json[], depth: number): string {
+  let out = '['
+  for (let i = 0; i < items.length; i++) {
+    if (i > 0) out += ','
+    out += canonical(items[i], depth + 1)
+  }
+  return `${out}]`
+}
+
+function canonicalObject(object: JsonObject, depth: number): string {
+  let out = ''
+  for (const key of Object.keys(object).sort()) {
+    const value: Json | undefined = object[key]
+    if (value === undefined) continue
+    out += `${out === '' ? '{' : ','}${quoteString(key)}:${canonical(value, depth + 1)}`
+  }
+  return out === '' ? '{}' : `${out}}`
+}

@@ -1,0 +1,308 @@
+// A session for programs: say something, get the reply, answer the calls that wait. It uses the engine's boundary alone, as
+// any wire does.
+import type {
+  Accepted,
+  AppContext,
+  Command,
+  FollowItem,
+  FollowOptions,
+  GivenDecision,
+  GivenResult,
+  SessionRef,
+  SessionStatus,
+  ToolOutput,
+} from '../engine/index.ts'
+import type { ArgumentPatterns } from '../language/argument-patterns.ts'
+import { keptName } from '../language/calls.ts'
+import { type InputPart, isResultPart, type ResultPart, textOf } from '../language/content.ts'
+import { TurnwireError } from '../language/errors.ts'
+import type { Grant } from '../language/events.ts'
+import type { Entry } from '../language/history.ts'
+import type { CallAnswer } from '../language/questions.ts'
+import { toolHash } from '../language/tools.ts'
+import { hashJson } from '../lib/json/hash.ts'
+import type { Json } from '../lib/json/index.ts'
+import { type PendingCall, pendingOf } from './reply.ts'
+import { type LibraryHost, TurnHandle, type TurnStart } from './turn-handle.ts'
+
+export type DecisionOptions = {
+  /** Who decides, for the log. Default: the owner of the session. */
+  by?: string
+  /** Told to the model when the call is denied. */
+  reason?: string
+  /** The decision also holds for every further call of this tool in this session, until it is revoked. */
+  remember?: boolean
+  /** The `hash` of the call as it was shown: refused with `stale_approval` if its arguments have changed. */
+  seen?: string
+}
+
+/** `input`: other arguments to run the call with. */
+export type ApproveOptions = DecisionOptions & { input?: Json }
+
+/** Several answers at once. `by` defaults to the owner of the session. */
+export type CallAnswers = {
+  results?: readonly GivenResult[]
+  decisions?: readonly (ApproveOptions & { callId: string; granted: boolean })[]
+  answers?: readonly (CallAnswer & { question: string; by?: string })[]
+}
+
+export type ResultOptions = { failed?: boolean; structured?: Json; details?: Json }
+
+export type NewGrant = {
+  tool: string
+  by?: string
+  /** The only arguments that it covers. Default: any. */
+  input?: Json
+  /** Patterns of the arguments that it covers, by name; an argument without one is not covered. Not with `input`. */
+  where?: ArgumentPatterns
+  usesLeft?: number
+  expiresAt?: number
+}
+
+export type WatchOptions = {
+  /** The number of the last event that is known already. Default: 0, the whole log. */
+  after?: number
+  /** Default: `never`, until the loop is left. */
+  until?: FollowOptions['until']
+  signal?: AbortSignal
+}
+
+export class SessionHandle<ModelName extends string = string> {
+  readonly id: string
+  readonly #host: LibraryHost
+  readonly #owner: string
+
+  constructor(host: LibraryHost, owner: string, id: string) {
+    this.#host = host
+    this.#owner = owner
+    this.id = id
+  }
+
+  // ---- turns -----------------------------------------------------------------------------------------------
+
+  /**
+   * Says something. A message while calls wait abandons them and starts a new turn. `context` is added to what tools get as
+   * `context.app` in this turn; it is not recorded, so that it is gone if another process continues the turn.
+   */
+  send(
+    message: string | readonly InputPart[],
+    { context }: { context?: Partial<AppContext> } = {},
+  ): TurnHandle {
+    return this.#turn(this.#say(partsOf(message, 'send'), context))
+  }
+
+  /** Lets a call run; with `input`, with these arguments. */
+  approve(callId: string, options: ApproveOptions = {}): TurnHandle {
+    return this.answer({ decisions: [{ ...options, callId, granted: true }] })
+  }
+
+  deny(callId: string, options: DecisionOptions = {}): TurnHandle {
+    return this.answer({ decisions: [{ ...options, callId, granted: false }] })
+  }
+
+  /**
+   * The result of one of the program's own tools, or of a server tool that left it for later. Only the latter has
+   * `structured` data and `details`.
+   */
+  result(
+    callId: string,
+    output: string | readonly ResultPart[],
+    { failed = false, structured, details }: ResultOptions = {},
+  ): TurnHandle {
+    const parts = partsOf(output, 'result')
+    const later: ToolOutput = {
+      parts,
+      ...(failed && { failed }),
+      ...(structured !== undefined && { structured }),
+      ...(details !== undefined && { details }),
+    }
+    const result: GivenResult = { callId, parts, failed }
+    return this.#turn(this.#result(result, later))
+  }
+
+  async #result(result: GivenResult, later: ToolOutput): Promise<TurnStart> {
+    const { calls } = await this.#host.engine.summary(this.#ref)
+    const call = calls.find(({ part }) => part.id === result.callId)
+    if (call?.stage !== 'postponed')
+      return this.#respond({ do: 'respond', results: structuredClone([result]), decisions: [] })
+    const { first } = await this.#command({ do: 'complete', callId: result.callId, output: later })
+    return { from: first, calls }
+  }
+
+  /** The answer to a question that a running call asks. */
+  answerQuestion(question: string, answer: CallAnswer, { by }: { by?: string } = {}): TurnHandle {
+    return this.answer({ answers: [{ ...answer, question, ...(by !== undefined && { by }) }] })
+  }
+
+  /** Several answers at once, in one step. */
+  answer({ results = [], decisions = [], answers = [] }: CallAnswers): TurnHandle {
+    return this.#turn(
+      this.#respond({
+        do: 'respond',
+        results: structuredClone([...results]),
+        decisions: decisions.map(decision => this.#decision(decision)),
+        answers: answers.map(({ question, by = this.#owner, ...answer }) => ({
+          question,
+          by,
+          action: answer.action,
+          ...(answer.action === 'accept' && answer.content && { content: { ...answer.content } }),
+        })),
+      }),
+    )
+  }
+
+  /** The turn that is under way, from its beginning: after a restart, or when another program started it. */
+  wait(): TurnHandle {
+    return this.#turn(this.#current())
+  }
+
+  /** Goes on without a new message: after an error, a limit or a cancellation. A turn that is under way is waited for. */
+  resume(): TurnHandle {
+    return this.#turn(this.#goOn())
+  }
+
+  /** Ends the turn now. */
+  async cancel(): Promise<void> {
+    await this.#command({ do: 'cancel' })
+  }
+
+  #turn(started: Promise<TurnStart>): TurnHandle {
+    return new TurnHandle(this.#host, this.#ref, started)
+  }
+
+  async #say(parts: InputPart[], app?: Partial<AppContext>): Promise<TurnStart> {
+    const { first, waited } = await this.#command({ do: 'say', wire: 'library', parts, ...(app && { app }) })
+    return { from: first, calls: waited }
+  }
+
+  async #respond(command: Extract<Command, { do: 'respond' }>): Promise<TurnStart> {
+    // The results of calls that still run come after the answer, and are known by their call.
+    const { calls } = await this.#host.engine.summary(this.#ref)
+    const { first } = await this.#command(command)
+    return { from: first, calls }
+  }
+
+  async #current(): Promise<TurnStart> {
+    const { turn, seq } = await this.#host.engine.summary(this.#ref)
+    if (turn) return { from: turn.first, calls: [] }
+    const last = (await this.history()).findLast(entry => entry.role === 'assistant')
+    return { from: seq + 1, calls: [], ...(last && { text: textOf(last.parts) }) }
+  }
+
+  async #goOn(): Promise<TurnStart> {
+    const { turn, lastRole } = await this.#host.engine.summary(this.#ref)
+    if (turn) return this.#current()
+    if (lastRole === 'user' || lastRole === 'tool') return this.#say([])
+    throw new TurnwireError('bad_request', 'The model has answered already. Send a message.')
+  }
+
+  #decision(given: ApproveOptions & { callId: string; granted: boolean }): GivenDecision {
+    const { callId, granted, by = this.#owner, reason, remember, seen, input } = given
+    return {
+      callId,
+      granted,
+      by,
+      ...(reason !== undefined && { reason }),
+      ...(seen !== undefined && { seen }),
+      ...(remember && { remember }),
+      ...(input !== undefined && { edit: typeof input === 'string' ? input : JSON.stringify(input) }),
+    }
+  }
+
+  // ---- the session -----------------------------------------------------------------------------------------
+
+  async status(): Promise<SessionStatus> {
+    return (await this.#host.engine.summary(this.#ref)).status
+  }
+
+  async pending(): Promise<PendingCall[]> {
+    return pendingOf((await this.#host.engine.summary(this.#ref)).calls)
+  }
+
+  async history(): Promise<Entry[]> {
+    return (await this.#host.engine.history(this.#ref)).entries
+  }
+
+  /**
+   * A kept output of a call, in pieces of up to 1 MiB. `from`: the byte to begin at. Rejects with `not_found` if the call has
+   * none.
+   */
+  async *output(callId: string, from = 0): AsyncGenerator<Uint8Array, void, undefined> {
+    for (let at = from; ; ) {
+      const { bytes, size } = await this.#host.engine.blobRange(this.#ref, keptName(callId), at, 1024 * 1024)
+      if (bytes.length > 0) yield bytes
+      at += bytes.length
+      if (bytes.length === 0 || at >= size) return
+    }
+  }
+
+  /** Uses another configured model from the next step on. */
+  async setModel(name: ModelName): Promise<void> {
+    await this.#command({ do: 'configure', settings: { model: name } })
+  }
+
+  /** Puts a summary in place of the oldest entries, for the model alone. False: there was nothing to replace. */
+  async compact(): Promise<boolean> {
+    return (await this.#command({ do: 'compact' })).count > 0
+  }
+
+  /** Events and deltas as they are recorded and happen: from the log, then live. */
+  async *watch({ after = 0, until = 'never', signal }: WatchOptions = {}): AsyncGenerator<FollowItem> {
+    const options: FollowOptions = { from: after + 1, until, deltas: 'take-back' }
+    for await (const batch of this.#host.engine.follow(this.#ref, options, signal))
+      for (const item of batch) yield structuredClone(item)
+  }
+
+  // ---- grants ----------------------------------------------------------------------------------------------
+
+  async grants(): Promise<Grant[]> {
+    return (await this.#host.engine.summary(this.#ref)).grants
+  }
+
+  /** Lets calls of a tool run without asking, as long as its definition stays as it is. Gives the id of the grant. */
+  async grant({ tool, by = this.#owner, input, ...rest }: NewGrant): Promise<string> {
+    const { engine } = this.#host
+    const [{ agents }, { agent, settings }] = await Promise.all([
+      engine.describe(),
+      engine.summary(this.#ref),
+    ])
+    const declared = [
+      ...(agents.find(each => each.name === agent)?.tools ?? []),
+      ...settings.clientTools,
+    ].find(each => each.name === tool)
+    if (!declared)
+      throw new TurnwireError('unknown_tool', `There is no tool named "${tool}" in this session.`)
+    const argsHash = input === undefined ? {} : { argsHash: hashJson(input) }
+    const grant = { ...rest, tool, by, toolHash: toolHash(declared), ...argsHash }
+    return (await this.#command({ do: 'grant', grant })).grant ?? ''
+  }
+
+  async revoke(grantId: string, { by = this.#owner }: { by?: string } = {}): Promise<void> {
+    await this.#command({ do: 'revoke', grantId, by })
+  }
+
+  get #ref(): SessionRef {
+    return { owner: this.#owner, session: this.id }
+  }
+
+  #command(command: Command): Promise<Accepted> {
+    return this.#host.engine.command(this.#ref, command)
+  }
+}
+
+/** A text, or parts as they are. Programs in JavaScript give other things: these are refused before anything is recorded. */
+function partsOf(given: unknown, method: 'send' | 'result'): ResultPart[] {
+  if (typeof given === 'string') return [{ type: 'text', text: given }]
+  if (Array.isArray(given) && given.every(isResultPart)) return [...given]
+  throw new TurnwireError(
+    'bad_request',
+    `${method}() takes a text, or a list of parts such as { type: 'text', text }, { type: 'image', url } or ` +
+      `{ type: 'file', url, mediaType }. It was given ${describeGiven(given)}.`,
+  )
+}
+
+function describeGiven(given: unknown): string {
+  if (Array.isArray(given)) return 'a list with something else in it'
+  if (typeof given !== 'object' || given === null) return String(given)
+  return `an object with the members: ${Object.keys(given).join(', ') || 'none'}`
+}

@@ -1,0 +1,56 @@
+// The settings of a new session, from what a program wrote.
+import type { GivenSettings } from '../engine/index.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
+import type { Entry } from '../language/history.ts'
+import type { ToolDeclaration } from '../language/tools.ts'
+import type { JsonObject } from '../lib/json/index.ts'
+import { checkDeclaredSchema } from '../lib/schema/declared.ts'
+import { type AnySchema, describeSchema } from '../lib/schema/standard.ts'
+
+/** A tool that the calling program runs itself: the turn stops for it. */
+export type OwnTool = { name: string; title?: string; description: string; input: AnySchema }
+
+export type SessionOptions<ModelName extends string = string> = {
+  owner?: string
+  /** Exposed tools that are on, and whether each runs without asking. Default: all, as they are declared. */
+  tools?: { name: string; trust: boolean }[]
+  options?: Record<string, string>
+  ownTools?: readonly OwnTool[]
+  history?: Entry[]
+  model?: ModelName
+}
+
+export function settingsOf({ tools, options, ownTools, model }: SessionOptions): GivenSettings {
+  return {
+    tools: tools ?? null,
+    options: options ?? {},
+    clientTools: (ownTools ?? []).map(declareOwnTool),
+    ...(model !== undefined && { model }),
+  }
+}
+
+function declareOwnTool(own: OwnTool): ToolDeclaration {
+  return {
+    name: own.name,
+    ...(own.title !== undefined && { title: own.title }),
+    description: own.description,
+    input: { form: 'json', schema: ownToolSchema(own) },
+    kind: 'other',
+    readOnly: false,
+    idempotent: false,
+    destructive: true,
+    side: 'client',
+  }
+}
+
+function ownToolSchema({ name, input }: OwnTool): JsonObject {
+  try {
+    const schema = describeSchema(input).json
+    checkDeclaredSchema(schema)
+    return schema
+  } catch (cause) {
+    throw new TurnwireError('invalid_tool', `The schema of "${name}" cannot be used: ${wordsOf(cause)}`, {
+      cause,
+    })
+  }
+}

@@ -1,0 +1,97 @@
+// A turn that a program started or waits for. Awaited, it gives the reply; iterated, it gives items as they come. It is
+// read from the log, so it can be iterated late, and more than once.
+import type { Engine, FollowItem, SessionCall, SessionRef } from '../engine/index.ts'
+import { TurnwireError } from '../language/errors.ts'
+import type { LogFailures } from './log-failures.ts'
+import { pendingOf, type Reply, type TurnItem, TurnReader } from './reply.ts'
+
+/** Where to read from: the first event of the request. `calls` and `text` are what is known before it. */
+export type TurnStart = { from: number; calls: readonly SessionCall[]; text?: string }
+
+/** What a handle needs of its runtime. */
+export type LibraryHost = { engine: Engine; failures: LogFailures }
+
+export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {
+  readonly [Symbol.toStringTag] = 'TurnHandle'
+  readonly #host: LibraryHost
+  readonly #ref: SessionRef
+  readonly #started: Promise<TurnStart>
+  #reply: Promise<Reply> | undefined
+
+  constructor(host: LibraryHost, ref: SessionRef, started: Promise<TurnStart>) {
+    this.#host = host
+    this.#ref = ref
+    this.#started = started
+  }
+
+  /** Resolves once the request is recorded; rejects if it was refused. */
+  get accepted(): Promise<void> {
+    return this.#started.then(() => {})
+  }
+
+  then<Done = Reply, Failed = never>(
+    onDone?: ((reply: Reply) => Done | PromiseLike<Done>) | null,
+    onFailed?: ((reason: unknown) => Failed | PromiseLike<Failed>) | null,
+  ): Promise<Done | Failed> {
+    this.#reply ??= this.#wait()
+    return this.#reply.then(onDone, onFailed)
+  }
+
+  catch<Failed = never>(
+    onFailed?: ((reason: unknown) => Failed | PromiseLike<Failed>) | null,
+  ): Promise<Reply | Failed> {
+    return this.then(undefined, onFailed)
+  }
+
+  finally(onEnd?: (() => void) | null): Promise<Reply> {
+    return this.then(reply => reply).finally(onEnd)
+  }
+
+  async #wait(): Promise<Reply> {
+    for await (const item of this) if (item.type === 'end') return item.reply
+    throw new TurnwireError('internal', 'The turn stopped without an end.')
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<TurnItem> {
+    const { from, calls, text } = await this.#started
+    const reader = new TurnReader(calls, text)
+    const { engine } = this.#host
+    for await (const batch of engine.follow(this.#ref, { from, until: 'stop', deltas: 'append' }))
+      for (const item of batch) {
+        if (item.type === 'lost') throw new TurnwireError(item.error.code, item.error.message)
+        yield* turnItems(item, reader)
+      }
+    yield { type: 'end', reply: await this.#replyOf(reader) }
+  }
+
+  async #replyOf({ text, ended }: TurnReader): Promise<Reply> {
+    const { engine, failures } = this.#host
+    const { turn, calls, lastStop } = await engine.summary(this.#ref)
+    if (!ended && turn) return { status: 'waiting', text, pending: pendingOf(calls) }
+    const { stop, limit, error } = ended ?? lastStop ?? { stop: 'end' }
+    const cause = error && (failures.take(this.#ref.session) ?? error)
+    return {
+      status: 'done',
+      text,
+      stop,
+      ...(limit !== undefined && { limit }),
+      ...(cause && { error: { ...cause } }),
+    }
+  }
+}
+
+function turnItems(item: FollowItem, reader: TurnReader): TurnItem[] {
+  if (item.type === 'event') return reader.take(item.event)
+  if (item.type !== 'delta') return []
+  const { delta } = item
+  switch (delta.type) {
+    case 'text':
+    case 'thinking':
+    case 'progress':
+    case 'output':
+    case 'report':
+      return [structuredClone(delta)]
+    default:
+      return []
+  }
+}

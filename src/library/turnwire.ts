@@ -1,0 +1,147 @@
+// The library: sessions of a configuration, in this process. What it is made of is private; the server and the command get
+// it from `runtimeOf`.
+
+import { localOwner } from '../callers/keys.ts'
+import type { TurnwireConfig } from '../config/config.ts'
+import type { AppContext, SessionRow } from '../engine/index.ts'
+import type { InputPart } from '../language/content.ts'
+import type { AskedName } from '../language/model-names.ts'
+import { promptParts } from '../language/prompt-line.ts'
+import type { ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
+import { type OpenOptions, Runtime } from '../runtime.ts'
+import { ControlHandle } from './control-handle.ts'
+import type { Reply } from './reply.ts'
+import { SessionHandle } from './session-handle.ts'
+import { type SessionOptions, settingsOf } from './session-options.ts'
+
+export type OwnerOptions = {
+  /** Whose session it is. Default: `local`. */
+  owner?: string
+}
+
+/** `context`: what tools get as `context.app`. */
+export type RunOptions<ModelName extends string = string> = SessionOptions<ModelName> & {
+  context?: Partial<AppContext>
+}
+
+/** `opening`: the beginning of the first message. */
+export type ListedSession = Omit<SessionRow, 'head'> & { opening?: string }
+
+/** For the server and the command. */
+export let runtimeOf: (turnwire: Turnwire) => Runtime
+
+export class Turnwire<Name extends string = string, ModelName extends string = string> {
+  readonly #runtime: Runtime
+
+  static {
+    runtimeOf = turnwire => turnwire.#runtime
+  }
+
+  private constructor(runtime: Runtime) {
+    this.#runtime = runtime
+  }
+
+  /** Opens the store, and resumes sessions that were at work when their process ended. */
+  static async open<Name extends string, ModelName extends string = never>(
+    config: TurnwireConfig<Name, ModelName>,
+    options: OpenOptions = {},
+  ): Promise<Turnwire<Name, AskedName<ModelName>>> {
+    return new Turnwire(await Runtime.open(config, options))
+  }
+
+  /** A new session of an agent. Default: the first of the configuration. */
+  async session(agent?: Name, options: SessionOptions<ModelName> = {}): Promise<SessionHandle<ModelName>> {
+    const { engine, config } = this.#runtime
+    const { owner = localOwner, history = [] } = options
+    const { session } = await engine.create({
+      owner,
+      agent: agent ?? config.agents[0]?.name ?? '',
+      wire: 'library',
+      settings: settingsOf(options),
+      seed: history,
+    })
+    return new SessionHandle(this.#runtime, owner, session)
+  }
+
+  /** One message in a session of its own. The reply names the session, in which calls that wait can be answered. */
+  async run(
+    agent: Name,
+    message: string | readonly InputPart[],
+    { context, ...options }: RunOptions<ModelName> = {},
+  ): Promise<Reply & { session: string }> {
+    const session = await this.session(agent, options)
+    const reply = await session.send(message, context ? { context } : {})
+    return { ...reply, session: session.id }
+  }
+
+  /** A session that exists, by its id. */
+  async resume(id: string, { owner = localOwner }: OwnerOptions = {}): Promise<SessionHandle<ModelName>> {
+    await this.#runtime.engine.summary({ owner, session: id })
+    return new SessionHandle(this.#runtime, owner, id)
+  }
+
+  /** The sessions of an owner, newest first. */
+  async *sessions({ owner = localOwner }: OwnerOptions = {}): AsyncGenerator<ListedSession> {
+    let after: string | undefined
+    do {
+      const page = { limit: 100, ...(after !== undefined && { after }) }
+      const { rows, next } = await this.#runtime.engine.list(owner, page)
+      for (const { head: _, summary, ...row } of rows)
+        yield { ...row, ...(summary.opening !== undefined && { opening: summary.opening }) }
+      after = next
+    } while (after !== undefined)
+  }
+
+  /** Deletes a session for good. */
+  remove(id: string, { owner = localOwner }: OwnerOptions = {}): Promise<void> {
+    return this.#runtime.engine.remove({ owner, session: id })
+  }
+
+  /** The MCP servers of the configuration: how each one is, and which revision of the protocol it speaks. */
+  async servers(): Promise<ToolServerInfo[]> {
+    return (await this.#runtime.engine.describe()).servers ?? []
+  }
+
+  /** What the MCP servers of an agent have to attach to messages. */
+  resources(agent: Name): Promise<ServerResource[]> {
+    return this.#runtime.engine.resources(agent)
+  }
+
+  /** A resource as parts of a message: `session.send([...parts, { type: 'text', text }])`. */
+  readResource(agent: Name, resource: { server: string; uri: string }): Promise<InputPart[]> {
+    return this.#runtime.engine.readResource(agent, resource)
+  }
+
+  prompts(agent: Name): Promise<ServerPrompt[]> {
+    return this.#runtime.engine.prompts(agent)
+  }
+
+  /** A prompt as parts of a message. */
+  async prompt(
+    agent: Name,
+    {
+      server,
+      name,
+      values = {},
+    }: { server: string; name: string; values?: Readonly<Record<string, string>> },
+  ): Promise<InputPart[]> {
+    return promptParts(await this.#runtime.engine.prompt(agent, { server, name, values }))
+  }
+
+  /** Takes a session under manual control. `force` takes it from someone else who controls it. */
+  control(
+    id: string,
+    {
+      by = 'operator',
+      owner = localOwner,
+      force = false,
+    }: OwnerOptions & { by?: string; force?: boolean } = {},
+  ): Promise<ControlHandle> {
+    return ControlHandle.take(this.#runtime.engine, { owner, session: id }, by, force)
+  }
+
+  /** Model steps are dropped, and asked again at the next start; running tools get time to finish. */
+  close(): Promise<void> {
+    return this.#runtime.close()
+  }
+}

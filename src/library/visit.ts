@@ -1,0 +1,78 @@
+// For commands that look at sessions and run nothing. They use the engine of the process that has the data folder. Without
+// one they read the store themselves, and do not take the folder: a server may start meanwhile. A database they always
+// read themselves.
+
+import { buildAgents } from '../config/build-agent.ts'
+import type { TurnwireConfig } from '../config/config.ts'
+import { isPostgresUrl } from '../data/data-place.ts'
+import { type Engine, LocalEngine, type SessionRef, type SessionSummary } from '../engine/index.ts'
+import { connect } from '../engines/folder/find-engine.ts'
+import { TurnwireError } from '../language/errors.ts'
+import type { Recorded } from '../language/events.ts'
+import { openFolderStore } from '../runtime.ts'
+import { postgresStore } from '../stores/postgres/index.ts'
+import { realWorld } from '../world.ts'
+
+export type { Engine, SessionSummary }
+
+const logPageBytes = 1024 * 1024
+
+/**
+ * `place`: a data folder, or the address of a PostgreSQL. `config`: the agents whose sessions are looked at, where their tools and
+ * instructions matter.
+ */
+export async function visitSessions<Result>(
+  place: string,
+  config: TurnwireConfig | undefined,
+  look: (engine: Engine) => Promise<Result>,
+): Promise<Result> {
+  const isDatabase = isPostgresUrl(place)
+  const found = isDatabase ? undefined : await connect(place)
+  if (found) {
+    try {
+      return await look(found.engine)
+    } finally {
+      await found.close()
+    }
+  }
+  const store = isDatabase ? postgresStore({ url: place, connections: 2 }) : await openFolderStore(place)
+  const agents = config ? buildAgents(config, () => {}) : []
+  const engine = new LocalEngine({
+    store,
+    world: realWorld(),
+    vault: { seal: refuseSecrets, open: refuseSecrets },
+    agent: name => agents.find(agent => agent.name === name),
+    log: () => {},
+  })
+  try {
+    return await look(engine)
+  } finally {
+    await store.close()
+  }
+}
+
+function refuseSecrets(): never {
+  throw new TurnwireError('internal', 'Secrets are not opened by a command that only looks.')
+}
+
+/** Whoever owns it. Undefined: there is no such session. */
+export async function findSession(engine: Engine, id: string): Promise<SessionSummary | undefined> {
+  for (const owner of await engine.owners()) {
+    try {
+      return await engine.summary({ owner, session: id })
+    } catch (error) {
+      if (!(error instanceof TurnwireError && error.code === 'session_not_found')) throw error
+    }
+  }
+  return undefined
+}
+
+/** The whole log of a session, read in pages. */
+export async function readLog(engine: Engine, ref: SessionRef): Promise<Recorded[]> {
+  const log: Recorded[] = []
+  for (;;) {
+    const page = await engine.events(ref, log.length, logPageBytes)
+    if (page.length === 0) return log
+    log.push(...page)
+  }
+}

@@ -1,0 +1,324 @@
+// The engine bound to a caller, where turns are paid for: a turn of an agent with a price begins once its payment is reserved, and
+// its answer is given once what has to be settled first is settled. It stands where all wires pass, so that none of them
+// knows of payments. A stateless request that is paid for becomes a session of the payer with one turn: a crash does not
+// lose it, and the same request with the same payment gets the same answer.
+
+import { BoundEngine } from '../callers/bound-engine.ts'
+import type { Caller } from '../callers/caller.ts'
+import type { WorkLimits } from '../callers/work-limits.ts'
+import type { Accepted, Command, Engine, FollowItem, OnceItem, SessionRef } from '../engine/index.ts'
+import type { CallName } from '../engines/socket/index.ts'
+import { TurnwireError } from '../language/errors.ts'
+import type { Ask } from '../language/events.ts'
+import { isWallet } from '../language/payments.ts'
+import { stoppable } from '../lib/async/stoppable.ts'
+import type { Asked } from './desk.ts'
+import { type Admitted, boundTo, PaidRequest, type PaymentDesk } from './index.ts'
+import { OnceFold } from './once-fold.ts'
+import { createsUnpaid, WalletGate } from './wallet-gate.ts'
+
+type OnceRequest = Parameters<Engine['answerOnce']>[0]
+type Starting = Extract<Command, { do: 'say' | 'respond' | 'call' }>
+
+/** The wire of a stateless request that was paid for. */
+const paidWire = 'paid'
+
+/** What a caller may use that has shown nothing yet. */
+const open: ReadonlySet<CallName> = new Set(['describe'])
+
+export class PaidEngine extends BoundEngine {
+  readonly #desk: PaymentDesk
+  readonly #gate: WalletGate
+  /** Undefined: the caller's connection cannot carry a payment. */
+  readonly #request: PaidRequest | undefined
+  /** The caller is a wallet, and no operator who looks at what a wallet has. */
+  readonly #isWallet: boolean
+
+  constructor(engine: Engine, limits: WorkLimits, caller: Caller, desk: PaymentDesk) {
+    super(engine, limits, caller)
+    this.#desk = desk
+    this.#gate = new WalletGate(engine, desk.ledger)
+    this.#request = caller.payment instanceof PaidRequest ? caller.payment : undefined
+    this.#isWallet = isWallet(caller.owner)
+  }
+
+  /** A caller without a key is who it says only once its payment is admitted. */
+  get #isUnknown(): boolean {
+    return this.#request?.bare === true && !this.#request.admitted
+  }
+
+  protected override forward<Name extends CallName>(
+    name: Name,
+    ...args: Parameters<Engine[Name]>
+  ): ReturnType<Engine[Name]> {
+    const pass = (): ReturnType<Engine[Name]> => super.forward(name, ...args)
+    if (open.has(name)) return pass()
+    // A payment that was not checked shows nothing of what its payer owns.
+    if (this.#isUnknown)
+      return (name === 'find' ? Promise.resolve(undefined) : Promise.reject(notFound())) as ReturnType<
+        Engine[Name]
+      >
+    if (!this.#isWallet) return pass()
+    const [about] = args as unknown[]
+    return this.#gate.call(name, about, this.#request).then<unknown>(pass) as ReturnType<Engine[Name]>
+  }
+
+  /** Who has a key and pays may not delete what is not settled either. */
+  override async remove(ref: SessionRef): Promise<void> {
+    if (!this.#isWallet && this.#mustPay(this.caller.owner)) await this.#gate.change(ref)
+    return super.remove(ref)
+  }
+
+  override follow(...[ref, options, signal]: Parameters<Engine['follow']>): ReturnType<Engine['follow']> {
+    if (this.#isUnknown) throw notFound()
+    const request = this.#request
+    if (this.#isWallet && request?.session !== ref.session)
+      return this.#ifPaid(ref, () => super.follow(ref, options, signal))
+    const items = super.follow(ref, options, signal)
+    return request?.drive && (options.deltas === 'none' || request.carried)
+      ? this.#thenTold(items, request)
+      : items
+  }
+
+  /** What a wallet follows without paying. It ends at a turn that is not paid for, which may begin at any time. */
+  async *#ifPaid(
+    ref: SessionRef,
+    follow: () => AsyncIterable<readonly FollowItem[]>,
+  ): AsyncGenerator<readonly FollowItem[]> {
+    await this.#gate.read(ref)
+    for await (const batch of follow()) {
+      await this.#gate.read(ref)
+      yield batch
+    }
+  }
+
+  override attach(...args: Parameters<Engine['attach']>): ReturnType<Engine['attach']> {
+    if (this.#isWallet) throw notFound()
+    return super.attach(...args)
+  }
+
+  override changes(...args: Parameters<Engine['changes']>): ReturnType<Engine['changes']> {
+    if (this.#isWallet) throw notFound()
+    return super.changes(...args)
+  }
+
+  /** An answer that is sent whole waits for its receipt. */
+  async *#thenTold(
+    items: AsyncIterable<readonly FollowItem[]>,
+    request: PaidRequest,
+  ): AsyncGenerator<readonly FollowItem[]> {
+    yield* items
+    if (request.drive && (request.carried || !request.isAnswering()))
+      await this.#desk.tell(request, await request.drive.settled)
+  }
+
+  override async create(create: Parameters<Engine['create']>[0]): ReturnType<Engine['create']> {
+    const request = this.#request
+    const { owner, agent } = create
+    if (!request?.payable) {
+      if (this.#isWallet) throw createsUnpaid()
+      return super.create(create)
+    }
+    // Who has a key may create a session first, and pay for its turns.
+    if (!this.#isWallet && !(request.given && this.#mustPay(owner))) return super.create(create)
+    const { model } = create.settings
+    const asked = { agent, ...(model !== undefined && { model }) }
+    if (!(await this.#isPriced(owner, asked))) return super.create(create)
+    const admitted = await this.#admit(request, owner, asked)
+    // The same payment finds the session that it made.
+    const { record } = admitted.kept
+    const bound = boundTo(record)
+    if (bound !== undefined) {
+      request.session = bound
+      return { session: bound, existing: true }
+    }
+    const own = { key: `x402-session:${record.id}`, hash: record.id }
+    const key = request.bare ? own : (create.request ?? own)
+    const made = await super.create({ ...create, request: key })
+    await this.#bind(request, admitted, made.session)
+    return made
+  }
+
+  async #bind(request: PaidRequest, admitted: Admitted, session: string): Promise<Admitted> {
+    const bound = await this.#desk.bind(admitted, session)
+    request.session = session
+    return bound
+  }
+
+  // ---- turns -----------------------------------------------------------------------------------------------
+
+  override async command(...[ref, command]: Parameters<Engine['command']>): Promise<Accepted> {
+    if (this.#isUnknown) throw notFound()
+    const request = this.#request
+    if (command.do === 'cancel' && this.#isLeaving(ref)) return ignored
+    if (command.do !== 'say' && command.do !== 'respond' && command.do !== 'call')
+      return this.#otherCommand(ref, command)
+    if (!this.#mustPay(ref.owner)) return super.command(ref, command)
+    if (this.#isWallet && request?.session !== ref.session) await this.#gate.read(ref)
+    const { agent, settings } = await super.forward('summary', ref)
+    const model = (command.do === 'call' ? undefined : command.settings?.model) ?? settings.model
+    const asked = { agent, ...(model !== undefined && { model }) }
+    if (!(await this.#isPriced(ref.owner, asked))) return super.command(ref, command)
+    if (!request?.payable) throw onlyOverHttp(agent)
+    request.refuseSecond()
+    const admitted = await this.#admit(request, ref.owner, asked)
+    return this.#begin(request, admitted, ref, command, true)
+  }
+
+  async #otherCommand(ref: SessionRef, command: Command): Promise<Accepted> {
+    if (this.#isWallet) this.#gate.command(command)
+    else if (this.#mustPay(this.caller.owner)) {
+      if (command.do === 'compact') await this.#refuseCompaction(ref)
+      await this.#gate.control(ref, command)
+    }
+    return super.command(ref, command)
+  }
+
+  /** It asks the model, and is no turn that could be paid for. */
+  async #refuseCompaction(ref: SessionRef): Promise<void> {
+    const { agent, settings } = await super.forward('summary', ref)
+    const { model } = settings
+    const asked = { agent, ...(model !== undefined && { model }), path: this.#request?.path ?? '' }
+    if ((await this.#desk.prices(asked)).length === 0) return
+    throw new TurnwireError(
+      'payment_required',
+      `"${agent}" is paid for by turn, and a summary on request is no turn. A session is made shorter by itself when it gets too long for its model.`,
+    )
+  }
+
+  /** Starts the turn that a payment pays for. An exact payment has settled when this resolves. */
+  async #begin(
+    request: PaidRequest,
+    given: Admitted,
+    ref: SessionRef,
+    command: Starting,
+    early: boolean,
+  ): Promise<Accepted> {
+    const admitted = await this.#bind(request, given, ref.session)
+    const { id } = admitted.kept.record
+    const key = { key: `x402:${id}`, hash: id, retry: true as const }
+    const told = command.do === 'call' ? command : { ...command, ...askOf(command.ask, admitted) }
+    let accepted: Accepted
+    try {
+      accepted = await super.command(ref, { ...told, request: key })
+    } catch (error) {
+      await this.#desk.release(admitted, 'refused')
+      throw error
+    }
+    const { kind } = admitted.kept.record
+    const drive = this.#desk.begin(admitted, { ...ref, first: accepted.first }, early)
+    request.drive = drive
+    if (kind === 'exact' && early) {
+      const driven = await drive.settled
+      if (driven.outcome === 'failed') await super.command(ref, { do: 'cancel' })
+      await this.#desk.tell(request, driven)
+    }
+    return accepted
+  }
+
+  /** A client that leaves has paid, or will: the turn goes on, so that the same request can get its answer. */
+  #isLeaving({ session }: SessionRef): boolean {
+    const request = this.#request
+    return this.#desk.settlement.isWorking(session) && (request === undefined || request.drive !== undefined)
+  }
+
+  // ---- one answer ------------------------------------------------------------------------------------------
+
+  override answerOnce(...[once, signal]: Parameters<Engine['answerOnce']>): ReturnType<Engine['answerOnce']> {
+    if (!this.#mustPay(once.owner)) return super.answerOnce(once, signal)
+    return stoppable(stop => this.#answerPaid(once, stop), signal)
+  }
+
+  async *#answerPaid(once: OnceRequest, signal: AbortSignal): AsyncGenerator<readonly OnceItem[]> {
+    const request = this.#request
+    const { owner, agent, model, ask: given } = once
+    const asked = { agent, ...(model !== undefined && { model }), ...(given?.to && { to: given.to }) }
+    if (!(await this.#isPriced(owner, asked))) {
+      yield* super.answerOnce(once, signal)
+      return
+    }
+    if (!request?.payable) throw onlyOverHttp(agent)
+    const streams = once.deltas !== 'none'
+    const admitted = await this.#admit(request, owner, asked)
+    const ref = await this.#sessionFor(once, admitted)
+    const ask = { ...given, clientOnly: true as const }
+    const command: Starting = { do: 'say', wire: paidWire, parts: [], ask }
+    const { first } = await this.#begin(request, admitted, ref, command, streams)
+    const options = { from: first, until: 'stop', replay: true, deltas: once.deltas } as const
+    const fold = new OnceFold()
+    for await (const batch of super.follow(ref, options, signal)) {
+      const items = fold.take(batch)
+      if (items.length > 0) yield items
+    }
+    if (signal.aborted) return
+    const answer = fold.answer()
+    if (!streams && request.drive) await this.#desk.tell(request, await request.drive.settled)
+    yield [{ type: 'answer', answer }]
+  }
+
+  async #sessionFor(
+    { owner, agent, model, clientTools, history }: OnceRequest,
+    { kept }: Admitted,
+  ): Promise<SessionRef> {
+    const { id } = kept.record
+    const { session } = await super.create({
+      owner,
+      agent,
+      wire: paidWire,
+      settings: { tools: null, options: {}, clientTools, ...(model !== undefined && { model }) },
+      seed: history,
+      clientOnly: true,
+      request: { key: `x402-session:${id}`, hash: id },
+    })
+    return { owner, session }
+  }
+
+  // ---- who pays --------------------------------------------------------------------------------------------
+
+  #mustPay(owner: string): boolean {
+    return isWallet(owner) || this.#desk.config.keysPay === true
+  }
+
+  /** A wallet gets nothing for which there is no price: that is for those who have a key. */
+  async #isPriced(owner: string, asked: Asked): Promise<boolean> {
+    const request = this.#request
+    // What was paid for is given, whatever it costs by now.
+    if (request && (request.admitted || (await this.#desk.isTaken(request)))) return true
+    const path = request?.path ?? ''
+    if ((await this.#desk.prices({ ...asked, path })).length > 0) return true
+    if (!isWallet(owner)) return false
+    throw new TurnwireError(
+      'unauthorized',
+      `"${asked.agent}" has no price. It is for holders of a key: Authorization: Bearer <key>.`,
+    )
+  }
+
+  async #admit(request: PaidRequest, owner: string, asked: Asked): Promise<Admitted> {
+    const admitted = await this.#desk.admit(request, owner, asked)
+    request.admitted = true
+    return admitted
+  }
+}
+
+/** Whoever was paid answers. */
+function askOf(ask: Ask | undefined, { price }: Admitted): { ask?: Ask } {
+  if (!price.to) return ask ? { ask } : {}
+  return { ask: { ...ask, to: { ...ask?.to, ...price.to } } }
+}
+
+const ignored: Accepted = { first: 0, count: 0, at: 0, waited: [], replayed: false }
+
+function notFound(): TurnwireError {
+  return new TurnwireError(
+    'session_not_found',
+    'There is no such session. A wallet that continues one signs in first: docs/guide/payments.md.',
+  )
+}
+
+/** Sockets, ACP and the operator API have no place for a payment. */
+function onlyOverHttp(agent: string): TurnwireError {
+  return new TurnwireError(
+    'payment_required',
+    `"${agent}" is paid for by request, and this connection cannot carry a payment. Use one of the HTTP wires, such as POST /v1/responses.`,
+  )
+}

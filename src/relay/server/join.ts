@@ -1,0 +1,79 @@
+// Joins the relay with the server: its routes and sockets, the agent of the engine that stands for attached ones, and what
+// those cost. The relay itself is loaded only when it is configured.
+
+import { buildAgents } from '../../config/build-agent.ts'
+import type { ClusterNode } from '../../engines/cluster/cluster-node.ts'
+import { modelKey } from '../../language/model-names.ts'
+import type { PaymentDesk } from '../../payments/index.ts'
+import { defaultValidSeconds } from '../../payments/offers.ts'
+import { PaidRequest } from '../../payments/paid-request.ts'
+import type { Runtime } from '../../runtime.ts'
+import type { WireHost } from '../../wires/host.ts'
+import type { UpgradeRoute } from '../../wires/wire.ts'
+import { RelayEarnings } from './earnings.ts'
+import type { RelayServer } from './index.ts'
+
+export type OpenRelay = {
+  server: RelayServer
+  sockets: UpgradeRoute[]
+  /** From here on it serves. `desk`: takes payments for its agents. */
+  join(desk: PaymentDesk | undefined): RelayServer
+  close(): void
+}
+
+/** Undefined: none is configured. */
+export async function openRelay(
+  runtime: Runtime,
+  limits: WireHost['limits'],
+): Promise<OpenRelay | undefined> {
+  const { config, log } = runtime
+  const { relay: settings, policy, payments } = config
+  if (!settings) return undefined
+  const { RelayServer, attachedAgent, answerMs } = await import('./index.ts')
+  const server = new RelayServer({
+    config: settings,
+    host: { log, limits, sign: text => runtime.vault.sign(text) },
+    isLocal: name => config.agents.some(agent => agent.name === name),
+    isNamed: name =>
+      config.agents.some(agent => agent.name === name) || modelKey(config.models ?? {}, name) !== undefined,
+    // An agent of its own comes first.
+    anyModel: config.agents.length === 0 && (config.server?.anyModel ?? true),
+    name: () => runtime.address ?? 'Turnwire',
+    feeBps: payments?.terminal?.feeBps,
+    ...(payments && { validSeconds: payments.validSeconds ?? defaultValidSeconds }),
+  })
+  const own = { name: attachedAgent, model: server.model(), limits: { time: answerMs(settings) } }
+  const [agent] = buildAgents({ agents: [own], ...(policy && { policy }) }, log)
+  if (agent) runtime.addUnlisted(agent)
+  runtime.priceSource ??= server.prices
+  const { node } = runtime
+  // A node without an address works alone.
+  const leaveNodes = node?.address === undefined ? undefined : await joinNodes(server, node)
+  return {
+    server,
+    sockets: ['/', '/relay'].map(path => socketAt(path, server)),
+    join(desk) {
+      if (desk) {
+        server.earnings = new RelayEarnings(desk)
+        server.isPaidFor = async payment => payment instanceof PaidRequest && desk.isTaken(payment)
+      }
+      return server
+    },
+    close() {
+      leaveNodes?.()
+      server.close()
+    },
+  }
+}
+
+/** Machines that are attached to other nodes are reached too. */
+async function joinNodes(server: RelayServer, node: ClusterNode): Promise<() => void> {
+  const { RelayNodes } = await import('./nodes.ts')
+  const nodes = new RelayNodes(server, node)
+  return () => nodes.close()
+}
+
+/** Machines name no path, so they are at the root; /relay is for servers behind a proxy that has its own root. */
+function socketAt(path: string, relay: RelayServer): UpgradeRoute {
+  return { path, anonymous: true, open: ({ socket, request }) => relay.open(socket, request.socket) }
+}

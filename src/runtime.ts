@@ -1,0 +1,366 @@
+// The one place that joins both sides: a checked configuration becomes an engine with its adapters. The server, the command
+// and the library all start here. `Turnwire` is what programs see of it.
+
+import { join } from 'node:path'
+import { buildAgents } from './config/build-agent.ts'
+import { checkConfig } from './config/check-config.ts'
+import { serverDefaults, type TurnwireConfig } from './config/config.ts'
+import { keptServers } from './config/mcp-config.ts'
+import { toolServers } from './config/mcp-servers.ts'
+import { namedModels } from './config/named-models.ts'
+import { warnOfTools } from './config/warn-tools.ts'
+import { type DataPlace, isNodeStore, isShared, placeOf } from './data/data-place.ts'
+import { acceptedDefinitions } from './data/mcp-definitions.ts'
+import { tokenStore } from './data/mcp-tokens.ts'
+import { createVault, type SigningVault, vaultKey } from './data/vault.ts'
+import { ownVersion } from './data/version.ts'
+import {
+  type Agent,
+  type AgentInfo,
+  CallSlots,
+  type Engine,
+  type EnginePorts,
+  LocalEngine,
+  type PlainError,
+  type Store,
+} from './engine/index.ts'
+import type { ClusterNode } from './engines/cluster/cluster-node.ts'
+import { clusterSettings } from './engines/cluster/settings.ts'
+import { FolderEngine } from './engines/folder/folder-engine.ts'
+import { TurnwireError } from './language/errors.ts'
+import { keepPrivate } from './lib/files/private-folders.ts'
+import { Egress } from './lib/net/egress.ts'
+import { LogFailures } from './library/log-failures.ts'
+import { createLog, type Log } from './log.ts'
+import type { PriceSource } from './payments/price.ts'
+import { Telemetry } from './telemetry/index.ts'
+import { type ModelRecord, ModelStats } from './telemetry/model-stats.ts'
+import { KeptServers, type McpOptions, type McpServerSpec } from './tools/mcp/index.ts'
+import { callbackPath, makeToken } from './wires/callbacks/token.ts'
+import { realWorld } from './world.ts'
+
+export type { AgentInfo }
+
+export type OpenOptions = {
+  log?: Log
+  /** Where the configuration comes from, for messages about mistakes in it. */
+  source?: string
+  /** False: sessions that were at work are continued only when someone asks for them. Default true. */
+  recover?: boolean
+}
+
+export class Runtime {
+  readonly config: TurnwireConfig
+  readonly log: Log
+  /** Keys, tokens and the vault's key, and sessions unless they are in a store. Undefined: nothing is kept on this machine. */
+  readonly folder: string | undefined
+  readonly engine: Engine
+  readonly #inner: LocalEngine | FolderEngine | ClusterNode
+  readonly failures = new LogFailures()
+  readonly telemetry: Telemetry
+  readonly #models: ModelStats
+  readonly #graceMs: number
+  readonly #world = realWorld()
+  /** Where prices come from that the configuration does not know. Set before it is served. */
+  priceSource: PriceSource | undefined
+  readonly callSlots: CallSlots
+  /** Where it is served, for callback addresses. */
+  #address: string | undefined
+  /** Undefined: sessions are in the folder. */
+  readonly #store: Store | undefined
+  readonly #egress: Egress
+  /** The store of the engine of this process. */
+  #working: Store | undefined
+  readonly #mcp: KeptServers
+  #mcpStarted: Promise<void> | undefined
+  readonly #onTools = new Set<() => void>()
+  readonly #unlisted = new Map<string, Agent>()
+  #parts: { agents: readonly Agent[]; vault: SigningVault } | undefined
+  #recovered: LocalEngine | undefined
+  /** From here on tools of this process may reach the folder. */
+  readonly #openFolder: () => void
+
+  private constructor(
+    config: TurnwireConfig,
+    log: Log,
+    telemetry: Telemetry,
+    cluster: typeof ClusterNode | undefined,
+  ) {
+    this.telemetry = telemetry
+    this.#models = new ModelStats(telemetry)
+    this.config = this.#models.watchAll(config)
+    this.#egress = new Egress(config.egress)
+    this.callSlots = new CallSlots(config.callsAtOnce ?? CALLS_AT_ONCE)
+    this.log = this.failures.tap(log)
+    this.#graceMs = config.server?.graceMs ?? serverDefaults.graceMs
+    const place = placeOf(config.data, this.log)
+    this.folder = place.folder
+    this.#openFolder = place.folder === undefined ? () => {} : keepOut(place.folder, config)
+    this.#store = place.store
+    const connect = (spec: McpServerSpec): Pick<McpOptions, 'auth' | 'fetchOther' | 'definitions'> => ({
+      ...acceptedDefinitions(this.folder, spec),
+      ...('url' in spec && {
+        auth: { store: tokenStore(this.folder, spec, () => this.vault) },
+        fetchOther: this.fetchFor(spec.name),
+      }),
+    })
+    this.#mcp = new KeptServers(keptServers(config, connect), this.log, () => {
+      for (const tell of this.#onTools) tell()
+    })
+    this.#inner = this.#engineOf(place, cluster)
+    this.engine = 'engine' in this.#inner ? this.#inner.engine : this.#inner
+  }
+
+  #engineOf(place: DataPlace, cluster?: typeof ClusterNode): LocalEngine | FolderEngine | ClusterNode {
+    const { log } = this
+    const graceMs = this.#graceMs
+    if (!place.store)
+      return new FolderEngine({
+        folder: place.folder,
+        graceMs,
+        log,
+        openStore: () => openFolderStore(place.folder, log),
+        startEngine: store => this.#startEngine(store),
+        engineStopped: () => this.#mcp.stop(),
+      })
+    if (!cluster || !isNodeStore(place.store)) return this.#startEngine(place.store)
+    return new cluster({
+      store: place.store,
+      settings: clusterSettings(this.config.server?.cluster),
+      startEngine: (store, summon) => this.#startEngine(store, summon),
+      graceMs,
+      vault: this.vault.sign('turnwire nodes'),
+      log,
+    })
+  }
+
+  static async open(config: TurnwireConfig, options: OpenOptions = {}): Promise<Runtime> {
+    checkConfig(config, options.source ?? 'The configuration')
+    const log = options.log ?? createLog({ level: config.server?.log ?? 'warn' })
+    // Loaded only where nodes can be.
+    const cluster = isShared(config.data)
+      ? (await import('./engines/cluster/cluster-node.ts')).ClusterNode
+      : undefined
+    const runtime = new Runtime(config, log, await Telemetry.open(config.telemetry), cluster)
+    try {
+      await runtime.node?.join()
+    } catch (error) {
+      await runtime.close()
+      throw error
+    }
+    // Whether the folder can be used is known before anything else happens.
+    if (await runtime.local()) await runtime.#mcpStarted
+    if (options.recover !== false) await runtime.recover()
+    return runtime
+  }
+
+  /** Continues the sessions that were at work when their process went away, if this process has the folder. */
+  async recover(): Promise<void> {
+    const local = await this.local()
+    if (!local || local === this.#recovered) return
+    this.#recovered = local
+    await this.#mcpStarted
+    if (this.node) await this.node.recover()
+    const count = this.node ? 0 : await local.recover()
+    if (count > 0) this.log('info', 'Unfinished sessions were resumed.', { sessions: count })
+  }
+
+  /** From here on this process keeps the data folder. Rejects with `config_invalid` if another server has it. */
+  async becomeServer(): Promise<void> {
+    if (this.#inner instanceof FolderEngine) await this.#inner.becomeServer()
+  }
+
+  /** `tell` is called when agents have other tools, or tools that were available are not. */
+  onTools(tell: () => void): void {
+    this.#onTools.add(tell)
+  }
+
+  /** An agent beside those of the configuration, which no list shows. */
+  addUnlisted(agent: Agent): void {
+    this.#unlisted.set(agent.name, agent)
+  }
+
+  /** Where it is served. Undefined: nowhere. */
+  get address(): string | undefined {
+    return this.#address
+  }
+
+  /** From here on it is served at this address. */
+  serveAt(address: string): void {
+    this.#address = address
+  }
+
+  /** Seals secrets, and artifacts of wires. */
+  get vault(): SigningVault {
+    return this.#own.vault
+  }
+
+  /** Fetches, within the egress rule, what an MCP server names at other addresses than its own. */
+  fetchFor(server: string): NonNullable<McpOptions['fetchOther']> {
+    return (url, init) =>
+      this.#egress.fetch(url, {
+        mayChange: false,
+        ...init,
+        report: report =>
+          this.log(report.refused === undefined ? 'info' : 'warn', 'An MCP server named another address.', {
+            server,
+            ...report,
+          }),
+      })
+  }
+
+  async close(): Promise<void> {
+    if (this.#inner instanceof FolderEngine) await this.#inner.close()
+    else await this.#inner.stop(this.#graceMs)
+    await this.#mcp.stop()
+    await closeTools(this.#parts?.agents ?? [])
+    this.#world.clear()
+    this.#egress.close()
+    await this.#store?.close()
+    await this.telemetry.close()
+    this.#openFolder()
+  }
+
+  // ---- the engine of this process ----------------------------------------------------------------------------
+
+  /** Undefined: another process has the folder. */
+  async local(): Promise<LocalEngine | undefined> {
+    if (this.#inner instanceof FolderEngine) return this.#inner.local()
+    return 'local' in this.#inner ? this.#inner.local : this.#inner
+  }
+
+  /** Undefined: no other process can work on the same sessions. */
+  get node(): ClusterNode | undefined {
+    return 'engine' in this.#inner ? this.#inner : undefined
+  }
+
+  get #own(): { agents: readonly Agent[]; vault: SigningVault } {
+    this.#parts ??= {
+      agents: warned(buildAgents(this.config, this.log, this.#mcp), this.log),
+      vault: createVault(vaultKey(this.folder, undefined, this.#sharedSecret)),
+    }
+    return this.#parts
+  }
+
+  /** What the nodes of a cluster share. */
+  get #sharedSecret(): string | undefined {
+    return isShared(this.config.data) ? clusterSettings(this.config.server?.cluster).secret : undefined
+  }
+
+  /** Why nothing can be recorded now, if this process has the store and knows. */
+  storeFailure(): PlainError | undefined {
+    return this.#working?.failure?.()
+  }
+
+  /** Why this node of a cluster should be given no requests now. */
+  nodeFailure(): PlainError | undefined {
+    const failure = this.node?.failure()
+    return failure && { code: failure.code, message: failure.message }
+  }
+
+  /** What an operator should know of the other nodes, although this one works. */
+  nodeWarnings(): string[] {
+    return this.node?.warnings() ?? []
+  }
+
+  /** The nodes that share the store, as last seen, and which of them this is. Undefined: the store is not shared. */
+  nodes(): (ReturnType<ClusterNode['known']> & { self: string }) | undefined {
+    return this.node && { ...this.node.known(), self: this.node.id }
+  }
+
+  /** How the models did since the start: those with a name, and the agents' own. */
+  modelRecords(): (ModelRecord & { name: string; id: string })[] {
+    const own = this.config.agents.flatMap(({ name, model }) =>
+      typeof model === 'string' ? [] : [[name, model] as const],
+    )
+    return [...Object.entries(namedModels(this.config)), ...own].map(([name, { id }]) => ({
+      name,
+      id,
+      ...this.#models.of(id),
+    }))
+  }
+
+  #startEngine(store: Store, summon?: EnginePorts['summon']): LocalEngine {
+    this.#working = store
+    const { hooks, context } = this.config
+    const { agents, vault } = this.#own
+    // Only the process that has the engine runs them, so that each is started once.
+    this.#mcpStarted = this.#mcp.start(mcpPatienceMs)
+    const byName = new Map(agents.map(agent => [agent.name, agent]))
+    const models = new Map(this.config.agents.map(({ name, model }) => [name, model]))
+    return new LocalEngine({
+      store: this.telemetry.watch(store),
+      world: this.#world,
+      vault,
+      version: ownVersion(),
+      agent: name => byName.get(name) ?? this.#unlisted.get(name),
+      agents: () =>
+        agents.map(agent => {
+          const model = models.get(agent.name)
+          return typeof model === 'string' ? { agent, model } : { agent }
+        }),
+      models: namedModels(this.config),
+      servers: toolServers(this.config, this.#mcp),
+      egress: this.#egress,
+      callSlots: this.callSlots,
+      ...(summon && { summon }),
+      ...(hooks && { hooks }),
+      observer: this.telemetry.observer,
+      ...(context && { app: appOf(context) }),
+      callback: call =>
+        this.#address && `${this.#address}${callbackPath}/${makeToken(call, text => vault.sign(text))}`,
+      log: this.log,
+    })
+  }
+}
+
+/** How long a start waits for MCP servers. Those that take longer bring their tools later. */
+const mcpPatienceMs = 10_000
+
+function warned(agents: Agent[], log: Log): Agent[] {
+  warnOfTools(agents, log)
+  return agents
+}
+
+/** Keeps the tools out of the data folder. Throws `config_invalid` if one of them could reach it all the same. */
+function keepOut(folder: string, { agents }: TurnwireConfig): () => void {
+  const release = keepPrivate(folder)
+  for (const { name, tools = [] } of agents)
+    for (const tool of tools) {
+      const { unsafe } = tool
+      if (unsafe === undefined) continue
+      release()
+      throw new TurnwireError(
+        'config_invalid',
+        `The tool "${tool.name}" of the agent "${name}" ${unsafe} Set "data" to another folder, or give the tool another one.`,
+      )
+    }
+  return release
+}
+
+/** What tools keep for sessions ends with the process. */
+async function closeTools(agents: readonly Agent[]): Promise<void> {
+  const closing = agents.flatMap(({ tools }) => tools.flatMap(tool => tool.close?.() ?? []))
+  await Promise.allSettled(closing)
+}
+
+/** More rarely help: calls that wait for others cost little, and calls that compute share the same cores. */
+const CALLS_AT_ONCE = 256
+
+/** SQLite is loaded only when needed: a session in memory should not pay for a database. */
+export async function openFolderStore(folder: string, log?: Log): Promise<Store> {
+  const { sqliteStore } = await import('./stores/sqlite/index.ts')
+  return sqliteStore({
+    file: join(folder, 'sessions.db'),
+    group: {
+      onFailure: ({ code, message }) =>
+        log?.('error', 'The store cannot be written.', { folder, code, error: message }),
+      onRecovery: () => log?.('warn', 'The store can be written again.', { folder }),
+    },
+  })
+}
+
+/** A program's own members make `AppContext` more than an object, but never a function. */
+function appOf(context: NonNullable<TurnwireConfig['context']>): NonNullable<EnginePorts['app']> {
+  return typeof context === 'function' ? (context as NonNullable<EnginePorts['app']>) : () => context
+}

@@ -1,8 +1,0 @@
-// The engine's boundary between processes. `channel.ts` moves messages, `protocol.ts` says what they mean, and
-// `folder-socket.ts` is where the processes of one data folder meet.
-export { type Channel, streamChannel } from './channel.ts'
-export { connectEngine, type RemoteEngine } from './connect-engine.ts'
-export { connectTo, type FolderSocket, listenIn } from './folder-socket.ts'
-export { callByName, ForwardingEngine } from './forwarding-engine.ts'
-export { type CallName, isStopping, readNames } from './protocol.ts'
-export { type Admit, type ExtraCalls, type ExtraStreams, serveEngine } from './serve-engine.ts'

@@ -1,0 +1,93 @@
+// Who is calling: a bearer key, a cookie of the console, an id that is as good as a key, or a wallet: one that
+// signed in to the relay, or one that pays. Which requests are let in at all is up to the server.
+import type { Context, MiddlewareHandler } from 'hono'
+import type { Admitted, Keys } from '../callers/keys.ts'
+import { TurnwireError } from '../language/errors.ts'
+import { sha256 } from '../lib/json/hash.ts'
+import { parseBearer } from '../lib/net/http.ts'
+import type { Payments } from '../payments/serve.ts'
+import type { RelayServer } from '../relay/server/index.ts'
+import type { Principal, WireEnv, WireHost } from '../wires/host.ts'
+import type { ConsoleCookies } from './console-cookie.ts'
+import type { WireTable } from './wires.ts'
+
+export function authenticate(
+  table: WireTable,
+  keys: Keys,
+  host: WireHost,
+  cookies: ConsoleCookies,
+  payments: Payments | undefined,
+  relay: RelayServer | undefined,
+): MiddlewareHandler<WireEnv> {
+  return async (c, next) => {
+    const signedIn = relay && table.isRelayed(c.req) ? walletOf(c, relay) : undefined
+    if (signedIn) {
+      c.set('principal', signedIn)
+      return next()
+    }
+    const anyone = keys.admitAnyone()
+    if (anyone) {
+      enter(c, anyone)
+      return next()
+    }
+    const own = c.req.header('x-api-key') ?? c.req.header('x-goog-api-key')
+    const bearer = parseBearer(c.req.header('authorization') ?? bearerOf(own))
+    const admitted =
+      bearer === 'missing'
+        ? cookies.admit(c.env.incoming)
+        : typeof bearer === 'string'
+          ? undefined
+          : keys.admit(sha256(bearer.token))
+    if (admitted) {
+      enter(c, admitted)
+      return next()
+    }
+    const principal =
+      bearer === 'missing'
+        ? (byAddress(table.ownerByAddress(c.req, host)) ?? payments?.bareCaller(c))
+        : typeof bearer === 'string'
+          ? undefined
+          : // SDKs send some key, whatever it is: who has none that is known may still pay.
+            (payments?.callerOf(bearer.token) ?? payments?.bareCaller(c))
+    if (!principal) {
+      c.env.outgoing.setHeader('WWW-Authenticate', 'Bearer')
+      const words =
+        bearer === 'malformed'
+          ? 'The Authorization header must be: Bearer <key>.'
+          : 'A valid key is needed: Authorization: Bearer <key>.'
+      throw new TurnwireError('unauthorized', words)
+    }
+    c.set('principal', principal)
+    return next()
+  }
+}
+
+/**
+ * A stream may be open for days. Whichever wire or package writes to it, each frame and each heartbeat asks whether the
+ * key still holds. The connection breaks off, so that no reader takes it for the end of its stream.
+ */
+function enter(c: Context<WireEnv>, { principal, holds }: Admitted): void {
+  c.set('principal', principal)
+  const { outgoing } = c.env
+  const write = outgoing.write.bind(outgoing) as (...given: unknown[]) => boolean // It has several forms.
+  outgoing.write = (...given: unknown[]): boolean => {
+    if (holds()) return write(...given)
+    outgoing.destroy()
+    return false
+  }
+}
+
+/** A wallet's token is good for requests to attached agents, and nothing else. */
+function walletOf({ req }: Context<WireEnv>, relay: RelayServer): Principal | undefined {
+  const bearer = parseBearer(req.header('authorization'))
+  return typeof bearer === 'string' ? undefined : relay.principalOf(bearer.token)
+}
+
+function byAddress(owner: string | undefined): Principal | undefined {
+  return owner === undefined ? undefined : { owner, name: owner }
+}
+
+/** Some vendors' clients send the key under a header of their own. */
+function bearerOf(key: string | undefined): string | undefined {
+  return key === undefined ? undefined : `Bearer ${key}`
+}

@@ -1,0 +1,104 @@
+// What the operator API needs of the server besides the engine: keys, the cookie, the state of the system, and requests in
+// the vendors' own forms.
+import { join } from 'node:path'
+import { addKey, type Keys, removeKey } from '../callers/keys.ts'
+import { ownVersion } from '../data/version.ts'
+import type { ModelRequest } from '../engine/index.ts'
+import { publicError, TurnwireError } from '../language/errors.ts'
+import type { Json } from '../lib/json/index.ts'
+import { isRunning, readStatus } from '../relay/owner/status.ts'
+import type { Runtime } from '../runtime.ts'
+import type { OperatorBackend, SystemStatus } from '../wires/operator/index.ts'
+import type { ConsoleCookies } from './console-cookie.ts'
+
+export function operatorBackend(runtime: Runtime, keys: Keys, cookies: ConsoleCookies): OperatorBackend {
+  const startedAt = Date.now()
+  const folder = (): string => {
+    if (runtime.folder !== undefined) return runtime.folder
+    throw new TurnwireError('bad_request', 'This server keeps nothing on disk. Put keys into server.keys.')
+  }
+  return {
+    version: ownVersion(),
+    isOpen: () => keys.open,
+    features: featuresOf(runtime),
+    signIn: key => cookies.signIn(key),
+    prepare: vendorRequest,
+    system: () => systemStatus(runtime, startedAt),
+    keys: {
+      list: () => keys.list(),
+      add: (name, operator) => addKey(folder(), name, operator),
+      remove: name => removeKey(folder(), name),
+    },
+  }
+}
+
+function featuresOf({ config }: Runtime): OperatorBackend['features'] {
+  return [...(config.payments ? ['payments' as const] : []), ...(config.relay ? ['relay' as const] : [])]
+}
+
+function systemStatus(runtime: Runtime, startedAt: number): SystemStatus {
+  const failure = runtime.storeFailure()
+  const error = failure && publicError(new TurnwireError(failure.code, failure.message)).message
+  return {
+    version: ownVersion(),
+    node: process.versions.node,
+    startedAt,
+    memory: process.memoryUsage.rss(),
+    store: error === undefined ? { ok: true } : { ok: false, error },
+    models: runtime.modelRecords(),
+    ...nodesOf(runtime),
+    ...attachedOf(runtime),
+  }
+}
+
+/** An owner's machine that is attached to a relay keeps its counts in the data folder. */
+function attachedOf({ folder }: Runtime): Pick<SystemStatus, 'attached'> {
+  const status = folder === undefined ? undefined : readStatus(join(folder, 'attach', 'status.json'))
+  if (!status) return {}
+  const { pid: _, tokens: __, ...shown } = status
+  return { attached: { ...shown, state: isRunning(status) ? status.state : 'stopped' } }
+}
+
+function nodesOf(runtime: Runtime): Pick<SystemStatus, 'nodes' | 'nodesSeenAt'> {
+  const known = runtime.nodes()
+  if (!known) return {}
+  const problem = runtime.nodeFailure()?.message
+  const nodes = known.nodes.map(({ id, address, version, leftMs }) => ({
+    id,
+    ...(address !== undefined && { address }),
+    version,
+    leftMs: Math.round(leftMs),
+    ...(id === known.self && { self: true as const, ...(problem !== undefined && { problem }) }),
+  }))
+  return { nodes, nodesSeenAt: Math.round(Date.now() - known.ageMs) }
+}
+
+/** One model of each protocol: what it would send is looked at, and nothing is sent. */
+async function vendorModels() {
+  const { anthropic, gemini, geminiInteractions, openai, openaiChat } = await import('../models/index.ts')
+  return {
+    anthropic: anthropic({ model: 'claude-sonnet-4-6' }),
+    'openai-responses': openai({ model: 'gpt-5.2' }),
+    'openai-chat': openaiChat({ model: 'gpt-5.2' }),
+    gemini: gemini({ model: 'gemini-3-pro' }),
+    'gemini-interactions': geminiInteractions({ model: 'gemini-3-pro' }),
+  }
+}
+
+async function vendorRequest(
+  request: ModelRequest,
+  protocol: string,
+): ReturnType<OperatorBackend['prepare']> {
+  const models = await vendorModels()
+  const vendor = Object.keys(models).find((name): name is keyof typeof models => name === protocol)
+  if (vendor === undefined)
+    throw new TurnwireError('bad_request', `"protocol" must be one of: ${Object.keys(models).join(', ')}.`)
+  const { preparedFor } = await import('../models/index.ts')
+  const prepared = preparedFor(models[vendor], request)
+  // Each of these models sends over HTTP, so there is something to see.
+  if (!prepared) throw new TurnwireError('internal', 'A provider sends nothing.')
+  const body = JSON.parse(prepared.body) as Json // A body is JSON text.
+  const { checkHistory } = await import('../doctor/index.ts')
+  const findings = checkHistory(vendor, body).map(({ rule, message, why }) => ({ rule, message, why }))
+  return { body, warnings: prepared.warnings, findings }
+}

@@ -1,0 +1,364 @@
+// The HTTP server: who may speak to it, and which wires it serves. A request passes the checks here in the order in which
+// they are written, before a wire sees it.
+import type { Server as NodeServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
+import { BoundEngine } from '../callers/bound-engine.ts'
+import { Keys } from '../callers/keys.ts'
+import { OwnerAccounts } from '../callers/owner-limits.ts'
+import { WorkLimits } from '../callers/work-limits.ts'
+import { serverDefaults } from '../config/config.ts'
+import { startRetention } from '../data/retention.ts'
+import { ownVersion } from '../data/version.ts'
+import { publicError, TurnwireError } from '../language/errors.ts'
+import { readTrace } from '../language/trace.ts'
+import { checkHost, checkOrigin } from '../lib/net/http.ts'
+import { runtimeOf, type Turnwire } from '../library/turnwire.ts'
+import type { Payments } from '../payments/serve.ts'
+import type { RelayServer } from '../relay/server/index.ts'
+import type { OpenRelay } from '../relay/server/join.ts'
+import type { Runtime } from '../runtime.ts'
+import { type Measures, metricsRoute } from '../telemetry/index.ts'
+import type { WireEnv, WireHost } from '../wires/host.ts'
+import type { ServedWire } from '../wires/wire.ts'
+import { logRequests } from './access-log.ts'
+import { authenticate } from './authenticate.ts'
+import { ConsoleCookies } from './console-cookie.ts'
+import { consoleRoutes, missingPage } from './console-files.ts'
+import { listen, MountedApp } from './listen.ts'
+import { operatorBackend } from './operator.ts'
+import { noRoute, sendRefusal } from './refusals.ts'
+import { acceptUpgrades } from './upgrades.ts'
+import { type ServedHost, WireTable, type wires } from './wires.ts'
+
+export type Running = { url: string; port: number; open: boolean; stop(): Promise<void> }
+
+export type ServeOptions = { host?: string; port?: number }
+
+/** Serves over HTTP. The server keeps the data folder: processes that use it go on through this one. */
+export function startServer(turnwire: Turnwire, options: ServeOptions = {}): Promise<Running> {
+  return serveRuntime(runtimeOf(turnwire), options)
+}
+
+/** `shared`: the folder is left to another server, if there is one. `wires`: in place of all that there are. */
+export async function serveRuntime(
+  runtime: Runtime,
+  options: ServeOptions & { shared?: true; wires?: typeof wires } = {},
+): Promise<Running> {
+  const { server: config = {}, relay: relayed } = runtime.config
+  const hostname = options.host ?? config.host ?? '127.0.0.1'
+  const keys = new Keys(config.keys ?? [], runtime.folder)
+  if (keys.open && !isLoopback(hostname))
+    throw new TurnwireError(
+      'config_invalid',
+      `The server would be open to everyone on ${hostname}. Make a key first: turnwire keys add <name>. Or listen on 127.0.0.1.`,
+    )
+  // The port comes first: a server that cannot listen must not take the folder from anyone.
+  const table = new WireTable(options.wires)
+  const mounted = new MountedApp(table)
+  const { requestMs = serverDefaults.requestMs } = config
+  const server = await listen(mounted, hostname, options.port ?? config.port ?? 4117, requestMs)
+  try {
+    runtime.serveAt(config.publicUrl ?? addressOf(server, hostname).url)
+    // Before sessions go on that were at work: some may be for attached agents.
+    const relay = relayed && (await loadRelay(runtime))
+    if (!options.shared) {
+      await runtime.becomeServer()
+      await runtime.recover()
+    }
+    const bounds = new WorkLimits(runtime.engine, config)
+    const plain = await hostOf(runtime, bounds)
+    const payments = await openPayments(runtime, plain, bounds, keys, table)
+    const host = payments?.host ?? plain
+    const accounts = new OwnerAccounts(config, host.limits.bodyBytes)
+    const measures = measured(runtime, accounts)
+    if (relay) host.relay = relay.join(payments?.desk)
+    const cookies = new ConsoleCookies(keys, runtime.vault)
+    const served = await table.serve(await servedHost(runtime, host, keys, cookies))
+    const { origins = [], hosts = [] } = config
+    const { limits, log } = host
+    const gate = { table, keys, hosts: hostNames(hosts, hostname), origins, limits, accounts, log }
+    const sockets = acceptUpgrades(gate, [
+      ...served.flatMap(({ sockets = [] }) => sockets),
+      ...(relay?.sockets ?? []),
+    ])
+    const given = { runtime, table, served, keys, cookies, hostname, host, accounts, measures, payments }
+    mounted.mount(createApp({ ...given, relay: relay?.server }), sockets)
+    const stopRetention = options.shared ? undefined : await startRetention(runtime)
+    const close = (): void => {
+      stopRetention?.()
+      payments?.stop()
+      // Attached machines are told to come back before all sockets are closed.
+      relay?.close()
+      sockets.close()
+    }
+    return running(server, hostname, keys, () => stop(server, runtime, close, served))
+  } catch (error) {
+    server.close()
+    throw error
+  }
+}
+
+function measured(runtime: Runtime, accounts: OwnerAccounts): Measures {
+  return runtime.telemetry.measure({
+    queuedCalls: () => runtime.callSlots.waiting,
+    streams: () => accounts.open,
+    storeUp: () => runtime.storeFailure() === undefined,
+  })
+}
+
+function addressOf(server: NodeServer, hostname: string): { url: string; port: number } {
+  const { port } = server.address() as AddressInfo // It listens on TCP, so its address is never a path.
+  const shown = hostname.includes(':') ? `[${hostname}]` : hostname
+  return { url: `http://${shown}:${port}`, port }
+}
+
+function running(server: NodeServer, hostname: string, keys: Keys, close: () => Promise<void>): Running {
+  let stopped: Promise<void> | undefined
+  return {
+    ...addressOf(server, hostname),
+    open: keys.open,
+    stop: () => (stopped ??= close()),
+  }
+}
+
+/** What every wire is given. */
+export async function hostOf(
+  runtime: Runtime,
+  limits = new WorkLimits(runtime.engine, runtime.config.server),
+): Promise<WireHost> {
+  const { config, engine, log } = runtime
+  const { anyModel = config.relay !== undefined, responses } = config.server ?? {}
+  const about: WireHost['about'] = {
+    ...(await engine.describe()),
+    anyModel,
+    storesResponses: responses?.store ?? true,
+  }
+  runtime.onTools(() => {
+    // The engine may be stopping: what was known stays.
+    void engine.describe().then(
+      now => void Object.assign(about, now),
+      () => {},
+    )
+  })
+  return {
+    engineFor: caller => new BoundEngine(engine, limits, caller),
+    about,
+    serverTools: new Set(
+      config.agents.filter(agent => agent.responses?.serverTools === true).map(agent => agent.name),
+    ),
+    seal: (text, use) => runtime.vault.seal(text, use),
+    sign: text => runtime.vault.sign(text),
+    unseal: (sealed, use) => runtime.vault.open(sealed, use),
+    limits: limitsOf(config),
+    log,
+  }
+}
+
+function limitsOf({ server = {} }: Runtime['config']): WireHost['limits'] {
+  return {
+    bodyBytes: server.bodyBytes ?? serverDefaults.bodyBytes,
+    jsonDepth: 64,
+    heartbeatMs: server.heartbeatMs ?? serverDefaults.heartbeatMs,
+    unsentBytes: server.unsentBytes ?? serverDefaults.unsentBytes,
+    stallMs: server.stallMs ?? serverDefaults.stallMs,
+  }
+}
+
+/** With what single wires need. */
+export async function servedHost(
+  runtime: Runtime,
+  host: WireHost,
+  keys: Keys,
+  cookies: ConsoleCookies,
+): Promise<ServedHost> {
+  const { agents, server } = runtime.config
+  return {
+    ...host,
+    version: ownVersion(),
+    operator: operatorBackend(runtime, keys, cookies),
+    mcp: new Map(agents.flatMap(({ name, serveMcp }) => (serveMcp ? [[name, serveMcp]] : []))),
+    // Loaded only when needed: few servers have it.
+    acp: server?.acp === true ? await (await import('./acp.ts')).acpHostFor(runtime, host) : undefined,
+  }
+}
+
+/** Loaded only when it is configured. */
+async function loadRelay(runtime: Runtime): Promise<OpenRelay | undefined> {
+  const { openRelay } = await import('../relay/server/join.ts')
+  return openRelay(runtime, limitsOf(runtime.config))
+}
+
+/** Loaded only when payments are configured. */
+async function openPayments(
+  runtime: Runtime,
+  host: WireHost,
+  limits: WorkLimits,
+  keys: Keys,
+  table: WireTable,
+): Promise<Payments | undefined> {
+  const { payments } = runtime.config
+  if (!payments) return undefined
+  if (keys.open)
+    throw new TurnwireError(
+      'config_invalid',
+      'Payments are configured, but the server has no key, so whoever reaches it would be its operator and pay nothing. Make a key first: turnwire keys add <name> --operator.',
+    )
+  const { startPayments } = await import('../payments/serve.ts')
+  return startPayments(runtime, host, limits, payments, request => table.isPayable(request))
+}
+
+export type AppOptions = {
+  runtime: Runtime
+  table: WireTable
+  served: readonly ServedWire[]
+  keys: Keys
+  cookies: ConsoleCookies
+  hostname: string
+  host: WireHost
+  accounts: OwnerAccounts
+  measures?: Measures
+  payments?: Payments | undefined
+  relay?: RelayServer | undefined
+}
+
+export function createApp(options: AppOptions): Hono<WireEnv> {
+  const { runtime, table, served, keys, cookies, hostname, host, accounts, measures, payments, relay } =
+    options
+  const { config, log } = runtime
+  const { agents } = host.about
+  const app = new Hono<WireEnv>()
+  app.onError((error, c) => sendRefusal(c, error, table, log))
+  app.notFound(c => missingPage(c) ?? sendRefusal(c, noRoute(c, table), table, log))
+  if (config.server?.log === 'debug') app.use(logRequests(log))
+  app.use(checkCaller(config.server?.hosts ?? [], config.server?.origins ?? [], hostname, log))
+  app.get('/health/live', c => c.json({ status: 'ok' }))
+  app.get('/health', c => {
+    const node = runtime.nodeFailure()
+    if (node) return c.json({ status: 'failing', agents: agents.length, node }, 503)
+    const failure = runtime.storeFailure()
+    const plugins = relay && { plugins: relay.machines }
+    const warnings = runtime.nodeWarnings()
+    const shown = { agents: agents.length, ...plugins, ...(warnings.length > 0 && { warnings }) }
+    if (!failure) return c.json({ status: 'ok', ...shown })
+    const { code, message } = publicError(new TurnwireError(failure.code, failure.message))
+    return c.json({ status: 'failing', agents: agents.length, store: { code, error: message } }, 503)
+  })
+  const console = consoleRoutes()
+  if (console) app.route('/', console)
+  if (relay) app.route('/', relay.routes)
+  if (payments) app.route('/', payments.signInRoutes())
+  for (const { keyless } of served) if (keyless) app.route('/', keyless)
+  app.use(authenticate(table, keys, host, cookies, payments, relay))
+  if (payments) app.use(payments.middleware)
+  app.use(countRequests(accounts))
+  app.use(bindEngine(host))
+  const wires = table.list()
+  app.get('/', c => c.json({ turnwire: 'is served here', agents: agents.map(({ name }) => name), wires }))
+  for (const { routes } of served) if (routes) app.route('/', routes)
+  if (relay) app.route('/', relay.operatorRoutes(host))
+  if (measures) app.route('/', metricsRoute(measures, runtime.engine))
+  if (payments) app.route('/', payments.routes())
+  return app
+}
+
+/** The names under which this server is reached. */
+function hostNames(hosts: readonly string[], hostname: string): string[] {
+  return [...hosts, ...(hostname === '0.0.0.0' || hostname === '::' ? [] : [hostname])]
+}
+
+/** Host and Origin are checked before anything else: a web page must not reach a server on the user's machine. */
+function checkCaller(
+  hosts: readonly string[],
+  origins: readonly string[],
+  hostname: string,
+  log: WireHost['log'],
+): MiddlewareHandler<WireEnv> {
+  const allowed = hostNames(hosts, hostname)
+  return async (c, next) => {
+    const host = c.req.header('host')
+    if (!checkHost(host, allowed))
+      throw new TurnwireError(
+        'forbidden_host',
+        'This server does not answer to that Host. Add it to server.hosts.',
+      )
+    const origin = c.req.header('origin')
+    if (!checkOrigin(origin, origins, host)) {
+      log('warn', 'A web page of an origin that is not in server.origins was refused.', {
+        origin: origin?.slice(0, 200) ?? '',
+        path: c.req.path,
+      })
+      throw new TurnwireError(
+        'forbidden_origin',
+        `The web origin ${origin?.slice(0, 200)} may not call this server. Add it to server.origins.`,
+      )
+    }
+    if (origin === undefined) return next()
+    return answerBrowser(c, origin, next)
+  }
+}
+
+/** The headers that a page may read. */
+const exposedHeaders =
+  'Retry-After, Retry-After-Ms, X-Should-Retry, X-Session-Id, Request-Id, X-Request-Id, X-Vercel-AI-UI-Message-Stream, PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Payment-State'
+
+/** A page of an allowed origin may send the headers that it asks for: every vendor's SDK has some of its own. */
+function allowedHeaders(asked = ''): string {
+  const names = asked.split(',', 100).map(name => name.trim())
+  return ['Authorization', 'Content-Type', ...names.filter(name => /^[\w-]{1,100}$/.test(name))].join(', ')
+}
+
+/** A page of an allowed origin may read the answer, and ask beforehand whether it may. */
+async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): Promise<Response | undefined> {
+  c.env.outgoing
+    .setHeader('Access-Control-Allow-Origin', origin)
+    .setHeader('Access-Control-Expose-Headers', exposedHeaders)
+    .setHeader('Vary', 'Origin')
+  if (c.req.method === 'OPTIONS' && c.req.header('access-control-request-method') !== undefined)
+    return c.body(null, 204, {
+      'Access-Control-Allow-Methods': 'GET, POST, PUT, DELETE',
+      'Access-Control-Allow-Headers': allowedHeaders(c.req.header('access-control-request-headers')),
+      'Access-Control-Max-Age': '600',
+    })
+  await next()
+  return undefined
+}
+
+/** Counts every request, and what is open, for its owner. */
+function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
+  return (c, next) => {
+    const { account, leave } = accounts.enter(c.get('principal').owner, c.get('payment')?.bare === true)
+    c.env.outgoing.once('close', leave)
+    c.set('account', account)
+    return next()
+  }
+}
+
+/** What a request starts belongs to its caller, and to the trace that its headers name. */
+function bindEngine(host: WireHost): MiddlewareHandler<WireEnv> {
+  return (c, next) => {
+    const trace = readTrace(c.req.header('traceparent'), c.req.header('tracestate'))
+    c.set('engine', host.engineFor({ ...c.get('principal'), trace, payment: c.get('payment') }))
+    return next()
+  }
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '::1' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}
+
+/** Refuses new connections, stops the engine, then closes the streams. */
+async function stop(
+  server: NodeServer,
+  runtime: Runtime,
+  closeSockets: () => void,
+  served: readonly ServedWire[],
+): Promise<void> {
+  const closed = new Promise<void>(resolve => void server.close(() => resolve()))
+  server.closeIdleConnections()
+  await runtime.close()
+  closeSockets()
+  await Promise.all(served.map(async wire => wire.close?.()))
+  setTimeout(() => server.closeAllConnections(), 500).unref()
+  await closed
+}

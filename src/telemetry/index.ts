@@ -1,0 +1,103 @@
+// Watches the engine for metrics and traces. Metrics are counted once a server asks for them; spans are made when a collector
+// is named by OTEL_EXPORTER_OTLP_ENDPOINT or the program has set up OpenTelemetry. Otherwise watching costs nothing.
+import { ownVersion } from '../data/version.ts'
+import type { Model, ModelAnswer, ModelDelta, ModelRequest, Observer, Store } from '../engine/ports/index.ts'
+import { type Gauges, Measures } from './measures.ts'
+import type { Exporting } from './otlp.ts'
+import type { Spans } from './spans.ts'
+import { timedStore } from './timed-store.ts'
+
+export type { Measures } from './measures.ts'
+export { metricsRoute } from './metrics-route.ts'
+
+export type TelemetryConfig = {
+  /** Also records the words of users, models and tools in spans. Default false. */
+  content?: boolean
+}
+
+export class Telemetry {
+  readonly #spans: Spans | undefined
+  readonly #exporting: Exporting | undefined
+  #measures: Measures | undefined
+
+  private constructor(spans?: Spans, exporting?: Exporting) {
+    this.#spans = spans
+    this.#exporting = exporting
+  }
+
+  static async open({ content = false }: TelemetryConfig = {}, env = process.env): Promise<Telemetry> {
+    const isExporting =
+      (env['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? '') !== '' && env['OTEL_SDK_DISABLED'] !== 'true'
+    if (!isExporting && !hasOwnSetup()) return new Telemetry()
+    const version = ownVersion()
+    const everyMs = Number(env['OTEL_METRIC_EXPORT_INTERVAL']) || 60_000
+    const exporting = isExporting
+      ? await (await import('./otlp.ts')).exportToCollector('turnwire', version, everyMs)
+      : undefined
+    const { Spans } = await import('./spans.ts')
+    const wantsContent = content || env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'] === 'true'
+    return new Telemetry(new Spans(version, wantsContent), exporting)
+  }
+
+  /** Counts from here on. */
+  measure(gauges: Gauges): Measures {
+    this.#measures ??= new Measures(gauges)
+    return this.#measures
+  }
+
+  readonly observer: Observer = {
+    startTurn: (session, caller) => this.#spans?.startTurn(session, caller) ?? caller,
+    recorded: (session, events) => {
+      this.#measures?.recorded(session, events)
+      this.#spans?.recorded(session, events)
+    },
+    lost: session => {
+      this.#measures?.lost(session)
+      this.#spans?.lost(session)
+    },
+    inCall: (callId, run) => (this.#spans ? this.#spans.inCall(callId, run) : run()),
+    traceOf: callId => this.#spans?.traceOf(callId),
+  }
+
+  /** Asks a model, and records how it did. */
+  ask(
+    model: Model,
+    request: ModelRequest,
+    watch: (delta: ModelDelta) => void,
+    signal: AbortSignal,
+  ): Promise<ModelAnswer> {
+    const answer = this.#spans
+      ? this.#spans.ask(model, request, watch, (sent, watched) => model.respond(sent, watched, signal))
+      : model.respond(request, watch, signal)
+    return this.#measures ? this.#counted(model.id, signal, answer) : answer
+  }
+
+  async #counted(model: string, signal: AbortSignal, answer: Promise<ModelAnswer>): Promise<ModelAnswer> {
+    const begun = performance.now()
+    const seconds = (): number => (performance.now() - begun) / 1000
+    try {
+      const given = await answer
+      this.#measures?.asked(model, seconds(), given)
+      return given
+    } catch (error) {
+      this.#measures?.asked(model, seconds(), signal.aborted ? 'cancelled' : 'failed')
+      throw error
+    }
+  }
+
+  /** The same store, watched once metrics are counted. */
+  watch(store: Store): Store {
+    return timedStore(store, seconds => this.#measures?.wrote(seconds))
+  }
+
+  async close(): Promise<void> {
+    this.#measures?.close()
+    await this.#exporting?.close()
+  }
+}
+
+/** OpenTelemetry's API keeps what a program has set up under this name. */
+function hasOwnSetup(): boolean {
+  const setup: unknown = Reflect.get(globalThis, Symbol.for('opentelemetry.js.api.1'))
+  return typeof setup === 'object' && setup !== null && 'trace' in setup
+}

@@ -1,0 +1,78 @@
+// Limits on how often a server is heard: lines of the log, updates of a call, and the work that its notifications cause.
+import type { McpOptions } from './index.ts'
+
+type Now = () => number
+type Log = NonNullable<McpOptions['log']>
+
+const minuteMs = 60_000
+const mostLines = 120
+/** Times that a change is looked at in a minute. */
+const mostLooks = 10
+
+/** True as often as `most` in a minute. The time of day may be set back or forward, so it is not used. */
+export function perMinute(most: number, now: Now = () => performance.now()): () => boolean {
+  const count = countPerMinute(now)
+  return () => count() <= most
+}
+
+/** How often it was called in this minute. */
+function countPerMinute(now: Now): () => number {
+  let since = Number.NEGATIVE_INFINITY
+  let count = 0
+  return () => {
+    if (now() - since >= minuteMs) [since, count] = [now(), 0]
+    count += 1
+    return count
+  }
+}
+
+/** Writes at most 120 lines a minute, and one more that says so. */
+export function limitedLog(log: Log | undefined, server: string, now: Now = () => performance.now()): Log {
+  const count = countPerMinute(now)
+  return (level, message, fields) => {
+    const number = count()
+    if (number <= mostLines) log?.(level, message, fields)
+    else if (number === mostLines + 1)
+      log?.('warn', `An MCP server caused more than ${mostLines} lines in a minute. The rest is left out.`, {
+        server,
+      })
+  }
+}
+
+/** Does something when it is asked to, at most ten times a minute: what is asked for after that is done once, when the minute is over. */
+export class Paced {
+  readonly #act: () => void
+  readonly #now: Now
+  #since = Number.NEGATIVE_INFINITY
+  #count = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(act: () => void, now: Now = () => performance.now()) {
+    this.#act = act
+    this.#now = now
+  }
+
+  ask(): void {
+    if (this.#timer !== undefined) return
+    const now = this.#now()
+    if (now - this.#since >= minuteMs) [this.#since, this.#count] = [now, 0]
+    if (this.#count >= mostLooks) {
+      this.#timer = setTimeout(() => this.#late(), this.#since + minuteMs - now).unref()
+      return
+    }
+    this.#count += 1
+    this.#act()
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  #late(): void {
+    this.#timer = undefined
+    // A timer may be early by a fraction of a millisecond.
+    this.#since = Number.NEGATIVE_INFINITY
+    this.ask()
+  }
+}

@@ -1,0 +1,70 @@
+// scripts/test.mjs, run in a folder of its own with test files that fail once, always or never.
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const script = fileURLToPath(new URL('../scripts/test.mjs', import.meta.url))
+
+const passing = `import { test } from 'node:test'
+test('holds', () => {})`
+const failing = `import { test } from 'node:test'
+test('never holds', () => { throw new Error('always wrong') })`
+const ending = `import { test } from 'node:test'
+test('ends its process', () => { process.exit(3) })`
+const failingOnce = `import { existsSync, writeFileSync } from 'node:fs'
+import { test } from 'node:test'
+test('holds the second time', () => {
+  if (existsSync('mark')) return
+  writeFileSync('mark', '')
+  throw new Error('wrong at first')
+})`
+
+function runTests(files: Record<string, string>, words: string[] = []) {
+  const folder = mkdtempSync(join(tmpdir(), 'second-run-'))
+  try {
+    mkdirSync(join(folder, 'test'))
+    for (const [name, text] of Object.entries(files))
+      writeFileSync(join(folder, 'test', `${name}.test.ts`), text)
+    return spawnSync(process.execPath, [script, ...words], { cwd: folder, encoding: 'utf8' })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+test('a file that fails once and passes alone is told as flaky with its first error, and the run succeeds', () => {
+  const { status, stdout } = runTests({ passing, once: failingOnce })
+  assert.equal(status, 0, stdout)
+  assert.match(stdout, /Flaky, passed when run alone: 1\n {2}test\/once\.test\.ts\n.*wrong at first/)
+  assert.match(stdout, /\n2 passed, 0 failed, 0 skipped\n$/)
+})
+
+test('a file that fails twice, or ends its process, fails the run', () => {
+  for (const broken of [failing, ending]) {
+    const { status, stdout } = runTests({ passing, broken })
+    assert.equal(status, 1, stdout)
+    assert.doesNotMatch(stdout, /Flaky/)
+    assert.match(stdout, /\n1 passed, 1 failed, 0 skipped\n$/)
+  }
+})
+
+test('a narrowed run has no second one, and every run names its slowest files', () => {
+  const { status, stdout } = runTests({ once: failingOnce }, ['once'])
+  assert.equal(status, 1, stdout)
+  assert.match(stdout, /The ten slowest files:\n +[\d.]+ s {2}test\/once\.test\.ts\n/)
+})
+
+test('a file without tests of its own reports itself, and the run succeeds', () => {
+  const { status, stdout } = runTests({
+    passing,
+    helpers: 'export const one = 1',
+    more: 'export const two = 2',
+  })
+  assert.equal(status, 0, stdout)
+  assert.doesNotMatch(stdout, /reported nothing/)
+  assert.match(stdout, /\n1 passed, 0 failed, 0 skipped\n$/)
+})
