@@ -35,9 +35,10 @@ function buildAgent(
   const code = agent.code === true ? {} : agent.code || undefined
   const search = agentSearch(agent, log)
   const fixed = fixedTools(agent, mayAsk, search?.tool)
-  const all = mcp ? joined(fixed, () => mcp.tools(serversOf(config, agent.name))) : () => fixed
-  const tools = search ? search.following(all) : all
-  return {
+  const servers = mcp ? serversOf(config, agent.name) : []
+  const changing = mcp && servers.length > 0 ? joined(fixed, () => mcp.tools(servers)) : undefined
+  const tools = search ? search.following(changing ?? (() => fixed)) : changing
+  const built: Agent = {
     name: agent.name,
     version: agent.version ?? '1.0.0',
     ...(agent.title !== undefined && { title: agent.title }),
@@ -48,9 +49,7 @@ function buildAgent(
       format: { type: 'schema' as const, schema: describeSchema(agent.answer).json, strict: true },
     }),
     ...(agent.compaction && { compaction: agent.compaction }),
-    get tools() {
-      return tools()
-    },
+    tools: fixed,
     ...(code?.only && { callersOf: callersOf(code.only) }),
     ...(search && { search: search.rule }),
     options: agent.options ?? [],
@@ -76,6 +75,7 @@ function buildAgent(
     images: { http: agent.images?.http ?? true, data: agent.images?.data ?? true },
     model: settings => (settings.model === undefined ? own : modelNamed(models, settings.model)),
   }
+  return tools ? Object.defineProperty(built, 'tools', { get: tools, enumerable: true }) : built
 }
 
 /** All but those of MCP servers. `mayAsk`: a vendor may ask before it runs a tool of its own. */

@@ -35,14 +35,9 @@ export function isHiddenByTool(session: CallSession, tool: string): boolean {
   return offered?.side === 'server' && offered.tool.hideArguments !== undefined
 }
 
-/** False: no rule and no tool of this session hides anything of any arguments. */
-export function mayHideArguments({ agent, offer }: CallSession): boolean {
-  return agent.gate.redactArguments !== undefined || offer.hidesArguments
-}
-
 /** The events as they may be recorded. */
 export function hideArguments(session: CallSession, events: readonly Event[]): readonly Event[] {
-  return mayHideArguments(session) ? events.map(event => hideInEvent(session, event)) : events
+  return session.offer.hidesArguments ? events.map(event => hideInEvent(session, event)) : events
 }
 
 function hideInEvent(session: CallSession, event: Event): Event {

@@ -1,7 +1,6 @@
 // The tools of a session: what its model is declared, and what a running tool may know of the others. Being named here
 // permits nothing: each call passes the gate.
 
-import type { ToolDeclaration } from '../../language/tools.ts'
 import type { SessionTools } from '../ports/index.ts'
 import { type Declared, declaredOf, searchOf } from '../rules/loaded.ts'
 import type { Offered } from '../rules/offer.ts'
@@ -9,25 +8,19 @@ import type { CallSession } from './call-session.ts'
 
 /** What the model is declared of the offer. */
 export function declaredFor(session: CallSession): Declared {
-  const declared = declaredToModel(session)
   const { agent, state, offer } = session
-  if (!offer.callable.some(isForPrograms) || !agent.model(state.settings).programs) return declared
-  return { ...declared, tools: [...declared.tools, ...offer.callable.filter(isForPrograms)] }
-}
-
-/** A model whose vendor runs programs is told of it, and may not call it itself. */
-function isForPrograms({ callers }: ToolDeclaration): boolean {
-  return callers !== undefined && !callers.includes('model')
-}
-
-function declaredToModel(session: CallSession): Declared {
-  const { agent, state, offer } = session
-  if (offer.deferred.length === 0) return { tools: offer.declarations }
-  return declaredOf(offer, {
-    ...searchOf(agent, state.turn?.ask, agent.model(state.settings)),
-    loaded: state.loaded,
-    isDenied: offered => isDenied(session, offered),
-  })
+  const declared: Declared =
+    offer.deferred.length === 0
+      ? { tools: offer.declarations }
+      : declaredOf(offer, {
+          ...searchOf(agent, state.turn?.ask, agent.model(state.settings)),
+          loaded: state.loaded,
+          isDenied: offered => isDenied(session, offered),
+        })
+  // A model whose vendor runs programs is told of the tools that only they may call.
+  const { forPrograms } = offer
+  if (forPrograms.length === 0 || !agent.model(state.settings).programs) return declared
+  return { ...declared, tools: [...declared.tools, ...forPrograms] }
 }
 
 /** Every call of this tool would be denied, whatever its arguments. */

@@ -18,7 +18,8 @@ export type Offered =
 
 /**
  * `declarations`: those that a model may be told of. `always`: the same, less the deferred ones. `callable`: those that
- * programs and other calls may use. `hidesArguments`: a tool says what of its arguments nobody may read.
+ * programs and other calls may use. `forPrograms`: those of them that no model may call itself. `hidesArguments`: a rule or
+ * a tool says what of some arguments nobody may read.
  */
 export type Offer = {
   byName: Map<string, Offered>
@@ -26,6 +27,7 @@ export type Offer = {
   always: ToolDeclaration[]
   deferred: Offered[]
   callable: ToolDeclaration[]
+  forPrograms: ToolDeclaration[]
   hidesArguments: boolean
 }
 
@@ -45,7 +47,8 @@ export function offerOf(
   return makeOffer(agent, own, settings, clientOnly ? none : attached)
 }
 
-type Made = {
+/** An offer, and what it is made of: while these are the same, so is the offer. */
+export type MadeOffer = {
   agent: Agent
   tools: Agent['tools']
   settings: Settings
@@ -54,37 +57,31 @@ type Made = {
   offer: Offer
 }
 
-/** The last offer that was made, for as long as it is made of the same. */
-export class OfferCache {
-  #last: Made | undefined
-
-  of(agent: Agent, settings: Settings, attached: readonly Tool[], clientOnly: boolean): Offer {
-    const { tools } = agent
-    const last = this.#last
-    const isSame =
-      last?.agent === agent &&
-      last.tools === tools &&
-      last.settings === settings &&
-      last.attached === attached &&
-      last.clientOnly === clientOnly
-    if (isSame) return last.offer
-    const offer = offerOf(agent, settings, attached, clientOnly)
-    this.#last = { agent, tools, settings, attached, clientOnly, offer }
-    return offer
-  }
+export function madeOffer(
+  agent: Agent,
+  settings: Settings,
+  attached: readonly Tool[],
+  clientOnly: boolean,
+): MadeOffer {
+  const { tools } = agent
+  const isOwn = !settings.tools && settings.clientTools.length === 0 && attached.length === 0 && !clientOnly
+  const offer = isOwn ? ownOffer(agent, tools) : offerOf(agent, settings, attached, clientOnly)
+  return { agent, tools, settings, attached, clientOnly, offer }
 }
 
-/** True: the agent's own tools are offered and nothing changes them, so that sessions can share one offer. */
-export function isOwnOffer(settings: Settings, attached: readonly Tool[], clientOnly: boolean): boolean {
-  return !settings.tools && settings.clientTools.length === 0 && attached.length === 0 && !clientOnly
-}
+/** The offer of an agent's own tools, which all sessions share that change nothing about it. */
+const ownOffers = new WeakMap<Agent, { tools: readonly Tool[]; offer: Offer }>()
 
-function ownOfferOf(agent: Agent): Offer {
-  return makeOffer(agent, agent.tools, { tools: null, clientTools: [] }, none)
+function ownOffer(agent: Agent, tools: readonly Tool[]): Offer {
+  const known = ownOffers.get(agent)
+  if (known?.tools === tools) return known.offer
+  const offer = makeOffer(agent, tools, { tools: null, clientTools: [] }, none)
+  ownOffers.set(agent, { tools, offer })
+  return offer
 }
 
 function makeOffer(
-  { callersOf, search }: Pick<Agent, 'callersOf' | 'search'>,
+  { callersOf, search, gate }: Pick<Agent, 'callersOf' | 'search' | 'gate'>,
   own: readonly Tool[],
   settings: Pick<Settings, 'tools' | 'clientTools'>,
   attached: readonly Tool[],
@@ -107,10 +104,10 @@ function makeOffer(
   for (const tool of settings.clientTools)
     byName.set(tool.name, { side: 'client', tool, ...(tool.deferred && deferred) })
   for (const tool of attached) if (!byName.has(tool.name)) byName.set(tool.name, { side: 'server', tool })
-  return declared(byName)
+  return declared(byName, gate.redactArguments !== undefined)
 }
 
-function declared(byName: Map<string, Offered>): Offer {
+function declared(byName: Map<string, Offered>, hidesByRule: boolean): Offer {
   const callable = [...byName.values()].filter(offered => isFor(offered, 'code')).map(({ tool }) => tool)
   for (const offered of byName.values()) {
     if (offered.side !== 'server') continue
@@ -123,10 +120,11 @@ function declared(byName: Map<string, Offered>): Offer {
   const waiting = shown.filter(offered => offered.deferred)
   const always =
     waiting.length === 0 ? declarations : shown.filter(offered => !offered.deferred).map(({ tool }) => tool)
-  const hidesArguments = [...byName.values()].some(
-    ({ side, tool }) => side === 'server' && tool.hideArguments !== undefined,
-  )
-  return { byName, declarations, always, deferred: waiting, callable, hidesArguments }
+  const forPrograms = callable.filter(({ callers }) => callers !== undefined && !callers.includes('model'))
+  const hidesArguments =
+    hidesByRule ||
+    [...byName.values()].some(({ side, tool }) => side === 'server' && tool.hideArguments !== undefined)
+  return { byName, declarations, always, deferred: waiting, callable, forPrograms, hidesArguments }
 }
 
 export function isFor({ tool, callers = tool.callers }: Offered, caller: ToolCaller): boolean {
@@ -250,18 +248,4 @@ function checkSchema(schema: JsonObject): SchemaSize {
   if (type !== undefined && ![type].flat().includes('object'))
     throw new SchemaError('/type', 'The arguments of a tool are an object, so "type" must be "object".')
   return size
-}
-
-/** The offers of agents' own tools, made once for each list of tools. */
-export class OwnOffers {
-  /** By agent name. */
-  readonly #known = new Map<string, { tools: readonly Tool[]; offer: Offer }>()
-
-  of(agent: Agent): Offer {
-    const known = this.#known.get(agent.name)
-    if (known?.tools === agent.tools) return known.offer
-    const offer = ownOfferOf(agent)
-    this.#known.set(agent.name, { tools: agent.tools, offer })
-    return offer
-  }
 }

@@ -20,7 +20,6 @@ import { decideCreate } from '../rules/decide.ts'
 import { evolve } from '../rules/evolve.ts'
 import { goneAgent } from '../rules/gone-agent.ts'
 import type { HistoryFold } from '../rules/history-fold.ts'
-import { type Offer, OwnOffers } from '../rules/offer.ts'
 import { stoppedEngine } from '../rules/outcomes.ts'
 import { emptyState, listSummaryOf, type SessionState } from '../rules/state.ts'
 import { nextDeadline } from '../turn/deadlines.ts'
@@ -61,7 +60,6 @@ export class OpenSessions implements SessionHome, FollowSource {
   readonly pages: LogPages
   readonly #beside: BesideLog
   readonly subSessions = new SubSessions(this)
-  readonly #ownOffers = new OwnOffers()
 
   constructor(ports: EnginePorts) {
     this.ports = ports
@@ -75,10 +73,6 @@ export class OpenSessions implements SessionHome, FollowSource {
     const agent = this.ports.agent(name)
     if (!agent) throw new TurnwireError('unknown_agent', `There is no agent named "${name}".`)
     return agent
-  }
-
-  ownOffer(agent: Agent): Offer {
-    return this.#ownOffers.of(agent)
   }
 
   async create(create: Create, request?: RequestKey): Promise<Session> {

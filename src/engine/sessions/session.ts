@@ -33,7 +33,7 @@ import { goneAgent } from '../rules/gone-agent.ts'
 import { IdenticalCalls } from '../rules/identical.ts'
 import { refuseIfFull, withinCaps } from '../rules/limits.ts'
 import { type Action, next, statusOf } from '../rules/next.ts'
-import { isOwnOffer, type Offer, OfferCache } from '../rules/offer.ts'
+import { type MadeOffer, madeOffer, type Offer } from '../rules/offer.ts'
 import { openedOptions, requestOf } from '../rules/request.ts'
 import type { SessionState } from '../rules/state.ts'
 import { Deadlines } from '../turn/deadlines.ts'
@@ -70,7 +70,7 @@ export class Session implements CommandedSession {
   #added = noTools
   /** Both: the same list while nothing changes, so that what is made of it can be kept. */
   #besides = noTools
-  readonly #offers = new OfferCache()
+  #offer: MadeOffer | undefined
   #identical: { turn: string; calls: IdenticalCalls } | undefined
   stopping = false
   lost = false
@@ -148,11 +148,20 @@ export class Session implements CommandedSession {
   }
 
   get offer(): Offer {
+    const { agent } = this
     const { settings, turn } = this.state
     const clientOnly = turn?.ask?.clientOnly === true
-    const besides = this.#besides
-    if (isOwnOffer(settings, besides, clientOnly)) return this.#home.ownOffer(this.agent)
-    return this.#offers.of(this.agent, settings, besides, clientOnly)
+    const attached = this.#besides
+    const made = this.#offer
+    const isSame =
+      made?.agent === agent &&
+      made.tools === agent.tools &&
+      made.settings === settings &&
+      made.attached === attached &&
+      made.clientOnly === clientOnly
+    if (isSame) return made.offer
+    this.#offer = madeOffer(agent, settings, attached, clientOnly)
+    return this.#offer.offer
   }
 
   /** Offers tools that live as long as a connection, such as an editor's. They pass the same gate; a restart ends them. */

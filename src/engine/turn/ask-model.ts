@@ -1,6 +1,6 @@
 // One model step of a session: the request, shown while it is answered, and the answer as the hooks leave it.
 import { respondAsDemanded } from '../calls/demanded-answer.ts'
-import { hidesArguments, mayHideArguments } from '../calls/hidden-arguments.ts'
+import { hidesArguments } from '../calls/hidden-arguments.ts'
 import { afterStep, beforeStep, recorder, subjectOf } from '../calls/hooks.ts'
 import { type Step, translate } from '../log/step.ts'
 import type { Model, ModelAnswer, ModelRequest } from '../ports/index.ts'
@@ -48,7 +48,7 @@ function respond(
 ): Promise<ModelAnswer> {
   const { feed, ports } = session
   const { world } = ports
-  const mayHide = mayHideArguments(session)
+  const mayHide = session.offer.hidesArguments
   return respondAsDemanded(
     model,
     request,
