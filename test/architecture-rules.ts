@@ -4,6 +4,33 @@
 /** Paths of files, each with the paths that it imports. */
 export type ImportMap = ReadonlyMap<string, readonly string[]>
 
+/** `typeOnly`: the import is gone when the file runs. */
+export type Import = { from: string; to: string; typeOnly: boolean }
+
+/** Files under `in` may import these places. `types`: as types only. A `*` stands for one folder or file name. */
+export type ImportRule = { in: string; may: readonly string[]; types?: readonly string[] }
+
+/** The rule of a file: the longest that matches. */
+export function ruleFor(file: string, rules: readonly ImportRule[]): ImportRule | undefined {
+  return rules.filter(rule => file.startsWith(rule.in)).sort((a, b) => b.in.length - a.in.length)[0]
+}
+
+/** The imports that the rules do not allow, as `from -> to`. */
+export function forbiddenImports(imports: readonly Import[], rules: readonly ImportRule[]): string[] {
+  return imports.flatMap(({ from, to, typeOnly }) => {
+    const rule = ruleFor(from, rules)
+    const allowed = [...(rule?.may ?? ['']), ...(typeOnly ? (rule?.types ?? []) : [])]
+    return allowed.some(place => isIn(to, place)) ? [] : [`${from} -> ${to}`]
+  })
+}
+
+/** A place that ends in a slash is a folder. Any other is a file. */
+function isIn(path: string, place: string): boolean {
+  const [parts, wanted] = [path.split('/'), place.split('/')]
+  if (!place.endsWith('/') && place !== '' && parts.length !== wanted.length) return false
+  return wanted.every((part, index) => part === '' || part === '*' || part === parts[index])
+}
+
 export type AdapterRule = {
   /** Folders whose entries are adapters of one port. An entry is a folder or a file. */
   ports: readonly string[]
@@ -47,7 +74,8 @@ export function largestKnot(imports: ImportMap): string[] {
   return knots.sort((a, b) => b.length - a.length)[0] ?? []
 }
 
-function reachedFrom(file: string, imports: ImportMap, reached = new Set<string>()): Set<string> {
+/** Every file that a file reaches through imports. */
+export function reachedFrom(file: string, imports: ImportMap, reached = new Set<string>()): Set<string> {
   for (const to of imports.get(file) ?? []) {
     if (reached.has(to)) continue
     reached.add(to)

@@ -7,21 +7,26 @@ import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
 import {
   type AdapterRule,
+  forbiddenImports,
   functionLengths,
+  type Import,
   type ImportMap,
+  type ImportRule,
   importsBetweenAdapters,
   largestKnot,
+  reachedFrom,
+  ruleFor,
 } from './architecture-rules.ts'
-
-type Rule = { in: string; may: string[]; types?: string[] }
 
 const common = ['src/language/', 'src/lib/']
 const ports = ['src/engine/ports/', ...common]
 /** Each layer of the engine imports itself, what stands before it, and the ports; also for types. */
 const layers = ['rules', 'log', 'calls', 'turn', 'sessions'].map(layer => `src/engine/${layer}/`)
 
-/** The longest match counts. `types`: may be imported as types only. */
-const rules: Rule[] = [
+/** The wires' types, without their code. */
+const schemas = 'src/wires/*/schema.ts'
+
+const rules: ImportRule[] = [
   { in: 'src/lib/', may: ['src/lib/'] },
   { in: 'src/language/', may: common },
   { in: 'src/apis/', may: ['src/apis/', ...common] },
@@ -75,8 +80,8 @@ const rules: Rule[] = [
     ],
     types: ['src/engines/', 'src/log.ts'],
   },
-  { in: 'src/client/', may: ['src/client/', ...common] },
-  { in: 'src/react/', may: ['src/react/', 'src/client/', ...common] },
+  { in: 'src/client/', may: ['src/client/', ...common], types: [schemas] },
+  { in: 'src/react/', may: ['src/react/', 'src/client/', ...common], types: [schemas] },
   { in: 'console/', may: ['console/', 'src/react/', 'src/client/', ...common] },
   {
     in: 'src/config/',
@@ -196,10 +201,6 @@ const adapters: AdapterRule = {
   ],
 }
 
-function ruleFor(file: string): Rule | undefined {
-  return rules.filter(rule => file.startsWith(rule.in)).sort((a, b) => b.in.length - a.in.length)[0]
-}
-
 const longestFunction = 60
 /** Functions that may be longer, because they are tables, as `path: name`, each with the reason. */
 const tables: Readonly<Record<string, string>> = {
@@ -212,8 +213,6 @@ const tables: Readonly<Record<string, string>> = {
   'src/testing/contracts/store.ts: creationTests': 'a list of tests',
   'src/wires/fields.ts: fieldReader': 'one entry for each kind of field',
 }
-
-type Import = { from: string; to: string; typeOnly: boolean }
 
 function importsOf(file: string): Import[] {
   const text = readFileSync(file, 'utf8')
@@ -237,44 +236,56 @@ const files = globSync(['src/**/*.{ts,tsx}', 'console/**/*.{ts,tsx}']).filter(
 )
 const imports = files.flatMap(importsOf)
 
+function importMap(inside = ''): ImportMap {
+  const map = new Map<string, string[]>(files.flatMap(file => (file.startsWith(inside) ? [[file, []]] : [])))
+  for (const { from, to } of imports) map.get(from)?.push(to)
+  return map
+}
+
 test('there is something to look at', () => {
   assert.ok(files.length > 50)
   assert.ok(imports.length > 100)
 })
 
 test('every folder imports only what the table allows', () => {
-  const broken = imports.filter(({ from, to, typeOnly }) => {
-    const rule = ruleFor(from)
-    if (!rule) return false
-    return ![...rule.may, ...(typeOnly ? (rule.types ?? []) : [])].some(allowed => to.startsWith(allowed))
-  })
-  assert.deepEqual(
-    broken.map(({ from, to }) => `${from} -> ${to}`),
-    [],
-  )
+  assert.deepEqual(forbiddenImports(imports, rules), [])
+})
+
+test('the client may import the types of a wire’s schema, and nothing else of it', () => {
+  const isAllowed = (to: string, typeOnly: boolean): boolean =>
+    ['src/client/a.ts', 'src/react/a.ts'].every(
+      from => forbiddenImports([{ from, to, typeOnly }], rules).length === 0,
+    )
+  assert.ok(isAllowed('src/wires/aap/schema.ts', true))
+  assert.ok(!isAllowed('src/wires/aap/schema.ts', false))
+  assert.ok(!isAllowed('src/wires/aap/encode.ts', true))
+  assert.ok(!isAllowed('src/wires/schema.ts', true))
+  assert.ok(!isAllowed('src/wires/aap/schema.ts/more.ts', true))
+})
+
+test('the types of the client reach no further than the schemas, the language and the leaves', () => {
+  const reached = reachedFrom('src/client/index.ts', importMap())
+  const allowed = { in: '', may: ['src/client/', schemas, ...common] }
+  const far = [...reached].map(to => ({ from: 'src/client/index.ts', to, typeOnly: true }))
+  assert.deepEqual(forbiddenImports(far, [allowed]), [])
+  assert.ok(reached.has('src/wires/operator/schema.ts'))
 })
 
 test('every file under src is in the table, except the root that joins them', () => {
   const roots = ['src/extend.ts', 'src/index.ts', 'src/log.ts', 'src/runtime.ts', 'src/world.ts']
-  const strays = files.filter(file => !roots.includes(file) && !ruleFor(file))
+  const strays = files.filter(file => !roots.includes(file) && !ruleFor(file, rules))
   assert.deepEqual(strays, [])
 })
 
 test('adapters of one port never import one another', () => {
-  const map: ImportMap = new Map(
-    files.map(file => [file, imports.filter(({ from }) => from === file).map(({ to }) => to)]),
-  )
-  assert.deepEqual(importsBetweenAdapters(map, adapters), [])
+  assert.deepEqual(importsBetweenAdapters(importMap(), adapters), [])
 })
 
 /** Files that import one another, types included, can only be read together. */
 const mostTangled = 4
 
 test('few files of the engine import one another in a circle', () => {
-  const engine = files.filter(file => file.startsWith('src/engine/'))
-  const knot = largestKnot(
-    new Map(engine.map(file => [file, imports.filter(({ from }) => from === file).map(({ to }) => to)])),
-  )
+  const knot = largestKnot(importMap('src/engine/'))
   assert.ok(knot.length <= mostTangled, `${knot.length} files import one another: ${knot.join(', ')}`)
 })
 

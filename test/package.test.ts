@@ -12,7 +12,7 @@ import {
   rmSync,
   symlinkSync,
 } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { environment, folder, watched } from './cli/rig.ts'
@@ -135,18 +135,18 @@ describe('the published package', () => {
   })
 
   test('its types need no types of others', () => {
-    const reached = new Set<string>()
-    const follow = (file: string): void => {
-      if (reached.has(file)) return
-      reached.add(file)
-      for (const [, target = ''] of readFileSync(file, 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g))
-        follow(join(dirname(file), target.replace(/\.[jt]s$/, '.d.ts')))
-    }
-    for (const door of ['index', 'client/index', 'testing/index'])
-      follow(join(made.folder, `dist/${door}.d.ts`))
+    const doors = ['index', 'client/index', 'testing/index']
+    const reached = reachedFrom(doors.map(door => join(made.folder, `dist/${door}.d.ts`)))
     assert.ok(reached.size > 30)
     const untyped = [...reached].filter(file => /from 'ws'/.test(readFileSync(file, 'utf8')))
     assert.deepEqual(untyped, [], 'the package ws has no types of its own')
+  })
+
+  test('the client and the React parts load nothing of the server', () => {
+    const reached = reachedFrom(['client', 'react'].map(door => join(made.folder, `dist/${door}/index.js`)))
+    assert.ok(reached.size > 30)
+    const rooms = new Set([...reached].map(file => relative(join(made.folder, 'dist'), file).split('/')[0]))
+    assert.deepEqual(rooms, new Set(['client', 'react', 'language', 'lib']))
   })
 
   test('its contract suites run under node --test', () => {
@@ -174,6 +174,22 @@ describe('the published package', () => {
     await turnwire.close()
   })
 })
+
+/** The files that these reach through imports: of code, or of types. */
+function reachedFrom(files: readonly string[], reached = new Set<string>()): Set<string> {
+  for (const file of files) {
+    if (reached.has(file)) continue
+    reached.add(file)
+    const ending = file.endsWith('.d.ts') ? '.d.ts' : '.js'
+    const imports = readFileSync(file, 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g)
+    const targets = [...imports].map(([, path = '']) => join(dirname(file), path))
+    reachedFrom(
+      targets.map(target => target.replace(/\.[jt]s$/, ending)),
+      reached,
+    )
+  }
+  return reached
+}
 
 /** How this machine reaches a registry. */
 function networkOf(env: NodeJS.ProcessEnv): Record<string, string> {

@@ -5,30 +5,17 @@
 import { parseBounded } from '../lib/json/depth.ts'
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
 import { randomIds } from '../lib/text/random.ts'
+import type * as wire from '../wires/deltakit/schema.ts'
 
 // ---- events -----------------------------------------------------------------------------------------------------
 
+/** An event of the wire. DeltaKit's own servers may leave ids out, and have reasons of their own. */
 export type DeltaKitEvent =
-  | { type: 'text_delta'; delta: string }
-  | { type: 'reasoning'; text: string }
-  | { type: 'tool_call'; tool_name: string; argument: string; call_id?: string | null }
-  | { type: 'tool_result'; call_id: string | null; output: string }
-  | {
-      type: 'tool_approval_request'
-      call_id: string
-      tool_name: string
-      argument: string
-      arguments_hash: string
-      reason?: string
-      expires_at?: string
-    }
-  | { type: 'tool_execute_request'; call_id: string; tool_name: string; argument: string }
-  | { type: 'tool_call_edited'; call_id: string; argument: string }
-  | { type: 'session'; sessionId: string }
-  | { type: 'run_started'; runId: string; sessionId?: string }
-  | { type: 'stopped'; reason: string; limit?: string }
-  | { type: 'done' }
-  | { type: 'error'; message: string; code?: string }
+  | Exclude<wire.DeltaKitEvent, wire.ToolCall | wire.ToolResult | wire.RunStarted | wire.Stopped>
+  | (Omit<wire.ToolCall, 'call_id'> & { call_id?: string | null })
+  | (Omit<wire.ToolResult, 'call_id'> & { call_id: string | null })
+  | (Omit<wire.RunStarted, 'sessionId'> & { sessionId?: string })
+  | (Omit<wire.Stopped, 'reason'> & { reason: string })
 
 /** A known event, or any other object with a type. */
 export type AnyDeltaKitEvent = DeltaKitEvent | (JsonObject & { type: string })

@@ -7,6 +7,7 @@ import type {
   AttachedAgent,
   CommandAccepted,
   FollowedItem,
+  ForkRequest,
   OperatorAgents,
   OperatorApproval,
   OperatorCommand,
@@ -115,10 +116,7 @@ export class OperatorClient {
   command(id: string, command: OperatorCommand): Promise<CommandAccepted> {
     return this.#send('POST', `${pathOf(id)}/commands`, command)
   }
-  fork(
-    id: string,
-    fork: { upTo?: number; agent?: string; model?: string; text?: string } = {},
-  ): Promise<{ id: string }> {
+  fork(id: string, fork: ForkRequest = {}): Promise<{ id: string }> {
     return this.#send('POST', `${pathOf(id)}/fork`, fork)
   }
   /** What the model would be sent next, as one vendor receives it. */

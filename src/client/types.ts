@@ -1,47 +1,44 @@
-// The Agent Application Protocol, version 3, as a client sees it: types of the data on the wire. The server has types of
-// its own, so that an application can use these without any of the server's code.
-import type { Report } from '../language/report.ts'
+// The Agent Application Protocol, version 3, as a client sees it. The types are those of the wire, without its code. A client
+// may meet servers of others: where such a server may leave a member out or say a word that Turnwire does not know, the type
+// here is wider.
 import type { ServerPrompt, ServerResource } from '../language/servers.ts'
 import type { JsonObject } from '../lib/json/index.ts'
+import type * as wire from '../wires/aap/schema.ts'
 
-// ---- content and messages ----------------------------------------------------------------------------------
+export type {
+  AgentConfig as AgentChoice,
+  AgentMessage,
+  Ask as PermissionQuestion,
+  AssistantMessage,
+  Content,
+  ContentBlock,
+  HistoryMessage,
+  HistoryType,
+  ImageBlock,
+  Option as AgentOption,
+  ServerToolRef,
+  StopReason,
+  StreamMode,
+  SystemMessage,
+  TextBlock,
+  ThinkingBlock,
+  ToolMessage,
+  ToolPermissionMessage,
+  ToolUseBlock,
+  UserMessage,
+} from '../wires/aap/schema.ts'
 
-export type TextBlock = { type: 'text'; text: string }
-export type ThinkingBlock = { type: 'thinking'; thinking: string }
-/** `url` is `https:` or a `data:` URI in base64. */
-export type ImageBlock = { type: 'image'; url: string }
-export type ToolUseBlock = { type: 'tool_use'; toolCallId: string; name: string; input: JsonObject }
-export type ContentBlock = TextBlock | ThinkingBlock | ImageBlock | ToolUseBlock
-export type Content = string | ContentBlock[]
-
-export type SystemMessage = { role: 'system'; content: string }
-export type UserMessage = { role: 'user'; content: Content }
-export type AssistantMessage = { role: 'assistant'; content: Content }
-export type ToolMessage = { role: 'tool'; toolCallId: string; content: Content }
-export type ToolPermissionMessage = {
-  role: 'tool_permission'
-  toolCallId: string
-  granted: boolean
-  reason?: string
-  /** With a grant: other arguments for the call. An extension of Turnwire to the protocol. */
-  input?: JsonObject
-}
+/** `content`: the members of a form that was accepted. */
+export type QuestionAnswer = { action: wire.ToolAnswerMessage['action']; content?: JsonObject }
 /** The answer to a question of a running call. An extension of Turnwire to the protocol. */
 export type ToolAnswerMessage = { role: 'tool_answer'; questionId: string } & QuestionAnswer
-export type HistoryMessage = SystemMessage | UserMessage | AssistantMessage | ToolMessage
-export type AgentMessage = AssistantMessage | ToolMessage
-export type ApplicationMessage = UserMessage | ToolMessage | ToolPermissionMessage | ToolAnswerMessage
-
-// ---- declarations --------------------------------------------------------------------------------------------
+export type ApplicationMessage =
+  | wire.UserMessage
+  | wire.ToolMessage
+  | wire.ToolPermissionMessage
+  | ToolAnswerMessage
 
 export type ToolSpec = { name: string; title?: string; description: string; parameters: JsonObject }
-export type ServerToolRef = { name: string; trust?: boolean }
-/** The agent of a session, the server tools that are switched on, and the agent's options. */
-export type AgentChoice = { name: string; tools?: ServerToolRef[]; options?: Record<string, string> }
-export type AgentOption = { name: string; title?: string; description?: string; default: string } & (
-  | { type: 'text' | 'secret' }
-  | { type: 'select'; options: string[] }
-)
 /** A capability is supported if its object is present. */
 export type Capabilities = {
   history?: { compacted?: object; full?: object }
@@ -49,80 +46,47 @@ export type Capabilities = {
   application?: { tools?: object }
   image?: { http?: object; data?: object }
 }
-export type AgentInfo = {
-  name: string
-  title?: string
-  version: string
-  description?: string
+export type AgentInfo = Omit<wire.MetaAgent, 'tools' | 'options' | 'capabilities'> & {
   tools?: ToolSpec[]
-  options?: AgentOption[]
+  options?: wire.Option[]
   capabilities?: Capabilities
 }
 export type Meta = { version: number; agents: AgentInfo[] }
 
-// ---- sessions and turns --------------------------------------------------------------------------------------
-
-export type SessionInfo = {
-  sessionId: string
-  agent: AgentChoice
+export type SessionInfo = Omit<wire.SessionInfo, 'tools' | 'questions'> & {
   tools?: ToolSpec[]
   /** The questions that running calls ask. */
   questions?: ToolQuestion[]
 }
 /** Where a session stands. An extension of Turnwire to the protocol. */
-export type SessionState = {
-  /** The number of the last event. */
-  lastEvent: number
-  status: 'idle' | 'running' | 'waiting'
+export type SessionState = Omit<wire.SessionState, 'pending' | 'questions'> & {
   pending: PendingCall[]
-  /** The calls that are at work. */
-  running: string[]
   questions: ToolQuestion[]
 }
+export type ToolCall = wire.TurnEvents['tool_call'] & wire.Ask
 /** A call that waits: for its result (`client`), or for a permission (`server`). */
 export type PendingCall = ToolCall & { side: 'client' | 'server' }
-export type NewSession = { agent: AgentChoice; messages?: HistoryMessage[]; tools?: ToolSpec[] }
-export type HistoryType = 'compacted' | 'full'
-export type StreamMode = 'delta' | 'message' | 'none'
-export type StopReason = 'end_turn' | 'tool_use' | 'max_tokens' | 'refusal' | 'error'
-/**
- * Why a call needs a permission, until when it can be granted (`expiresAt`, in milliseconds since 1970), and what the call
- * would do to files.
- */
-export type PermissionQuestion = { toolCallId: string; reason?: string; expiresAt?: number; preview?: Report }
+export type NewSession = { agent: wire.AgentConfig; messages?: wire.HistoryMessage[]; tools?: ToolSpec[] }
 /** What a running call asks: to fill in the flat form `schema`, or to open `url`. */
-export type ToolQuestion = {
-  questionId: string
-  toolCallId: string
-  message: string
-  schema?: JsonObject
-  url?: string
-  expiresAt?: number
-}
-/** `content`: the members of a form that was accepted. */
-export type QuestionAnswer = { action: 'accept' | 'decline' | 'cancel'; content?: JsonObject }
+export type ToolQuestion = Omit<wire.Question, 'schema'> & { schema?: JsonObject }
 /** The protocol has only `stopReason`. The other members are extensions of Turnwire. */
 export type StopInfo = {
-  stopReason: StopReason
+  stopReason: wire.StopReason
   /** With `error`: a message for people, and a code for programs. */
   error?: string
   code?: string
   /** With `max_tokens`: the limit of the server that ended the turn, if one did. */
   limit?: string
   /** With `tool_use`. */
-  asks?: PermissionQuestion[]
+  asks?: wire.Ask[]
   /** With `tool_use`: of calls that are running. */
   questions?: ToolQuestion[]
 }
-export type TurnAnswer = StopInfo & { messages: AgentMessage[] }
-export type ToolCall = { toolCallId: string; name: string; input: JsonObject } & Omit<
-  PermissionQuestion,
-  'toolCallId'
->
+export type TurnAnswer = StopInfo & { messages: wire.AgentMessage[] }
 
-/** `model`: the one that was chosen for the session; null: its agent's own. */
 export type SessionResources = { resources: ServerResource[] }
 export type SessionPrompts = { prompts: ServerPrompt[] }
+/** `model`: the one that was chosen for the session; null: its agent's own. */
 export type SessionModels = { model: string | null; models: string[] }
 
 export type TurnEvent =
@@ -132,11 +96,11 @@ export type TurnEvent =
   | { event: 'text'; text: string }
   | { event: 'thinking'; thinking: string }
   | ({ event: 'tool_call' } & ToolCall)
-  | { event: 'tool_result'; toolCallId: string; content: Content }
+  | { event: 'tool_result'; toolCallId: string; content: wire.Content }
   | ({ event: 'turn_stop' } & StopInfo)
 
 /** The text of a message or a result, without its other blocks. */
-export function textOfContent(content: Content): string {
+export function textOfContent(content: wire.Content): string {
   if (typeof content === 'string') return content
   let text = ''
   for (const block of content) if (block.type === 'text') text += block.text

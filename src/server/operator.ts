@@ -8,7 +8,7 @@ import { publicError, TurnwireError } from '../language/errors.ts'
 import type { Json } from '../lib/json/index.ts'
 import { isRunning, readStatus } from '../relay/owner/status.ts'
 import type { Runtime } from '../runtime.ts'
-import type { OperatorBackend, SystemStatus } from '../wires/operator/index.ts'
+import type { OperatorBackend, OperatorSystem } from '../wires/operator/index.ts'
 import type { ConsoleCookies } from './console-cookie.ts'
 
 export function operatorBackend(runtime: Runtime, keys: Keys, cookies: ConsoleCookies): OperatorBackend {
@@ -36,7 +36,7 @@ function featuresOf({ config }: Runtime): OperatorBackend['features'] {
   return [...(config.payments ? ['payments' as const] : []), ...(config.relay ? ['relay' as const] : [])]
 }
 
-function systemStatus(runtime: Runtime, startedAt: number): SystemStatus {
+function systemStatus(runtime: Runtime, startedAt: number): OperatorSystem {
   const failure = runtime.storeFailure()
   const error = failure && publicError(new TurnwireError(failure.code, failure.message)).message
   return {
@@ -52,14 +52,14 @@ function systemStatus(runtime: Runtime, startedAt: number): SystemStatus {
 }
 
 /** An owner's machine that is attached to a relay keeps its counts in the data folder. */
-function attachedOf({ folder }: Runtime): Pick<SystemStatus, 'attached'> {
+function attachedOf({ folder }: Runtime): Pick<OperatorSystem, 'attached'> {
   const status = folder === undefined ? undefined : readStatus(join(folder, 'attach', 'status.json'))
   if (!status) return {}
   const { pid: _, tokens: __, ...shown } = status
   return { attached: { ...shown, state: isRunning(status) ? status.state : 'stopped' } }
 }
 
-function nodesOf(runtime: Runtime): Pick<SystemStatus, 'nodes' | 'nodesSeenAt'> {
+function nodesOf(runtime: Runtime): Pick<OperatorSystem, 'nodes' | 'nodesSeenAt'> {
   const known = runtime.nodes()
   if (!known) return {}
   const problem = runtime.nodeFailure()?.message

@@ -10,7 +10,7 @@ import { build } from 'vite'
 
 const kB = 1000
 
-test('the client SDK is at most 15 kB in a page, and needs nothing of Node', async t => {
+test('the client SDK is at most 15 kB in a page, and needs nothing of Node or of the server', async t => {
   const root = mkdtempSync(join(tmpdir(), 'turnwire-size-'))
   t.after(() => rmSync(root, { recursive: true, force: true }))
   const built = await build({
@@ -32,6 +32,12 @@ test('the client SDK is at most 15 kB in a page, and needs nothing of Node', asy
   const code = outputs.map(each => ('code' in each ? each.code : '')).join('')
   assert.ok(code.length > 10 * kB, 'the client was not bundled')
   assert.doesNotMatch(code, /from\s*["']node:/)
+  const modules = outputs.flatMap(each => ('modules' in each ? Object.keys(each.modules) : []))
+  assert.ok(modules.some(file => file.includes('/src/client/')))
+  assert.deepEqual(
+    modules.filter(file => /\/src\/(?!client|language|lib)/.test(file)),
+    [],
+  )
   const size = gzipSync(code, { level: 9 }).length
   t.diagnostic(`${(size / kB).toFixed(1)} kB`)
   assert.ok(size <= 15 * kB, `${size} bytes`)

@@ -12,6 +12,7 @@ export type Version = 1 | 2 | 3
 
 export type TextBlock = { type: 'text'; text: string }
 export type ThinkingBlock = { type: 'thinking'; thinking: string }
+/** `url` is `https:` or a `data:` URI in base64. */
 export type ImageBlock = { type: 'image'; url: string }
 export type ToolUseBlock = { type: 'tool_use'; toolCallId: string; name: string; input: JsonObject }
 export type ContentBlock = TextBlock | ThinkingBlock | ImageBlock | ToolUseBlock

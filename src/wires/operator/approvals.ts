@@ -2,37 +2,21 @@
 // state; the arguments that were approved last for the same tool come from its log, newest first.
 import type { AgentInfo, Engine, ListedSession, SessionCall, SessionSummary } from '../../engine/index.ts'
 import type { Recorded } from '../../language/events.ts'
+import type { OperatorApproval } from './schema.ts'
 
 /** Sessions that wait beyond these are counted, not shown. */
 const mostSessions = 200
 /** Log that is searched for the last approved arguments. */
 const searchedBytes = 256 * 1024
 
-export type WaitingApproval = {
-  session: string
-  owner: string
-  agent: string
-  opening?: string
-  callId: string
-  tool: object
-  text: string
-  argsHash?: string
-  toolHash?: string
-  rule?: string
-  reason?: string
-  expiresAt?: number
-  askedAt?: number
-  last?: { text: string; at: number; session: string }
-}
-
 /** `owner` null: of all owners. `more`: there are sessions beyond those that were looked at. */
 export async function waitingApprovals(
   engine: Engine,
   agents: readonly AgentInfo[],
   owner: string | null,
-): Promise<{ approvals: WaitingApproval[]; more: boolean }> {
+): Promise<{ approvals: OperatorApproval[]; more: boolean }> {
   const { rows, next } = await engine.list(owner, { status: 'waiting', limit: mostSessions })
-  const found: WaitingApproval[] = []
+  const found: OperatorApproval[] = []
   // One after the other: each may read a log.
   for (const row of rows) found.push(...(await approvalsOf(engine, agents, row)))
   found.sort((one, other) => (one.askedAt ?? 0) - (other.askedAt ?? 0))
@@ -43,7 +27,7 @@ async function approvalsOf(
   engine: Engine,
   agents: readonly AgentInfo[],
   { owner, id }: ListedSession,
-): Promise<WaitingApproval[]> {
+): Promise<OperatorApproval[]> {
   const ref = { owner, session: id }
   // It may have been deleted since it was listed.
   const summary = await engine.summary(ref).catch(() => undefined)
@@ -61,9 +45,9 @@ async function approvalsOf(
 function waiting(
   { id, owner, agent, opening }: SessionSummary,
   { part, text, argsHash, toolHash, rule, reason, expiresAt }: SessionCall,
-  tool: object,
+  tool: OperatorApproval['tool'],
   log: readonly Recorded[],
-): WaitingApproval {
+): OperatorApproval {
   const askedAt = log.findLast(({ event }) => event.type === 'approval.requested' && event.callId === part.id)
     ?.event.at
   const last = lastApproved(log, part.name)

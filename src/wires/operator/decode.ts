@@ -10,6 +10,7 @@ import { errorMessage } from '../../lib/text/error-message.ts'
 import { type FieldType, fieldReader, names } from '../fields.ts'
 import type { Principal } from '../host.ts'
 import { clientTool } from '../own-tools.ts'
+import type { ForkRequest, ListedStatus, SessionQuery } from './schema.ts'
 
 export const wireName = 'operator'
 
@@ -275,8 +276,6 @@ function decodeTool(item: JsonObject, at: string): ToolDeclaration {
   return clientTool(called, text(item['description'], `${at}.description`), { form: 'json', schema })
 }
 
-export type ForkRequest = { upTo?: number; agent?: string; model?: string; text?: string }
-
 export function decodeFork(body: JsonObject): ForkRequest {
   onlyKnown(body, names('upTo agent model text'), '')
   const upTo = optional(body['upTo'], 'upTo', count)
@@ -293,17 +292,9 @@ export function decodeFork(body: JsonObject): ForkRequest {
 
 // ---- lists -------------------------------------------------------------------------------------------------
 
-const statuses = ['idle', 'running', 'waiting', 'failed'] as const
+const statuses: readonly ListedStatus[] = ['idle', 'running', 'waiting', 'failed']
 
-export type ListQuery = {
-  limit: number
-  after?: string
-  status?: (typeof statuses)[number]
-  agent?: string
-  owner?: string
-  model?: string
-  q?: string
-}
+export type ListQuery = SessionQuery & { limit: number }
 
 /** `query` gives a parameter of the address. */
 export function decodeList(query: (name: string) => string | undefined): ListQuery {

@@ -14,10 +14,10 @@ import type { Principal } from '../host.ts'
 import { sseFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
 import { wireName } from './decode.ts'
-import type { OperatorRow } from './schema.ts'
+import type { OperatorAgents, OperatorSession, OperatorSessionState } from './schema.ts'
 
 /** Without the scope: what the protocols for applications tell their clients, so that a page can show their sessions. */
-export function encodeAgents(about: EngineDescription, { operator }: Principal): EngineDescription {
+export function encodeAgents(about: EngineDescription, { operator }: Principal): OperatorAgents {
   if (operator) return about
   return {
     agents: about.agents.map(({ system: _system, tools, ...shown }) => ({
@@ -38,7 +38,7 @@ export function modelOf({ agent, summary }: ListedSession, agents: Agents): stri
   return summary.settings.model ?? agents.find(({ name }) => name === agent)?.model.name
 }
 
-export function encodeRow(row: ListedSession, agents: Agents): OperatorRow {
+export function encodeRow(row: ListedSession, agents: Agents): OperatorSession {
   const { facts, summary } = row
   const model = modelOf(row, agents)
   const forkedFrom = forkOf(summary.settings)
@@ -63,15 +63,14 @@ export function encodeRow(row: ListedSession, agents: Agents): OperatorRow {
   }
 }
 
-function forkOf({ wires }: Settings): OperatorRow['forkedFrom'] {
+function forkOf({ wires }: Settings): OperatorSession['forkedFrom'] {
   const note = wires?.[wireName]?.['forkedFrom']
   if (note === undefined || !isJsonObject(note)) return undefined
   const { session, seq } = note
   return typeof session === 'string' && typeof seq === 'number' ? { session, seq } : undefined
 }
 
-/** `facts`: what the session's row says of its work. */
-export function encodeSession(summary: SessionSummary): object {
+export function encodeSession(summary: SessionSummary): OperatorSessionState {
   const { known: _known, entries, ...shown } = summary
   const { model } = summary.settings
   const forkedFrom = forkOf(summary.settings)

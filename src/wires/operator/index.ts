@@ -1,11 +1,12 @@
 // For operators and the console.
 import type { WireHost } from '../host.ts'
 import { plainErrorBody, type Wire } from '../wire.ts'
+import type { OperatorBackend } from './backend.ts'
 import { wireName } from './decode.ts'
-import type { OperatorBackend } from './schema.ts'
 import { operatorRoutes, signInRoute } from './serve.ts'
 
-export { consoleHeader, cookieName, type OperatorBackend, type SystemStatus } from './schema.ts'
+export { consoleHeader, cookieName, type OperatorBackend } from './backend.ts'
+export type { OperatorSystem } from './schema.ts'
 export { requireOperator } from './serve.ts'
 
 export type OperatorNeeds = { operator: OperatorBackend }

@@ -1,16 +1,33 @@
-// The types of the operator API, as docs/protocols/operator.md describes them, and what it needs of the server besides the
-// engine. They are the API's own: what the engine calls a row or a call may change without them.
-import type { ModelRequest } from '../../engine/index.ts'
-import type { TurnStop } from '../../language/events.ts'
-import type { Json } from '../../lib/json/index.ts'
+// The operator API as it goes over the wire, as docs/protocols/operator.md describes it. Types only, for the server and for
+// its clients: encode.ts makes these answers, so the compiler holds both sides to one description. They are the API's own: the
+// engine may call a row or a call otherwise.
+import type { CallPart, Outcome } from '../../language/calls.ts'
+import type { Delta, Event, Grant, Settings, TurnStop } from '../../language/events.ts'
+import type { PaymentRecord } from '../../language/payments.ts'
+import type { AnswerAction, FormContent } from '../../language/questions.ts'
+import type { ToolServerInfo } from '../../language/servers.ts'
+import type { ToolDeclaration } from '../../language/tools.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
 
-export type OperatorRow = {
+export type OperatorMe = {
+  name: string
+  owner: string
+  operator: boolean
+  open: boolean
+  version: string
+  /** The parts of the server that are configured and have routes of their own. */
+  features: ('payments' | 'relay')[]
+}
+
+export type SessionStatus = 'idle' | 'running' | 'waiting'
+
+export type OperatorSession = {
   id: string
   owner: string
   agent: string
   model?: string
   wire?: string
-  status: 'idle' | 'running' | 'waiting'
+  status: SessionStatus
   opening?: string
   createdAt: number
   updatedAt: number
@@ -21,41 +38,196 @@ export type OperatorRow = {
   waits?: readonly string[]
   /** How the last turn ended, unless it simply ended. */
   stop?: TurnStop
-  leftAlone?: true
+  leftAlone?: boolean
   forkedFrom?: { session: string; seq: number }
 }
 
-export type ModelStatus = {
+/** `failed`: at rest, and its last turn neither ended by itself nor was stopped by someone. */
+export type ListedStatus = SessionStatus | 'failed'
+
+export type SessionQuery = {
+  after?: string
+  limit?: number
+  status?: ListedStatus
+  agent?: string
+  owner?: string
+  model?: string
+  q?: string
+}
+
+/** A call of the last answer. Stages: proposed, handed, asking, approved, started, settled. */
+export type OperatorCall = {
+  part: CallPart
+  index: number
+  stage: string
+  text: string
+  editedBy?: string
+  argsHash?: string
+  toolHash?: string
+  rule?: string
+  reason?: string
+  expiresAt?: number
+  attempt: number
+  outcome?: Outcome
+}
+
+export type OperatorSessionState = {
+  id: string
+  owner: string
+  agent: string
+  model?: string
+  wire: string
+  status: SessionStatus
+  createdAt: number
+  updatedAt: number
+  seq: number
+  events: number
+  messages: number
+  settings: Settings
+  opening?: string
+  turn?: { id: string; wire: string; startedAt: number; first: number; steps: number }
+  calls: OperatorCall[]
+  grants: Grant[]
+  next: { do: string; calls?: string[]; stop?: string; limit?: string }
+  lastStop?: { stop: string; limit?: string; error?: { code: string; message: string } }
+  controlledBy?: string
+  used: { tokens: number; cost?: number }
+  forkedFrom?: { session: string; seq: number }
+}
+
+/** Of a tool whose definition is another one than was allowed. */
+export type ToolChange = { changed?: string | undefined; accepted?: ToolDeclaration | undefined }
+
+/** Without the operator scope `system` and the tools that are not exposed are left out. */
+export type OperatorAgent = {
   name: string
-  id: string
-  requests: number
-  failures: number
-  lastError?: string
-  lastErrorAt?: number
-  medianMs?: number
-  tokens: number
-}
-
-/** One of the nodes that share a store. `self`: the one that answers. `leftMs`: 0 or less when its lease has ended. */
-export type NodeStatus = {
-  id: string
-  address?: string
+  title?: string
   version: string
-  leftMs: number
-  self?: true
-  /** Why it should be given no requests now. Known of `self` only. */
-  problem?: string
+  description?: string
+  system?: string
+  /** The default of a secret reads `***`. */
+  options: {
+    name: string
+    title?: string
+    description?: string
+    type: 'text' | 'secret' | 'select'
+    default: string
+    options?: string[]
+  }[]
+  /** `changed`: how its definition differs from the one that was allowed, in words; `accepted`: that one. */
+  tools: (ToolDeclaration & { exposed: boolean; trust: 'trusted' | 'ask' | 'deny' } & ToolChange)[]
+  clientTools: boolean
+  model: { id: string; name?: string; contextTokens?: number }
 }
 
-export type SystemStatus = {
+export type OperatorAgents = {
+  agents: OperatorAgent[]
+  models: Record<string, { id: string; contextTokens?: number }>
+  /** MCP servers, with their health. */
+  servers?: ToolServerInfo[]
+}
+
+/** `upTo`: the number of the last event that is taken over. */
+export type ForkRequest = { upTo?: number; agent?: string; model?: string; text?: string }
+
+export type OperatorCommand =
+  | { do: 'say'; text: string; model?: string }
+  | {
+      do: 'decide'
+      callId: string
+      granted: boolean
+      reason?: string
+      edit?: JsonObject
+      seen?: string
+      remember?: boolean
+    }
+  | { do: 'result'; callId: string; text: string; failed?: boolean }
+  | { do: 'answer'; question: string; action: AnswerAction; content?: FormContent }
+  | { do: 'call'; tool: string; input: JsonObject | string }
+  | { do: 'configure'; model?: string; tools?: { name: string; trust?: boolean }[] }
+  | {
+      do: 'grant'
+      tool: string
+      toolHash: string
+      argsHash?: string
+      where?: Record<string, string>
+      expiresAt?: number
+      uses?: number
+    }
+  | { do: 'revoke'; grantId: string }
+  | { do: 'cancel' }
+  | { do: 'compact' }
+  | { do: 'take-control'; force?: boolean }
+  | { do: 'perform' }
+  | { do: 'answer-model'; text?: string; calls?: { tool: string; input: JsonObject | string }[] }
+  | { do: 'answer-call'; callId: string; text: string }
+  | { do: 'replace-arguments'; callId: string; input: JsonObject | string }
+  | { do: 'release-control' }
+
+export type CommandAccepted = { first: number; count: number; turn?: string; grant?: string }
+
+export type FollowedItem =
+  | { type: 'event'; seq: number; event: Event }
+  | { type: 'delta'; delta: Delta }
+  | { type: 'status'; status: SessionStatus }
+  | { type: 'lost'; code: string; error: string }
+
+/** `open`: the stream is open. Read the list now: changes before that are not told. */
+export type SessionChanged =
+  | { type: 'open' }
+  | { type: 'session'; session: OperatorSession }
+  | { type: 'removed'; id: string }
+
+export type OperatorApproval = {
+  session: string
+  owner: string
+  agent: string
+  opening?: string
+  callId: string
+  tool: { name: string } & Partial<ToolDeclaration> & ToolChange
+  text: string
+  argsHash?: string
+  toolHash?: string
+  rule?: string
+  reason?: string
+  expiresAt?: number
+  askedAt?: number
+  last?: { text: string; at: number; session: string }
+}
+
+export type VendorProtocol =
+  | 'anthropic'
+  | 'openai-responses'
+  | 'openai-chat'
+  | 'gemini'
+  | 'gemini-interactions'
+
+export type VendorRequest = {
+  protocol: VendorProtocol
+  body: Json
+  warnings: string[]
+  findings: { rule: string; message: string; why: string }[]
+}
+
+export type OperatorSystem = {
   version: string
   node: string
   startedAt: number
   memory: number
   store: { ok: boolean; error?: string }
-  models: ModelStatus[]
-  /** Only where nodes share the store. */
-  nodes?: NodeStatus[]
+  models: {
+    name: string
+    id: string
+    requests: number
+    failures: number
+    tokens: number
+    lastError?: string
+    lastErrorAt?: number
+    medianMs?: number
+  }[]
+  /** Only on a server whose store several nodes can share. `self`: the one that answers. */
+  nodes?: OperatorNode[]
+  /** When the node that answers last saw them. */
   nodesSeenAt?: number
   /** What `turnwire attach` does, or did, with the same data folder. */
   attached?: AttachedMachine
@@ -69,41 +241,72 @@ export type AttachedMachine = {
   since: string
   prices: { inputTokenPrice: string; outputTokenPrice: string }
   requests: { served: number; failed: number; refused: number; inFlight: number }
+  /** At its own prices, if every request was paid for. The relay's record says what was. */
   earnings: string
   refusals: { at: string; reason: string }[]
 }
 
-export type VendorRequest = {
-  body: Json
-  warnings: string[]
-  findings: { rule: string; message: string; why: string }[]
+export type OperatorNode = {
+  id: string
+  address?: string
+  version: string
+  /** What is left of its lease. 0 or less: it has ended, and others take its sessions. */
+  leftMs: number
+  self?: true
+  /** Why it should be given no requests now. Known of `self` only. */
+  problem?: string
 }
 
-export type OperatorFeature = 'payments' | 'relay'
+/** A payment as the server keeps it, without what was signed. Amounts are texts in the smallest unit of the asset. */
+export type OperatorPayment = Pick<
+  PaymentRecord,
+  | 'id'
+  | 'state'
+  | 'kind'
+  | 'form'
+  | 'payer'
+  | 'payTo'
+  | 'network'
+  | 'asset'
+  | 'cap'
+  | 'agent'
+  | 'amount'
+  | 'fee'
+  | 'transaction'
+  | 'settledAt'
+  | 'usage'
+  | 'reason'
+  | 'owed'
+  | 'unclear'
+  | 'refund'
+> & { session?: string }
 
-export type OperatorKey = { name: string; operator: boolean; fixed: boolean }
+export type OperatorPayments = {
+  decimals: number
+  payments: OperatorPayment[]
+  totals: { network: string; asset: string; amount: string; payments: number }[]
+}
 
-/** What the server gives the operator API besides the engine. */
-export type OperatorBackend = {
-  readonly version: string
-  /** The server has no keys. */
-  isOpen(): boolean
-  /** The parts of the server that are configured and have pages of their own. */
-  readonly features: readonly OperatorFeature[]
-  /** The cookie's value and the secret that goes with it, or undefined for a key that is not known. */
-  signIn(key: string): { cookie: string; secret: string; maxAgeS: number } | undefined
-  /** What a vendor would receive. Throws `bad_request` for a protocol that is not known. */
-  prepare(request: ModelRequest, protocol: string): Promise<VendorRequest>
-  system(): SystemStatus
-  keys: {
-    list(): OperatorKey[]
-    /** Gives the key. Throws `bad_request` for a name that is taken or not allowed. */
-    add(name: string, operator: boolean): string
-    /** False: there is none of this name that can be removed. */
-    remove(name: string): boolean
+/**
+ * An agent that its owner has attached to a relay. Counts are those since the server started. `refused`: of those that
+ * failed, the ones that its machine refused. `earned`: by asset, if the server takes payments.
+ */
+export type AttachedAgent = {
+  agentId: string
+  walletAddress: string
+  name?: string
+  description?: string
+  available: boolean
+  pricing?: { inputTokenPrice: string; outputTokenPrice: string }
+  stats: {
+    machines: number
+    inFlight: number
+    served: number
+    failed: number
+    refused: number
+    firstEventMs?: number
   }
+  earned?: { network: string; asset: string; amount: string; payments: number; pending: number }[]
 }
 
-export const cookieName = 'turnwire_console'
-/** Has the secret of the sign-in. The cookie counts only with it. */
-export const consoleHeader = 'x-turnwire-console'
+export type OperatorKeyInfo = { name: string; operator: boolean; fixed: boolean }

@@ -11,6 +11,7 @@ import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
 import { lastEventId, RESPONSE_ALREADY_SENT, readJsonObject, sendJson, streamJson } from '../http/index.ts'
 import { streamItems } from '../http/stream.ts'
 import { waitingApprovals } from './approvals.ts'
+import { cookieName, type OperatorBackend } from './backend.ts'
 import {
   decodeCommand,
   decodeCreate,
@@ -27,7 +28,7 @@ import {
 } from './decode.ts'
 import { changesEncoder, encodeAgents, encodeRow, encodeSession, followEncoder, modelOf } from './encode.ts'
 import { forkedHistory } from './fork.ts'
-import { cookieName, type OperatorBackend, type OperatorRow } from './schema.ts'
+import type { CommandAccepted, OperatorMe, OperatorSession } from './schema.ts'
 
 type C = Context<WireEnv>
 type Served = { host: WireHost; backend: OperatorBackend }
@@ -123,7 +124,7 @@ function noContent(c: C): Response {
 
 // ---- who is asking -----------------------------------------------------------------------------------------
 
-function me(c: C, backend: OperatorBackend): object {
+function me(c: C, backend: OperatorBackend): OperatorMe {
   const { owner, name, operator = false } = c.get('principal')
   return {
     name,
@@ -168,7 +169,7 @@ const mostPages = 40
 async function serveList(c: C, { about }: WireHost): Promise<Response> {
   const query = decodeList(field => c.req.query(field))
   const owner = ownerFilter(c, query.owner)
-  const found: OperatorRow[] = []
+  const found: OperatorSession[] = []
   let after = query.after
   for (let pages = 0; pages < mostPages && found.length < query.limit; pages++) {
     // A cursor stands at the end of a page, so no page may have more rows than there is room for.
@@ -265,7 +266,8 @@ async function serveCommand(c: C, host: WireHost): Promise<Response> {
   const ref = await refOf(c)
   const command = decodeCommand(await readJsonObject(c, host.limits), c.get('principal'))
   const { first, count, turn, grant } = await c.get('engine').command(ref, command)
-  return sendJson(c, { first, count, ...(turn && { turn }), ...(grant && { grant }) })
+  const accepted: CommandAccepted = { first, count, ...(turn && { turn }), ...(grant && { grant }) }
+  return sendJson(c, accepted)
 }
 
 async function serveFork(c: C, host: WireHost): Promise<Response> {

@@ -1,0 +1,29 @@
+// What the operator API needs of the server besides the engine: its keys, its state, and how a vendor's request looks. The
+// server gives it (server/operator.ts); a wire may not import the server.
+import type { ModelRequest } from '../../engine/index.ts'
+import type { OperatorKeyInfo, OperatorMe, OperatorSystem, VendorRequest } from './schema.ts'
+
+/** What the server gives the operator API besides the engine. */
+export type OperatorBackend = {
+  readonly version: string
+  /** The server has no keys. */
+  isOpen(): boolean
+  /** The parts of the server that are configured and have pages of their own. */
+  readonly features: OperatorMe['features']
+  /** The cookie's value and the secret that goes with it, or undefined for a key that is not known. */
+  signIn(key: string): { cookie: string; secret: string; maxAgeS: number } | undefined
+  /** What a vendor would receive. Throws `bad_request` for a protocol that is not known. */
+  prepare(request: ModelRequest, protocol: string): Promise<Omit<VendorRequest, 'protocol'>>
+  system(): OperatorSystem
+  keys: {
+    list(): OperatorKeyInfo[]
+    /** Gives the key. Throws `bad_request` for a name that is taken or not allowed. */
+    add(name: string, operator: boolean): string
+    /** False: there is none of this name that can be removed. */
+    remove(name: string): boolean
+  }
+}
+
+export const cookieName = 'turnwire_console'
+/** Has the secret of the sign-in. The cookie counts only with it. */
+export const consoleHeader = 'x-turnwire-console'
