@@ -5,7 +5,7 @@ import type { ModelRequest } from '../src/engine/ports/index.ts'
 import type { Entry } from '../src/language/history.ts'
 import { SessionCache } from '../src/models/common/session-cache.ts'
 import { type Frame, type ModelTarget, type Prepared, type Protocol, protocols } from '../src/models/index.ts'
-import { eventReader } from '../src/models/run-frames.ts'
+import { eventReader } from '../src/models/run-attempt.ts'
 import { frameText } from '../src/testing/doubles/faults.ts'
 import { type ScriptedTurn, type VendorName, vendorDouble } from '../src/testing/doubles/index.ts'
 import type { Trial, Variant } from './harness.ts'
@@ -88,7 +88,7 @@ function decode({ protocol }: Codec, prepared: Prepared, chunks: readonly Uint8A
     deltas += protocol.step(state, frame).length
   })
   for (const chunk of chunks) reader.push(chunk)
-  reader.end()
+  reader.push(undefined)
   const end = protocol.halt(state)
   if ('failure' in end) throw new Error(end.failure.message)
   return deltas

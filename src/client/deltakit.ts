@@ -2,8 +2,7 @@
 // reducer from events to messages. In addition to DeltaKit it knows calls that wait for a person or for the application.
 // It fetches nothing: the events may come from any stream, socket or stored list.
 
-import { parseBounded } from '../lib/json/depth.ts'
-import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
+import { isJsonObject, type Json, type JsonObject, parseBounded } from '../lib/json/index.ts'
 import { randomIds } from '../lib/text/random.ts'
 import type * as wire from '../wires/deltakit/schema.ts'
 

@@ -3,8 +3,7 @@
 import type { CallPart, OutcomeKind } from '../language/calls.ts'
 import type { ResultPart } from '../language/content.ts'
 import type { Delta, Event } from '../language/events.ts'
-import { parseBounded } from '../lib/json/depth.ts'
-import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
+import { isJsonObject, type JsonObject, parseBounded } from '../lib/json/index.ts'
 import type { SessionState, ToolQuestion } from './types.ts'
 import type { Watched } from './watch.ts'
 

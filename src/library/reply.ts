@@ -6,8 +6,7 @@ import { textOf } from '../language/content.ts'
 import type { Event, LimitName, TurnStop } from '../language/events.ts'
 import type { FormSchema } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
-import { parseBounded } from '../lib/json/depth.ts'
-import type { Json } from '../lib/json/index.ts'
+import { type Json, parseBounded } from '../lib/json/index.ts'
 
 /**
  * A call that waits. `needs`: a decision, the result of one of the program's own tools, or the answer to a question that the

@@ -55,7 +55,7 @@ export type Prepared<Reading = unknown> = {
 }
 
 /** One SSE frame, or a whole JSON body given as one frame with no event name. */
-export type Frame = { event?: string; data: string }
+export type Frame = { event?: string | undefined; data: string }
 
 export type ModelFailure = {
   code: Extract<ErrorCode, `model_${string}`>

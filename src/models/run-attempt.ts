@@ -1,15 +1,16 @@
-// One exchange with a model API, from the first byte sent to the answer or the failure. An answer that was whole before
-// the connection broke is an answer.
+// One exchange with a model API, from the first byte sent to the answer or the failure. The bytes become frames (server-sent
+// events as they come, or a whole body as one frame at its end), and the frames become deltas. Both are bounded, so that an
+// endless answer cannot fill the memory. An answer that was whole before the connection broke is an answer.
 
 import type { IncomingHttpHeaders } from 'node:http'
+import { createParser } from 'eventsource-parser'
 import type { ModelAnswer, ModelDelta } from '../engine/ports/index.ts'
 import type { TraceContext } from '../language/trace.ts'
 import { printable } from '../lib/text/index.ts'
 import { readJson } from './common/json-read.ts'
 import type { Frame, ModelFailure, Prepared, Protocol } from './protocol.ts'
 import { applyRetryHeaders, lostFailure, redirectFailure } from './run-failures.ts'
-import { AnswerError, bodyReader, eventReader, type FrameLimits, type FrameReader } from './run-frames.ts'
-import { type Address, type Agents, type PostEnd, post } from './run-http.ts'
+import { type Address, type Agents, type PostEnd, type PostReader, post } from './run-http.ts'
 
 export type ExchangeOptions<State, Reading> = {
   protocol: Protocol<State, Reading>
@@ -52,34 +53,35 @@ export async function attempt<State, Reading>(
   } catch (error) {
     const failure = localFailure(error, provider)
     if (failure === undefined) throw error
-    return { failure, shown: reader.shown(), ran: reader.ran() }
+    return { failure, shown: reader.shown, ran: protocol.hasRun(reader.state) }
   }
-  const refused = reader.refused()
-  if (refused !== undefined)
-    return { failure: withRequestId(refused, reader.requestId()), shown: false, ran: false }
+  const { refused } = reader
+  const id = requestIdIn(reader.headers)
+  if (refused !== undefined) return { failure: withRequestId(refused, id), shown: false, ran: false }
   const halted = protocol.halt(reader.state)
-  const id = reader.requestId()
   if ('answer' in halted) {
     const { answer } = halted
-    const version = reader.version() ?? apiVersion(prepared, address)
+    const version = apiVersion(reader.headers, prepared, address)
     if (version !== undefined) answer.vendor = { ...answer.vendor, version }
     if (id !== undefined) answer.requestId = id
     return { answer }
   }
   const lost = end.end === 'lost' || end.end === 'timeout' ? lostFailure(end, provider) : undefined
-  return { failure: withRequestId(lost ?? halted.failure, id), shown: reader.shown(), ran: reader.ran() }
+  const failure = withRequestId(lost ?? halted.failure, id)
+  return { failure, shown: reader.shown, ran: protocol.hasRun(reader.state) }
 }
 
 /** The names under which vendors give their ids of a request. */
 const REQUEST_ID_HEADERS = ['request-id', 'x-request-id', 'apim-request-id', 'x-goog-request-id']
 
-function versionIn(headers: IncomingHttpHeaders): string | undefined {
-  const version = headers['openai-version']
-  return typeof version === 'string' ? printable(version, 40) : undefined
-}
-
-/** As the request names it: in a header, or in its path. */
-function apiVersion({ headers }: Prepared, { host }: Address): string | undefined {
+/** As the answer names it, else as the request does: in a header, or in its path. */
+function apiVersion(
+  answered: IncomingHttpHeaders,
+  { headers }: Prepared,
+  { host }: Address,
+): string | undefined {
+  const version = answered['openai-version']
+  if (typeof version === 'string') return printable(version, 40)
   return headers['anthropic-version'] ?? /\/(v\d\w*)\//.exec(host.path)?.[1]
 }
 
@@ -97,80 +99,74 @@ function withRequestId(failure: ModelFailure, id: string | undefined): ModelFail
   return { ...failure, message: `${failure.message} (request ${id})` }
 }
 
-function answerReader<State, Reading>(options: ExchangeOptions<State, Reading>) {
+// ---- reading the answer ------------------------------------------------------------------------------------
+
+type AnswerReader<State> = PostReader & {
+  readonly state: State
+  /** Deltas were given. */
+  shown: boolean
+  refused: ModelFailure | undefined
+  headers: IncomingHttpHeaders
+  /** No more bytes come. */
+  close(end: PostEnd): void
+}
+
+function answerReader<State, Reading>(options: ExchangeOptions<State, Reading>): AnswerReader<State> {
   const { protocol, prepared, limits, provider, watch, signal } = options
   const state = protocol.initial(prepared.reading)
   let frames: FrameReader | undefined
-  let refused: ModelFailure | undefined
-  let shown = false
-  let answered: IncomingHttpHeaders = {}
   let pending: ModelDelta[] = []
   const takeFrame = (frame: Frame): void => {
-    for (const delta of stepped(protocol, state, frame)) mergeDelta(pending, delta)
+    for (const delta of protocol.step(state, frame)) mergeDelta(pending, delta)
   }
   /** Merges the deltas of one read of the socket, so that a fast vendor costs few deltas. */
   const show = (): void => {
     const deltas = pending
-    if (deltas.length === 0) return
     pending = []
     for (const delta of deltas) {
       if (signal.aborted) return
-      shown = true
+      reader.shown = true
       watch(delta)
     }
   }
+  /** What was read before a broken frame is shown all the same. */
+  const read = (from: FrameReader, chunk: Uint8Array | undefined): boolean => {
+    try {
+      return from.push(chunk)
+    } catch (error) {
+      // An answer that a protocol cannot read must not look like a defect of the engine.
+      if (error instanceof AnswerError) throw error
+      throw new AnswerError('The answer could not be read.', { cause: error })
+    } finally {
+      if (pending.length > 0) show()
+    }
+  }
   const takeRefusal = (status: number, text: string): void => {
-    const headers = toHeaders(answered)
-    refused =
+    const headers = toHeaders(reader.headers)
+    reader.refused =
       status < 400
         ? redirectFailure(status, provider)
         : applyRetryHeaders(protocol.failure(status, headers, readJson(text) ?? text), headers, Date.now())
   }
-  return {
+  const reader: AnswerReader<State> = {
     state,
-    shown: () => shown,
-    ran: () => protocol.hasRun(state),
-    refused: () => refused,
-    requestId: () => requestIdIn(answered),
-    version: () => versionIn(answered),
-    open(status: number, headers: IncomingHttpHeaders) {
-      answered = headers
-      const isOk = status >= 200 && status <= 299
-      const opened = isOk
-        ? frameReader(headers, limits, takeFrame)
-        : bodyReader(limits, text => takeRefusal(status, text))
+    shown: false,
+    refused: undefined,
+    headers: {},
+    open(status, headers) {
+      reader.headers = headers
+      const opened =
+        status >= 200 && status <= 299
+          ? frameReader(headers, limits, takeFrame)
+          : refusalReader(limits, text => takeRefusal(status, text))
       frames = opened
-      // A refusal counts even if the end of its body is lost.
-      if (!isOk) opened.partial = true
-      return (chunk: Uint8Array): boolean => {
-        takeChunk(opened, chunk, show)
-        return opened.over
-      }
+      return chunk => read(opened, chunk)
     },
-    close(end: PostEnd) {
-      if (end.end !== 'complete' && frames?.partial !== true) return
-      frames?.end()
-      show()
+    close(end) {
+      if (frames && (end.end === 'complete' || frames.partial === true)) read(frames, undefined)
     },
   }
-}
-
-/** What was read before a broken frame is shown all the same. */
-function takeChunk(frames: FrameReader, chunk: Uint8Array, show: () => void): void {
-  try {
-    frames.push(chunk)
-  } finally {
-    show()
-  }
-}
-
-function frameReader(
-  headers: IncomingHttpHeaders,
-  limits: FrameLimits,
-  take: (frame: Frame) => void,
-): FrameReader {
-  const streams = headers['content-type']?.includes('text/event-stream') === true
-  return streams ? eventReader(limits, take) : bodyReader(limits, text => take({ data: text }))
+  return reader
 }
 
 /** Text that continues the last delta is added to it. */
@@ -193,19 +189,6 @@ function toHeaders(received: IncomingHttpHeaders): Headers {
   return headers
 }
 
-/** An answer that a protocol cannot read must not look like a defect of the engine. */
-function stepped<State, Reading>(
-  protocol: Protocol<State, Reading>,
-  state: State,
-  frame: Frame,
-): ModelDelta[] {
-  try {
-    return protocol.step(state, frame)
-  } catch (error) {
-    throw new AnswerError('The answer could not be read.', { cause: error })
-  }
-}
-
 function localFailure(error: unknown, provider: string): ModelFailure | undefined {
   if (error instanceof AnswerError)
     return { code: 'model_failed', message: `${provider}: ${error.message}`, retry: false }
@@ -213,4 +196,81 @@ function localFailure(error: unknown, provider: string): ModelFailure | undefine
   if (code !== 'ERR_INVALID_CHAR' && code !== 'ERR_INVALID_HTTP_TOKEN') return undefined
   const message = `A header for ${provider} holds a character that cannot be sent. Check the key for line breaks.`
   return { code: 'model_rejected', message, retry: false }
+}
+
+// ---- frames ------------------------------------------------------------------------------------------------
+
+export type FrameLimits = { maxEventChars: number; maxBodyChars: number }
+
+/** The answer is too large or cannot be read. */
+class AnswerError extends Error {
+  override readonly name = 'AnswerError'
+}
+
+export type FrameReader = {
+  /** Undefined: no more bytes come. Gives true once the stream has marked its end. */
+  push(chunk: Uint8Array | undefined): boolean
+  /** Set when the bytes so far are to be read even if the connection broke. */
+  partial?: true
+}
+
+/** Ends a stream of the OpenAI family. Anything after it is ignored. */
+const END_MARK = '[DONE]'
+
+/** A server-sent event that the end cuts off is not given. */
+export function eventReader(limits: FrameLimits, give: (frame: Frame) => void): FrameReader {
+  const decoder = new TextDecoder()
+  let over = false
+  let endsInCr = false
+  let tooLarge = false
+  const parser = createParser({
+    maxBufferSize: limits.maxEventChars,
+    onEvent: frame => {
+      if (over) return
+      const { data } = frame
+      if (data.length > limits.maxEventChars) tooLarge = true
+      else if (data.length < 20 && data.trim() === END_MARK) over = true
+      else give(frame)
+    },
+    onError: error => {
+      if (error.type === 'max-buffer-size-exceeded') tooLarge = true
+    },
+  })
+  return {
+    push(chunk) {
+      // The parser holds a last CR back because an LF could follow it. At the end none follows.
+      const text = chunk === undefined ? (endsInCr ? '\n' : '') : decoder.decode(chunk, { stream: true })
+      parser.feed(text)
+      if (tooLarge) throw new AnswerError('An event of the answer is too large.')
+      if (text !== '') endsInCr = text.endsWith('\r')
+      return over
+    },
+  }
+}
+
+function frameReader(
+  headers: IncomingHttpHeaders,
+  limits: FrameLimits,
+  take: (frame: Frame) => void,
+): FrameReader {
+  const streams = headers['content-type']?.includes('text/event-stream') === true
+  return streams ? eventReader(limits, take) : bodyReader(limits, text => take({ data: text }))
+}
+
+/** A refusal counts even if the end of its body is lost. */
+function refusalReader(limits: FrameLimits, give: (text: string) => void): FrameReader {
+  return { ...bodyReader(limits, give), partial: true }
+}
+
+function bodyReader(limits: FrameLimits, give: (text: string) => void): FrameReader {
+  const decoder = new TextDecoder()
+  let text = ''
+  return {
+    push(chunk) {
+      text += decoder.decode(chunk, { stream: chunk !== undefined })
+      if (text.length > limits.maxBodyChars) throw new AnswerError('The answer is too large.')
+      if (chunk === undefined) give(text)
+      return false
+    },
+  }
 }

@@ -76,44 +76,45 @@ export function post(options: Post, reader: PostReader): Promise<PostEnd> {
   return new Promise<PostEnd>((resolve, reject) => {
     let response: IncomingMessage | undefined
     let settled = false
-    const timer = quietTimer(() =>
-      finish({ end: 'timeout', phase: response === undefined ? 'first-byte' : 'idle' }),
-    )
-    const settle = (run: () => void): void => {
-      if (settled) return
-      settled = true
-      timer.clear()
-      signal.removeEventListener('abort', onAbort)
-      run()
+    let timer: NodeJS.Timeout | undefined
+    const wait = (ms: number): void => {
+      clearTimeout(timer)
+      timer = Number.isFinite(ms) ? setTimeout(onSilence, ms) : undefined
     }
-    const finish = (end: PostEnd): void =>
-      settle(() => {
-        if (end.end === 'complete') drain(response)
-        else outgoing.destroy()
-        resolve(end)
-      })
-    const fail = (error: unknown): void =>
-      settle(() => {
-        outgoing.destroy()
-        reject(error)
-      })
+    const settle = (): void => {
+      settled = true
+      clearTimeout(timer)
+      signal.removeEventListener('abort', onAbort)
+    }
+    const finish = (end: PostEnd): void => {
+      if (settled) return
+      settle()
+      if (end.end !== 'complete') outgoing.destroy()
+      else if (response?.complete === false) drain(response)
+      resolve(end)
+    }
+    const fail = (error: unknown): void => {
+      settle()
+      outgoing.destroy()
+      reject(error)
+    }
     const onAbort = (): void => finish({ end: 'aborted' })
+    const onSilence = (): void => finish({ end: 'timeout', phase: response ? 'idle' : 'first-byte' })
+    const onError = (error: Error): void => finish({ end: 'lost', code: errorCodeOf(error) })
 
     const outgoing = openRequest(options)
-    outgoing.on('error', error => finish({ end: 'lost', code: errorCodeOf(error) }))
+    outgoing.on('error', onError)
     outgoing.on('response', incoming => {
       response = incoming
-      timer.start(options.idleMs)
-      incoming.on('error', error => finish({ end: 'lost', code: errorCodeOf(error) }))
-      incoming.on('close', () => finish({ end: 'lost', code: 'ECONNRESET' }))
-      incoming.on('end', () =>
-        finish(incoming.complete ? { end: 'complete' } : { end: 'lost', code: 'ECONNRESET' }),
-      )
+      wait(options.idleMs)
+      incoming.on('error', onError)
+      // It follows the end of a whole answer, too.
+      incoming.on('close', () => finish(incoming.complete ? { end: 'complete' } : LOST))
       try {
         const take = reader.open(incoming.statusCode ?? 0, incoming.headers)
         incoming.on('data', (chunk: Uint8Array) => {
           if (settled) return
-          timer.start(options.idleMs)
+          timer?.refresh()
           try {
             if (take(chunk)) finish({ end: 'complete' })
           } catch (error) {
@@ -126,10 +127,12 @@ export function post(options: Post, reader: PostReader): Promise<PostEnd> {
     })
     if (signal.aborted) return onAbort()
     signal.addEventListener('abort', onAbort)
-    timer.start(options.firstByteMs)
+    wait(options.firstByteMs)
     outgoing.end(body)
   })
 }
+
+const LOST: PostEnd = { end: 'lost', code: 'ECONNRESET' }
 
 function openRequest({ address: { secure, host }, headers, body, agents }: Post): ClientRequest {
   return (secure ? httpsRequest : httpRequest)({
@@ -143,35 +146,10 @@ function openRequest({ address: { secure, host }, headers, body, agents }: Post)
 const DRAIN_MS = 1000
 
 /** Reads and discards the rest of an answer, so that its socket can be used again, but not for long. */
-function drain(response: IncomingMessage | undefined): void {
-  if (response === undefined || response.complete) return
+function drain(response: IncomingMessage): void {
   const timer = setTimeout(() => response.destroy(), DRAIN_MS)
   timer.unref()
   response.once('close', () => clearTimeout(timer))
-}
-
-type QuietTimer = { start(ms: number): void; clear(): void }
-
-/** A deadline that each chunk postpones. Restarting it makes no new timer. */
-function quietTimer(expire: () => void): QuietTimer {
-  let timer: NodeJS.Timeout | undefined
-  let running = 0
-  const clear = (): void => {
-    clearTimeout(timer)
-    timer = undefined
-  }
-  return {
-    start(ms) {
-      if (timer !== undefined && running === ms) {
-        timer.refresh()
-        return
-      }
-      clear()
-      running = ms
-      if (Number.isFinite(ms)) timer = setTimeout(expire, ms)
-    },
-    clear,
-  }
 }
 
 function errorCodeOf(error: Error): string {

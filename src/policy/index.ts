@@ -2,7 +2,7 @@
 // operator's settings and joins the three.
 
 import type { Gate } from '../engine/ports/index.ts'
-import { deepestNesting } from '../lib/json/depth.ts'
+import { deepestNesting } from '../lib/json/index.ts'
 import { type ArgumentSettings, admitCall, CompiledSchemas } from './arguments.ts'
 import { createAuthoriser, createDenial, type PolicyRule, type RuleFailure } from './authorise.ts'
 import { invalidPolicy } from './invalid-policy.ts'

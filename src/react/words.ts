@@ -1,8 +1,7 @@
 // The words of a call: a sentence for its status, its most telling argument, its sizes and times. Everything that a model or
 // a tool wrote passes `printable` here, so that it is one line with nothing hidden in it.
 import type { OutcomeKind } from '../language/calls.ts'
-import { parseBounded } from '../lib/json/depth.ts'
-import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
+import { isJsonObject, type Json, type JsonObject, parseBounded } from '../lib/json/index.ts'
 import { printable } from '../lib/text/index.ts'
 import type { CallStatus, CallView } from './view.ts'
 

@@ -13,7 +13,7 @@ import type {
 } from '../engine/ports/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Event, Recorded } from '../language/events.ts'
-import { roughSize } from '../lib/json/rough-size.ts'
+import { roughSize } from '../lib/json/plain.ts'
 import { checkLimit, decodeCursor, encodeCursor } from './cursor.ts'
 import {
   checkAppend,

@@ -12,7 +12,7 @@ import type { ResultPart } from '../language/content.ts'
 import type { Event, Recorded } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import { loopTurn } from '../lib/async/loop-turns.ts'
-import { roughSize } from '../lib/json/rough-size.ts'
+import { roughSize } from '../lib/json/plain.ts'
 import type { Held } from './http/index.ts'
 
 const pageBytes = 1024 * 1024

@@ -4,7 +4,7 @@
 import { factsOf, HistoryFold, listSummaryOf, type Store, statusOf } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Event, SessionCreated } from '../../language/events.ts'
-import { roughSize } from '../../lib/json/rough-size.ts'
+import { roughSize } from '../../lib/json/plain.ts'
 import { checkFile, readLines } from './check.ts'
 import type { Line } from './format.ts'
 

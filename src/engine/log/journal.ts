@@ -2,7 +2,7 @@
 // recorded in the same microtask turn are written together.
 import type { Event, TurnStop } from '../../language/events.ts'
 import { soon } from '../../lib/async/soon.ts'
-import { roughSize } from '../../lib/json/rough-size.ts'
+import { roughSize } from '../../lib/json/plain.ts'
 import type {
   CrashPoint,
   EnginePorts,

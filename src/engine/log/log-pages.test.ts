@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Event, Recorded } from '../../language/events.ts'
-import { roughSize } from '../../lib/json/rough-size.ts'
+import { roughSize } from '../../lib/json/plain.ts'
 import { LogPages, sliceBytes } from './log-pages.ts'
 
 const KiB = 1024

@@ -1,6 +1,6 @@
 // The log of any session, read in pages that readers share. A reader asks for the events after a number and gets a few of
 // them at a time; it holds no page while it waits for its client, so a reader that does not read costs next to nothing.
-import { roughSize } from '../../lib/json/rough-size.ts'
+import { roughSize } from '../../lib/json/plain.ts'
 import type { FollowItem } from '../ports/boundary.ts'
 import type { Store } from '../ports/index.ts'
 

@@ -1,6 +1,6 @@
 // A session's state as plain data, for readers outside the engine. Everything is a copy.
 import { settingsWithoutSeals, withoutSeal } from '../../language/seals.ts'
-import { copyPlain } from '../../lib/json/copy-plain.ts'
+import { copyPlain } from '../../lib/json/plain.ts'
 import type { NextAction, SessionCall, SessionSummary } from '../ports/boundary.ts'
 import type { Limits } from '../ports/index.ts'
 import type { HistoryFold } from './history-fold.ts'

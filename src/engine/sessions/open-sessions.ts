@@ -3,7 +3,7 @@
 // everyone who needs a copy to stay counts as a use of it.
 import { TurnwireError } from '../../language/errors.ts'
 import type { Recorded } from '../../language/events.ts'
-import { roughSize } from '../../lib/json/rough-size.ts'
+import { roughSize } from '../../lib/json/plain.ts'
 import type { CallSession } from '../calls/call-session.ts'
 import { BesideLog } from '../log/beside-log.ts'
 import type { FollowSource, Resting } from '../log/follow.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deepestNesting, parseBounded, parseFlattened } from './depth.ts'
+import { deepestNesting, parseBounded, parseFlattened } from './index.ts'
 
 const nested = (levels: number, inside = '1'): string => '['.repeat(levels) + inside + ']'.repeat(levels)
 

@@ -1,5 +1,6 @@
 // Strict JSON for untrusted text. One linear scan refuses text that is too large, nests too deep, has too many values or
 // keys, repeats a key or overflows a number. Only then does the native parser build the value; syntax is left to it.
+// `parseBounded` and `parseFlattened` are less strict: they bound the depth alone.
 // Canonical JSON is the other direction: one spelling per value, so that equal values have equal hashes.
 
 import { utf8Length } from '../text/index.ts'
@@ -293,6 +294,79 @@ function checkString(text: string, start: number): number | SyntaxFault {
 function unexpected(text: string, offset: number, wanted: string): SyntaxFault {
   const found = JSON.stringify(String.fromCodePoint(text.codePointAt(offset) ?? 0xfffd))
   return { offset, message: `expected ${wanted}, found ${found}` }
+}
+
+// ---------------------------------------------------------------------------------------------------------
+// JSON of others whose content does not matter here. The native parser takes any depth, but writing or walking a value uses
+// the stack: a value that nests some thousand levels deep ends each function that meets it, and whatever keeps it. So depth is
+// bounded where the text is read. Texts that cannot be deep cost no scan.
+
+/** Everything here can write and walk a value of this depth. */
+export const deepestNesting = 500
+
+/** A text that is not longer can nest no deeper. */
+const surelyFlat = 2 * deepestNesting
+
+/** Undefined: the text is not JSON, or nests deeper than `deepestNesting`. */
+export function parseBounded(text: string): Json | undefined {
+  if (text.length > surelyFlat && tooDeepIn(text).length > 0) return undefined
+  try {
+    return JSON.parse(text) as Json // JSON.parse is typed `any`; JSON text yields nothing but Json
+  } catch {
+    return undefined
+  }
+}
+
+/** As `parseBounded`, but a value that nests too deep is given as its text. */
+export function parseFlattened(text: string): Json | undefined {
+  try {
+    return JSON.parse(text.length > surelyFlat ? flattened(text) : text) as Json // as above
+  } catch {
+    return undefined
+  }
+}
+
+function flattened(text: string): string {
+  let flat = ''
+  let from = 0
+  for (const { start, end } of tooDeepIn(text)) {
+    flat += text.slice(from, start) + JSON.stringify(text.slice(start, end))
+    from = end
+  }
+  return from === 0 ? text : flat + text.slice(from)
+}
+
+type Span = { start: number; end: number }
+
+/** Where the values stand that are one level too deep. */
+function tooDeepIn(text: string): Span[] {
+  if (!hasManyClosings(text)) return []
+  const spans: Span[] = []
+  let depth = 0
+  let start = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) {
+      at = endOfString(text, at + 1)
+      if (at < 0) break
+    } else if (code === OPEN_OBJECT || code === OPEN_ARRAY) {
+      if (++depth === deepestNesting + 1) start = at
+    } else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) {
+      if (depth-- === deepestNesting + 1) spans.push({ start, end: at + 1 })
+    }
+  }
+  // Not closed, so it is no JSON, and what is left of it must not be parsed as such.
+  if (depth > deepestNesting) spans.push({ start, end: text.length })
+  return spans
+}
+
+/** False for nearly every text, at the speed of a native search. */
+function hasManyClosings(text: string): boolean {
+  let count = 0
+  for (const closing of [']', '}'])
+    for (let at = text.indexOf(closing); at >= 0; at = text.indexOf(closing, at + 1))
+      if (++count > deepestNesting) return true
+  return false
 }
 
 // ---------------------------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ export function wholeCall(
   native?: Native,
 ): ModelCall {
   const { name, form, text } = call
-  const caller = programOf(native)
+  const caller = native && programOf(native)
   return {
     type: 'call',
     name,
@@ -98,8 +98,8 @@ export function sumUsage(usages: readonly (Usage | undefined)[]): Usage | undefi
 }
 
 /** The program at the vendor that made the call, by its id there. Undefined: the model made it itself. */
-function programOf(native: Native | undefined): string | undefined {
-  const caller = native && isJsonObject(native.data) ? native.data['caller'] : undefined
+function programOf({ data }: Native): string | undefined {
+  const caller = isJsonObject(data) ? data['caller'] : undefined
   if (!isJsonObject(caller) || caller['type'] === undefined || caller['type'] === 'direct') return undefined
   const id = caller['tool_id'] ?? caller['caller_id']
   return typeof id === 'string' ? id : ''

@@ -50,7 +50,9 @@ export class CallArguments {
   push(fragment: string): string {
     this.raw += fragment
     if (this.#translate !== undefined) return ''
-    return this.#add(this.#unwrapper === undefined ? fragment : this.#unwrapper.push(fragment))
+    const text = this.#unwrapper === undefined ? fragment : this.#unwrapper.push(fragment)
+    this.text += text
+    return text
   }
 
   /** Gives the rest of the text once no fragment follows. `fill`: empty arguments become an empty object. */
@@ -65,6 +67,7 @@ export class CallArguments {
 
   /** Valid after `end()`. */
   isCut(end: ArgumentsEnd): boolean {
+    if (end === 'closed') return false
     if (this.#unwrapper !== undefined && end === 'length') return !this.#closed
     return isCut({ form: this.form, text: this.raw }, end)
   }

@@ -1,15 +1,15 @@
 // Reading JSON that a vendor sent and that may have any shape: each function gives a value of the wanted type, empty
 // when the field is missing or is something else.
 
-import { parseFlattened } from '../../lib/json/depth.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import type { Json, JsonObject } from '../../lib/json/index.ts'
 
 export function asString(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
 export function asObject(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {}
+  // An object that is no list has members only.
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
 }
 
 export function asList(value: Json | undefined): Json[] {
@@ -29,6 +29,4 @@ export function isEmptyObject(value: JsonObject): boolean {
  * Undefined when the text is not JSON. A value in it that nests too deep is given as text: arguments with it are refused by
  * the gate as any that are too deep, and the rest of the answer is kept.
  */
-export function readJson(text: string): Json | undefined {
-  return parseFlattened(text)
-}
+export { parseFlattened as readJson } from '../../lib/json/index.ts'

@@ -3,7 +3,7 @@
 // reached, a tool that is not known asks like a changed one, because it may be one that was known before.
 import type { Tool } from '../../engine/ports/index.ts'
 import { type ToolDeclaration, toolHash } from '../../language/tools.ts'
-import { roughSize } from '../../lib/json/rough-size.ts'
+import { roughSize } from '../../lib/json/plain.ts'
 import { errorMessage } from '../../lib/text/error-message.ts'
 import { printable } from '../../lib/text/index.ts'
 import { definitionDifference } from './difference.ts'

@@ -1,6 +1,6 @@
 // What a server of 2026-07-28 says about how long its answers hold (`ttlMs`): an answer is not asked for again before that. They
 // are kept for one connection, which has one login, so that an answer for one (`cacheScope: "private"`) is given to no other.
-import { roughSize } from '../../lib/json/rough-size.ts'
+import { roughSize } from '../../lib/json/plain.ts'
 
 const mostBytes = 4 * 1024 * 1024
 const longestMs = 24 * 60 * 60_000

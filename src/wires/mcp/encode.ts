@@ -13,8 +13,7 @@ import type { Outcome } from '../../language/calls.ts'
 import type { ResultPart } from '../../language/content.ts'
 import type { FormContent } from '../../language/questions.ts'
 import { suspicionsOf } from '../../language/suspicions.ts'
-import { parseBounded } from '../../lib/json/depth.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { isJsonObject, type Json, type JsonObject, parseBounded } from '../../lib/json/index.ts'
 import { printable } from '../../lib/text/index.ts'
 
 type AgentTool = AgentInfo['tools'][number]

@@ -2,7 +2,7 @@
 // (Last-Event-ID). They live as long as the session of the protocol: in memory. The newest are kept, up to a limit of bytes;
 // a client that comes back for older ones is refused, and asks again. What a call did is in the session's log in any case.
 import type { EventStore, JSONRPCMessage } from '@modelcontextprotocol/server'
-import { roughSize } from '../../lib/json/rough-size.ts'
+import { roughSize } from '../../lib/json/plain.ts'
 
 const defaultMostBytes = 1024 * 1024
 

@@ -53,6 +53,8 @@ export type State = Reading & {
 
 type Block = {
   type: string
+  /** The vendor's. */
+  index: number
   start: JsonObject
   /** Text or thinking; of a server tool's use, its arguments. */
   text: string
@@ -84,51 +86,41 @@ export function initial(reading: Reading): State {
 
 // ---- events ----------------------------------------------------------------------------------------------
 
-export function step(state: State, frame: Frame): ModelDelta[] {
+/** Text that is no object, such as a gateway's `[DONE]`, is ignored. An object that does not parse means lost text. */
+export function step(state: State, { event: name = '', data }: Frame): ModelDelta[] {
   if (state.done || state.failure) return []
-  const event = readEvent(state, frame)
-  const deltas = event === undefined ? [] : takeEvent(state, event)
+  if (!data.startsWith('{') && !data.trimStart().startsWith('{')) return []
+  const event = readJson(data) as JsonObject | undefined // text that begins with a brace is an object, or no JSON
+  if (event === undefined) {
+    state.failure = passingFailure('Anthropic sent an event that is not JSON.')
+    return []
+  }
+  const handle = HANDLERS.get(asString(event['type']) || name)
+  const deltas = handle?.(state, event) ?? []
   if (deltas.length > 0) state.shown = true
   return deltas
 }
 
-/** Text that is no object, such as a gateway's `[DONE]`, is ignored. An object that does not parse means lost text. */
-function readEvent(state: State, frame: Frame): JsonObject | undefined {
-  if (!frame.data.startsWith('{') && !frame.data.trimStart().startsWith('{')) return undefined
-  const event = readJson(frame.data)
-  if (event === undefined) state.failure = passingFailure('Anthropic sent an event that is not JSON.')
-  if (!isJsonObject(event)) return undefined
-  return typeof event['type'] === 'string' || frame.event === undefined
-    ? event
-    : { ...event, type: frame.event }
-}
+type EventHandler = (state: State, event: JsonObject) => ModelDelta[] | undefined
 
-function takeEvent(state: State, event: JsonObject): ModelDelta[] {
-  switch (event['type']) {
-    case 'message':
-      return takeWhole(state, event)
-    case 'message_start':
-      return startMessage(state, asObject(event['message']))
-    case 'content_block_start':
-      return openBlock(state, indexIn(event) ?? state.blocks.length, asObject(event['content_block']))
-    case 'content_block_delta':
-      return takeDelta(blockFor(state, event), asObject(event['delta']))
-    case 'content_block_stop':
-      return closeBlock(state, event)
-    case 'message_delta':
-      takeUsage(state, event['usage'])
-      takeStop(state, asObject(event['delta']))
-      return []
-    case 'message_stop':
+const HANDLERS: ReadonlyMap<string, EventHandler> = new Map(
+  Object.entries<EventHandler>({
+    message: takeWhole,
+    message_start: (state, event) => startMessage(state, asObject(event['message'])),
+    content_block_start: openBlock,
+    content_block_delta: takeDelta,
+    content_block_stop: closeBlock,
+    message_delta: endMessage,
+    message_stop: state => {
       state.done = true
-      return []
-    case 'error':
+      return undefined
+    },
+    error: (state, event) => {
       state.failure = streamFailure(asObject(event['error']))
-      return []
-    default:
-      return []
-  }
-}
+      return undefined
+    },
+  }),
+)
 
 /** A gateway that starts over in mid-stream sends a second start: the deltas so far are then void. */
 function startMessage(state: State, message: JsonObject): ModelDelta[] {
@@ -138,36 +130,38 @@ function startMessage(state: State, message: JsonObject): ModelDelta[] {
   state.calls = 0
   state.stop = {}
   state.vendor = vendorAnswer(message['id'], message['model'])
-  takeUsage(state, message['usage'])
-  takeStop(state, message)
+  takeEnd(state, message, message['usage'])
   return again ? [{ type: 'reset' }] : []
 }
 
 function takeWhole(state: State, message: JsonObject): ModelDelta[] {
   const deltas = startMessage(state, message)
-  for (const [index, block] of asList(message['content']).entries())
-    deltas.push(...openBlock(state, index, asObject(block)), ...closeBlock(state, { index }))
+  for (const [index, content_block] of asList(message['content']).entries())
+    deltas.push(...openBlock(state, { index, content_block }), ...closeBlock(state, { index }))
   state.done = true
   return deltas
 }
 
-function takeUsage(state: State, usage: Json | undefined): void {
-  for (const [key, value] of Object.entries(asObject(usage))) if (value !== null) state.usage[key] = value
+function endMessage(state: State, event: JsonObject): undefined {
+  takeEnd(state, asObject(event['delta']), event['usage'])
 }
 
 /** A delta that only carries usage has no reason and must not erase one. */
-function takeStop(state: State, delta: JsonObject): void {
+function takeEnd(state: State, delta: JsonObject, usage: Json | undefined): void {
+  for (const [key, value] of Object.entries(asObject(usage))) if (value !== null) state.usage[key] = value
   if (typeof delta['stop_reason'] === 'string') state.stop = delta
   if (isJsonObject(delta['container'])) state.container = delta['container']
 }
 
 // ---- blocks ----------------------------------------------------------------------------------------------
 
-function openBlock(state: State, index: number, start: JsonObject): ModelDelta[] {
+function openBlock(state: State, event: JsonObject): ModelDelta[] {
+  const start = asObject(event['content_block'])
   const type = asString(start['type'])
   const text = type === 'text' || type === 'thinking' ? asString(start[type]) : ''
   const block: Block = {
     type,
+    index: typeof event['index'] === 'number' ? event['index'] : state.blocks.length,
     start,
     text,
     signature: asString(start['signature']),
@@ -176,32 +170,34 @@ function openBlock(state: State, index: number, start: JsonObject): ModelDelta[]
     odd: false,
   }
   state.blocks.push(block)
-  state.open.set(index, block)
+  state.open.set(block.index, block)
   if (type === 'tool_use') return [openCall(state, block, asString(start['name']))]
   return text === '' ? [] : [{ type: type === 'text' ? 'text' : 'thinking', text }]
 }
 
 function openCall(state: State, block: Block, wire: string): ModelDelta {
-  const bound = boundTo(state.bound ?? [], block.start)
+  const bound = state.bound && boundTo(state.bound, block.start)
   const form = bound?.typed.form ?? (state.textTools.has(wire) ? 'text' : 'json')
   const name = bound?.tool.name ?? state.names.get(wire) ?? wire
   const index = state.calls++
-  block.call = { index, name, arguments: new CallArguments(form, form === 'text', translation(block, bound)) }
+  const translate = bound && translation(block, bound)
+  block.call = { index, name, arguments: new CallArguments(form, form === 'text', translate) }
   return { type: 'call', index, name, form }
 }
 
 /** Arguments that are no JSON stay as they are, for the gate to refuse. */
-function translation({ start }: Block, bound: BoundTool | undefined): ((raw: string) => string) | undefined {
-  const typed = bound?.typed
-  if (typed?.read === undefined) return undefined
+function translation({ start }: Block, { typed }: BoundTool): ((raw: string) => string) | undefined {
+  if (typed.read === undefined) return undefined
   return raw => {
     const input = argumentsObject(raw)
     return input === undefined ? raw : (typed.read?.({ ...start, input }) ?? raw)
   }
 }
 
-function takeDelta(block: Block | undefined, delta: JsonObject): ModelDelta[] {
+function takeDelta(state: State, event: JsonObject): ModelDelta[] {
+  const block = blockFor(state, event)
   if (block === undefined) return []
+  const delta = asObject(event['delta'])
   switch (delta['type']) {
     case 'text_delta':
       return addText(block, 'text', asString(delta['text']))
@@ -232,13 +228,13 @@ function addText(block: Block, type: 'text' | 'thinking', text: string): ModelDe
 }
 
 function addArguments(block: Block, fragment: string): ModelDelta[] {
-  if (block.call !== undefined) return showArguments(block.call, block.call.arguments.push(fragment))
-  block.text += fragment
-  return []
-}
-
-function showArguments({ index }: BlockCall, text: string): ModelDelta[] {
-  return text === '' ? [] : [{ type: 'arguments', index, text }]
+  const { call } = block
+  if (call === undefined) {
+    block.text += fragment
+    return []
+  }
+  const text = call.arguments.push(fragment)
+  return text === '' ? [] : [{ type: 'arguments', index: call.index, text }]
 }
 
 /** Arguments that were not streamed stand in the opening of the block, or there are none. */
@@ -246,13 +242,15 @@ function closeBlock(state: State, event: JsonObject): ModelDelta[] {
   const block = blockFor(state, event)
   if (block === undefined) return []
   block.closed = true
-  state.open.delete(indexIn(event) ?? -1)
+  state.open.delete(block.index)
   const { call } = block
   const streamed = call === undefined ? block.text : call.arguments.raw
-  const opening = streamed === '' && (call !== undefined || isServerUse(block)) ? openingArguments(block) : ''
-  const deltas = addArguments(block, opening)
-  if (call !== undefined) return [...deltas, ...showArguments(call, call.arguments.end())]
-  return block.type === 'text' ? [] : [blockDelta(state, block)]
+  const isOpening = streamed === '' && (call !== undefined || isServerUse(block))
+  const deltas = isOpening ? addArguments(block, openingArguments(block)) : []
+  if (call === undefined) return block.type === 'text' ? [] : [blockDelta(state, block)]
+  const text = call.arguments.end()
+  if (text !== '') deltas.push({ type: 'arguments', index: call.index, text })
+  return deltas
 }
 
 function blockDelta(state: State, block: Block): ModelDelta {
@@ -276,15 +274,10 @@ function openingArguments({ start: { input } }: Block): string {
   return input === undefined || (isJsonObject(input) && isEmptyObject(input)) ? '' : JSON.stringify(input)
 }
 
-function blockFor(state: State, event: JsonObject): Block | undefined {
-  const index = indexIn(event)
-  if (index !== undefined) return state.open.get(index)
-  const last = state.blocks.at(-1)
+function blockFor({ open, blocks }: State, { index }: JsonObject): Block | undefined {
+  if (typeof index === 'number') return open.get(index)
+  const last = blocks.at(-1)
   return last?.closed ? undefined : last
-}
-
-function indexIn(event: JsonObject): number | undefined {
-  return typeof event['index'] === 'number' ? event['index'] : undefined
 }
 
 // ---- the answer ------------------------------------------------------------------------------------------
@@ -315,14 +308,19 @@ export function halt(state: State): Halted {
   const reason = asString(state.stop['stop_reason'])
   const stop = reason === 'compaction' && state.isSummary ? 'end' : STOPS[reason]
   if (stop === undefined) warnings.push(`The model stopped for an unknown reason: ${printable(reason, 80)}.`)
-  const parts = state.blocks.flatMap(block => blockParts(state, block, stop, warnings))
-  const explanation = asString(asObject(state.stop['stop_details'])['explanation'])
+  const parts: ModelPart[] = []
+  const loads: string[] = []
+  for (const block of state.blocks) {
+    parts.push(...blockParts(state, block, stop, warnings))
+    if (block.type === 'tool_search_tool_result') loads.push(...foundTools(state, block))
+  }
+  const details = state.stop['stop_details']
+  const explanation = isJsonObject(details) ? asString(details['explanation']) : ''
   if (explanation !== '') warnings.push(`The model refused: ${printable(explanation, SUMMARY_CHARS)}`)
   const usage = readUsage(state.usage)
   const { origin, lostContainer, vendor } = state
   const container = state.container ?? (lostContainer ? null : undefined)
   const continuity = container === undefined ? undefined : { origin, data: { container } }
-  const loads = foundTools(state)
   const answer = wholeAnswer({
     parts,
     stop: readStop(stop, parts),
@@ -336,11 +334,8 @@ export function halt(state: State): Halted {
 }
 
 /** Our names of the tools that the vendor's search found. */
-function foundTools({ blocks, names }: State): string[] {
-  const found = blocks.flatMap(({ type, start }) =>
-    type === 'tool_search_tool_result' ? asList(asObject(start['content'])['tool_references']) : [],
-  )
-  return found.map(item => {
+function foundTools({ names }: State, { start }: Block): string[] {
+  return asList(asObject(start['content'])['tool_references']).map(item => {
     const name = asString(asObject(item)['tool_name'])
     return names.get(name) ?? name
   })
@@ -348,7 +343,7 @@ function foundTools({ blocks, names }: State): string[] {
 
 /** An answer with calls waits for results, and one without never does, whatever reason it gives. */
 function readStop(stop: AnswerStop | undefined, parts: readonly ModelPart[]): AnswerStop {
-  if (parts.some(part => part.type === 'call')) return stop === 'length' ? 'length' : 'calls'
+  for (const { type } of parts) if (type === 'call') return stop === 'length' ? 'length' : 'calls'
   return stop === undefined || stop === 'calls' ? 'end' : stop
 }
 

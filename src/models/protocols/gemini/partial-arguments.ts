@@ -1,8 +1,7 @@
 // Arguments that Vertex streams value by value, each under a JSONPath that names one location (RFC 9535), gathered into
 // the object that they describe. The text of a call is made only once the object is whole.
 
-import { deepestNesting } from '../../../lib/json/depth.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
+import { deepestNesting, isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
 import { asString } from '../../common/json-read.ts'
 
 export type PartialArguments = {

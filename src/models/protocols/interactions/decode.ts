@@ -95,36 +95,39 @@ export function step(state: State, frame: Frame): ModelDelta[] {
     return []
   }
   const event = asObject(Array.isArray(value) ? value[0] : value)
-  return takeEvent(state, asString(event['event_type']) || (frame.event ?? ''), event)
+  const handle = HANDLERS.get(asString(event['event_type']) || (frame.event ?? ''))
+  return handle?.(state, event) ?? []
 }
 
-function takeEvent(state: State, type: string, event: JsonObject): ModelDelta[] {
-  switch (type) {
-    case '':
-      return takeWhole(state, event)
-    case 'interaction.created':
-    case 'interaction.status_update':
-      takeHead(state, asObject(event['interaction']))
-      takeHead(state, event)
-      return []
-    case 'step.start':
-      return openStep(state, indexIn(state, event), asObject(event['step']))
-    case 'step.delta':
-      return takeDelta(state.open.get(indexIn(state, event)), asObject(event['delta']))
-    case 'step.stop':
-      return closeStep(state, indexIn(state, event))
-    case 'interaction.completed':
+type EventHandler = (state: State, event: JsonObject) => ModelDelta[] | undefined
+
+/** A body that is no event has no type. */
+const HANDLERS: ReadonlyMap<string, EventHandler> = new Map(
+  Object.entries<EventHandler>({
+    '': takeWhole,
+    'interaction.created': takeStatus,
+    'interaction.status_update': takeStatus,
+    'step.start': (state, event) => openStep(state, indexIn(state, event), asObject(event['step'])),
+    'step.delta': (state, event) =>
+      takeDelta(state.open.get(indexIn(state, event)), asObject(event['delta'])),
+    'step.stop': (state, event) => closeStep(state, indexIn(state, event)),
+    'interaction.completed': (state, event) => {
       takeHead(state, asObject(event['interaction']))
       state.done = true
-      return []
-    case 'error':
+      return undefined
+    },
+    error: (state, event) => {
       state.errors.push(asObject(event['error']))
       state.status = 'failed'
       state.done = true
-      return []
-    default:
-      return []
-  }
+      return undefined
+    },
+  }),
+)
+
+function takeStatus(state: State, event: JsonObject): undefined {
+  takeHead(state, asObject(event['interaction']))
+  takeHead(state, event)
 }
 
 function takeWhole(state: State, body: JsonObject): ModelDelta[] {

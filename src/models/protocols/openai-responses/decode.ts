@@ -87,7 +87,7 @@ export function step(state: State, frame: Frame): ModelDelta[] {
     return []
   }
   const type = asString(event['type']) || (frame.event ?? '')
-  const handle = HANDLERS[type]
+  const handle = HANDLERS.get(type)
   if (handle !== undefined) return handle(state, event)
   if (type !== '') return []
   if (event['object'] === 'response' || Array.isArray(event['output'])) return finish(state, event)
@@ -107,32 +107,35 @@ const IGNORED_EVENTS: ReadonlySet<string> = new Set([
 
 type EventHandler = (state: State, event: JsonObject) => ModelDelta[]
 
-const HANDLERS: Readonly<Record<string, EventHandler>> = {
-  'response.output_item.added': openItem,
-  'response.output_item.done': closeItem,
-  'response.output_text.delta': (state, event) => addText(state, event, 'content', event['delta']),
-  'response.output_text.done': (state, event) => completeText(state, event, 'content', event['text']),
-  'response.refusal.delta': (state, event) => addText(state, event, 'content', event['delta']),
-  'response.refusal.done': (state, event) => completeText(state, event, 'content', event['refusal']),
-  'response.reasoning_summary_text.delta': (state, event) => addText(state, event, 'summary', event['delta']),
-  'response.reasoning_summary_text.done': (state, event) =>
-    completeText(state, event, 'summary', event['text']),
-  'response.reasoning_text.delta': (state, event) => addText(state, event, 'content', event['delta']),
-  'response.reasoning_text.done': (state, event) => completeText(state, event, 'content', event['text']),
-  'response.function_call_arguments.delta': addArguments,
-  'response.function_call_arguments.done': (state, event) =>
-    completeArguments(state, event, event['arguments']),
-  'response.custom_tool_call_input.delta': addArguments,
-  'response.custom_tool_call_input.done': (state, event) => completeArguments(state, event, event['input']),
-  'response.completed': takeTerminal,
-  'response.incomplete': takeTerminal,
-  'response.failed': takeTerminal,
-  'response.cancelled': takeTerminal,
-  error: (state, event) => {
-    state.failure = streamFailure(isJsonObject(event['error']) ? event['error'] : event)
-    return []
-  },
-}
+const HANDLERS: ReadonlyMap<string, EventHandler> = new Map(
+  Object.entries<EventHandler>({
+    'response.output_item.added': openItem,
+    'response.output_item.done': closeItem,
+    'response.output_text.delta': (state, event) => addText(state, event, 'content', event['delta']),
+    'response.output_text.done': (state, event) => completeText(state, event, 'content', event['text']),
+    'response.refusal.delta': (state, event) => addText(state, event, 'content', event['delta']),
+    'response.refusal.done': (state, event) => completeText(state, event, 'content', event['refusal']),
+    'response.reasoning_summary_text.delta': (state, event) =>
+      addText(state, event, 'summary', event['delta']),
+    'response.reasoning_summary_text.done': (state, event) =>
+      completeText(state, event, 'summary', event['text']),
+    'response.reasoning_text.delta': (state, event) => addText(state, event, 'content', event['delta']),
+    'response.reasoning_text.done': (state, event) => completeText(state, event, 'content', event['text']),
+    'response.function_call_arguments.delta': addArguments,
+    'response.function_call_arguments.done': (state, event) =>
+      completeArguments(state, event, event['arguments']),
+    'response.custom_tool_call_input.delta': addArguments,
+    'response.custom_tool_call_input.done': (state, event) => completeArguments(state, event, event['input']),
+    'response.completed': takeTerminal,
+    'response.incomplete': takeTerminal,
+    'response.failed': takeTerminal,
+    'response.cancelled': takeTerminal,
+    error: (state, event) => {
+      state.failure = streamFailure(isJsonObject(event['error']) ? event['error'] : event)
+      return []
+    },
+  }),
+)
 
 function takeTerminal(state: State, event: JsonObject): ModelDelta[] {
   return finish(state, asObject(event['response']), asString(event['type']))
