@@ -47,7 +47,7 @@ export function refuseParameter(
   throw new OpenAiRefusal(message, param, reason)
 }
 
-function parameterRefusal({ message, param, code }: wordings.ParameterProblem): OpenAiRefusal {
+export function parameterRefusal({ message, param, code }: wordings.ParameterProblem): OpenAiRefusal {
   return new OpenAiRefusal(message, param, code)
 }
 

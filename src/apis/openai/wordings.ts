@@ -1,7 +1,7 @@
 // How OpenAI's APIs say that a parameter is wrong: the message, the path of the parameter and the code. Words only: the
 // wires judge what is wrong, and the doubles judge it apart from them.
 
-export type ParameterProblem = { message: string; param: string; code: string }
+export type ParameterProblem = { message: string; param: string; code: string | null }
 
 /** A bound that a text, a list or a number does not keep to. */
 export type BrokenBound =

@@ -1,11 +1,12 @@
 // The messages of a Chat Completions request as our history. Results must follow their calls directly, one for each, as
 // the vendor demands. Reasoning that a compatible server wants back is kept for it.
+import * as says from '../../apis/openai/chat-wordings.ts'
 import type { CallPart } from '../../language/calls.ts'
 import type { InputPart, Origin } from '../../language/content.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { isAbsent, optional } from '../fields.ts'
-import { missingParameter, wrongParameterType } from '../openai-refusal.ts'
+import { missingParameter, parameterRefusal, wrongParameterType } from '../openai-refusal.ts'
 import { filePart, HistoryBuilder, imagePart, type ModelTarget, originFor } from '../stateless/index.ts'
 import { chatRefusals, object, objects, oneOf, text } from './wordings.ts'
 
@@ -83,7 +84,7 @@ class ChatHistory {
       plainText(value, where, ['text', 'refusal']),
     )
     const refusal = optional(message['refusal'], `${path}.refusal`, text)
-    if ((content ?? refusal ?? calls) === undefined) throw chatRefusals.emptyAnswer(at)
+    if ((content ?? refusal ?? calls) === undefined) throw parameterRefusal(says.emptyAnswer(at))
     const parts: AnswerPart[] = this.#reasoning(message)
     const said = content || refusal
     if (said) parts.push({ type: 'text', text: said })
@@ -134,21 +135,21 @@ class ChatHistory {
   // ---- results ----------------------------------------------------------------------------------------------
 
   #result(message: JsonObject, path: string, at: number): void {
-    if (message['tool_call_id'] === undefined) throw chatRefusals.noCallId(at)
+    if (message['tool_call_id'] === undefined) throw parameterRefusal(says.noCallId(at))
     const nativeId = text(message['tool_call_id'], `${path}.tool_call_id`, callIdRule)
     const content = plainText(message['content'], `${path}.content`)
     const open = this.#open
-    if (!open) throw chatRefusals.noCallsBefore(at)
+    if (!open) throw parameterRefusal(says.noCallsBefore(at))
     const id = open.ids.get(nativeId)
-    if (id === undefined) throw chatRefusals.unknownCallId(at, nativeId)
-    if (!open.waiting.delete(nativeId)) throw chatRefusals.secondResult(at, nativeId)
+    if (id === undefined) throw parameterRefusal(says.unknownCallId(at, nativeId))
+    if (!open.waiting.delete(nativeId)) throw parameterRefusal(says.secondResult(at, nativeId))
     this.#history.result(id, [{ type: 'text', text: content }], false)
   }
 
   #refuseUnanswered(): void {
     const open = this.#open
     this.#open = undefined
-    if (open && open.waiting.size > 0) throw chatRefusals.unanswered(open.at, open.waiting)
+    if (open && open.waiting.size > 0) throw parameterRefusal(says.unanswered(open.at, open.waiting))
   }
 }
 

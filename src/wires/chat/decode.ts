@@ -1,12 +1,13 @@
 // A Chat Completions request as a request for one answer: which model, which history, which tools. Fields that only the
 // vendor understands (sampling, formats, effort) are passed on as they are. decode-messages.ts reads the messages.
 
+import * as says from '../../apis/openai/chat-wordings.ts'
 import type { Ask } from '../../language/events.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { isAbsent, names, optional } from '../fields.ts'
+import { excerpt, isAbsent, names, optional } from '../fields.ts'
 import type { ServedDescription } from '../host.ts'
-import { wrongParameterType } from '../openai-refusal.ts'
+import { parameterRefusal, wrongParameterType } from '../openai-refusal.ts'
 import { clientTool } from '../own-tools.ts'
 import {
   adviceFor,
@@ -106,13 +107,13 @@ function refuseFields(body: JsonObject): void {
 function decodeMaxTokens(body: JsonObject): number | undefined {
   const older = optional(body['max_tokens'], 'max_tokens', count)
   const newer = optional(body['max_completion_tokens'], 'max_completion_tokens', count)
-  if (older !== undefined && newer !== undefined) throw chatRefusals.twoTokenLimits()
+  if (older !== undefined && newer !== undefined) throw parameterRefusal(says.twoTokenLimits)
   return newer ?? older
 }
 
 function decodeStreamOptions(value: Json | undefined, stream: boolean): boolean {
   if (isAbsent(value)) return false
-  if (!stream) throw chatRefusals.optionsWithoutStream()
+  if (!stream) throw parameterRefusal(says.optionsWithoutStream)
   const { include_usage: usage } = object(value, 'stream_options')
   return optional(usage, 'stream_options.include_usage', flag) ?? false
 }
@@ -186,7 +187,7 @@ const choiceWords = ['none', 'auto', 'required'] as const
 
 function decodeChatChoice(body: JsonObject, tools: readonly ToolDeclaration[]): ToolChoice | undefined {
   for (const name of ['tool_choice', 'parallel_tool_calls'])
-    if (!isAbsent(body[name]) && isAbsent(body['tools'])) throw chatRefusals.onlyWithTools(name)
+    if (!isAbsent(body[name]) && isAbsent(body['tools'])) throw parameterRefusal(says.onlyWithTools(name))
   const choice = body['tool_choice']
   if (isAbsent(choice)) return undefined
   if (typeof choice === 'string') return oneOf(choice, 'tool_choice', choiceWords)
@@ -207,6 +208,6 @@ function declaredName(entry: JsonObject, tools: readonly ToolDeclaration[], path
   const name = text(object(entry[type], `${path}.${type}`)['name'], `${path}.${type}.name`, notEmpty)
   const form = type === 'custom' ? 'text' : 'json'
   if (!tools.some(tool => tool.name === name && tool.input.form === form))
-    throw chatRefusals.noSuchTool(type, name)
+    throw parameterRefusal(says.noSuchTool(type, excerpt(name)))
   return name
 }

@@ -1,11 +1,12 @@
 // The contents of a generateContent request as our history. A content with calls must be followed by one with as many
 // responses, which are paired by id, or else by name and order. Parts with a thought signature are kept as they are for a
 // model of this vendor; for any other the signature is dropped.
+import * as says from '../../apis/gemini/wordings.ts'
 import type { CallPart } from '../../language/calls.ts'
 import type { InputPart, Native, Origin, ResultPart } from '../../language/content.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
-import { names, optional } from '../fields.ts'
+import { excerpt, optional } from '../fields.ts'
 import { filePart, HistoryBuilder, imagePart, type ModelTarget, originFor } from '../stateless/index.ts'
 import {
   geminiRefusal,
@@ -20,17 +21,13 @@ import {
 
 type Images = ModelTarget['agent']['images']
 
-const dataFields = names(
-  'text inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall toolResponse',
-)
-
 /** `kind`: the one member that holds the data. */
 type ContentPart = { part: JsonObject; kind: string; path: string }
 type RoleContent = { role: 'user' | 'model'; parts: ContentPart[] }
 
 export function decodeContents(value: Json | undefined, target: ModelTarget): Entry[] {
   const contents = objects(value ?? [], 'contents', readContent)
-  if (contents.length === 0) throw geminiRefusal(geminiTexts.noContents)
+  if (contents.length === 0) throw geminiRefusal(says.noContents)
   checkOrder(contents)
   const history = new HistoryBuilder()
   const origin = originFor(target, 'gemini')
@@ -47,21 +44,21 @@ export function decodeContents(value: Json | undefined, target: ModelTarget): En
 
 function readContent(content: JsonObject, at: string): RoleContent {
   const role = content['role'] ?? 'user'
-  if (role !== 'user' && role !== 'model') throw geminiRefusal(geminiTexts.unknownRole)
+  if (role !== 'user' && role !== 'model') throw geminiRefusal(says.unknownRole)
   const path = `${at}.parts`
   const parts = objects(content['parts'] ?? [], path, readPart)
-  if (parts.length === 0) throw geminiRefusal(geminiTexts.noParts(path))
+  if (parts.length === 0) throw geminiRefusal(says.noParts(path))
   return { role, parts }
 }
 
 function readPart(given: JsonObject, path: string): ContentPart {
   const part = members(given, path)
-  const [kind, second] = Object.keys(part).filter(name => dataFields.has(name))
-  if (second !== undefined) throw geminiRefusal(geminiTexts.twoKinds(path, second))
+  const [kind, second] = Object.keys(part).filter(name => says.dataFields.includes(name))
+  if (second !== undefined) throw geminiRefusal(says.twoKinds(path, second))
   if (kind !== undefined) return { part, kind, path }
   // A part may have a signature and nothing else.
   if (typeof part['thoughtSignature'] === 'string') return { part: { ...part, text: '' }, kind: 'text', path }
-  throw geminiRefusal(geminiTexts.noData(path))
+  throw geminiRefusal(says.noData(path))
 }
 
 function checkOrder(contents: readonly RoleContent[]): void {
@@ -73,11 +70,10 @@ function checkOrder(contents: readonly RoleContent[]): void {
     const responses = countOf(content, 'functionResponse')
     const open = before?.role === 'model' ? countOf(before, 'functionCall') : 0
     if (calls > 0 && (content.role !== 'model' || before?.role !== 'user'))
-      throw geminiRefusal(geminiTexts.misplacedCall)
-    if (responses > 0 && (open === 0 || content.role !== 'user'))
-      throw geminiRefusal(geminiTexts.misplacedResponse)
+      throw geminiRefusal(says.misplacedCall)
+    if (responses > 0 && (open === 0 || content.role !== 'user')) throw geminiRefusal(says.misplacedResponse)
     if (open !== responses || (calls > 0 && index === contents.length - 1))
-      throw geminiRefusal(geminiTexts.unequalCounts)
+      throw geminiRefusal(says.unequalCounts)
   }
 }
 
@@ -114,7 +110,7 @@ function decodeCall(
 
 function readName(given: JsonObject, path: string): { name: string; id: string | undefined } {
   const name = optional(given['name'], `${path}.name`, text) ?? ''
-  if (name === '') throw geminiRefusal(geminiTexts.emptyName(path))
+  if (name === '') throw geminiRefusal(says.emptyName(path))
   return { name, id: optional(given['id'], `${path}.id`, text) }
 }
 
@@ -152,8 +148,9 @@ function responseText(value: Json): ResultPart[] {
 
 function findCall(open: readonly CallPart[], name: string, id: string | undefined, path: string): CallPart {
   const call = open.find(each => (id ? each.nativeId === id : each.name === name))
-  if (!call) throw geminiRefusal(id ? geminiTexts.unknownId(path, id) : geminiTexts.unknownName(path, name))
-  if (call.name !== name) throw geminiRefusal(geminiTexts.otherName(path))
+  if (!call)
+    throw geminiRefusal(id ? says.unknownId(path, `"${excerpt(id)}"`) : geminiTexts.unknownName(path, name))
+  if (call.name !== name) throw geminiRefusal(says.otherName(path))
   return call
 }
 

@@ -1,10 +1,11 @@
 // A generateContent request as a request for one answer. Fields that only the vendor understands (sampling, thinking,
 // safety) are passed on as they are; tools are the client's own. decode-contents.ts reads the contents.
+import * as says from '../../apis/gemini/wordings.ts'
 import type { Ask } from '../../language/events.ts'
 import type { AnswerFormat } from '../../language/format.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { names, optional } from '../fields.ts'
+import { excerpt, names, optional } from '../fields.ts'
 import { clientTool } from '../own-tools.ts'
 import {
   askHosted,
@@ -18,7 +19,6 @@ import {
 import { decodeContents } from './decode-contents.ts'
 import { fromOpenApi } from './open-api.ts'
 import {
-  camelCase,
   count,
   geminiRefusal,
   geminiTexts,
@@ -39,7 +39,7 @@ const bodyFields = names(
 )
 
 export function decodeGeminiRequest(given: JsonObject, target: ModelTarget): GeminiRequest {
-  onlyKnown(given, { has: name => bodyFields.has(camelCase(name)) }, '')
+  onlyKnown(given, { has: name => bodyFields.has(says.camelCase(name)) }, '')
   const body = members(given, '')
   if (body['cachedContent'] !== undefined) throw geminiRefusal(geminiTexts.cached)
   const { clientTools, hosted } = decodeGeminiTools(body['tools'])
@@ -137,7 +137,7 @@ function decodeGeminiTools(value: Json | undefined): GeminiTools {
   }).flat()
   const seen = new Set<string>()
   for (const { name } of clientTools) {
-    if (seen.has(name)) throw geminiRefusal(geminiTexts.repeatedFunction(name))
+    if (seen.has(name)) throw geminiRefusal(says.repeatedFunction(name))
     seen.add(name)
   }
   return { clientTools, hosted }
@@ -147,7 +147,7 @@ function decodeDeclaration(given: JsonObject, path: string): ToolDeclaration {
   const { name, description, parameters, parametersJsonSchema } = members(given, path)
   const tool = text(name, `${path}.name`, functionNameRule)
   if (parameters !== undefined && parametersJsonSchema !== undefined)
-    throw geminiRefusal(geminiTexts.twoSchemas(path))
+    throw geminiRefusal(says.twoSchemas(path))
   const schema =
     parametersJsonSchema === undefined
       ? fromOpenApi(object(parameters ?? { type: 'object', properties: {} }, `${path}.parameters`))
@@ -169,12 +169,11 @@ function decodeToolConfig(value: Json | undefined, tools: readonly ToolDeclarati
     text(name, `${at}[${index}]`),
   )
   const mode = oneOf(given['mode'] ?? 'AUTO', `${path}.mode`, callingModes)
-  if (allowed.length > 0 && mode !== 'ANY' && mode !== 'VALIDATED')
-    throw geminiRefusal(geminiTexts.allowedNames)
+  if (allowed.length > 0 && mode !== 'ANY' && mode !== 'VALIDATED') throw geminiRefusal(says.allowedNames)
   for (const name of allowed)
-    if (!tools.some(tool => tool.name === name)) throw geminiRefusal(geminiTexts.undeclaredName(name))
+    if (!tools.some(tool => tool.name === name)) throw geminiRefusal(says.undeclaredName(excerpt(name)))
   if (mode === 'NONE') return { choice: 'none' }
-  if (mode === 'ANY' && tools.length === 0) throw geminiRefusal(geminiTexts.noFunctions)
+  if (mode === 'ANY' && tools.length === 0) throw geminiRefusal(says.noFunctions)
   if (mode === 'ANY') return { choice: allowed.length > 0 ? { allowed, mode: 'required' } : 'required' }
   if (allowed.length > 0) return { choice: { allowed, mode: 'auto' } }
   return { choice: 'auto', ...(mode === 'VALIDATED' && { toolConfig: { functionCallingConfig: { mode } } }) }

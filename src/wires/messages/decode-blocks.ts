@@ -1,5 +1,6 @@
 // The content blocks of a Messages request as our parts. Blocks that only the vendor can read (thinking with its
 // signature, server tools, citations) are kept as they are for a model of this vendor, and left out for any other.
+import * as says from '../../apis/anthropic/wordings.ts'
 import type { CallPart } from '../../language/calls.ts'
 import type { InputPart, Native, Origin, ResultPart } from '../../language/content.ts'
 import type { AnswerPart } from '../../language/history.ts'
@@ -56,7 +57,7 @@ export class BlockDecoder {
       case 'tool_use':
         return [this.#call(block, path)]
       case 'tool_result':
-        throw anthropicRefusal(messagesTexts.wrongRole(message, 'tool_result', 'user'))
+        throw anthropicRefusal(says.wrongRole(message, 'tool_result', 'user'))
     }
     const said = this.summaryIn(block)
     if (said !== undefined) return [{ type: 'text', text: said }]
@@ -104,11 +105,12 @@ export class BlockDecoder {
   #call(block: JsonObject, path: string): CallPart {
     const at = `${path}.tool_use`
     const id = text(block['id'], `${at}.id`, useIdRule)
-    if (this.#usedIds.has(id)) throw anthropicRefusal(messagesTexts.repeatedId(path))
+    if (this.#usedIds.has(id)) throw anthropicRefusal(says.repeatedId(path))
     this.#usedIds.add(id)
     const name = text(block['name'], `${at}.name`, toolNameRule)
     const { input, caller, toolset_name } = block
-    if (input !== undefined && !isJsonObject(input)) throw anthropicRefusal(messagesTexts.inputType(at))
+    if (input !== undefined && !isJsonObject(input))
+      throw anthropicRefusal(says.inputShouldBe(`${at}.input`, 'a valid dictionary'))
     const data: JsonObject = {
       ...(isJsonObject(caller) && { caller }),
       ...(typeof toolset_name === 'string' && { toolset_name }),
@@ -128,8 +130,7 @@ export class BlockDecoder {
   // ---- users and results ------------------------------------------------------------------------------------
 
   inputPart({ block, path, message }: PlacedBlock): InputPart {
-    if (block['type'] === 'tool_use')
-      throw anthropicRefusal(messagesTexts.wrongRole(message, 'tool_use', 'assistant'))
+    if (block['type'] === 'tool_use') throw anthropicRefusal(says.wrongRole(message, 'tool_use', 'assistant'))
     const part = this.#vendorFile(block, path) ?? this.#content(block, path, userTypes)
     return { ...part, ...this.#ifAny({ ...cacheMark(block), ...vendorMembers(block) }) }
   }
@@ -153,7 +154,7 @@ export class BlockDecoder {
     const id = text(block['tool_use_id'], `${at}.tool_use_id`, useIdRule)
     const failed = optional(block['is_error'], `${at}.is_error`, flag) ?? false
     const parts = this.#resultParts(block['content'] ?? '', `${at}.content`)
-    if (failed && parts.length === 0) throw anthropicRefusal(messagesTexts.emptyFailure(at))
+    if (failed && parts.length === 0) throw anthropicRefusal(says.emptyFailure(at))
     const loads = failed ? [] : references(block)
     return { id, failed, parts, ...(loads.length > 0 && { loads }), ...this.#ifAny(innerMark(block)) }
   }
@@ -270,8 +271,8 @@ function dataUrl(source: JsonObject, path: string): { url: string; media: string
 
 function blockText(block: JsonObject, path: string): string {
   const content = text(block['text'], `${path}.text.text`)
-  if (content === '') throw anthropicRefusal(messagesTexts.emptyText('messages'))
-  if (content.trim() === '') throw anthropicRefusal(messagesTexts.blankText('messages'))
+  if (content === '') throw anthropicRefusal(says.emptyText('messages'))
+  if (content.trim() === '') throw anthropicRefusal(says.blankText('messages'))
   return content
 }
 

@@ -1,13 +1,14 @@
 // The messages of a Messages request as our history. Each call must have its result at the beginning of the next message,
 // as the vendor demands. Neighbours of one role count as one message. A summary that the model cannot be given as it came
 // stands for all messages before it. decode-blocks.ts reads the blocks.
+import * as says from '../../apis/anthropic/wordings.ts'
 import type { InputPart } from '../../language/content.ts'
 import { callsOf, type Entry } from '../../language/history.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { isAbsent, optional } from '../fields.ts'
 import { HistoryBuilder, type ModelTarget } from '../stateless/index.ts'
 import { BlockDecoder, type PlacedBlock } from './decode-blocks.ts'
-import { anthropicRefusal, messagesTexts, object, objects, oneOf, text } from './wordings.ts'
+import { anthropicRefusal, object, objects, oneOf, text } from './wordings.ts'
 
 type Message = { index: number; role: 'user' | 'assistant' | 'system'; blocks: PlacedBlock[] }
 
@@ -23,13 +24,13 @@ type CallIds = { index: number; ids: string[] }
 export function decodeMessages(value: Json | undefined, target: ModelTarget): DecodedMessages {
   const notes = new SystemNotes(lastUserIndex(value))
   const given = objects(value, 'messages', (message, path, index) => readMessage(message, path, index, notes))
-  if (given.length === 0) throw anthropicRefusal(messagesTexts.noMessages)
+  if (given.length === 0) throw anthropicRefusal(says.noMessages)
   const blocks = new BlockDecoder(target)
   const spoken = given.filter(message => message.role !== 'system' || message.blocks.length > 0)
   const messages = fromSummary(joinNeighbours(spoken), blocks, notes)
   const [first] = messages
   if (first?.role === 'assistant' && first.blocks[0]?.block['type'] !== 'compaction')
-    throw anthropicRefusal(messagesTexts.firstRole)
+    throw anthropicRefusal(says.firstRole)
   const history = new HistoryBuilder()
   let calls: CallIds | undefined
   for (const message of messages) {
@@ -40,20 +41,20 @@ export function decodeMessages(value: Json | undefined, target: ModelTarget): De
       history.system(systemText(message), blocks.systemNative(message.blocks.at(-1)?.block ?? {}))
     else addUser(message, blocks, history)
   }
-  if (calls) throw anthropicRefusal(messagesTexts.unanswered(calls.index, calls.ids))
-  if (messages.at(-1)?.role === 'assistant') throw anthropicRefusal(messagesTexts.prefill)
+  if (calls) throw anthropicRefusal(says.unanswered(calls.index, calls.ids))
+  if (messages.at(-1)?.role === 'assistant') throw anthropicRefusal(says.prefill)
   const { changes, effort } = notes
   return { entries: history.done(), changes, ...(effort !== undefined && { effort }) }
 }
 
 function readMessage(message: JsonObject, path: string, index: number, notes: SystemNotes): Message {
   const { role, content } = message
-  if (role === 'system' && index === 0) throw anthropicRefusal(messagesTexts.firstSystem(path))
+  if (role === 'system' && index === 0) throw anthropicRefusal(says.firstSystem(path))
   if (role !== 'user' && role !== 'assistant' && role !== 'system') {
     text(role, `${path}.role`)
-    throw anthropicRefusal(messagesTexts.unknownRole(path))
+    throw anthropicRefusal(says.unknownRole(path))
   }
-  if (content === '') throw anthropicRefusal(messagesTexts.emptyMessage)
+  if (content === '') throw anthropicRefusal(says.emptyMessage)
   const items = typeof content === 'string' ? [{ type: 'text', text: content }] : content
   const placed = (block: JsonObject, at: string): PlacedBlock => ({ block, path: at, message: path })
   if (role !== 'system') return { index, role, blocks: objects(items, `${path}.content`, placed, { min: 1 }) }
@@ -148,7 +149,7 @@ function systemText({ blocks }: Message): string {
   return blocks
     .map(({ block, path }) => {
       if (block['type'] !== 'text' || typeof block['text'] !== 'string')
-        throw anthropicRefusal(messagesTexts.systemMessage(path))
+        throw anthropicRefusal(says.systemBlocks(path, 'text, tool_addition and tool_removal'))
       return block['text']
     })
     .join('\n\n')
@@ -166,14 +167,14 @@ function checkPairs({ role, blocks }: Message, calls: CallIds | undefined): void
     const other = blocks.findIndex(placed => !isResult(placed))
     const leading = new Set(ids.slice(0, other < 0 ? ids.length : other))
     const missing = calls.ids.filter(id => !leading.has(id))
-    if (missing.length > 0) throw anthropicRefusal(messagesTexts.unanswered(calls.index, missing))
+    if (missing.length > 0) throw anthropicRefusal(says.unanswered(calls.index, missing))
   }
   const expected = new Set(calls?.ids)
   const seen = new Set<string>()
   for (const [at, { path }] of results.entries()) {
     const id = ids[at] ?? ''
-    if (!expected.has(id)) throw anthropicRefusal(messagesTexts.unknownUseId(path, id))
-    if (seen.has(id)) throw anthropicRefusal(messagesTexts.secondResult(path, id))
+    if (!expected.has(id)) throw anthropicRefusal(says.unknownUseId(path, id))
+    if (seen.has(id)) throw anthropicRefusal(says.secondResult(path, id))
     seen.add(id)
   }
 }

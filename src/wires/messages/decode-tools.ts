@@ -1,5 +1,6 @@
 // The tools of a Messages request and the choice among them. Tools with a schema are the client's own; vendor-tools.ts knows
 // those that the vendor defines. Blocks in the messages may add and remove tools: what holds is what they leave at the end.
+import * as says from '../../apis/anthropic/wordings.ts'
 import type { Ask } from '../../language/events.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
@@ -23,7 +24,7 @@ export function decodeMessagesTools(
   const tools: MessagesTools = { clientTools: [], hosted: [] }
   if (!isAbsent(value)) objects(value, 'tools', (tool, at) => addTool(tools, tool, at, target))
   const given = toolNames(tools)
-  if (new Set(given).size < given.length) throw anthropicRefusal(messagesTexts.repeatedTool)
+  if (new Set(given).size < given.length) throw anthropicRefusal(says.repeatedTool)
   return changes.reduce((before, change) => changed(before, change, target), tools)
 }
 

@@ -2,6 +2,7 @@
 // are passed on as they are to a model of the vendor; decode-fields.ts has those that need more than that.
 // decode-messages.ts reads the messages, decode-tools.ts the tools.
 
+import * as says from '../../apis/anthropic/wordings.ts'
 import type { Ask } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
@@ -148,8 +149,8 @@ function decodeSystem(value: Json | undefined, target: ModelTarget): { text: str
   if (isAbsent(value)) return { text: '', entries: [] }
   if (typeof value === 'string') return { text: value, entries: [] }
   const blocks = objects(value, 'system', (block, path) => {
-    if (block['type'] !== 'text') throw anthropicRefusal(messagesTexts.systemBlock(path))
-    if (block['text'] === '') throw anthropicRefusal(messagesTexts.emptyText('system'))
+    if (block['type'] !== 'text') throw anthropicRefusal(says.inputShouldBe(`${path}.type`, "'text'"))
+    if (block['text'] === '') throw anthropicRefusal(says.emptyText('system'))
     return { text: text(block['text'], `${path}.text`), mark: block['cache_control'] }
   })
   const origin = originFor(target, 'anthropic')

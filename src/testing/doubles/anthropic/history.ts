@@ -1,6 +1,7 @@
 // Rules of Anthropic about how messages follow one another: calls and their results, roles, server tools, paused
 // turns, prefill. `messages.ts` checks single blocks, `thinking.ts` thinking.
 import { isDeepStrictEqual } from 'node:util'
+import * as says from '../../../apis/anthropic/wordings.ts'
 import type { Check, Mode, Rejection, Rejections } from '../script.ts'
 import { asList, asRecord, asRecords, asString, isRecord, type JsonRecord } from '../shape.ts'
 import type { AnthropicMemory } from './memory.ts'
@@ -60,9 +61,9 @@ function* checkRoles(messages: AnthropicMessage[]): Rejections {
   const roles = messages.map(message => message.role).filter(role => role !== 'system')
   const isSummary = messages[0]?.blocks[0]?.['type'] === 'compaction'
   if (roles[0] === 'assistant' && !isSummary) {
-    yield anthropicError('A-21', 'messages: first message must use the "user" role')
+    yield anthropicError('A-21', says.firstRole)
   } else if (roles.some((role, at) => at > 0 && roles[at - 1] === role)) {
-    yield anthropicError('A-21', 'messages: roles must alternate between "user" and "assistant"')
+    yield anthropicError('A-21', says.alternatingRoles)
   }
 }
 
@@ -72,8 +73,7 @@ function* checkIdsUnique(messages: AnthropicMessage[]): Rejections {
     for (const [place, block] of blocks.entries()) {
       if (!isToolUse(block)) continue
       const id = asString(block['id'])
-      const text = `messages.${index}.content.${place}: \`tool_use\` ids must be unique`
-      if (seen.has(id)) yield anthropicError('A-05', text)
+      if (seen.has(id)) yield anthropicError('A-05', says.repeatedId(`messages.${index}.content.${place}`))
       seen.add(id)
     }
   }
@@ -90,8 +90,7 @@ function* checkCallsAnswered(message: AnthropicMessage, after: AnthropicMessage 
   if (missing.length === 0) return
   const late = fieldOf(answers.filter(isToolResult), 'tool_use_id')
   const rule = missing.every(id => late.includes(id)) ? 'A-03' : 'A-01'
-  const text = `messages.${message.index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${missing.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`
-  yield anthropicError(rule, text)
+  yield anthropicError(rule, says.unanswered(message.index, missing))
 }
 
 function* checkResults(message: AnthropicMessage, before: AnthropicMessage | undefined): Rejections {
@@ -101,13 +100,8 @@ function* checkResults(message: AnthropicMessage, before: AnthropicMessage | und
     const id = block['tool_use_id']
     if (!isToolResult(block) || typeof id !== 'string') continue
     const path = `messages.${message.index}.content.${place}`
-    if (!calls.includes(id)) {
-      const text = `${path}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`
-      yield anthropicError('A-02', text)
-    } else if (seen.has(id)) {
-      const text = `${path}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${id}`
-      yield anthropicError('A-04', text)
-    }
+    if (!calls.includes(id)) yield anthropicError('A-02', says.unknownUseId(path, id))
+    else if (seen.has(id)) yield anthropicError('A-04', says.secondResult(path, id))
     seen.add(id)
   }
 }
@@ -227,9 +221,7 @@ function* checkLastMessage(
   const serverUses = last.blocks.filter(isServerUse)
   if (serverUses.length === 0) {
     if (modelVersion(model) < 4.6) return
-    const text =
-      'This model does not support assistant message prefill. The conversation must end with a user message.'
-    return yield anthropicError('A-18', text)
+    return yield anthropicError('A-18', says.prefill)
   }
   // Turns that were paused one after the other stand in one message. The last of them is what is continued.
   const issued = serverUses.map(block => paused.get(asString(block['id']))).findLast(Boolean)

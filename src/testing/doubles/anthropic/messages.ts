@@ -1,20 +1,12 @@
 // Rules of Anthropic about single messages and content blocks: fields, ids, names, empty text, pictures.
 // `history.ts` checks how messages follow one another.
+import * as says from '../../../apis/anthropic/wordings.ts'
 import { pictureKind, WEB_PICTURES } from '../pictures.ts'
 import type { Mode, Rejections } from '../script.ts'
-import {
-  asRecord,
-  asRecords,
-  asString,
-  entryOf,
-  extraKeys,
-  isRecord,
-  type JsonRecord,
-  wordList,
-} from '../shape.ts'
+import { asRecord, asRecords, asString, entryOf, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import {
   anthropicError,
-  extraInput,
+  extraInputs,
   fieldRequired,
   inputShouldBe,
   patternExpected,
@@ -22,38 +14,34 @@ import {
 } from './refusals.ts'
 import { NAME_PATTERN } from './tools.ts'
 
-type BlockShape = { required: string[]; optional: string[] }
+/** The fields of a block besides `type`: those that it must have, and those that it may have. */
+type BlockShape = readonly [required: string, optional?: string]
 
-/** A block that may have a cache breakpoint. */
-const cacheable = (required: string, optional = ''): BlockShape => ({
-  required: wordList(required),
-  optional: ['type', 'cache_control', ...wordList(optional)],
-})
-
-const SERVER_RESULT = cacheable('tool_use_id content')
+const SERVER_RESULT: BlockShape = ['tool_use_id content', 'cache_control']
+const WEB_RESULT: BlockShape = ['tool_use_id content', 'cache_control caller']
 const BLOCK_SHAPES: Readonly<Record<string, BlockShape>> = {
-  text: cacheable('text', 'citations'),
-  image: cacheable('source', 'transformations'),
-  document: cacheable('source', 'title context citations'),
-  search_result: cacheable('source title content', 'citations'),
-  thinking: { required: ['thinking', 'signature'], optional: ['type'] },
-  redacted_thinking: { required: ['data'], optional: ['type'] },
-  tool_use: cacheable('id name input', 'caller toolset_name'),
-  tool_result: cacheable('tool_use_id', 'content is_error toolset_name'),
-  server_tool_use: cacheable('id name input', 'caller'),
-  web_search_tool_result: cacheable('tool_use_id content', 'caller'),
-  web_fetch_tool_result: cacheable('tool_use_id content', 'caller'),
+  text: ['text', 'cache_control citations'],
+  image: ['source', 'cache_control transformations'],
+  document: ['source', 'cache_control title context citations'],
+  search_result: ['source title content', 'cache_control citations'],
+  thinking: ['thinking signature'],
+  redacted_thinking: ['data'],
+  tool_use: ['id name input', 'cache_control caller toolset_name'],
+  tool_result: ['tool_use_id', 'cache_control content is_error toolset_name'],
+  server_tool_use: ['id name input', 'cache_control caller'],
+  web_search_tool_result: WEB_RESULT,
+  web_fetch_tool_result: WEB_RESULT,
   code_execution_tool_result: SERVER_RESULT,
   bash_code_execution_tool_result: SERVER_RESULT,
   text_editor_code_execution_tool_result: SERVER_RESULT,
   tool_search_tool_result: SERVER_RESULT,
   advisor_tool_result: SERVER_RESULT,
-  mcp_tool_use: cacheable('id name input server_name'),
-  mcp_tool_result: cacheable('tool_use_id', 'content is_error'),
-  container_upload: cacheable('file_id'),
-  compaction: cacheable('', 'content encrypted_content signature tool_changes'),
-  fallback: { required: ['from', 'to'], optional: ['type', 'trigger'] },
-  mcp_tool_listing: { required: ['mcp_server_name', 'tools'], optional: ['type'] },
+  mcp_tool_use: ['id name input server_name', 'cache_control'],
+  mcp_tool_result: ['tool_use_id', 'cache_control content is_error'],
+  container_upload: ['file_id', 'cache_control'],
+  compaction: ['', 'cache_control content encrypted_content signature tool_changes'],
+  fallback: ['from to', 'trigger'],
+  mcp_tool_listing: ['mcp_server_name tools'],
 }
 const BLOCKS_IN_RESULT = wordList('text image search_result document tool_reference browser_state')
 
@@ -68,12 +56,10 @@ const CALL_IDS: Readonly<Record<string, RegExp>> = {
 /** The message that a block is in. */
 type InMessage = { path: string; role: string; mode: Mode }
 
-const BLANK_TEXT = 'messages: text content blocks must contain non-whitespace text'
-
 export function* checkAnthropicMessages(messages: unknown, mode: Mode): Rejections {
   if (messages === undefined) return yield fieldRequired('A-00', 'messages')
   if (!Array.isArray(messages)) return yield inputShouldBe('A-00', 'messages', 'a valid list')
-  if (messages.length === 0) return yield anthropicError('A-00', 'messages: at least one message is required')
+  if (messages.length === 0) return yield anthropicError('A-00', says.noMessages)
   for (const [at, message] of messages.entries()) {
     const path = `messages.${at}`
     if (!isRecord(message)) {
@@ -81,7 +67,7 @@ export function* checkAnthropicMessages(messages: unknown, mode: Mode): Rejectio
       continue
     }
     yield* checkRole(message['role'], at)
-    for (const key of extraKeys(message, ['role', 'content'])) yield extraInput(`${path}.${key}`)
+    yield* extraInputs(message, 'role content', path)
     const mayBeEmpty = at === messages.length - 1 && message['role'] === 'assistant'
     yield* checkMessageContent(message, mayBeEmpty, { path, role: asString(message['role']), mode })
   }
@@ -89,25 +75,18 @@ export function* checkAnthropicMessages(messages: unknown, mode: Mode): Rejectio
 
 function* checkRole(role: unknown, at: number): Rejections {
   if (role === undefined) yield fieldRequired('A-00', `messages.${at}.role`)
-  else if (role === 'system' && at === 0) {
-    const message = "messages.0: use the top-level 'system' parameter for the initial system prompt"
-    yield anthropicError('A-20', message)
-  } else if (role !== 'user' && role !== 'assistant' && role !== 'system') {
-    yield inputShouldBe('A-20', `messages.${at}.role`, "'user' or 'assistant'")
-  }
+  else if (role === 'system' && at === 0) yield anthropicError('A-20', says.firstSystem('messages.0'))
+  else if (role !== 'user' && role !== 'assistant' && role !== 'system')
+    yield anthropicError('A-20', says.unknownRole(`messages.${at}`))
 }
 
 function* checkMessageContent({ content }: JsonRecord, mayBeEmpty: boolean, inside: InMessage): Rejections {
   const { path, mode } = inside
   if (content === undefined) return yield fieldRequired('A-12', `${path}.content`)
   if (typeof content === 'string') {
-    if (content === '' && !mayBeEmpty) {
-      const message =
-        'messages: all messages must have non-empty content except for the optional final assistant message'
-      yield anthropicError('A-12', message)
-    } else if (mode === 'strict' && content !== '' && content.trim() === '') {
-      yield anthropicError('A-12', BLANK_TEXT)
-    }
+    if (content === '' && !mayBeEmpty) yield anthropicError('A-12', says.emptyMessage)
+    else if (mode === 'strict' && content !== '' && content.trim() === '')
+      yield anthropicError('A-12', says.blankText('messages'))
     return
   }
   if (!Array.isArray(content)) return yield inputShouldBe('A-12', `${path}.content`, 'a valid list')
@@ -126,14 +105,11 @@ function* checkBlock(block: JsonRecord, place: string, inside: InMessage): Rejec
   const shape = entryOf(BLOCK_SHAPES, type)
   if (shape === undefined) return yield unexpectedTag('A-28', place, type, Object.keys(BLOCK_SHAPES))
   const path = `${place}.${type}`
-  for (const key of shape.required) {
+  const [required, optional = ''] = shape
+  for (const key of wordList(required))
     if (block[key] === undefined) yield fieldRequired(missingFieldRule(type, key), `${path}.${key}`)
-  }
-  const known = [...shape.required, ...shape.optional]
-  for (const key of extraKeys(block, known)) yield extraInput(`${path}.${key}`)
-  if (role === 'system' && type !== 'text') {
-    yield anthropicError('A-20', `${place}: \`system\` messages may only contain text blocks`)
-  }
+  yield* extraInputs(block, `type ${required} ${optional}`, path)
+  if (role === 'system' && type !== 'text') yield anthropicError('A-20', says.systemBlocks(place, 'text'))
   if (type === 'text') yield* checkText(block, mode)
   if (type in CALL_IDS) yield* checkCallBlock(block, path, inside)
   if (type === 'tool_result') yield* checkResultBlock(block, path, inside)
@@ -164,8 +140,8 @@ function* checkPictureBlock(block: JsonRecord, path: string, mode: Mode): Reject
 function* checkText({ text }: JsonRecord, mode: Mode): Rejections {
   if (text === undefined) return
   if (typeof text !== 'string') yield anthropicError('A-12', 'messages: text content blocks must be strings')
-  else if (text === '') yield anthropicError('A-12', 'messages: text content blocks must be non-empty')
-  else if (mode === 'strict' && text.trim() === '') yield anthropicError('A-12', BLANK_TEXT)
+  else if (text === '') yield anthropicError('A-12', says.emptyText('messages'))
+  else if (mode === 'strict' && text.trim() === '') yield anthropicError('A-12', says.blankText('messages'))
 }
 
 function* checkCallBlock(block: JsonRecord, path: string, inside: InMessage): Rejections {
@@ -178,22 +154,16 @@ function* checkCallBlock(block: JsonRecord, path: string, inside: InMessage): Re
   }
   if (input !== undefined && !isRecord(input))
     yield inputShouldBe('A-09', `${path}.input`, 'a valid dictionary')
-  if (inside.role === 'user') {
-    yield anthropicError('A-10', `${inside.path}: \`${type}\` blocks can only be in \`assistant\` messages`)
-  }
+  if (inside.role === 'user') yield anthropicError('A-10', says.wrongRole(inside.path, type, 'assistant'))
 }
 
 function* checkResultBlock(block: JsonRecord, path: string, inside: InMessage): Rejections {
   const { content, tool_use_id: id } = block
-  if (inside.role !== 'user') {
-    yield anthropicError('A-10', `${inside.path}: \`tool_result\` blocks can only be in \`user\` messages`)
-  }
+  if (inside.role !== 'user') yield anthropicError('A-10', says.wrongRole(inside.path, 'tool_result', 'user'))
   if (id !== undefined && !CALL_ID.test(asString(id)))
     yield patternExpected('A-06', `${path}.tool_use_id`, CALL_ID)
   const isEmpty = content === undefined || content === '' || (Array.isArray(content) && content.length === 0)
-  if (block['is_error'] === true && isEmpty) {
-    yield anthropicError('A-12', `${path}: content cannot be empty if \`is_error\` is true`)
-  }
+  if (block['is_error'] === true && isEmpty) yield anthropicError('A-12', says.emptyFailure(path))
   if (content !== undefined && typeof content !== 'string' && !Array.isArray(content)) {
     yield inputShouldBe('A-12', `${path}.content`, 'a valid list')
   }

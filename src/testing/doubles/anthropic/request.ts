@@ -1,5 +1,6 @@
 // Everything that the Messages API refuses, in the order in which it looks. This file checks the fields, settings and
 // cache breakpoints; tools, messages, history and thinking have files of their own. `A-00` is the plain shape.
+import * as says from '../../../apis/anthropic/wordings.ts'
 import type { DoubleRequest } from '../double.ts'
 import type { Mode, Rejections } from '../script.ts'
 import { asRecords, asString, entryOf, extraKeys, isRecord, type JsonRecord, wordList } from '../shape.ts'
@@ -9,7 +10,7 @@ import { checkAnthropicMessages } from './messages.ts'
 import {
   anthropicError,
   anthropicFailure,
-  extraInput,
+  extraInputs,
   fieldRequired,
   inputShouldBe,
   unexpectedTag,
@@ -71,7 +72,7 @@ function* checkFields(body: JsonRecord, hasBeta: (prefix: string) => boolean, is
   }
   for (const key of extraKeys(body, ANTHROPIC_FIELDS)) {
     const beta = entryOf(BETA_FIELDS, key)
-    if (beta === undefined || !hasBeta(beta)) yield extraInput(key)
+    if (beta === undefined || !hasBeta(beta)) yield anthropicError('A-28', says.extraInput(key))
   }
 }
 
@@ -80,8 +81,7 @@ function* checkSystem(system: unknown): Rejections {
   if (!Array.isArray(system)) return yield inputShouldBe('A-00', 'system', 'a valid list')
   for (const [at, block] of asRecords(system).entries()) {
     if (block['type'] !== 'text') yield inputShouldBe('A-00', `system.${at}.type`, "'text'")
-    else if (block['text'] === '')
-      yield anthropicError('A-12', 'system: text content blocks must be non-empty')
+    else if (block['text'] === '') yield anthropicError('A-12', says.emptyText('system'))
   }
 }
 
@@ -111,22 +111,21 @@ function* checkSettings(body: JsonRecord): Rejections {
   const type = asString(thinking['type'])
   const keys = entryOf(THINKING_KEYS, type)
   if (keys === undefined) return yield unexpectedTag('A-27', 'thinking', type, Object.keys(THINKING_KEYS))
-  for (const key of extraKeys(thinking, wordList(keys))) yield extraInput(`thinking.${type}.${key}`)
+  yield* extraInputs(thinking, keys, `thinking.${type}`)
   if (type === 'enabled') yield* checkBudget(model, thinking['budget_tokens'], body['max_tokens'])
 }
 
 function* checkOutputConfig(config: unknown): Rejections {
   if (config === undefined) return
   if (!isRecord(config)) return yield inputShouldBe('A-00', 'output_config', 'an object')
-  for (const key of extraKeys(config, wordList('effort format task_budget')))
-    yield extraInput(`output_config.${key}`)
+  yield* extraInputs(config, 'effort format task_budget', 'output_config')
   const { format } = config
   if (format === undefined || format === null) return
   const path = 'output_config.format'
   if (!isRecord(format)) return yield inputShouldBe('A-00', path, 'an object')
   if (format['type'] !== 'json_schema')
     return yield unexpectedTag('A-00', path, asString(format['type']), ['json_schema'])
-  for (const key of extraKeys(format, wordList('type schema'))) yield extraInput(`${path}.${key}`)
+  yield* extraInputs(format, 'type schema', path)
   if (!isRecord(format['schema'])) return yield fieldRequired('A-00', `${path}.schema`)
   yield* checkStrictTools([{ schema: format['schema'], at: `${path}.schema` }])
 }

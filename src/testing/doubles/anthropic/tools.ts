@@ -1,20 +1,11 @@
 // Rules of Anthropic about tools as they are declared: names, types, schemas, the tool choice, deferred loading,
 // programmatic callers and MCP toolsets. `history.ts` checks their calls.
+import * as says from '../../../apis/anthropic/wordings.ts'
 import type { Rejections } from '../script.ts'
-import {
-  asList,
-  asRecord,
-  asRecords,
-  asString,
-  entryOf,
-  extraKeys,
-  isRecord,
-  type JsonRecord,
-  wordList,
-} from '../shape.ts'
+import { asList, asRecord, asRecords, asString, entryOf, isRecord, type JsonRecord } from '../shape.ts'
 import {
   anthropicError,
-  extraInput,
+  extraInputs,
   fieldRequired,
   inputShouldBe,
   patternExpected,
@@ -24,9 +15,8 @@ import {
 import { checkInputSchema, checkStrictTools } from './schema.ts'
 
 export const NAME_PATTERN = /^[a-zA-Z0-9_-]{1,128}$/
-const CUSTOM_KEYS = wordList(`
-  type name description input_schema strict eager_input_streaming defer_loading allowed_callers input_examples
-  cache_control`)
+const CUSTOM_KEYS =
+  'type name description input_schema strict eager_input_streaming defer_loading allowed_callers input_examples cache_control'
 const COMMON_KEYS = 'type name cache_control defer_loading allowed_callers strict'
 const CLIENT_KEYS = `${COMMON_KEYS} input_examples`
 const COMPUTER_KEYS = `${CLIENT_KEYS} display_width_px display_height_px display_number enable_zoom`
@@ -78,7 +68,7 @@ export function* checkAnthropicTools(body: JsonRecord): Rejections {
   for (const [at, tool] of given.entries()) yield* checkAnthropicTool(tool, `tools.${at}`)
   const tools = asRecords(given)
   const names = tools.flatMap(({ name }) => (typeof name === 'string' ? [name] : []))
-  if (new Set(names).size !== names.length) yield anthropicError('A-08', 'tools: Tool names must be unique.')
+  if (new Set(names).size !== names.length) yield anthropicError('A-08', says.repeatedTool)
   yield* checkStrictTools(
     given.flatMap((tool, at) => {
       const { strict, input_schema: schema } = asRecord(tool)
@@ -97,7 +87,7 @@ function* checkAnthropicTool(tool: unknown, path: string): Rejections {
   const kind = toolKind(tool)
   if (kind === undefined) return yield unexpectedTag('A-07', path, type, SHOWN_TAGS)
   const [, name, keys] = kind
-  for (const key of extraKeys(tool, wordList(keys))) yield extraInput(`${path}.${type}.${key}`)
+  yield* extraInputs(tool, keys, `${path}.${type}`)
   if (name !== null && tool['name'] !== name) yield inputShouldBe('A-07', `${path}.${type}.name`, `'${name}'`)
 }
 
@@ -109,7 +99,7 @@ function* checkCustomTool(tool: JsonRecord, path: string): Rejections {
   if (description !== undefined && typeof description !== 'string') {
     yield inputShouldBe('A-00', `${path}.description`, 'a valid string')
   }
-  for (const key of extraKeys(tool, CUSTOM_KEYS)) yield extraInput(`${path}.${key}`)
+  yield* extraInputs(tool, CUSTOM_KEYS, path)
 }
 
 function* deferralProblems(tools: JsonRecord[]): Iterable<string> {
@@ -165,7 +155,7 @@ export function* checkAnthropicChoice(body: JsonRecord): Rejections {
   const type = asString(choice['type'])
   const keys = entryOf(CHOICE_KEYS, type)
   if (keys === undefined) return yield unexpectedTag('A-16', 'tool_choice', type, Object.keys(CHOICE_KEYS))
-  for (const key of extraKeys(choice, wordList(keys))) yield extraInput(`tool_choice.${type}.${key}`)
+  yield* extraInputs(choice, keys, `tool_choice.${type}`)
   const name = choice['name']
   if (asList(body['tools']).length === 0) {
     yield anthropicError('A-16', 'tool_choice may only be specified while providing tools.')
@@ -181,8 +171,8 @@ export function* checkAnthropicChoice(body: JsonRecord): Rejections {
 
 /** Without the beta header the API knows neither the field, nor the tool, nor a block of the MCP connector. */
 function* checkLockedMcp(body: JsonRecord, hasToolsets: boolean): Rejections {
-  if (body['mcp_servers'] !== undefined) return yield extraInput('mcp_servers')
-  if (hasToolsets) return yield extraInput('tools.0.mcp_toolset')
+  if (body['mcp_servers'] !== undefined) return yield anthropicError('A-28', says.extraInput('mcp_servers'))
+  if (hasToolsets) return yield anthropicError('A-28', says.extraInput('tools.0.mcp_toolset'))
   for (const [index, message] of asRecords(body['messages']).entries()) {
     for (const [place, block] of asRecords(message['content']).entries()) {
       const type = asString(block['type'])

@@ -1,21 +1,19 @@
 // Rules of Gemini about how contents follow one another: calls, their responses, and thought signatures.
 // A turn starts at the last user content that is more than function responses. Each model content in it is a step.
+import * as says from '../../../apis/gemini/wordings.ts'
 import { DUMMY_SIGNATURES, needsSignatures } from '../google/signatures.ts'
-import type { Check, Rejection, Rejections } from '../script.ts'
+import type { Check, Rejections } from '../script.ts'
 import { judgeSignature } from '../seal.ts'
 import { asRecords, asString, isRecord, type JsonRecord } from '../shape.ts'
 import type { GeminiMemory } from './memory.ts'
-import { checkGeminiContent, DATA_FIELDS, type GeminiContent, readContent } from './messages.ts'
+import { checkGeminiContent, type GeminiContent, readContent } from './messages.ts'
 import { field, geminiError } from './refusals.ts'
 
 export type GeminiCheck = Check<GeminiMemory> & { model: string; isVertex: boolean }
 
 export function* checkContents(check: GeminiCheck): Rejections {
   const given = check.body['contents']
-  if (!Array.isArray(given) || given.length === 0) {
-    const text = 'Unable to submit request because at least one contents field is required'
-    return yield geminiError('G-14', text)
-  }
+  if (!Array.isArray(given) || given.length === 0) return yield geminiError('G-14', says.noContents)
   const contents = asRecords(given).map(readContent)
   const steps = joinModelContents(contents)
   for (const content of contents) yield* checkGeminiContent(content)
@@ -45,22 +43,10 @@ function joinModelContents(contents: readonly GeminiContent[]): GeminiContent[] 
 
 function* checkOrder(step: GeminiContent, before: GeminiContent | undefined, isLast: boolean): Rejections {
   const waiting = before?.calls.length ?? 0
-  if (step.calls.length > 0 && before?.role !== 'user') {
-    const text =
-      'Please ensure that function call turn comes immediately after a user turn or after a function response turn.'
-    yield geminiError('G-02', text)
-  }
-  if (step.responses.length > 0 && waiting === 0) {
-    const text = 'Please ensure that function response turn comes immediately after a function call turn.'
-    yield geminiError('G-02', text)
-  } else if (waiting !== step.responses.length) yield countsDiffer()
-  if (isLast && step.calls.length > 0) yield countsDiffer()
-}
-
-function countsDiffer(): Rejection {
-  const text =
-    'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.'
-  return geminiError('G-01', text)
+  if (step.calls.length > 0 && before?.role !== 'user') yield geminiError('G-02', says.misplacedCall)
+  if (step.responses.length > 0 && waiting === 0) yield geminiError('G-02', says.misplacedResponse)
+  else if (waiting !== step.responses.length) yield geminiError('G-01', says.unequalCounts)
+  if (isLast && step.calls.length > 0) yield geminiError('G-01', says.unequalCounts)
 }
 
 /** Where calls have ids, each response names one of them, once. Without ids, order and name must agree. */
@@ -73,13 +59,8 @@ function* checkResponses(step: GeminiContent, before: GeminiContent | undefined)
     const index = open.findIndex(call => field(call, 'id') === id)
     const path = `contents[${step.index}].parts[${at}].function_response`
     const [call] = index < 0 ? [] : open.splice(index, 1)
-    if (call === undefined) {
-      const shown = JSON.stringify(id) ?? 'no id'
-      const text = `${path}.id: ${shown} is not the id of an open function call of the previous turn.`
-      yield geminiError('G-03', text)
-    } else if (field(call, 'name') !== field(response, 'name')) {
-      yield geminiError('G-03', `${path}.name: does not match the name of the function call it answers.`)
-    }
+    if (call === undefined) yield geminiError('G-03', says.unknownId(path, JSON.stringify(id) ?? 'no id'))
+    else if (field(call, 'name') !== field(response, 'name')) yield geminiError('G-03', says.otherName(path))
   }
 }
 
@@ -122,7 +103,7 @@ export function signedText(part: JsonRecord): string {
   if (call !== undefined) return `call:${canonicalJson([field(call, 'name'), field(call, 'args') ?? {}])}`
   const text = field(part, 'text')
   if (text !== undefined) return `text:${asString(text)}`
-  const data = DATA_FIELDS.find(name => field(part, name) !== undefined)
+  const data = says.dataFields.find(name => field(part, name) !== undefined)
   return `${data}:${data ? canonicalJson(field(part, data)) : ''}`
 }
 

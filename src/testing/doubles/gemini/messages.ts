@@ -1,12 +1,11 @@
 // Rules of Gemini about single contents: roles, and parts with their one data field, calls, responses and pictures.
 // `history.ts` checks how contents follow one another.
-import { googlePictureProblem, INVALID_NAME, isGoogleName } from '../google/signatures.ts'
+import * as says from '../../../apis/gemini/wordings.ts'
+import { googlePictureProblem, isGoogleName } from '../google/signatures.ts'
 import type { Rejections } from '../script.ts'
 import { asRecord, asRecords, asString, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { field, geminiError, invalidValue, unknownFields } from './refusals.ts'
 
-export const DATA_FIELDS = wordList(`
-  text inlineData fileData functionCall functionResponse executableCode codeExecutionResult toolCall toolResponse`)
 const SIDE_FIELDS = wordList('thought thoughtSignature videoMetadata partMetadata mediaResolution')
 const CALL_FIELDS = wordList('id name args partialArgs willContinue')
 const RESPONSE_FIELDS = wordList('id name response parts scheduling willContinue')
@@ -29,23 +28,16 @@ export function readContent(content: JsonRecord, index: number): GeminiContent {
 
 export function* checkGeminiContent({ index, role, parts }: GeminiContent): Rejections {
   const path = `contents[${index}]`
-  if (role !== 'user' && role !== 'model') yield geminiError('G-14', 'Please use a valid role: user, model.')
-  if (parts.length === 0) {
-    yield geminiError('G-14', `GenerateContentRequest.${path}.parts: contents.parts must not be empty.`)
-  }
+  if (role !== 'user' && role !== 'model') yield geminiError('G-14', says.unknownRole)
+  if (parts.length === 0) yield geminiError('G-14', says.noParts(`${path}.parts`))
   for (const [at, part] of parts.entries()) yield* checkPart(part, `${path}.parts[${at}]`)
 }
 
 function* checkPart(part: JsonRecord, path: string): Rejections {
-  yield* unknownFields(part, [...DATA_FIELDS, ...SIDE_FIELDS], path, 'G-14')
-  const set = DATA_FIELDS.filter(name => field(part, name) !== undefined)
-  if (set.length === 0) {
-    const text = `GenerateContentRequest.${path}.data: required oneof field 'data' must have one initialized field`
-    yield geminiError('G-14', text)
-  } else if (set.length > 1) {
-    const text = `Invalid value at '${path}' (oneof), oneof field 'data' is already set. Cannot set '${set[1]}'`
-    yield geminiError('G-14', text)
-  }
+  yield* unknownFields(part, [...says.dataFields, ...SIDE_FIELDS], path, 'G-14')
+  const [first, second] = says.dataFields.filter(name => field(part, name) !== undefined)
+  if (first === undefined) yield geminiError('G-14', says.noData(path))
+  else if (second !== undefined) yield geminiError('G-14', says.twoKinds(path, second))
   const call = field(part, 'functionCall')
   if (isRecord(call)) {
     const place = `${path}.function_call`
@@ -64,15 +56,15 @@ function* checkPart(part: JsonRecord, path: string): Rejections {
 }
 
 function* checkPartName({ name }: JsonRecord, path: string): Rejections {
-  if (!name) yield geminiError('G-03', `GenerateContentRequest.${path}.name: Name cannot be empty.`)
+  if (!name) yield geminiError('G-03', says.emptyName(path))
   else if (!isGoogleName(asString(name))) {
-    yield geminiError('G-08', `GenerateContentRequest.${path}.name: ${INVALID_NAME}`)
+    yield geminiError('G-08', `GenerateContentRequest.${path}.name: ${says.invalidName(64)}`)
   }
 }
 
 function* checkStruct(value: unknown, path: string): Rejections {
   if (isRecord(value)) return
-  yield invalidValue('G-03', path, 'type.googleapis.com/google.protobuf.Struct', value)
+  yield invalidValue('G-03', path, says.structType, value)
 }
 
 /** The picture of a part, and those of a response in it. */

@@ -1,9 +1,10 @@
 // Which schemas Gemini accepts in `functionDeclarations[].parameters`: the OpenAPI subset by name and value, its
 // semantics, and the size of what would be compiled.
 // Pure functions over one schema, apart from the rest of the request, since schema converters are tested with them.
+import * as says from '../../../apis/gemini/wordings.ts'
 import type { Rejection, Rejections } from '../script.ts'
 import { asList, asRecord, asString, isRecord, wordList } from '../shape.ts'
-import { camelCase, geminiError, invalidValue, PROTO, unknownName } from './refusals.ts'
+import { geminiError, invalidValue } from './refusals.ts'
 
 /** Names as the API documents them. Their snake_case spelling is the same field. */
 const SCHEMA_KEYS = wordList(`
@@ -25,13 +26,13 @@ export function checkGeminiSchema(
 }
 
 function* parseProblems(node: unknown, path: string): Rejections {
-  if (!isRecord(node)) return yield invalidValue('G-10', path, `${PROTO}.Schema`, node)
+  if (!isRecord(node)) return yield invalidValue('G-10', path, `${says.protoTypes}.Schema`, node)
   for (const [name, value] of Object.entries(node)) yield* parseField(name, value, path)
 }
 
 function* parseField(name: string, value: unknown, path: string): Rejections {
-  const key = camelCase(name)
-  if (!SCHEMA_KEYS.includes(key)) return yield unknownName('G-10', name, path)
+  const key = says.camelCase(name)
+  if (!SCHEMA_KEYS.includes(key)) return yield geminiError('G-10', says.unknownName(name, path))
   if ((key === 'type' || key === 'items') && Array.isArray(value)) {
     const text = `Invalid JSON payload received. Unknown name "${name}" at '${path}': Proto field is not repeating, cannot start list.`
     return yield geminiError('G-10', text)
@@ -39,7 +40,7 @@ function* parseField(name: string, value: unknown, path: string): Rejections {
   switch (key) {
     case 'type':
       if (!SCHEMA_TYPES.includes(asString(value).toUpperCase()))
-        yield invalidValue('G-10', `${path}.type`, `${PROTO}.Type`, value)
+        yield invalidValue('G-10', `${path}.type`, `${says.protoTypes}.Type`, value)
       return
     case 'enum':
     case 'required':

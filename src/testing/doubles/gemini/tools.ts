@@ -1,8 +1,9 @@
 // Rules of Gemini about tools as they are declared, and about the tool configuration.
-import { INVALID_NAME, isGoogleName } from '../google/signatures.ts'
+import * as says from '../../../apis/gemini/wordings.ts'
+import { isGoogleName } from '../google/signatures.ts'
 import type { Mode, Rejections } from '../script.ts'
 import { asList, asRecords, asString, isRecord, type JsonRecord, wordList } from '../shape.ts'
-import { field, geminiError, invalidValue, PROTO, unknownFields } from './refusals.ts'
+import { field, geminiError, invalidValue, unknownFields } from './refusals.ts'
 import { checkGeminiSchema, sizeProblems } from './schema.ts'
 
 const TOOL_FIELDS = wordList(`
@@ -18,7 +19,7 @@ const MODES = wordList('MODE_UNSPECIFIED AUTO ANY NONE VALIDATED')
 export function* checkGeminiTools(body: JsonRecord, mode: Mode): Rejections {
   const tools = body['tools']
   if (tools !== undefined && !Array.isArray(tools)) {
-    return yield geminiError('G-00', `Invalid value at 'tools' (${PROTO}.Tool)`)
+    return yield geminiError('G-00', `Invalid value at 'tools' (${says.protoTypes}.Tool)`)
   }
   const names: string[] = []
   for (const [at, tool] of asRecords(tools).entries()) {
@@ -29,7 +30,7 @@ export function* checkGeminiTools(body: JsonRecord, mode: Mode): Rejections {
     }
   }
   for (const name of new Set(names.filter((each, at) => names.indexOf(each) !== at))) {
-    yield geminiError('G-09', `Duplicate function declaration found: ${name}`)
+    yield geminiError('G-09', says.repeatedFunction(name))
   }
   yield* checkToolConfig(field(body, 'toolConfig'), names)
 }
@@ -38,14 +39,11 @@ function* checkDeclaration(declaration: JsonRecord, path: string, mode: Mode): R
   yield* unknownFields(declaration, DECLARATION_FIELDS, path)
   const name = asString(declaration['name'])
   if (!isGoogleName(name, mode === 'strict' ? 64 : 128)) {
-    yield geminiError('G-08', `GenerateContentRequest.${path}.name: ${INVALID_NAME}`)
+    yield geminiError('G-08', `GenerateContentRequest.${path}.name: ${says.invalidName(64)}`)
   }
   const parameters = declaration['parameters']
   const jsonSchema = field(declaration, 'parametersJsonSchema')
-  if (parameters !== undefined && jsonSchema !== undefined) {
-    const text = `${path}: only one of 'parameters' and 'parameters_json_schema' can be set.`
-    yield geminiError('G-12', text)
-  }
+  if (parameters !== undefined && jsonSchema !== undefined) yield geminiError('G-12', says.twoSchemas(path))
   if (parameters !== undefined) yield* checkGeminiSchema(parameters, `${path}.parameters`)
   if (jsonSchema === undefined) return
   yield* sizeProblems(jsonSchema)
@@ -66,18 +64,12 @@ function* checkToolConfig(config: unknown, declared: string[]): Rejections {
   yield* unknownFields(calling, CALLING_FIELDS, path, 'G-15')
   const mode = calling['mode']
   if (mode !== undefined && !MODES.includes(asString(mode))) {
-    yield invalidValue('G-15', `${path}.mode`, `${PROTO}.FunctionCallingConfig.Mode`, mode)
+    yield invalidValue('G-15', `${path}.mode`, `${says.protoTypes}.FunctionCallingConfig.Mode`, mode)
   }
   const allowed = asList(field(calling, 'allowedFunctionNames')).map(asString)
-  if (allowed.length > 0 && mode !== 'ANY' && mode !== 'VALIDATED') {
-    const text = 'allowed_function_names should be set only when function calling mode is ANY or VALIDATED.'
-    yield geminiError('G-15', text)
-  }
-  for (const name of allowed) {
-    if (declared.includes(name)) continue
-    yield geminiError('G-15', `allowed_function_names: '${name}' is not a declared function.`)
-  }
-  if (mode === 'ANY' && declared.length === 0) {
-    yield geminiError('G-15', 'Function calling config is set without function_declarations.')
-  }
+  if (allowed.length > 0 && mode !== 'ANY' && mode !== 'VALIDATED')
+    yield geminiError('G-15', says.allowedNames)
+  for (const name of allowed)
+    if (!declared.includes(name)) yield geminiError('G-15', says.undeclaredName(name))
+  if (mode === 'ANY' && declared.length === 0) yield geminiError('G-15', says.noFunctions)
 }

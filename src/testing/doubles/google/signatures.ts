@@ -11,9 +11,6 @@ export const DUMMY_SIGNATURES: readonly string[] = [
 /** Gemini 3 asks for signatures. A model whose name has no version counts as one. */
 export const needsSignatures = (model: string): boolean => !/gemini-(1|2)[.-]/.test(model)
 
-export const INVALID_NAME =
-  'Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.'
-
 /** Holds for declarations, calls and results alike. */
 export const isGoogleName = (name: string, maxLength = 64): boolean =>
   name.length <= maxLength && /^[a-zA-Z_][a-zA-Z0-9_.:-]*$/.test(name)

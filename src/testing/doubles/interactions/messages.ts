@@ -1,6 +1,7 @@
 // Rules of Interactions about single steps of the input: types, fields, results and pictures.
 // `history.ts` checks how steps follow one another.
-import { googlePictureProblem, INVALID_NAME, isGoogleName } from '../google/signatures.ts'
+import { invalidName } from '../../../apis/gemini/wordings.ts'
+import { googlePictureProblem, isGoogleName } from '../google/signatures.ts'
 import type { Rejections } from '../script.ts'
 import { asList, asRecords, asString, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { interactionsError } from './refusals.ts'
@@ -33,7 +34,7 @@ export function* checkStep(step: JsonRecord, path: string): Rejections {
   }
   const isNamed = type === 'function_call' || type === 'function_result'
   if (isNamed && asString(step['name']) !== '' && !isGoogleName(asString(step['name']))) {
-    yield interactionsError('I-01', `${path}.name: ${INVALID_NAME}`)
+    yield interactionsError('I-01', `${path}.name: ${invalidName(64)}`)
   }
   if (type === 'function_call' && !isRecord(step['arguments'])) {
     yield interactionsError('I-01', `${path}.arguments must be an object.`)

@@ -1,4 +1,5 @@
 // Rules of Interactions about tools as they are declared, and about the tool choice.
+import { repeatedFunction } from '../../../apis/gemini/wordings.ts'
 import { isGoogleName } from '../google/signatures.ts'
 import type { Rejections } from '../script.ts'
 import { asRecord, asRecords, asString, extraKeys, isRecord, type JsonRecord, wordList } from '../shape.ts'
@@ -21,7 +22,7 @@ export function* checkInteractionsTools(tools: unknown): Rejections {
     } else if (type === 'computer_use') yield* checkComputerTool(tool, `tools[${at}]`)
   }
   const twice = names.find((name, at) => names.indexOf(name) !== at)
-  if (twice !== undefined) yield interactionsError('I-03', `Duplicate function declaration found: ${twice}`)
+  if (twice !== undefined) yield interactionsError('I-03', repeatedFunction(twice))
 }
 
 const COMPUTER_KEYS = wordList(

@@ -1,6 +1,7 @@
 // Rules of Chat Completions about how messages follow one another: every call is answered by a tool message directly
 // after it, once, and no tool message stands alone. `messages.ts` checks each message by itself.
-import { openaiError } from '../openai/refusals.ts'
+import * as says from '../../../apis/openai/chat-wordings.ts'
+import { refusal } from '../openai/refusals.ts'
 import type { Rejections } from '../script.ts'
 import { asRecords, isRecord, type JsonRecord, shownText } from '../shape.ts'
 
@@ -28,21 +29,11 @@ function callsToAnswer(message: JsonRecord, at: number): WaitingCalls | null {
 }
 
 function* answerCall(open: WaitingCalls | null, id: string, at: number): Rejections {
-  if (open === null) {
-    const message =
-      "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
-    return yield openaiError('C-02', message, `messages.[${at}].role`)
-  }
-  if (open.waiting.delete(id)) return
-  const message = open.ids.has(id)
-    ? `Duplicate value for 'tool_call_id' of '${id}' in message[${at}].`
-    : `Invalid parameter: 'tool_call_id' of '${id}' not found in 'tool_calls' of previous message.`
-  yield openaiError('C-02', message, `messages.[${at}].tool_call_id`)
+  if (open === null) yield refusal('C-02', says.noCallsBefore(at))
+  else if (!open.waiting.delete(id))
+    yield refusal('C-02', open.ids.has(id) ? says.secondResult(at, id) : says.unknownCallId(at, id))
 }
 
 function* unansweredCalls(open: WaitingCalls | null): Rejections {
-  if (open === null || open.waiting.size === 0) return
-  const ids = [...open.waiting].join(', ')
-  const message = `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${ids}`
-  yield openaiError('C-01', message, `messages.[${open.at}].role`)
+  if (open !== null && open.waiting.size > 0) yield refusal('C-01', says.unanswered(open.at, open.waiting))
 }

@@ -1,125 +1,92 @@
 // Rules of Chat Completions about single messages: roles, content parts, calls and their arguments.
 // `history.ts` checks how messages follow one another.
+import * as says from '../../../apis/openai/chat-wordings.ts'
 import {
-  arrayTooLong,
-  emptyArray,
-  invalidType,
-  missingParameter,
-  openaiError,
-  unsupportedValue,
-} from '../openai/refusals.ts'
-import {
-  checkParts,
-  checkPicture,
-  checkString,
-  type PartChecks,
+  checkFields,
+  type Form,
+  list,
+  picture,
+  required,
   TOOL_NAME_PATTERN,
-  textField,
-  uncheckedPart,
-} from '../openai/shapes.ts'
+  tagged,
+  text,
+} from '../openai/forms.ts'
+import { invalidType, missingParameter, refusal, unsupportedValue } from '../openai/refusals.ts'
 import type { Rejections } from '../script.ts'
-import { asList, isAbsent, isRecord, type JsonRecord } from '../shape.ts'
+import { asRecord, isAbsent, isRecord, type JsonRecord } from '../shape.ts'
 
 export const CHAT_NAME = { max: 64, pattern: TOOL_NAME_PATTERN }
 /** At most so many tools in a request, and calls in a message. */
-export const MOST_ENTRIES = 128
-const CALL_ID = { max: 40 }
+export const MOST_ENTRIES = { rule: 'C-05', max: 128 }
+const callId = text('C-03', { max: 40 })
+const anyText = (rule: string): Form => text(rule, { mayBeEmpty: true })
 const ROLES = ['system', 'assistant', 'user', 'function', 'tool', 'developer']
 
-const TEXT_PARTS: PartChecks = { text: textField('text') }
-const USER_PARTS: PartChecks = {
-  ...TEXT_PARTS,
-  image_url: ({ image_url: image }, path) =>
-    checkPicture('C-IMG', `${path}.image_url`, isRecord(image) ? image['url'] : image),
-  input_audio: uncheckedPart,
-  file: uncheckedPart,
+/** Text, or a list of parts, by their types. */
+const contentOf = (rule: string, kinds: Parameters<typeof tagged>[1] = {}): Form => {
+  const parts = list(rule, tagged(rule, { text: { text: anyText(rule) }, ...kinds }), { empty: rule })
+  return (value, path) => {
+    if (value === undefined) return [missingParameter(rule, path)]
+    if (typeof value === 'string') return []
+    if (Array.isArray(value)) return parts(value, path)
+    return [invalidType(rule, path, 'one of a string or array of objects', value)]
+  }
 }
-const ASSISTANT_PARTS: PartChecks = { ...TEXT_PARTS, refusal: uncheckedPart }
+const CONTENT: Readonly<Record<string, Form>> = {
+  system: contentOf('C-00'),
+  developer: contentOf('C-00'),
+  user: contentOf('C-00', { image_url: { image_url: picture('C-IMG') }, input_audio: {}, file: {} }),
+  assistant: contentOf('C-00', { refusal: {} }),
+  tool: contentOf('C-08'),
+}
 
 export function* checkChatMessages(messages: unknown): Rejections {
-  if (isAbsent(messages)) return yield missingParameter('C-00', 'messages')
-  if (!Array.isArray(messages)) return yield invalidType('C-00', 'messages', 'an array of objects', messages)
-  if (messages.length === 0) return yield emptyArray('C-00', 'messages')
-  for (const [at, message] of messages.entries()) yield* checkChatMessage(message, at)
+  const all = list('C-00', checkChatMessage, { empty: 'C-00' })
+  yield* required('C-00', all)(messages, 'messages')
 }
 
-function checkChatMessage(message: unknown, at: number): Rejections {
-  const path = `messages[${at}]`
-  if (!isRecord(message)) return [invalidType('C-00', path, 'an object', message)]
-  switch (message['role']) {
-    case undefined:
-      return [missingParameter('C-00', `${path}.role`)]
-    case 'system':
-    case 'developer':
-      return checkChatContent('C-00', `${path}.content`, message['content'], TEXT_PARTS)
-    case 'user':
-      return checkChatContent('C-00', `${path}.content`, message['content'], USER_PARTS)
-    case 'assistant':
-      return checkAssistant(message, at)
-    case 'tool':
-      return checkToolMessage(message, at)
-    case 'function':
-      return checkString('C-00', `${path}.name`, message['name'])
-    default:
-      return [unsupportedValue('C-00', `${path}.role`, message['role'], ROLES)]
-  }
+function* checkChatMessage(message: unknown, path: string, at: number): Rejections {
+  if (!isRecord(message)) return yield invalidType('C-00', path, 'an object', message)
+  const { role } = message
+  if (role === undefined) yield missingParameter('C-00', `${path}.role`)
+  else if (role === 'assistant') yield* checkAssistant(message, path, at)
+  else if (role === 'tool') yield* checkToolMessage(message, path, at)
+  else if (role === 'function') yield* text('C-00')(message['name'], `${path}.name`)
+  else if (typeof role === 'string' && ROLES.includes(role))
+    yield* checkFields(message, path, { content: CONTENT[role]! })
+  else yield unsupportedValue('C-00', `${path}.role`, role, ROLES)
 }
 
-function* checkChatContent(rule: string, path: string, content: unknown, parts: PartChecks): Rejections {
-  if (content === undefined) yield missingParameter(rule, path)
-  else if (Array.isArray(content)) {
-    if (content.length === 0) yield emptyArray(rule, path)
-    yield* checkParts(rule, path, content, parts)
-  } else if (typeof content !== 'string') {
-    yield invalidType(rule, path, 'one of a string or array of objects', content)
-  }
-}
-
-function* checkAssistant(message: JsonRecord, at: number): Rejections {
-  const path = `messages[${at}]`
+function* checkAssistant(message: JsonRecord, path: string, at: number): Rejections {
   const { content, tool_calls: calls } = message
-  if (calls !== undefined) {
-    const place = `${path}.tool_calls`
-    if (!Array.isArray(calls)) return yield invalidType('C-00', place, 'an array of objects', calls)
-    if (calls.length === 0) return yield emptyArray('C-06', place)
-    if (calls.length > MOST_ENTRIES) return yield arrayTooLong('C-05', place, MOST_ENTRIES, calls.length)
-  }
+  const callsForm = list('C-00', checkCall, { empty: 'C-06', most: MOST_ENTRIES })
+  const wrong = calls === undefined ? [] : [...callsForm(calls, `${path}.tool_calls`)]
+  const isList = Array.isArray(calls) && calls.length > 0 && calls.length <= MOST_ENTRIES.max
+  if (calls !== undefined && !isList) return yield* wrong
   const mayBeSilent = ['tool_calls', 'function_call', 'refusal', 'audio'].some(key => !isAbsent(message[key]))
-  if (!isAbsent(content)) yield* checkChatContent('C-00', `${path}.content`, content, ASSISTANT_PARTS)
-  else if (!mayBeSilent) {
-    const text = "Invalid value for 'content': expected a string, got null."
-    yield openaiError('C-00', text, `messages.[${at}].content`)
-  }
-  for (const [index, call] of asList(calls).entries()) yield* checkCall(call, `${path}.tool_calls[${index}]`)
+  if (!isAbsent(content)) yield* CONTENT['assistant']!(content, `${path}.content`)
+  else if (!mayBeSilent) yield refusal('C-00', says.emptyAnswer(at))
+  yield* wrong
 }
 
 function* checkCall(call: unknown, path: string): Rejections {
-  if (isRecord(call)) yield* checkString('C-03', `${path}.id`, call['id'], CALL_ID)
+  if (isRecord(call)) yield* callId(call['id'], `${path}.id`)
   yield* checkCallInput(call, path)
-  const type = isRecord(call) && call['type'] === 'custom' ? 'custom' : 'function'
-  const inner = isRecord(call) ? call[type] : undefined
-  if (isRecord(inner)) yield* checkString('C-04', `${path}.${type}.name`, inner['name'], CHAT_NAME)
+  const type = asRecord(call)['type'] === 'custom' ? 'custom' : 'function'
+  const inner = asRecord(call)[type]
+  if (isRecord(inner)) yield* text('C-04', CHAT_NAME)(inner['name'], `${path}.${type}.name`)
 }
 
 /** The arguments of a function, or the input of a custom tool, are text. */
 export function* checkCallInput(call: unknown, path: string): Rejections {
-  if (!isRecord(call)) return yield invalidType('C-08', path, 'an object', call)
-  const type = call['type'] ?? 'function'
-  if (type !== 'function' && type !== 'custom') {
-    return yield unsupportedValue('C-08', `${path}.type`, type, ['function', 'custom'])
-  }
-  const inner = call[type]
-  if (!isRecord(inner)) return yield missingParameter('C-08', `${path}.${type}`)
-  const field = type === 'function' ? 'arguments' : 'input'
-  yield* checkString('C-08', `${path}.${type}.${field}`, inner[field], { allowEmpty: true })
+  const input = (name: string): Form =>
+    required('C-08', (value, at) => checkFields(asRecord(value), at, { [name]: anyText('C-08') }))
+  const kinds = { function: { function: input('arguments') }, custom: { custom: input('input') } }
+  yield* tagged('C-08', kinds)(isRecord(call) ? { type: 'function', ...call } : call, path)
 }
 
-function* checkToolMessage(message: JsonRecord, at: number): Rejections {
-  const { tool_call_id: id, content } = message
-  if (id === undefined) {
-    const text = "Missing parameter 'tool_call_id': messages with role 'tool' must have a 'tool_call_id'."
-    return yield openaiError('C-02', text, `messages.[${at}].tool_call_id`)
-  }
-  yield* checkString('C-03', `messages[${at}].tool_call_id`, id, CALL_ID)
-  yield* checkChatContent('C-08', `messages[${at}].content`, content, TEXT_PARTS)
+function* checkToolMessage({ tool_call_id: id, content }: JsonRecord, path: string, at: number): Rejections {
+  if (id === undefined) return yield refusal('C-02', says.noCallId(at))
+  yield* callId(id, `${path}.tool_call_id`)
+  yield* CONTENT['tool']!(content, `${path}.content`)
 }

@@ -1,14 +1,15 @@
 // Everything that Chat Completions refuses, in the order in which it looks: this file checks the parameters, the other
 // files messages, tools and history. `C-00` is the plain shape of the request.
 // Compatible servers judge far less, in a function of their own, so that the strict one has no switches.
-import { invalidType, missingParameter, openaiError, unsupportedValue } from '../openai/refusals.ts'
+import * as says from '../../../apis/openai/chat-wordings.ts'
+import { list, object, oneOf, optional, required, text } from '../openai/forms.ts'
+import { invalidType, missingParameter, openaiError, refusal } from '../openai/refusals.ts'
 import { checkStrictSchema } from '../openai/schema.ts'
-import { checkString } from '../openai/shapes.ts'
 import type { Rejections } from '../script.ts'
-import { asList, extraKeys, isAbsent, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
+import { extraKeys, isAbsent, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
 import { checkChatHistory } from './history.ts'
 import { CHAT_NAME, checkCallInput, checkChatMessages } from './messages.ts'
-import { checkChatChoice, checkChatTools } from './tools.ts'
+import { chatTools, checkChatChoice } from './tools.ts'
 
 const PARAMETERS = wordList(`
   messages model audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens
@@ -20,7 +21,7 @@ export function* checkChat(body: unknown): Rejections {
   if (!isRecord(body)) return yield invalidType('C-00', 'body', 'an object', body)
   yield* checkParameters(body)
   yield* checkChatMessages(body['messages'])
-  yield* checkChatTools(body['tools'])
+  yield* chatTools(body['tools'], 'tools')
   yield* checkChatHistory(body['messages'])
   yield* checkChatChoice(body)
   yield* checkResponseFormat(body['response_format'])
@@ -31,16 +32,8 @@ export function* checkChat(body: unknown): Rejections {
 export function* checkCompatibleChat(body: unknown): Rejections {
   if (!isRecord(body)) return yield invalidType('C-00', 'body', 'an object', body)
   if (!Array.isArray(body['messages'])) return yield missingParameter('C-00', 'messages')
-  for (const [at, message] of body['messages'].entries()) {
-    const path = `messages[${at}]`
-    if (!isRecord(message)) {
-      yield invalidType('C-00', path, 'an object', message)
-      continue
-    }
-    yield* checkString('C-00', `${path}.role`, message['role'])
-    const calls = asList(message['tool_calls'])
-    for (const [index, call] of calls.entries()) yield* checkCallInput(call, `${path}.tool_calls[${index}]`)
-  }
+  const message = object('C-00', { role: text('C-00'), tool_calls: optional(list('C-08', checkCallInput)) })
+  yield* list('C-00', message)(body['messages'], 'messages')
 }
 
 function* checkParameters(body: JsonRecord): Rejections {
@@ -52,15 +45,10 @@ function* checkParameters(body: JsonRecord): Rejections {
   if (typeof body['model'] !== 'string' || body['model'] === '') {
     yield openaiError('C-00', 'you must provide a model parameter')
   }
-  if (!isAbsent(body['stream_options']) && body['stream'] !== true) {
-    const message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
-    yield openaiError('C-00', message, 'stream_options')
-  }
-  if (!isAbsent(body['max_tokens']) && !isAbsent(body['max_completion_tokens'])) {
-    const message =
-      "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported. Please use only one of them."
-    yield openaiError('C-00', message, 'max_tokens', 'invalid_parameter_combination')
-  }
+  if (!isAbsent(body['stream_options']) && body['stream'] !== true)
+    yield refusal('C-00', says.optionsWithoutStream)
+  if (!isAbsent(body['max_tokens']) && !isAbsent(body['max_completion_tokens']))
+    yield refusal('C-00', says.twoTokenLimits)
 }
 
 /** The vendor wants to be sure that the model was told of the form. */
@@ -72,18 +60,13 @@ function* checkJsonWord({ response_format: format, messages }: JsonRecord): Reje
 }
 
 function* checkResponseFormat(format: unknown): Rejections {
-  if (isAbsent(format)) return
-  if (!isRecord(format)) return yield invalidType('C-00', 'response_format', 'an object', format)
-  const types = ['json_object', 'json_schema', 'text']
-  const type = format['type']
-  if (typeof type !== 'string' || !types.includes(type)) {
-    return yield unsupportedValue('C-00', 'response_format.type', type, types)
-  }
-  if (type !== 'json_schema') return
-  const inner = format['json_schema']
-  if (!isRecord(inner)) return yield missingParameter('C-00', 'response_format.json_schema')
-  yield* checkString('C-09', 'response_format.json_schema.name', inner['name'], CHAT_NAME)
-  if (inner['strict'] !== true) return
+  const types = oneOf('C-00', ['json_object', 'json_schema', 'text'])
+  yield* optional(object('C-00', { type: types }))(format, 'response_format')
+  if (!isRecord(format) || format['type'] !== 'json_schema') return
+  const { json_schema: inner } = format
+  const named = object('C-09', { name: text('C-09', CHAT_NAME) })
+  yield* required('C-00', named)(inner, 'response_format.json_schema')
+  if (!isRecord(inner) || inner['strict'] !== true) return
   const place = { rule: 'C-09', param: 'response_format', subject: 'response_format' } as const
   const schema = checkStrictSchema(shownText(inner['name']), inner['schema'], place)
   if (schema !== null) yield schema

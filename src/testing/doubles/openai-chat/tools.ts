@@ -1,56 +1,46 @@
 // Rules of Chat Completions about the tools that a request declares, and about the choice among them.
+import * as says from '../../../apis/openai/chat-wordings.ts'
 import {
-  arrayTooLong,
-  emptyArray,
-  invalidType,
-  missingParameter,
-  openaiError,
-  unsupportedValue,
-} from '../openai/refusals.ts'
-import { checkChoiceForm, checkString, checkToolFormat, checkToolParameters } from '../openai/shapes.ts'
+  checkToolParameters,
+  type Form,
+  flag,
+  list,
+  object,
+  optional,
+  required,
+  tagged,
+  text,
+  toolChoice,
+  toolFormat,
+} from '../openai/forms.ts'
+import { invalidType, missingParameter, refusal, unsupportedValue } from '../openai/refusals.ts'
 import type { Rejections } from '../script.ts'
 import { asRecord, asRecords, isAbsent, isRecord, type JsonRecord, shownText } from '../shape.ts'
 import { CHAT_NAME, MOST_ENTRIES } from './messages.ts'
 
-export function* checkChatTools(tools: unknown): Rejections {
-  if (isAbsent(tools)) return
-  if (!Array.isArray(tools)) return yield invalidType('C-00', 'tools', 'an array of objects', tools)
-  if (tools.length === 0) return yield emptyArray('C-06', 'tools')
-  if (tools.length > MOST_ENTRIES) return yield arrayTooLong('C-05', 'tools', MOST_ENTRIES, tools.length)
-  for (const [at, tool] of tools.entries()) yield* checkChatTool(tool, `tools[${at}]`)
+const name = text('C-04', CHAT_NAME)
+const functionTool: Form = function* (value, path) {
+  yield* name(asRecord(value)['name'], `${path}.name`)
+  yield* checkToolParameters('C-09', path, asRecord(value))
 }
+const tool = tagged('C-00', {
+  function: { function: required('C-00', functionTool) },
+  custom: { custom: required('C-00', object('C-00', { name, format: toolFormat('C-00', true) })) },
+})
+const typedTool: Form = (value, path) =>
+  isRecord(value) && value['type'] === undefined
+    ? [missingParameter('C-00', `${path}.type`)]
+    : tool(value, path)
 
-function* checkChatTool(tool: unknown, path: string): Rejections {
-  if (!isRecord(tool)) return yield invalidType('C-00', path, 'an object', tool)
-  const type = tool['type']
-  if (type === undefined) return yield missingParameter('C-00', `${path}.type`)
-  if (type !== 'function' && type !== 'custom') {
-    return yield unsupportedValue('C-00', `${path}.type`, type, ['function', 'custom'])
-  }
-  const inner = tool[type]
-  const place = `${path}.${type}`
-  if (!isRecord(inner)) return yield missingParameter('C-00', place)
-  yield* checkString('C-04', `${place}.name`, inner['name'], CHAT_NAME)
-  if (type === 'custom') yield* checkToolFormat('C-00', `${place}.format`, inner['format'], true)
-  else yield* checkToolParameters('C-09', place, inner)
-}
+export const chatTools = optional(list('C-00', typedTool, { empty: 'C-06', most: MOST_ENTRIES }))
 
 export function* checkChatChoice(body: JsonRecord): Rejections {
-  for (const name of ['tool_choice', 'parallel_tool_calls']) {
-    if (isAbsent(body[name]) || !isAbsent(body['tools'])) continue
-    const message = `Invalid value for '${name}': '${name}' is only allowed when 'tools' are specified.`
-    yield openaiError('C-07', message, name)
-  }
-  const parallel = body['parallel_tool_calls']
-  if (!isAbsent(parallel) && typeof parallel !== 'boolean') {
-    yield invalidType('C-00', 'parallel_tool_calls', 'a boolean', parallel)
-  }
+  for (const name of ['tool_choice', 'parallel_tool_calls'])
+    if (!isAbsent(body[name]) && isAbsent(body['tools'])) yield refusal('C-07', says.onlyWithTools(name))
+  yield* optional(flag('C-00'))(body['parallel_tool_calls'], 'parallel_tool_calls')
   const tools = asRecords(body['tools'])
-  yield* checkChoiceForm(body['tool_choice'], {
-    rule: 'C-10',
-    nested: true,
-    checkEntry: (entry, path) => checkChosenTool(entry, tools, path),
-  })
+  const entry: Form = (chosen, path) => checkChosenTool(chosen, tools, path)
+  yield* toolChoice({ rule: 'C-10', nested: true, entry })(body['tool_choice'], 'tool_choice')
 }
 
 /** `{type: 'function', function: {name}}` or the same with `custom`. The tool must be among those offered. */
@@ -64,10 +54,9 @@ function* checkChosenTool(entry: unknown, tools: JsonRecord[], path: string): Re
   const type = entry['type'] === 'custom' ? 'custom' : 'function'
   const inner = entry[type]
   if (!isRecord(inner)) return yield missingParameter('C-10', `${path}.${type}`)
-  const name = inner['name']
-  const wrong = checkString('C-10', `${path}.${type}.name`, name)
-  const isOffered = tools.some(tool => tool['type'] === type && asRecord(tool[type])['name'] === name)
+  const { name: chosen } = inner
+  const wrong = text('C-10')(chosen, `${path}.${type}.name`)
+  const isOffered = tools.some(each => each['type'] === type && asRecord(each[type])['name'] === chosen)
   if (wrong.length > 0 || isOffered) return yield* wrong
-  const message = `Invalid value for 'tool_choice': no ${type} named '${shownText(name)}' was specified in the 'tools' parameter.`
-  yield openaiError('C-10', message, 'tool_choice')
+  yield refusal('C-10', says.noSuchTool(type, shownText(chosen)))
 }

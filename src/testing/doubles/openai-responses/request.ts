@@ -2,13 +2,13 @@
 // and output format; tools, items and history have files of their own. `R-00` is the plain shape of the request.
 import type { DoubleRequest } from '../double.ts'
 import { organisationOf } from '../openai/envelope.ts'
+import { flag, list, oneOf, optional } from '../openai/forms.ts'
 import {
-  belowMinimum,
   invalidType,
   missingParameter,
   openaiError,
+  outOfBounds,
   unknownParameter,
-  unsupportedValue,
 } from '../openai/refusals.ts'
 import { checkStrictSchema } from '../openai/schema.ts'
 import type { Mode, Rejections } from '../script.ts'
@@ -25,7 +25,7 @@ import {
 } from '../shape.ts'
 import { checkResponsesHistory } from './history.ts'
 import { chainItems, type ResponsesMemory } from './memory.ts'
-import { checkResponsesChoice, checkResponsesTools } from './tools.ts'
+import { checkResponsesChoice, responsesTools } from './tools.ts'
 
 const PARAMETERS = wordList(`
   access_programs background context_management conversation image include input instructions max_output_tokens
@@ -56,7 +56,7 @@ export function* checkResponses(request: DoubleRequest, memory: ResponsesMemory,
   if (!isRecord(body)) return yield invalidType('R-00', 'body', 'an object', body)
   yield* checkParameters(body)
   yield* checkState(body, memory)
-  yield* checkResponsesTools(body['tools'], 'tools')
+  yield* responsesTools(body['tools'], 'tools')
   yield* checkResponsesChoice(body['tool_choice'], asRecords(body['tools']))
   yield* checkTextFormat(asRecord(body['text'])['format'])
   yield* checkJsonWord(body)
@@ -72,14 +72,18 @@ function* checkParameters(body: JsonRecord): Rejections {
     if (typeof most !== 'number' || !Number.isInteger(most)) {
       yield invalidType('R-11', 'max_output_tokens', 'an integer', most)
     } else if (most < MIN_OUTPUT_TOKENS) {
-      yield belowMinimum('R-11', 'max_output_tokens', MIN_OUTPUT_TOKENS, most)
+      yield outOfBounds('R-11', 'max_output_tokens', {
+        bound: 'least',
+        of: 'number',
+        limit: MIN_OUTPUT_TOKENS,
+        given: most,
+      })
     }
   }
-  yield* checkInclude(body['include'])
-  for (const name of ['stream', 'store', 'background', 'parallel_tool_calls']) {
-    if (isAbsent(body[name]) || typeof body[name] === 'boolean') continue
-    yield invalidType(name === 'parallel_tool_calls' ? 'R-12' : 'R-00', name, 'a boolean', body[name])
-  }
+  const include = list('R-00', oneOf('R-00', INCLUDABLE), { of: 'an array of strings' })
+  yield* optional(include)(body['include'], 'include')
+  for (const name of ['stream', 'store', 'background', 'parallel_tool_calls'])
+    yield* optional(flag(name === 'parallel_tool_calls' ? 'R-12' : 'R-00'))(body[name], name)
 }
 
 function* checkParameterName(name: string): Rejections {
@@ -90,14 +94,6 @@ function* checkParameterName(name: string): Rejections {
   }
   const message = `Unsupported parameter: '${name}'. In the Responses API, this parameter has moved to '${moved}'. Try again with the new parameter. See the API documentation for more information: https://platform.openai.com/docs/api-reference/responses/create.`
   yield openaiError(name === 'max_tokens' ? 'R-11' : 'R-00', message, name, 'unsupported_parameter')
-}
-
-function* checkInclude(include: unknown): Rejections {
-  if (isAbsent(include)) return
-  if (!Array.isArray(include)) return yield invalidType('R-00', 'include', 'an array of strings', include)
-  for (const [at, value] of include.entries()) {
-    if (!INCLUDABLE.includes(value)) yield unsupportedValue('R-00', `include[${at}]`, value, INCLUDABLE)
-  }
 }
 
 /** The state that the request continues from: an earlier response, a conversation, or none. */

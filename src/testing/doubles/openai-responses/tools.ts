@@ -2,23 +2,24 @@
 // response. Tools also arrive inside the input (`additional_tools`, `tool_search_output`), so this file knows no
 // request.
 import {
-  emptyArray,
-  invalidType,
-  missingParameter,
-  openaiError,
-  unknownParameter,
-  unsupportedValue,
-} from '../openai/refusals.ts'
-import { checkStrictSchema } from '../openai/schema.ts'
-import {
-  checkChoiceForm,
-  checkString,
-  checkToolFormat,
+  checkFields,
   checkToolParameters,
+  type Fields,
+  type Form,
+  list,
+  object,
+  oneOf,
+  optional,
+  required,
   TOOL_NAME_PATTERN,
-} from '../openai/shapes.ts'
+  text,
+  toolChoice,
+  toolFormat,
+} from '../openai/forms.ts'
+import { invalidType, missingParameter, openaiError, unsupportedValue } from '../openai/refusals.ts'
+import { checkStrictSchema } from '../openai/schema.ts'
 import type { Rejections } from '../script.ts'
-import { asRecords, extraKeys, isAbsent, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
+import { asRecords, entryOf, isAbsent, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
 
 export const FUNCTION_NAME = { max: 128, pattern: TOOL_NAME_PATTERN }
 export const NAMESPACE_NAME = { max: 64, pattern: TOOL_NAME_PATTERN }
@@ -30,68 +31,55 @@ const HOSTED = wordList(`
 const TOOL_TYPES = ['function', 'custom', 'namespace', 'mcp', ...HOSTED]
 const CHOICE_TYPES = ['allowed_tools', 'function', 'custom', 'mcp', ...HOSTED]
 
-/** The fields of the tools that the vendor defines and its caller runs. */
-const LOCAL_KEYS: Readonly<Record<string, string>> = {
-  shell: 'type environment allowed_callers',
-  local_shell: 'type',
-  apply_patch: 'type allowed_callers',
+const NAME: Fields = { name: text('R-04', FUNCTION_NAME) }
+
+/** The fields of a tool that have a form. Those of a local tool are all its fields. */
+const TOOL_FORMS: Readonly<Record<string, Form>> = {
+  function: checkFunction,
+  custom: object('R-00', { ...NAME, format: toolFormat('R-00', false) }),
+  namespace: object('R-00', {
+    name: text('R-04', NAMESPACE_NAME),
+    description: text('R-00', { mayBeEmpty: true }),
+    tools: checkMembers,
+  }),
+  mcp: checkMcpTool,
+  code_interpreter: object('R-00', { container: required('R-00') }),
+  shell: object('R-00', {}, 'type environment allowed_callers'),
+  local_shell: object('R-00', {}, 'type'),
+  apply_patch: object('R-00', {}, 'type allowed_callers'),
 }
 
-export function* checkResponsesTools(tools: unknown, path: string): Rejections {
-  if (isAbsent(tools)) return
-  if (!Array.isArray(tools)) return yield invalidType('R-00', path, 'an array of objects', tools)
-  for (const [at, tool] of tools.entries()) yield* checkResponsesTool(tool, `${path}[${at}]`)
-}
+const callers = list('R-00', oneOf('R-00', ['direct', 'programmatic']), { of: 'an array', empty: 'R-00' })
+
+export const responsesTools = optional(list('R-00', checkResponsesTool))
 
 function* checkResponsesTool(tool: unknown, path: string): Rejections {
   if (!isRecord(tool)) return yield invalidType('R-00', path, 'an object', tool)
-  const { type, name } = tool
-  yield* checkCallers(tool['allowed_callers'], `${path}.allowed_callers`)
-  if (type === undefined) yield missingParameter('R-00', `${path}.type`)
-  else if (type === 'function' || type === 'custom') {
-    const wrong = checkString('R-04', `${path}.name`, name, FUNCTION_NAME)
-    yield* wrong
-    if (type === 'custom') yield* checkToolFormat('R-00', `${path}.format`, tool['format'], false)
-    else if (wrong.length === 0) yield* checkToolParameters('2.4', path, tool)
-  } else if (type === 'namespace') yield* checkNamespace(tool, path)
-  else if (type === 'mcp') yield* checkMcpTool(tool, path)
-  else if (type === 'code_interpreter' && isAbsent(tool['container'])) {
-    yield missingParameter('R-00', `${path}.container`)
-  } else if (Object.hasOwn(LOCAL_KEYS, shownText(type))) {
-    for (const key of extraKeys(tool, wordList(LOCAL_KEYS[shownText(type)]!)))
-      yield unknownParameter('R-00', `${path}.${key}`)
-  } else if (!TOOL_TYPES.includes(shownText(type))) {
-    yield unsupportedValue('R-00', `${path}.type`, type, TOOL_TYPES)
+  yield* optional(callers)(tool['allowed_callers'], `${path}.allowed_callers`)
+  yield* required('R-00', oneOf('R-00', TOOL_TYPES))(tool['type'], `${path}.type`)
+  yield* entryOf(TOOL_FORMS, shownText(tool['type']))?.(tool, path) ?? []
+}
+
+function* checkFunction(tool: unknown, path: string): Rejections {
+  if (!isRecord(tool)) return
+  const wrong = [...checkFields(tool, path, NAME)]
+  yield* wrong.length > 0 ? wrong : checkToolParameters('2.4', path, tool)
+}
+
+function* checkMembers(members: unknown, path: string): Rejections {
+  if (!Array.isArray(members)) return yield missingParameter('R-00', path)
+  const member: Form = (value, place) => {
+    const type = isRecord(value) ? value['type'] : undefined
+    const isOwn = type === 'function' || type === 'custom'
+    if (isOwn) return checkResponsesTool(value, place)
+    return [unsupportedValue('R-00', `${place}.type`, type, ['function', 'custom'])]
   }
+  yield* list('R-00', member, { empty: 'R-00' })(members, path)
 }
 
-const CALLERS = ['direct', 'programmatic']
-
-function* checkCallers(callers: unknown, path: string): Rejections {
-  if (isAbsent(callers)) return
-  if (!Array.isArray(callers)) return yield invalidType('R-00', path, 'an array', callers)
-  if (callers.length === 0) yield emptyArray('R-00', path)
-  for (const [at, caller] of callers.entries())
-    if (!CALLERS.includes(shownText(caller)))
-      yield unsupportedValue('R-00', `${path}[${at}]`, caller, CALLERS)
-}
-
-function* checkNamespace(tool: JsonRecord, path: string): Rejections {
-  yield* checkString('R-04', `${path}.name`, tool['name'], NAMESPACE_NAME)
-  yield* checkString('R-00', `${path}.description`, tool['description'], { allowEmpty: true })
-  const members = tool['tools']
-  if (!Array.isArray(members)) return yield missingParameter('R-00', `${path}.tools`)
-  if (members.length === 0) yield emptyArray('R-00', `${path}.tools`)
-  for (const [at, member] of members.entries()) {
-    const place = `${path}.tools[${at}]`
-    const type = isRecord(member) ? member['type'] : undefined
-    if (type === 'function' || type === 'custom') yield* checkResponsesTool(member, place)
-    else yield unsupportedValue('R-00', `${place}.type`, type, ['function', 'custom'])
-  }
-}
-
-function* checkMcpTool(tool: JsonRecord, path: string): Rejections {
-  yield* checkString('R-00', `${path}.server_label`, tool['server_label'])
+function* checkMcpTool(tool: unknown, path: string): Rejections {
+  if (!isRecord(tool)) return
+  yield* text('R-00')(tool['server_label'], `${path}.server_label`)
   const places = ['server_url', 'connector_id', 'tunnel_id'].filter(key => !isAbsent(tool[key]))
   if (places.length === 1) return
   const message = `Invalid '${path}': exactly one of 'server_url', 'connector_id' or 'tunnel_id' must be given, but got ${places.length}.`
@@ -104,11 +92,8 @@ export function* checkResponsesChoice(choice: unknown, tools: JsonRecord[]): Rej
     const message = "Tool choice 'required' must be specified with 'tools' parameter."
     yield openaiError('R-12', message, 'tool_choice')
   }
-  yield* checkChoiceForm(choice, {
-    rule: 'R-12',
-    nested: false,
-    checkEntry: (entry, path) => checkChosenTool(entry, tools, path),
-  })
+  const entry: Form = (chosen, path) => checkChosenTool(chosen, tools, path)
+  yield* toolChoice({ rule: 'R-12', nested: false, entry })(choice, 'tool_choice')
 }
 
 function* checkChosenTool(choice: unknown, tools: JsonRecord[], path: string): Rejections {
@@ -118,7 +103,7 @@ function* checkChosenTool(choice: unknown, tools: JsonRecord[], path: string): R
     return yield unsupportedValue('R-12', `${path}.type`, type, CHOICE_TYPES)
   }
   const key = type === 'mcp' ? 'server_label' : type === 'function' || type === 'custom' ? 'name' : null
-  const wrong = key === null ? [] : checkString('R-12', `${path}.${key}`, choice[key])
+  const wrong = key === null ? [] : text('R-12')(choice[key], `${path}.${key}`)
   const isOffered = tools.some(tool => tool['type'] === type && (key === null || tool[key] === choice[key]))
   if (wrong.length > 0 || isOffered) return yield* wrong
   yield openaiError('R-12', `Tool choice '${type}' not found in 'tools' parameter.`, 'tool_choice')
