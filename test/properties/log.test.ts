@@ -8,6 +8,7 @@ import { evolve } from '../../src/engine/rules/evolve.ts'
 import { stateFromJson, stateToJson } from '../../src/engine/rules/snapshot-state.ts'
 import { emptyState } from '../../src/engine/rules/state.ts'
 import type { Recorded } from '../../src/language/events.ts'
+import { ShownFold } from '../../src/language/show.ts'
 import { LogRules } from '../sim/log-rules.ts'
 import { wrongHistory } from '../sim/model.ts'
 import { grow } from './tape.ts'
@@ -90,6 +91,31 @@ test('the status that is tracked through the log is that of the folded state', (
             `after event ${recorded.seq} (${recorded.event.type})`,
           )
         }
+      }
+    }),
+    runs,
+  )
+})
+
+test('the calls that are shown from the log are those of the folded state, and wait for the same', () => {
+  const seen = ({ calls, waits }: ShownFold) => ({
+    calls: [...calls.values()].map(({ part, text, state, waitsFor }) => [part.id, text, state, waitsFor]),
+    waits: [...waits.values()].map(wait => `${wait.callId} ${wait.for}`).toSorted(),
+  })
+  fc.assert(
+    fc.property(tapes, numbers => {
+      const shown = new ShownFold()
+      const state = emptyState('sess_1')
+      for (const { seq, event } of grow(numbers).log) {
+        evolve(state, event)
+        shown.take(event)
+        // A history no longer has the calls of an answer once all of them are settled.
+        if (state.batch.length > 0)
+          assert.deepEqual(
+            seen(shown),
+            seen(new ShownFold(state.batch)),
+            `after event ${seq} (${event.type})`,
+          )
       }
     }),
     runs,

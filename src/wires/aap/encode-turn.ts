@@ -1,8 +1,16 @@
 // One turn as the protocol shows it: items of a session in, `turn_start` … `turn_stop` out. The three stream modes share it:
 // `message` shows whole answers, `delta` their deltas, and `none` folds the events of `message` into one answer.
 import type { FollowItem, PlainError } from '../../engine/index.ts'
-import type { CallPart } from '../../language/calls.ts'
-import type { CallSettled, Event, ModelAnswered, TurnEnded, TurnStop } from '../../language/events.ts'
+import type { CallPart, Outcome } from '../../language/calls.ts'
+import type { TurnStop } from '../../language/events.ts'
+import {
+  type ShownAnswer,
+  type ShownCall,
+  type ShownEnd,
+  ShownFold,
+  type ShownPermission,
+  type ShownWait,
+} from '../../language/show.ts'
 import { sseFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
 import { encodeCallInput, encodeParts, encodeQuestion, plainestContent, thinkingText } from './encode.ts'
@@ -29,7 +37,7 @@ const stopReasons: Record<TurnStop, StopReason> = {
   abandoned: 'end_turn',
 }
 
-type ShownCall = Pick<CallPart, 'id' | 'name' | 'form' | 'text'>
+type CallData = Pick<CallPart, 'id' | 'name' | 'form' | 'text'>
 
 /**
  * Calls that make calls of their own need nothing from the client once they run, and may outlast several stops of the turn.
@@ -40,7 +48,7 @@ export type HeldBack = {
   /** The tools that make calls. */
   tools: ReadonlySet<string>
   /** Calls that earlier streams of the turn have not shown. */
-  calls: readonly ShownCall[]
+  calls: readonly CallData[]
 }
 
 const nothingHeld: HeldBack = { tools: new Set(), calls: [] }
@@ -49,12 +57,11 @@ const nothingHeld: HeldBack = { tools: new Set(), calls: [] }
 export class TurnEncoder {
   readonly #deltas: boolean
   readonly #makeCalls: ReadonlySet<string>
-  readonly #heldBack: Map<string, ShownCall>
-  readonly #asks = new Map<string, Ask>()
-  readonly #questions = new Map<string, Question>()
+  readonly #heldBack: Map<string, CallData>
+  readonly #shown = new ShownFold()
   /** The arguments of the calls that this stream has shown. */
-  readonly #shown = new Map<string, string>()
-  #ended: TurnEnded | undefined
+  readonly #arguments = new Map<string, string>()
+  #ended: ShownEnd | undefined
 
   constructor(mode: 'delta' | 'message', { tools, calls }: HeldBack = nothingHeld) {
     this.#deltas = mode === 'delta'
@@ -63,29 +70,46 @@ export class TurnEncoder {
   }
 
   take(item: FollowItem): TurnEvent[] {
-    switch (item.type) {
-      case 'event':
-        return this.#event(item.event)
-      case 'delta': {
-        const { delta } = item
-        if (delta.type === 'text') return [['text_delta', { delta: delta.text }]]
-        if (delta.type === 'thinking') return [['thinking_delta', { delta: delta.text }]]
+    if (item.type === 'delta') {
+      const { delta } = item
+      if (delta.type === 'text') return [['text_delta', { delta: delta.text }]]
+      return delta.type === 'thinking' ? [['thinking_delta', { delta: delta.text }]] : []
+    }
+    if (item.type !== 'event') return this.#stop(item)
+    const shown = this.#shown.take(item.event)
+    switch (shown?.type) {
+      case 'answer':
+        return this.#answer(shown.answer, shown.calls)
+      case 'call':
+        return this.#made(shown.call.part)
+      case 'waits':
+        return this.#wait(shown)
+      case 'result':
+        return this.#result(shown.callId, shown.outcome)
+      case 'turn':
+        this.#ended = undefined
         return []
-      }
-      case 'waiting':
-        return [['turn_stop', this.#waiting()]]
-      case 'ended':
-        return [['turn_stop', this.#ended ? encodeStop(this.#ended) : { stopReason: 'end_turn' }]]
-      case 'lost':
-        return [['turn_stop', encodeFailure(item.error)]]
-      case 'running':
+      case 'end':
+        this.#ended = shown.end
+        return []
+      default:
         return []
     }
   }
 
+  #stop(item: Exclude<FollowItem, { type: 'event' | 'delta' }>): TurnEvent[] {
+    if (item.type === 'running') return []
+    if (item.type === 'waiting') return [['turn_stop', this.#waiting()]]
+    if (item.type === 'lost') return [['turn_stop', encodeFailure(item.error)]]
+    return [['turn_stop', this.#ended ? encodeStop(this.#ended) : { stopReason: 'end_turn' }]]
+  }
+
   #waiting(): Stop {
-    const asks = [...this.#asks.values()]
-    const questions = [...this.#questions.values()]
+    const asks: Ask[] = []
+    const questions: Question[] = []
+    for (const wait of this.#shown.waits.values())
+      if (wait.for === 'answer') questions.push(encodeQuestion(wait.callId, wait.question))
+      else if (wait.for === 'permission') asks.push(...encodeAsk(wait.callId, wait.asked))
     return {
       stopReason: 'tool_use',
       ...(asks.length > 0 && { asks }),
@@ -93,52 +117,16 @@ export class TurnEncoder {
     }
   }
 
-  #event(event: Event): TurnEvent[] {
-    switch (event.type) {
-      case 'model.answered':
-        return this.#answer(event)
-      case 'call.nested':
-        return this.#made(event.call)
-      case 'call.handed':
-        return this.#release(event.callId)
-      case 'call.settled':
-        return this.#result(event)
-      case 'approval.requested':
-        return [...this.#release(event.callId), ...this.#ask(event)]
-      case 'question.asked':
-        this.#questions.set(event.question, encodeQuestion(event.callId, { ...event, id: event.question }))
-        return this.#release(event.callId)
-      case 'question.answered':
-      case 'question.expired':
-      case 'question.withdrawn':
-        this.#questions.delete(event.question)
-        return []
-      case 'turn.started':
-        this.#ended = undefined
-        return []
-      case 'turn.ended':
-        this.#ended = event
-        return []
-      default:
-        return []
-    }
-  }
-
   /** A call that is asked about again is shown again, unless this stream has shown it just so. */
-  #ask(event: Extract<Event, { type: 'approval.requested' }>): TurnEvent[] {
-    const { callId, reason, expiresAt, preview, again } = event
-    // Only if there is more to say than that the call waits.
-    if (reason !== undefined || expiresAt !== undefined || preview)
-      this.#asks.set(callId, {
-        toolCallId: callId,
-        ...(reason !== undefined && { reason }),
-        ...(expiresAt !== undefined && { expiresAt }),
-        ...(preview && { preview }),
-      })
-    return again && this.#shown.get(callId) !== again.text ? [this.#call({ id: callId, ...again })] : []
+  #wait(wait: ShownWait): TurnEvent[] {
+    const events = this.#release(wait.callId)
+    const again = wait.for === 'permission' ? wait.asked.again : undefined
+    if (again && this.#arguments.get(wait.callId) !== again.text)
+      events.push(this.#call({ id: wait.callId, ...again }))
+    return events
   }
 
-  #made(part: ShownCall): TurnEvent[] {
+  #made(part: CallPart): TurnEvent[] {
     if (!this.#makeCalls.has(part.name)) return [this.#call(part)]
     this.#heldBack.set(part.id, part)
     return []
@@ -150,13 +138,13 @@ export class TurnEncoder {
     return part ? [this.#call(part)] : []
   }
 
-  #call(part: ShownCall): TurnEvent {
-    this.#shown.set(part.id, part.text)
+  #call(part: CallData): TurnEvent {
+    this.#arguments.set(part.id, part.text)
     return ['tool_call', { toolCallId: part.id, name: part.name, input: encodeCallInput(part) }]
   }
 
   /** In `delta` mode text and thinking have come as deltas, all but what a vendor did on its own side. */
-  #answer({ parts }: ModelAnswered): TurnEvent[] {
+  #answer({ parts }: ShownAnswer, calls: readonly ShownCall[]): TurnEvent[] {
     const events: TurnEvent[] = []
     for (const part of parts) {
       if (part.type === 'call') continue
@@ -165,7 +153,7 @@ export class TurnEncoder {
       } else if (part.type !== 'text') events.push(['thinking', { thinking: thinkingText(part) }])
       else if (part.text !== '') events.push(['text', { text: part.text }])
     }
-    for (const part of parts) if (part.type === 'call') events.push(...this.#made(part))
+    for (const call of calls) events.push(...this.#made(call.part))
     return events
   }
 
@@ -173,19 +161,32 @@ export class TurnEncoder {
    * Every result that the client does not have already: of server tools, of denials, of calls that the runtime settled.
    * A call that a new user message abandoned belongs to the turn before, and its result stands in the history.
    */
-  #result({ callId, outcome }: CallSettled): TurnEvent[] {
-    this.#asks.delete(callId)
+  #result(callId: string, outcome: Outcome): TurnEvent[] {
     if (outcome.from.source === 'client' || outcome.kind === 'abandoned') return []
     const { report, details } = outcome
     const extras = { ...(report && { report }), ...(details !== undefined && { details }) }
-    return [
-      ...this.#release(callId),
-      ['tool_result', { toolCallId: callId, content: encodeParts(outcome.parts), ...extras }],
+    const result: TurnEvent = [
+      'tool_result',
+      { toolCallId: callId, content: encodeParts(outcome.parts), ...extras },
     ]
+    return this.#heldBack.size > 0 ? [...this.#release(callId), result] : [result]
   }
 }
 
-function encodeStop({ stop, error, limit }: TurnEnded): Stop {
+/** Only if there is more to say than that the call waits. */
+function encodeAsk(toolCallId: string, { reason, expiresAt, preview }: ShownPermission): Ask[] {
+  if (reason === undefined && expiresAt === undefined && !preview) return []
+  return [
+    {
+      toolCallId,
+      ...(reason !== undefined && { reason }),
+      ...(expiresAt !== undefined && { expiresAt }),
+      ...(preview && { preview }),
+    },
+  ]
+}
+
+function encodeStop({ stop, error, limit }: ShownEnd): Stop {
   return {
     stopReason: stopReasons[stop],
     ...(error && { error: error.message, code: error.code }),
@@ -215,7 +216,10 @@ export function turnFrames(
         ...(created === undefined ? [] : [['session_start', { sessionId: created }] satisfies TurnEvent]),
         ['turn_start', {}],
       ]),
-    take: item => framesOf(encoder.take(item)),
+    take: item => {
+      const events = encoder.take(item)
+      return events.length > 0 ? framesOf(events) : ''
+    },
     end: () => '',
     fail: error => framesOf([['turn_stop', encodeFailure(error)]]),
   }

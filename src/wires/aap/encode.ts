@@ -1,11 +1,12 @@
 // Declarations, sessions, content and history as the protocol shows them. Pure. Turns are in encode-turn.ts, the stream of
 // events in encode-events.ts.
-import type { AgentInfo, SessionCall, SessionQuestion, SessionSummary } from '../../engine/index.ts'
+import type { AgentInfo, SessionCall, SessionSummary } from '../../engine/index.ts'
 import type { CallPart, CallResult } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
 import type { OptionValue, Settings } from '../../language/events.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import { maskedSecret } from '../../language/seals.ts'
+import type { ShownQuestion } from '../../language/show.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../lib/json/index.ts'
 import { openQuestionsOf, waitsForClient } from '../waiting-calls.ts'
@@ -159,7 +160,7 @@ function encodePending({ part, text, stage, reason, expiresAt, preview }: Sessio
 /** A question of a call that is running. */
 export function encodeQuestion(
   toolCallId: string,
-  { id, message, schema, url, expiresAt }: SessionQuestion,
+  { id, message, schema, url, expiresAt }: ShownQuestion,
 ): Question {
   return {
     questionId: id,

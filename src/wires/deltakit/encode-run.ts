@@ -1,9 +1,17 @@
 // One run as DeltaKit shows it: items of a session in, numbered events out. The numbers follow from the log alone, so they
 // are the same for every reader, at any time and on any node. A step that starts over takes its numbers back.
 import type { FollowItem } from '../../engine/index.ts'
-import type { CallPart } from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { Delta, Event, ModelAnswered, TurnEnded } from '../../language/events.ts'
+import type { Delta } from '../../language/events.ts'
+import {
+  type Shown,
+  type ShownAnswer,
+  type ShownCall,
+  type ShownEnd,
+  ShownFold,
+  type ShownWait,
+  turnFailure,
+} from '../../language/show.ts'
 import { dataFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
 import { encodeArgument, encodeOutput } from './encode.ts'
@@ -16,8 +24,6 @@ import type { DeltaKitEvent, Failed, SessionMade, ToolCall } from './schema.ts'
  */
 export type NumberedEvent = { event: DeltaKitEvent; number?: number; again?: true; last?: true }
 
-type KnownCall = ToolCall & Pick<CallPart, 'form'>
-
 const separator = '\n\n'
 
 export class RunEncoder {
@@ -29,8 +35,8 @@ export class RunEncoder {
   #attempt: Piece[] = []
   #cutter = new Pieces()
   #out: NumberedEvent[] = []
-  readonly #calls = new Map<string, KnownCall>()
-  #ended: TurnEnded | undefined
+  readonly #shown = new ShownFold()
+  #ended: ShownEnd | undefined
   /** Why this stream cannot go on, though the run may. */
   #lost: Failed | undefined
 
@@ -39,17 +45,18 @@ export class RunEncoder {
   }
 
   take(item: FollowItem): NumberedEvent[] {
-    if (item.type === 'event' && item.event.type === 'turn.started') this.#awaitsTurn = false
+    const shown = item.type === 'event' ? this.#shown.take(item.event) : undefined
+    if (shown?.type === 'turn') this.#awaitsTurn = false
     if (item.type === 'lost') this.#lost = { type: 'error', ...item.error }
     else if (this.#ended || this.#awaitsTurn) return []
-    else if (item.type === 'event') this.#takeEvent(item.event)
+    else if (shown) this.#takeShown(shown)
     else if (item.type === 'delta') this.#takeDelta(item.delta)
     return this.#taken()
   }
 
   /** Why the run failed, or why no more of it can be shown here. */
   get failure(): Failed | undefined {
-    return this.#lost ?? turnFailure(this.#ended)
+    return this.#lost ?? encodeFailure(this.#ended)
   }
 
   /** The stream ends before the run does. */
@@ -60,7 +67,7 @@ export class RunEncoder {
   /** The last events; `done` for runs that say so. */
   end(done: 'done' | 'silently'): NumberedEvent[] {
     if (this.#lost) return [{ event: this.#lost, last: true }]
-    const last = turnFailure(this.#ended) ?? (done === 'done' ? ({ type: 'done' } as const) : undefined)
+    const last = encodeFailure(this.#ended) ?? (done === 'done' ? ({ type: 'done' } as const) : undefined)
     return last ? [{ event: last, number: this.#next, last: true }] : []
   }
 
@@ -107,7 +114,7 @@ export class RunEncoder {
       )
   }
 
-  #answer({ parts, stop }: ModelAnswered): void {
+  #answer({ parts, stop }: ShownAnswer, calls: readonly ShownCall[]): void {
     for (const part of parts)
       if (part.type === 'hosted')
         for (const piece of this.#cutter.add('thinking', hostedText(part))) this.#piece(piece)
@@ -115,10 +122,7 @@ export class RunEncoder {
     // An attempt that says less than the one before it takes the rest back.
     if (stop !== 'cancelled' && this.#attempt.length < this.#sent.length) this.#sendAgain()
     this.#count()
-    for (const part of parts) {
-      if (part.type !== 'call') continue
-      this.#add({ type: 'tool_call', ...shownCall(this.#keepCall(part)) })
-    }
+    for (const call of calls) this.#add({ type: 'tool_call', ...encodeCall(call) })
   }
 
   /** The pieces that were sent keep their numbers. */
@@ -128,100 +132,84 @@ export class RunEncoder {
     this.#startAttempt()
   }
 
-  #keepCall({ id, name, form, text }: Pick<CallPart, 'id' | 'name' | 'form' | 'text'>): KnownCall {
-    const call: ToolCall = {
-      type: 'tool_call',
-      tool_name: name,
-      argument: encodeArgument(form, text),
-      call_id: id,
-    }
-    const known = { ...call, form }
-    this.#calls.set(id, known)
-    return known
-  }
-
   // ---- durable events -----------------------------------------------------------------------------------------
 
-  #takeEvent(event: Event): void {
-    switch (event.type) {
-      case 'model.answered':
-        this.#answer(event)
+  #takeShown(shown: Shown): void {
+    switch (shown.type) {
+      case 'answer':
+        this.#answer(shown.answer, shown.calls)
         break
-      case 'call.nested':
-        this.#add({ type: 'tool_call', ...shownCall(this.#keepCall(event.call)) })
+      case 'call':
+        this.#add({ type: 'tool_call', ...encodeCall(shown.call) })
         break
-      case 'call.handed': {
-        const call = this.#calls.get(event.callId)
-        if (call) this.#add({ type: 'tool_execute_request', ...shownCall(call) })
+      case 'waits':
+        this.#wait(shown)
         break
-      }
-      case 'approval.requested':
-        this.#askPermission(event)
-        break
-      case 'question.asked': {
-        const { callId, question, message, schema, url, expiresAt } = event
-        this.#add({
-          type: 'tool_question',
-          call_id: callId,
-          question_id: question,
-          message,
-          ...(schema && { schema }),
-          ...(url !== undefined && { url }),
-          ...(expiresAt !== undefined && { expires_at: new Date(expiresAt).toISOString() }),
-        })
+      case 'edited': {
+        const argument = encodeArgument(shown.call?.part.form ?? 'json', shown.edit.text)
+        this.#add({ type: 'tool_call_edited', call_id: shown.callId, argument })
         break
       }
-      case 'call.edited': {
-        const form = this.#calls.get(event.callId)?.form ?? 'json'
-        const argument = encodeArgument(form, event.text)
-        this.#add({ type: 'tool_call_edited', call_id: event.callId, argument })
-        break
-      }
-      case 'call.settled':
+      case 'result': {
+        const { callId: call_id, outcome } = shown
+        const { report, details } = outcome
         this.#add({
           type: 'tool_result',
-          call_id: event.callId,
-          output: encodeOutput(event.outcome),
-          ...(event.outcome.report && { report: event.outcome.report }),
-          ...(event.outcome.details !== undefined && { details: event.outcome.details }),
+          call_id,
+          output: encodeOutput(outcome),
+          ...(report && { report }),
+          ...(details !== undefined && { details }),
         })
         break
-      case 'turn.ended':
-        this.#end(event)
+      }
+      case 'end':
+        this.#end(shown.end)
         break
       default:
         break
     }
   }
 
-  #askPermission(event: Extract<Event, { type: 'approval.requested' }>): void {
-    const { callId, again } = event
-    // A call that is asked about again may have been asked for in a run before this one.
-    const call = again ? this.#keepCall({ id: callId, ...again }) : this.#calls.get(callId)
-    if (!call) return
-    this.#add({
-      type: 'tool_approval_request',
-      ...shownCall(call),
-      arguments_hash: event.argsHash,
-      ...(event.reason !== undefined && { reason: event.reason }),
-      ...(event.expiresAt !== undefined && { expires_at: new Date(event.expiresAt).toISOString() }),
-      ...(event.preview && { preview: event.preview }),
-    })
+  #wait(wait: ShownWait): void {
+    if (wait.for === 'answer') {
+      const { id, message, schema, url, expiresAt } = wait.question
+      this.#add({
+        type: 'tool_question',
+        call_id: wait.callId,
+        question_id: id,
+        message,
+        ...(schema && { schema }),
+        ...(url !== undefined && { url }),
+        ...(expiresAt !== undefined && { expires_at: new Date(expiresAt).toISOString() }),
+      })
+    } else if (!wait.call) return
+    else if (wait.for === 'result') this.#add({ type: 'tool_execute_request', ...encodeCall(wait.call) })
+    else {
+      const { argsHash, reason, expiresAt, preview } = wait.asked
+      this.#add({
+        type: 'tool_approval_request',
+        ...encodeCall(wait.call),
+        arguments_hash: argsHash,
+        ...(reason !== undefined && { reason }),
+        ...(expiresAt !== undefined && { expires_at: new Date(expiresAt).toISOString() }),
+        ...(preview && { preview }),
+      })
+    }
   }
 
-  #end(event: TurnEnded): void {
-    this.#ended = event
+  #end(end: ShownEnd): void {
+    this.#ended = end
     // An answer that never came: the end of the turn says what was shown of it.
     for (const piece of this.#cutter.flush()) this.#piece(piece)
     this.#count()
-    const { stop, limit } = event
+    const { stop, limit } = end
     if (stop !== 'end' && stop !== 'error')
       this.#add({ type: 'stopped', reason: stop, ...(limit !== undefined && { limit }) })
   }
 }
 
-function shownCall({ call_id, tool_name, argument }: ToolCall): Omit<ToolCall, 'type'> {
-  return { call_id, tool_name, argument }
+function encodeCall({ part: { id, name, form }, text }: ShownCall): Omit<ToolCall, 'type'> {
+  return { call_id: id, tool_name: name, argument: encodeArgument(form, text) }
 }
 
 function separated(piece: Piece): Piece {
@@ -230,9 +218,9 @@ function separated(piece: Piece): Piece {
     : { type: 'reasoning', text: separator + piece.text }
 }
 
-function turnFailure(ended: TurnEnded | undefined): Failed | undefined {
-  if (ended?.stop !== 'error') return undefined
-  return { type: 'error', ...(ended.error ?? { code: 'internal', message: 'The turn failed.' }) }
+function encodeFailure(end: ShownEnd | undefined): Failed | undefined {
+  const failure = turnFailure(end)
+  return failure && { type: 'error', ...failure }
 }
 
 // ---- streams --------------------------------------------------------------------------------------------------
@@ -263,6 +251,7 @@ export function chatFrames(
 export async function* failingEarly(
   items: AsyncIterable<readonly FollowItem[]>,
 ): AsyncGenerator<readonly FollowItem[], void, undefined> {
+  const fold = new ShownFold()
   let isEarly = true
   for await (const batch of items) {
     for (const item of batch) {
@@ -270,10 +259,10 @@ export async function* failingEarly(
       if (item.type === 'delta')
         isEarly = item.delta.type === 'step.started' || item.delta.type === 'step.reset'
       else if (item.type === 'event') {
-        const { event } = item
-        if (event.type === 'turn.ended' && event.stop === 'error')
-          throw new TurnwireError(event.error?.code ?? 'internal', event.error?.message ?? 'The turn failed.')
-        isEarly = event.type !== 'model.answered'
+        const shown = fold.take(item.event)
+        const failure = shown?.type === 'end' ? turnFailure(shown.end) : undefined
+        if (failure) throw new TurnwireError(failure.code, failure.message)
+        isEarly = shown?.type !== 'answer'
       }
     }
     yield batch

@@ -4,7 +4,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Engine, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { TurnEnded, TurnStarted } from '../../language/events.ts'
+import { type ShownEnd, ShownFold, type ShownTurn } from '../../language/show.ts'
 import type { WireHost } from '../host.ts'
 import { readLog } from '../read-log.ts'
 import type { Job, JobStatus } from './schema.ts'
@@ -13,8 +13,8 @@ export type BackgroundRun = {
   id: string
   ref: SessionRef
   first: number
-  turn: TurnStarted
-  ended?: TurnEnded
+  turn: ShownTurn
+  ended?: ShownEnd
 }
 
 type Signer = Pick<WireHost, 'sign'>
@@ -58,21 +58,23 @@ export async function findRun(engine: Engine, owner: string, id: string): Promis
   }
 }
 
-/** The events that a message may record before its turn starts. */
-const beforeTurn = new Set(['request.accepted', 'session.configured', 'call.settled', 'turn.ended'])
+/** What a message may record before its turn starts: its own settings, and the end of the turn before. */
+const beforeTurn = new Set(['request.accepted', 'session.configured', 'result', 'end'])
 
 export async function readRun(
   engine: Engine,
   ref: SessionRef,
   first: number,
 ): Promise<Omit<BackgroundRun, 'id'> | undefined> {
-  let turn: TurnStarted | undefined
+  const fold = new ShownFold()
+  let turn: ShownTurn | undefined
   for await (const { event } of readLog(engine, ref, first - 1)) {
+    const shown = fold.take(event)
     if (!turn) {
-      if (event.type === 'turn.started') turn = event
-      else if (!beforeTurn.has(event.type)) return undefined
-    } else if (event.type === 'turn.ended' && event.turn === turn.turn)
-      return { ref, first, turn, ended: event }
+      if (shown?.type === 'turn') turn = shown.turn
+      else if (!beforeTurn.has((shown ?? event).type)) return undefined
+    } else if (shown?.type === 'end' && shown.end.turn === turn.turn)
+      return { ref, first, turn, ended: shown.end }
   }
   return turn && { ref, first, turn }
 }
@@ -92,7 +94,7 @@ export function encodeJob({ id, ref, turn, ended }: BackgroundRun, waiting: bool
   }
 }
 
-function jobStatus({ stop }: TurnEnded): JobStatus {
+function jobStatus({ stop }: ShownEnd): JobStatus {
   if (stop === 'error') return 'failed'
   return stop === 'cancelled' || stop === 'abandoned' ? 'cancelled' : 'completed'
 }
