@@ -233,27 +233,22 @@ class StreamChat {
 
 /** The parts of the last answer are taken away: a run that is shown from its beginning brings them again. */
 function withoutLastAnswer(messages: DeltaKitMessage[]): DeltaKitMessage[] {
+  return withLastParts(messages, () => [])
+}
+
+function withLastParts(
+  messages: DeltaKitMessage[],
+  change: (parts: DeltaKitPart[]) => DeltaKitPart[],
+): DeltaKitMessage[] {
   const last = messages.at(-1)
-  return last?.role === 'assistant' ? [...messages.slice(0, -1), { ...last, parts: [] }] : messages
+  if (last?.role !== 'assistant') return messages
+  return [...messages.slice(0, -1), { ...last, parts: change(last.parts) }]
 }
 
 function helpersOf(setMessages: EventHelpers['setMessages']): EventHelpers {
-  const onLast = (change: (parts: DeltaKitPart[]) => DeltaKitPart[]): void =>
-    setMessages(before => {
-      const last = before.at(-1)
-      return last?.role === 'assistant'
-        ? [...before.slice(0, -1), { ...last, parts: change(last.parts) }]
-        : before
-    })
   return {
-    appendText: delta =>
-      onLast(parts => {
-        const last = parts.at(-1)
-        return last?.type === 'text'
-          ? [...parts.slice(0, -1), { ...last, text: last.text + delta }]
-          : [...parts, { type: 'text', text: delta }]
-      }),
-    appendPart: part => onLast(parts => [...parts, part]),
+    appendText: delta => setMessages(before => applyDeltaKit(before, { type: 'text_delta', delta })),
+    appendPart: part => setMessages(before => withLastParts(before, parts => [...parts, part])),
     setMessages,
   }
 }

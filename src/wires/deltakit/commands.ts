@@ -1,7 +1,7 @@
 // What a message or an answer does to a session, the same over HTTP and over a socket.
 import type { Accepted, Engine, GivenSettings, RequestKey, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { hashJson } from '../../lib/json/hash.ts'
+import { findThread, threadRequest } from '../client-threads.ts'
 import type { Principal, WireHost } from '../host.ts'
 import { changeOwn, declareOwn } from '../own-tools.ts'
 import { type Answered, type Chat, decodeAnswers, decodeClientTools } from './decode.ts'
@@ -15,19 +15,9 @@ export type ChatSession = {
   settings?: Partial<GivenSettings>
 }
 
-const isSessionId = (id: string): boolean => id.startsWith('sess_')
-const keyOf = (id: string): string => `${wireName}::${id}`
-
-/** `id`: a session's own, or the one that a client chose when it began the session. */
-async function findSession(engine: Engine, owner: string, id: string): Promise<SessionRef | undefined> {
-  if (isSessionId(id)) return { owner, session: id }
-  const session = await engine.find(owner, keyOf(id))
-  return session === undefined ? undefined : { owner, session }
-}
-
-/** The same. Throws `session_not_found`. */
+/** `id`: a session's own, or the one that a client chose when it began the session. Throws `session_not_found`. */
 export async function namedSession(engine: Engine, owner: string, id: string): Promise<SessionRef> {
-  const ref = await findSession(engine, owner, id)
+  const ref = await findThread(engine, { owner, wire: wireName, id })
   if (!ref) throw new TurnwireError('session_not_found', `There is no session "${id.slice(0, 64)}".`)
   return ref
 }
@@ -41,7 +31,8 @@ export async function sessionFor(
   request?: RequestKey,
 ): Promise<ChatSession> {
   const declared = tools && decodeClientTools(tools)
-  const ref = sessionId === undefined ? undefined : await findSession(engine, owner, sessionId)
+  const thread = sessionId === undefined ? undefined : { owner, wire: wireName, id: sessionId }
+  const ref = thread && (await findThread(engine, thread))
   if (ref) {
     const { agent: own, settings } = await engine.summary(ref)
     if (agent !== undefined && agent !== own)
@@ -56,8 +47,7 @@ export async function sessionFor(
   if (name === undefined) throw new TurnwireError('unknown_agent', 'This server has no agent.')
   const plain = { tools: null, options: {}, clientTools: [] }
   const settings = declared ? { ...plain, ...declareOwn(plain, wireName, declared) } : plain
-  const own = sessionId === undefined ? undefined : keyOf(sessionId)
-  const key = own === undefined ? request : { key: own, hash: hashJson([own]) }
+  const key = thread ? threadRequest(thread) : request
   const create = { owner, agent: name, wire: wireName, settings, seed: [], ...(key && { request: key }) }
   const { session } = await engine.create(create)
   return { ref: { owner, session }, created: true }
