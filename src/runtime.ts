@@ -32,6 +32,7 @@ import { keepPrivate } from './lib/files/private-folders.ts'
 import { Egress } from './lib/net/egress.ts'
 import { LogFailures } from './library/log-failures.ts'
 import { createLog, type Log } from './log.ts'
+import { type KeepsPayments, keepsPayments, type PaymentStore } from './payments/port.ts'
 import type { PriceSource } from './payments/price.ts'
 import { Telemetry } from './telemetry/index.ts'
 import { type ModelRecord, ModelStats } from './telemetry/model-stats.ts'
@@ -55,6 +56,8 @@ export class Runtime {
   /** Keys, tokens and the vault's key, and sessions unless they are in a store. Undefined: nothing is kept on this machine. */
   readonly folder: string | undefined
   readonly engine: Engine
+  /** Undefined: the store of the configuration keeps none. */
+  readonly payments: PaymentStore | undefined
   readonly #inner: LocalEngine | FolderEngine | ClusterNode
   readonly failures = new LogFailures()
   readonly telemetry: Telemetry
@@ -108,6 +111,8 @@ export class Runtime {
       for (const tell of this.#onTools) tell()
     })
     this.#inner = this.#engineOf(place, cluster)
+    const keeper = place.store ?? this.#inner
+    this.payments = keepsPayments(keeper) ? keeper.payments : undefined
     this.engine = 'engine' in this.#inner ? this.#inner.engine : this.#inner
   }
 
@@ -348,7 +353,7 @@ async function closeTools(agents: readonly Agent[]): Promise<void> {
 const CALLS_AT_ONCE = 256
 
 /** SQLite is loaded only when needed: a session in memory should not pay for a database. */
-export async function openFolderStore(folder: string, log?: Log): Promise<Store> {
+export async function openFolderStore(folder: string, log?: Log): Promise<Store & KeepsPayments> {
   const { sqliteStore } = await import('./stores/sqlite/index.ts')
   return sqliteStore({
     file: join(folder, 'sessions.db'),

@@ -26,6 +26,9 @@ const layers = ['rules', 'log', 'calls', 'turn', 'sessions'].map(layer => `src/e
 /** The wires' types, without their code. */
 const schemas = 'src/wires/*/schema.ts'
 
+/** Where payments are kept: stores implement it, and a folder has them. */
+const paymentsPort = 'src/payments/port.ts'
+
 const rules: ImportRule[] = [
   { in: 'src/lib/', may: ['src/lib/'] },
   { in: 'src/language/', may: common },
@@ -36,7 +39,7 @@ const rules: ImportRule[] = [
   {
     in: 'src/engines/',
     may: ['src/engines/', 'src/engine/index.ts', 'src/data/version.ts', 'src/config/', ...ports],
-    types: ['src/log.ts'],
+    types: ['src/log.ts', paymentsPort],
   },
   {
     in: 'src/callers/',
@@ -45,7 +48,7 @@ const rules: ImportRule[] = [
   { in: 'src/policy/', may: ['src/policy/', ...ports] },
   { in: 'src/models/', may: ['src/models/', ...ports] },
   { in: 'src/tools/', may: ['src/tools/', ...ports] },
-  { in: 'src/stores/', may: ['src/stores/', ...ports] },
+  { in: 'src/stores/', may: ['src/stores/', paymentsPort, ...ports] },
   {
     in: 'src/wires/',
     may: ['src/wires/', 'src/apis/', 'src/callers/caller.ts', 'src/engine/index.ts', ...common],
@@ -108,6 +111,7 @@ const rules: ImportRule[] = [
       'src/tools/mcp/',
       'src/config/',
       'src/engines/folder/',
+      paymentsPort,
       'src/runtime.ts',
       'src/engine/index.ts',
       ...ports,
@@ -135,6 +139,7 @@ const rules: ImportRule[] = [
       'src/runtime.ts',
       ...common,
     ],
+    types: [paymentsPort],
   },
   {
     in: 'src/server/',
@@ -180,6 +185,7 @@ const adapters: AdapterRule = {
     'src/stores/cursor.ts',
     'src/stores/encoded-log.ts',
     'src/stores/failures.ts',
+    'src/stores/payment-rows.ts',
     'src/tools/functions/tool.ts',
     'src/wires/client-threads.ts',
     'src/wires/fields.ts',

@@ -5,7 +5,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Fields, isRecord, noSuchSetting, type Wrong } from '../config/check-fields.ts'
 import type { ListedRow, LocalEngine, SessionRow, Store } from '../engine/index.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
-import { paymentsWire } from '../language/payments.ts'
 import type { Log } from '../log.ts'
 
 export type Retention = {
@@ -132,9 +131,8 @@ function isOver(
   newer: Map<string, number>,
   now: number,
 ): boolean {
-  // What is at work is never deleted, nor are payments: one that is forgotten could be offered again.
-  if (!rule || row.summary?.wire === paymentsWire || row.status === 'running' || row.facts?.atWork)
-    return false
+  // What is at work is never deleted.
+  if (!rule || row.status === 'running' || row.facts?.atWork) return false
   const isOld = rule.days !== undefined && row.updatedAt < now - rule.days * dayMs
   if (isOld) return true
   const bytes = (newer.get(row.agent) ?? 0) + row.bytes + row.blobBytes

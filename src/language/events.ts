@@ -7,7 +7,7 @@ import type { HostedPart, InputPart, Native, Origin, Phase, TextPart, ThinkingPa
 import type { ErrorCode } from './errors.ts'
 import type { AnswerFormat } from './format.ts'
 import type { Entry } from './history.ts'
-import type { PaymentChange } from './payments.ts'
+import type { PaymentRecord } from './payments.ts'
 import type { AnswerAction, FormContent, FormSchema } from './questions.ts'
 import type { Report } from './report.ts'
 import type { ToolChoice, ToolDeclaration } from './tools.ts'
@@ -347,11 +347,12 @@ export type ModelSampled = At & {
   usage?: Usage
 }
 
-/**
- * How a payment changed. A payment has a session of its own, in which the first of these is the whole record; the session
- * whose turn it paid for has the receipt.
- */
-export type PaymentRecorded = At & { type: 'payment.recorded'; payment: string; change: PaymentChange }
+/** In old logs only: how a payment changed, or the receipt of one in the session whose turn it paid for. */
+export type PaymentRecorded = At & {
+  type: 'payment.recorded'
+  payment: string
+  change: Partial<PaymentRecord>
+}
 
 export type Event =
   | SessionCreated

@@ -1,9 +1,6 @@
-// A payment as the log has it: what was signed, what it pays for, and how far it is. Plain data, read forever like every
-// event. Amounts are decimal texts in the smallest unit of the asset.
+// A payment as it is kept: what was signed, what it pays for, and how far it is. Plain data that every version reads. Amounts
+// are decimal texts in the smallest unit of the asset.
 import type { JsonObject } from '../lib/json/index.ts'
-
-/** The wire of sessions that hold a payment each. They are in lists of their own. */
-export const paymentsWire = 'payments'
 
 /** All names of wallets begin so. Alone: a caller that has not shown yet which wallet it is. */
 export const anyWallet = 'wallet:'
@@ -33,6 +30,8 @@ export type PaymentKind = 'exact' | 'metered'
 export type PaymentRecord = {
   /** The same for every repetition of the payment. */
   id: string
+  /** Names the request that it pays for: method, path, body, signature and owner. */
+  hash: string
   state: PaymentState
   /** Something is left to be done, by the server itself. */
   open: boolean
@@ -47,7 +46,7 @@ export type PaymentRecord = {
   cap: string
   /** Unix seconds: after this it cannot be settled. */
   validUntil: number
-  /** When it was reserved: it has not moved before. Absent in old logs. */
+  /** When it was reserved: it has not moved before. Absent in old records. */
   reservedAt?: number
   agent: string
   path: string
@@ -56,6 +55,9 @@ export type PaymentRecord = {
   given: JsonObject
   asked: JsonObject
   price: JsonObject
+  /** What is asked and answered, if it pays for a request without a session. */
+  request?: JsonObject
+  answer?: JsonObject
   /** The session that it pays for a turn of, written before the turn begins. It buys nothing in another one. */
   session?: string
   /** The turn that it pays for: its session, and the number of its first event there. */
@@ -81,7 +83,4 @@ export type PaymentRecord = {
 }
 
 /** Its members replace those of the record. */
-export type PaymentChange = Partial<PaymentRecord>
-
-/** The command that records how a payment changed. `after`: refused with `busy` unless it is the number of the last event. */
-export type RecordPayment = { do: 'record-payment'; payment: string; change: PaymentChange; after?: number }
+export type PaymentChange = Partial<Omit<PaymentRecord, 'id' | 'hash' | 'request'>>

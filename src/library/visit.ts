@@ -9,6 +9,7 @@ import { type Engine, LocalEngine, type SessionRef, type SessionSummary } from '
 import { connect } from '../engines/folder/find-engine.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
+import type { PaymentStore } from '../payments/port.ts'
 import { openFolderStore } from '../runtime.ts'
 import { postgresStore } from '../stores/postgres/index.ts'
 import { realWorld } from '../world.ts'
@@ -24,13 +25,13 @@ const logPageBytes = 1024 * 1024
 export async function visitSessions<Result>(
   place: string,
   config: TurnwireConfig | undefined,
-  look: (engine: Engine) => Promise<Result>,
+  look: (engine: Engine, payments: PaymentStore) => Promise<Result>,
 ): Promise<Result> {
   const isDatabase = isPostgresUrl(place)
   const found = isDatabase ? undefined : await connect(place)
   if (found) {
     try {
-      return await look(found.engine)
+      return await look(found.engine, found.payments)
     } finally {
       await found.close()
     }
@@ -45,7 +46,7 @@ export async function visitSessions<Result>(
     log: () => {},
   })
   try {
-    return await look(engine)
+    return await look(engine, store.payments)
   } finally {
     await store.close()
   }

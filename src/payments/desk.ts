@@ -3,7 +3,7 @@
 // at the place that all of them pass, the engine's boundary.
 import type { Engine } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
-import { isWallet, type PaymentChange, type PaymentRecord, walletOwner } from '../language/payments.ts'
+import { isWallet, type PaymentRecord, walletOwner } from '../language/payments.ts'
 import { hashJson } from '../lib/json/hash.ts'
 import type { JsonObject } from '../lib/json/index.ts'
 import { printable } from '../lib/text/index.ts'
@@ -11,9 +11,10 @@ import { capOf, isMetered } from './amounts.ts'
 import type { PaymentsConfig } from './config.ts'
 import type { Verified } from './facilitator.ts'
 import { type GivenPayment, paymentId, textIn } from './given.ts'
-import { isBusy, type Kept, Ledger, pause, paymentConflict, retryMs } from './ledger.ts'
+import { type Kept, Ledger } from './ledger.ts'
 import { type Offer, offerFor, offersOf, receiptHeader, refusalOf, type Shown } from './offers.ts'
 import type { PaidRequest } from './paid-request.ts'
+import { type PaymentStore, paymentConflict } from './port.ts'
 import type { Price, PricedRequest, PriceSource } from './price.ts'
 import { type Drive, type Driven, Settlement, type SettlementPorts } from './settlement.ts'
 import type { Work } from './watch-turn.ts'
@@ -21,6 +22,7 @@ import type { Work } from './watch-turn.ts'
 export type DeskOptions = Pick<SettlementPorts, 'now' | 'crashPoint' | 'log' | 'facilitator'> & {
   /** Without payments: what the desk itself asks of it is not paid for. */
   engine: Engine
+  store: PaymentStore
   config: PaymentsConfig
   /** What the configuration says that an agent costs. Undefined: nothing. */
   priceOf(agent: string): Price | undefined
@@ -35,7 +37,6 @@ const defaultValidSeconds = 600
 const leastLeft = 0.75
 /** How long before its payment expires a metered turn is ended, so that it can be settled. */
 const longestLeadMs = 30_000
-const mostTries = 100
 
 /** A payment that is reserved for this request. */
 export type Admitted = { kept: Kept; price: Price }
@@ -48,7 +49,7 @@ export class PaymentDesk {
 
   constructor(options: DeskOptions) {
     this.#options = options
-    this.ledger = new Ledger(options.engine)
+    this.ledger = new Ledger(options.store)
     const { engine, facilitator, now, crashPoint, log, source = {}, config } = options
     const { validSeconds = defaultValidSeconds } = config
     this.settlement = new Settlement({
@@ -88,11 +89,10 @@ export class PaymentDesk {
     if (isWallet(owner) && owner !== walletOwner(given.payer)) throw otherWallet()
     const id = this.#idOf(given)
     const hash = hashJson([request.method, request.path, request.bodyHash, given.signatureHash, owner])
-    const before = await this.ledger.find(given.payer, id)
-    if (before && isTaken(before.record)) {
-      refuseRefunded(before.record)
-      // Which request it was reserved for is checked here too.
-      const { kept } = await this.ledger.reserve(before.record, hash)
+    const kept = await this.ledger.find(id)
+    if (kept && isTaken(kept.record)) {
+      if (kept.record.hash !== hash) throw paymentConflict()
+      refuseRefunded(kept.record)
       // What could not be settled once is not tried again: nobody could say which of the tries has moved it.
       if (kept.record.state === 'failed')
         throw await this.refuse(request, priced, shown, kept.record.reason || 'settlement_failed')
@@ -101,11 +101,10 @@ export class PaymentDesk {
     const offer = await this.#check(request, priced, shown, given)
     this.#options.crashPoint('payment-verified')
     const fresh = {
-      ...recordOf(id, given, offer, asked, request.path, this.config),
+      ...recordOf(id, hash, given, offer, asked, request.path, this.config),
       reservedAt: this.#options.now(),
     }
-    const { kept } = await this.ledger.reserve(fresh, hash)
-    const again = await this.#renewed(kept, fresh)
+    const again = await this.#renewed(await this.ledger.reserve(fresh), fresh)
     this.#options.crashPoint('payment-reserved')
     return { kept: again, price: priceIn(again.record) }
   }
@@ -117,41 +116,25 @@ export class PaymentDesk {
 
   /** The request carries a payment that was taken before: what it costs now does not matter. */
   async isTaken({ given }: PaidRequest): Promise<boolean> {
-    const before = given && (await this.ledger.find(given.payer, this.#idOf(given)))
+    const before = given && (await this.ledger.find(this.#idOf(given)))
     return before !== undefined && isTaken(before.record)
   }
 
   /** A payment that was released is reserved again, for what is asked for it now. */
   #renewed(given: Kept, fresh: PaymentRecord): Promise<Kept> {
-    return this.#changed(given, ({ record }) =>
+    return this.ledger.changeNow(given, record =>
       isTaken(record) ? undefined : { ...fresh, reason: '', tries: 0 },
     )
   }
 
   /** Ties a payment to the session of its turn. In another session it buys nothing, whoever comes first. */
   async bind(admitted: Admitted, session: string): Promise<Admitted> {
-    const kept = await this.#changed(admitted.kept, ({ record }) => {
+    const kept = await this.ledger.changeNow(admitted.kept, record => {
       const bound = boundTo(record)
       if (bound !== undefined && bound !== session) throw paymentConflict()
       return bound === undefined ? { session } : undefined
     })
     return { ...admitted, kept }
-  }
-
-  /** Changes a payment as it stands: it is read again if someone else has changed it. */
-  async #changed(given: Kept, change: (kept: Kept) => PaymentChange | undefined): Promise<Kept> {
-    let kept = given
-    for (let tries = 1; ; tries += 1) {
-      const wanted = change(kept)
-      if (!wanted) return kept
-      try {
-        return await this.ledger.change(kept, wanted)
-      } catch (error) {
-        if (!isBusy(error) || tries >= mostTries) throw error
-      }
-      await pause(retryMs)
-      kept = (await this.ledger.read(kept.ref)) ?? kept
-    }
   }
 
   /** The offer that the payment takes, if it is good. */
@@ -328,6 +311,7 @@ function priceIn({ price }: PaymentRecord): Price {
 
 function recordOf(
   id: string,
+  hash: string,
   given: GivenPayment,
   { price, asked }: Offer,
   { agent }: Asked,
@@ -336,6 +320,7 @@ function recordOf(
 ): PaymentRecord {
   return {
     id,
+    hash,
     state: 'reserved',
     open: true,
     kind: isMetered(price) ? 'metered' : 'exact',

@@ -1,147 +1,79 @@
-// Where payments are kept: each is a session of its own, made under the payment's id as its request key, whose log says how
-// the payment changed. So a payment is reserved once on any number of nodes, its changes have one order, and every store
-// keeps it. Nothing here decides about a payment.
-import type { Engine, ListedSession, SessionRef } from '../engine/index.ts'
+// The payments of a store, as the desk uses them: all pages of a list as one, and changes that are made again when someone else
+// was first. Nothing here decides about a payment.
 import { TurnwireError } from '../language/errors.ts'
-import { type PaymentChange, type PaymentRecord, paymentsWire, walletOwner } from '../language/payments.ts'
+import type { PaymentChange, PaymentRecord } from '../language/payments.ts'
+import type { KeptPayment as Kept, PaymentPage, PaymentStore } from './port.ts'
 
-/** A payment as it stands. `seq`: the number of the last event of its log. */
-export type Kept = { ref: SessionRef; record: PaymentRecord; seq: number }
+export type { Kept }
 
 /** Someone else has changed it. */
 export const isBusy = (error: unknown): boolean => error instanceof TurnwireError && error.code === 'busy'
 
-const keyOf = (payment: string): string => `x402:${payment}`
 const pageSize = 100
 export const retryMs = 50
-const mostTries = 100
+/** How often a change is made again while others change the payment too. */
+const mostTries = 400
 
 export const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
 
 export class Ledger {
-  readonly #engine: Engine
+  readonly #store: PaymentStore
 
-  constructor(engine: Engine) {
-    this.#engine = engine
+  constructor(store: PaymentStore) {
+    this.#store = store
   }
 
-  /** Undefined: it is not known, or was only begun to be reserved. */
-  async find(payer: string, payment: string): Promise<Kept | undefined> {
-    const owner = walletOwner(payer)
-    const session = await this.#engine.find(owner, keyOf(payment))
-    return session === undefined ? undefined : this.read({ owner, session })
+  find(id: string): Promise<Kept | undefined> {
+    return this.#store.find(id)
   }
 
-  /**
-   * Reserves a payment for the request that `hash` names, or gives it as it is if that has happened before. Rejects with
-   * `payment_conflict` if it was reserved for another request.
-   */
-  async reserve(record: PaymentRecord, hash: string): Promise<{ kept: Kept; fresh: boolean }> {
-    const ref = await this.#session(record, hash)
-    const before = await this.read(ref)
-    if (before) return { kept: before, fresh: false }
-    try {
-      const { first } = await this.#engine.command(ref, {
-        do: 'record-payment',
-        payment: record.id,
-        change: record,
-        after: 1,
-      })
-      return { kept: { ref, record, seq: first }, fresh: true }
-    } catch (error) {
-      if (!isBusy(error)) throw error
-      // Someone else recorded it: what is not durable yet will be in a moment.
-      for (let tries = 0; tries < mostTries; tries += 1) {
-        const kept = await this.read(ref)
-        if (kept) return { kept, fresh: false }
-        await pause(retryMs)
-      }
-      throw error
-    }
-  }
-
-  async #session(record: PaymentRecord, hash: string): Promise<SessionRef> {
-    const owner = walletOwner(record.payer)
-    try {
-      const { session } = await this.#engine.create({
-        owner,
-        agent: record.agent,
-        wire: paymentsWire,
-        settings: { tools: [], options: {}, clientTools: [] },
-        seed: [],
-        request: { key: keyOf(record.id), hash },
-      })
-      return { owner, session }
-    } catch (error) {
-      if (error instanceof TurnwireError && error.code === 'idempotency_conflict') throw paymentConflict()
-      throw error
-    }
-  }
-
-  async read(ref: SessionRef): Promise<Kept | undefined> {
-    let record: PaymentRecord | undefined
-    let seq = 0
-    for (const recorded of await this.#engine.events(ref)) {
-      seq = recorded.seq
-      const { event } = recorded
-      // The first change of a payment is the whole record.
-      if (event.type === 'payment.recorded') record = { ...record, ...event.change } as PaymentRecord
-    }
-    return record && { ref, record, seq }
+  /** Rejects with `payment_conflict` if it was reserved for another request. */
+  reserve(record: PaymentRecord): Promise<Kept> {
+    return this.#store.reserve(record)
   }
 
   /** Rejects with `busy` if someone else has changed it. */
-  async change(kept: Kept, change: PaymentChange): Promise<Kept> {
-    const { ref, record, seq } = kept
-    const { first } = await this.#engine.command(ref, {
-      do: 'record-payment',
-      payment: record.id,
-      change,
-      after: seq,
-    })
-    return { ref, record: { ...record, ...change }, seq: first }
+  change(kept: Kept, change: PaymentChange): Promise<Kept> {
+    return this.#store.record(kept, change)
   }
 
-  /** Payments, newest first. `owner` null: of everyone. `open`: those with something left to be done. */
-  async *list(owner: string | null, open = false): AsyncGenerator<Kept> {
+  /** Changes a payment as it stands: it is read again if someone else has changed it. `change` undefined: it is left so. */
+  async changeNow(given: Kept, change: (record: PaymentRecord) => PaymentChange | undefined): Promise<Kept> {
+    let kept = given
+    for (let tries = 1; ; tries += 1) {
+      const wanted = change(kept.record)
+      if (!wanted) return kept
+      try {
+        return await this.change(kept, wanted)
+      } catch (error) {
+        if (!isBusy(error) || tries >= mostTries) throw error
+      }
+      await pause(retryMs)
+      kept = (await this.find(kept.record.id)) ?? kept
+    }
+  }
+
+  /** Newest first. */
+  async *list(which: Omit<PaymentPage, 'limit' | 'after'> = {}): AsyncGenerator<Kept> {
     let after: string | undefined
     do {
-      const page = {
-        limit: pageSize,
-        ...(after !== undefined && { after }),
-        ...(open && { status: 'waiting' as const }),
-      }
-      const { rows, next } = await this.#engine.list(owner, page, true)
-      for (const row of rows) {
-        const kept = await this.#readRow(row)
-        if (kept && (!open || kept.record.open)) yield kept
-      }
+      const page = { ...which, limit: pageSize, ...(after !== undefined && { after }) }
+      const { rows, next } = await this.#store.list(page)
+      yield* rows
       after = next
     } while (after !== undefined)
   }
 
-  async #readRow({ owner, id }: ListedSession): Promise<Kept | undefined> {
-    return this.read({ owner, session: id })
-  }
-
-  /** The payment of this id, whoever paid it. The beginning of an id will do if it is that of one payment only. */
+  /** The payment of this id, or of an id that begins so. Throws `bad_request` if more than one does. */
   async byId(id: string): Promise<Kept | undefined> {
+    const whole = await this.find(id)
+    if (whole) return whole
     let found: Kept | undefined
-    let isUnclear = false
-    for await (const kept of this.list(null)) {
-      if (kept.record.id === id) return kept
+    for await (const kept of this.list()) {
       if (!kept.record.id.startsWith(id)) continue
-      isUnclear ||= found !== undefined
-      found ??= kept
+      if (found) throw new TurnwireError('bad_request', 'More than one payment begins so. Give the whole id.')
+      found = kept
     }
-    if (!isUnclear) return found
-    throw new TurnwireError('bad_request', 'More than one payment begins so. Give the whole id.')
+    return found
   }
-}
-
-export function paymentConflict(): TurnwireError {
-  return new TurnwireError(
-    'payment_conflict',
-    'This payment pays for another request. Sign a new one for this request.',
-  )
 }

@@ -37,7 +37,7 @@ export class PaidEngine extends BoundEngine {
   constructor(engine: Engine, limits: WorkLimits, caller: Caller, desk: PaymentDesk) {
     super(engine, limits, caller)
     this.#desk = desk
-    this.#gate = new WalletGate(engine, desk.ledger)
+    this.#gate = new WalletGate(desk.ledger)
     this.#request = caller.payment instanceof PaidRequest ? caller.payment : undefined
     this.#isWallet = isWallet(caller.owner)
   }

@@ -8,30 +8,39 @@ type Total = { network: string; asset: string; amount: bigint; payments: number 
 
 /** A payment without what was signed. */
 export function publicPayment(record: PaymentRecord): JsonObject {
-  const { given: _, asked: __, price: ___, work, ...rest } = record
+  const {
+    given: _,
+    asked: __,
+    price: ___,
+    hash: ____,
+    request: _____,
+    answer: ______,
+    work,
+    ...rest
+  } = record
   return JSON.parse(JSON.stringify({ ...rest, ...(work && { session: work.session }) })) as JsonObject // It is plain data.
 }
 
 /** The newest payments of a wallet, and what they come to. */
-export async function paymentsOf(ledger: Ledger, owner: string, limit: number): Promise<JsonObject> {
-  const { data, totals } = await collect(ledger, owner, limit)
+export async function paymentsOf(ledger: Ledger, payer: string, limit: number): Promise<JsonObject> {
+  const { data, totals } = await collect(ledger, { payer }, limit)
   return { object: 'list', data, totals }
 }
 
 export async function operatorPayments({ ledger, config }: PaymentDesk, limit: number): Promise<JsonObject> {
-  const { data, totals } = await collect(ledger, null, limit)
+  const { data, totals } = await collect(ledger, {}, limit)
   const { decimals = 6 } = config.asset
   return { decimals, payments: data, totals }
 }
 
 async function collect(
   ledger: Ledger,
-  owner: string | null,
+  which: Parameters<Ledger['list']>[0],
   limit: number,
 ): Promise<{ data: JsonObject[]; totals: JsonObject[] }> {
   const data: JsonObject[] = []
   const totals = new Map<string, Total>()
-  for await (const { record } of ledger.list(owner)) {
+  for await (const { record } of ledger.list(which)) {
     data.push(publicPayment(record))
     if (record.state === 'settled') addTo(totals, record)
     if (data.length >= limit) break

@@ -2,7 +2,6 @@
 // payments are configured. `priceSource` is where prices come from that the configuration does not know: see
 // src/payments/price.ts.
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
-import { serverCaller } from '../callers/caller.ts'
 import type { WorkLimits } from '../callers/work-limits.ts'
 import type { AgentConfig } from '../config/config.ts'
 import { TurnwireError } from '../language/errors.ts'
@@ -56,9 +55,7 @@ export async function startPayments(
   config: PaymentsConfig,
   isPayable: (request: WireRequest) => boolean,
 ): Promise<Payments> {
-  // A payment is kept as a session of its wallet, so the limits of that wallet apply to it.
-  const limited = { engine: host.engineFor(serverCaller), log: runtime.log, config: runtime.config }
-  const desk = await openDesk(limited, config, runtime.priceSource)
+  const desk = await openDesk(runtime, config, runtime.priceSource)
   const signIn = new SignIn({ ...host, now: Date.now })
   const { engine } = runtime
   const paid: WireHost = { ...host, engineFor: caller => new PaidEngine(engine, limits, caller, desk) }
@@ -82,14 +79,20 @@ export async function startPayments(
 }
 
 export async function openDesk(
-  runtime: Pick<Runtime, 'engine' | 'log' | 'config'>,
+  runtime: Pick<Runtime, 'engine' | 'payments' | 'log' | 'config'>,
   config: PaymentsConfig,
   source?: PriceSource,
 ): Promise<PaymentDesk> {
-  const { engine, log } = runtime
+  const { engine, payments: store, log } = runtime
+  if (!store)
+    throw new TurnwireError(
+      'config_invalid',
+      'Payments are configured, but the store of the configuration keeps none. Use a data folder, or PostgreSQL.',
+    )
   const prices = new Map(runtime.config.agents.map(agent => [agent.name, priceOf(agent, config)]))
   return new PaymentDesk({
     engine,
+    store,
     config,
     source,
     facilitator: await openFacilitator(config),
@@ -210,7 +213,7 @@ function reportRoutes(host: WireHost, desk: PaymentDesk): Hono<WireEnv> {
         'bad_request',
         'This shows what a wallet has paid. Sign in with one: docs/guide/payments.md.',
       )
-    return sendJson(c, await paymentsOf(desk.ledger, owner, pageOf(c)))
+    return sendJson(c, await paymentsOf(desk.ledger, owner.slice(anyWallet.length), pageOf(c)))
   })
   app.get('/operator/payments', async c => {
     requireOperator(c)

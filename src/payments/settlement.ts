@@ -126,8 +126,8 @@ export class Settlement {
   async #elsewhere(given: Kept): Promise<Kept> {
     let kept = given
     for (let looks = 0, changedAt = 0; looks < mostLooks && !this.#stopped; looks += 1) {
-      const found = (await this.#ports.ledger.read(kept.ref).catch(() => undefined)) ?? kept
-      if (found.seq !== kept.seq) changedAt = looks
+      const found = (await this.#ports.ledger.find(kept.record.id).catch(() => undefined)) ?? kept
+      if (found.version !== kept.version) changedAt = looks
       kept = found
       if (outcomeOf(kept.record) !== 'pending' || looks - changedAt >= stillLooks) break
       await pause(retryMs)
@@ -265,7 +265,7 @@ export class Settlement {
    * no other payment from being settled.
    */
   async reconcile(): Promise<void> {
-    for await (const kept of this.#ports.ledger.list(null, true)) {
+    for await (const kept of this.#ports.ledger.list({ open: true })) {
       if (this.#stopped) return
       if (this.#drives.has(kept.record.id)) continue
       try {

@@ -14,9 +14,9 @@ export type { PaymentRecord }
 
 /** Newest first. */
 export function listPayments(place: string, config: TurnwireConfig): Promise<PaymentRecord[]> {
-  return visitSessions(place, config, async engine => {
+  return visitSessions(place, config, async (_, store) => {
     const records: PaymentRecord[] = []
-    for await (const { record } of new Ledger(engine).list(null)) records.push(record)
+    for await (const { record } of new Ledger(store).list()) records.push(record)
     return records
   })
 }
@@ -41,10 +41,10 @@ function atDesk<Result>(
   config: TurnwireConfig,
   act: (desk: PaymentDesk) => Promise<Result>,
 ): Promise<Result> {
-  return visitSessions(place, config, async engine => {
+  return visitSessions(place, config, async (engine, payments) => {
     if (!config.payments)
       throw new TurnwireError('config_invalid', 'The configuration has no `payments`, so there is no wallet.')
     const { openDesk } = await import('./serve.ts')
-    return act(await openDesk({ engine, config, log: () => {} }, config.payments))
+    return act(await openDesk({ engine, payments, config, log: () => {} }, config.payments))
   })
 }

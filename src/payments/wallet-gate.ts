@@ -1,11 +1,11 @@
 // What the owner of a session that is paid for may do with it. A wallet's token is free for everyone, so it reads what was paid
 // for, and starts turns with a payment; it is no key. The gate asks the ledger each time: it holds on every node, and after
 // a restart. Prices and payments themselves are up to paid-engine.ts.
-import type { Command, Engine, SessionRef } from '../engine/index.ts'
+import type { Command, SessionRef } from '../engine/index.ts'
 import type { CallName } from '../engines/socket/index.ts'
 import { TurnwireError } from '../language/errors.ts'
-import { isWallet, type PaymentRecord, paymentsWire } from '../language/payments.ts'
-import { boundTo, type Ledger, type PaidRequest, unpaidMark } from './index.ts'
+import { isWallet, type PaymentRecord, walletOwner } from '../language/payments.ts'
+import type { Ledger, PaidRequest } from './index.ts'
 
 /** What a wallet may ask of its own sessions. `read`: if they are paid for. `change`: if no payment of theirs is open. */
 const walletCalls: Partial<Record<CallName, 'free' | 'read' | 'change'>> = {
@@ -36,11 +36,9 @@ const controls: ReadonlySet<Command['do']> = new Set([
 ])
 
 export class WalletGate {
-  readonly #engine: Engine
   readonly #ledger: Ledger
 
-  constructor(engine: Engine, ledger: Ledger) {
-    this.#engine = engine
+  constructor(ledger: Ledger) {
     this.#ledger = ledger
   }
 
@@ -57,20 +55,15 @@ export class WalletGate {
 
   /** Rejects unless every turn of the session is paid for, or is metered and about to be. */
   async read(ref: SessionRef): Promise<void> {
-    await this.#refuseLedger(ref)
-    if (await this.#isUnpaid(ref))
-      throw new TurnwireError(
-        'forbidden',
-        'The payment of a turn of this session failed, so it cannot be read or continued. Send the request again with a new payment.',
-      )
-    for await (const { kind, state } of this.#open(ref))
-      if (kind === 'exact' && (state === 'reserved' || state === 'settling')) throw notSettled()
+    for await (const { kind, state, open } of this.#payments(ref)) {
+      if (state === 'failed') throw unpaid()
+      if (open && kind === 'exact' && (state === 'reserved' || state === 'settling')) throw notSettled()
+    }
   }
 
   /** Rejects while a payment of the session is open. */
   async change(ref: SessionRef): Promise<void> {
-    await this.#refuseLedger(ref)
-    for await (const _ of this.#open(ref)) throw notSettled()
+    for await (const { open } of this.#payments(ref)) if (open) throw notSettled()
   }
 
   /** Rejects a command that needs no payment, if a wallet may not give it. */
@@ -83,27 +76,18 @@ export class WalletGate {
     if (controls.has(what)) await this.change(ref)
   }
 
-  /** A wallet owns its payments, but they are the server's to write. */
-  async #refuseLedger(ref: SessionRef): Promise<void> {
-    const { wire } = await this.#engine.summary(ref)
-    if (wire === paymentsWire) throw new TurnwireError('session_not_found', 'There is no such session.')
+  /** The payments of a session. That of a wallet is paid by the wallet; anyone may pay for a key. */
+  async *#payments({ owner, session }: SessionRef): AsyncGenerator<PaymentRecord> {
+    for await (const { record } of this.#ledger.list({ session }))
+      if (!isWallet(owner) || walletOwner(record.payer) === owner) yield record
   }
+}
 
-  async #isUnpaid(ref: SessionRef): Promise<boolean> {
-    try {
-      await this.#engine.blob(ref, unpaidMark)
-      return true
-    } catch (error) {
-      if (error instanceof TurnwireError && error.code === 'not_found') return false
-      throw error
-    }
-  }
-
-  /** The open payments of a session. That of a wallet is paid by the wallet; anyone may pay for a key. */
-  async *#open({ owner, session }: SessionRef): AsyncGenerator<PaymentRecord> {
-    for await (const { record } of this.#ledger.list(isWallet(owner) ? owner : null, true))
-      if (boundTo(record) === session) yield record
-  }
+function unpaid(): TurnwireError {
+  return new TurnwireError(
+    'forbidden',
+    'The payment of a turn of this session failed, so it cannot be read or continued. Send the request again with a new payment.',
+  )
 }
 
 function notSettled(): TurnwireError {

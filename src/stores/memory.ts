@@ -14,6 +14,7 @@ import type {
 import { TurnwireError } from '../language/errors.ts'
 import type { Event, Recorded } from '../language/events.ts'
 import { roughSize } from '../lib/json/plain.ts'
+import { type KeepsPayments, type KeptPayment, type PaymentStore, paymentChanged } from '../payments/port.ts'
 import { checkLimit, decodeCursor, encodeCursor } from './cursor.ts'
 import {
   checkAppend,
@@ -27,6 +28,7 @@ import {
   type WriteFailure,
   type WriteRequest,
 } from './failures.ts'
+import { boundSession, listedPayment, pageRows, sameRequest, withChange } from './payment-rows.ts'
 
 type MemorySession = {
   /** Grows by one with each creation: the position of the session in lists. */
@@ -46,12 +48,14 @@ type MemorySession = {
 
 type BlobInPieces = { pieces: Uint8Array[]; size: number; whole: boolean }
 
-export function memoryStore(): Store {
+export function memoryStore(): Store & KeepsPayments {
   return new MemoryStore()
 }
 
 /** One memory for several nodes: each opens a store of its own. `now`: milliseconds of the clock by which leases end. */
-export function sharedMemory(now: () => number = () => performance.now()): { open(): NodeStore } {
+export function sharedMemory(now: () => number = () => performance.now()): {
+  open(): NodeStore & KeepsPayments
+} {
   const memory = new Memory()
   return { open: () => new MemoryNode(memory, now) }
 }
@@ -62,17 +66,20 @@ class Memory {
   readonly sessions = new Map<string, MemorySession>()
   readonly requests = new Map<string, MemorySession>()
   readonly nodes = new Map<string, NodeInfo & { until: number }>()
+  readonly payments = memoryPayments()
   readonly cursorSecret = randomBytes(32).toString('hex')
   created = 0
 }
 
 /** Its methods are fields, so that `{ ...memoryStore(), append }` works. */
-class MemoryStore implements Store {
+class MemoryStore implements Store, KeepsPayments {
   protected readonly memory: Memory
+  readonly payments: PaymentStore
   readonly #failures = new Map<string, WriteFailure>()
 
   constructor(memory = new Memory()) {
     this.memory = memory
+    this.payments = memory.payments
   }
 
   /** The node that takes sessions through this store. Throws if it may not take this one. */
@@ -379,4 +386,43 @@ function isUnfinished({ status, facts }: SessionRow): boolean {
   return (
     status === 'running' || (status === 'waiting' && (facts?.atWork === true || facts?.dueAt !== undefined))
   )
+}
+
+function memoryPayments(): PaymentStore {
+  /** In the order of creation. */
+  const all = new Map<string, KeptPayment>()
+  return {
+    async reserve(record) {
+      const there = all.get(record.id)
+      if (there) return sameRequest(there, record)
+      const kept = { record, version: 1 }
+      all.set(record.id, kept)
+      return kept
+    },
+    async record(kept, change) {
+      const { id } = kept.record
+      const there = all.get(id)
+      if (there?.version !== kept.version) throw paymentChanged()
+      const changed = withChange(there, change)
+      all.set(id, changed)
+      return changed
+    },
+    find: async id => all.get(id),
+    async list(page) {
+      const { after, payer, session, open } = page
+      const newest = [...all.values()].reverse()
+      const from = after === undefined ? 0 : newest.findIndex(({ record }) => record.id === after) + 1
+      const found = newest
+        .slice(from)
+        .filter(
+          ({ record }) =>
+            (payer === undefined || record.payer === payer) &&
+            (session === undefined || boundSession(record) === session) &&
+            (!open || record.open),
+        )
+        .slice(0, pageRows(page))
+      const rows = found.slice(0, page.limit).map(listedPayment)
+      return found.length > page.limit ? { rows, next: rows.at(-1)!.record.id } : { rows }
+    },
+  }
 }

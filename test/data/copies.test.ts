@@ -11,6 +11,7 @@ import type { Event } from '../../src/language/events.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { tool } from '../../src/tools/index.ts'
+import { samplePayment } from '../contracts/payment-store.ts'
 import { begin, makeRig, owner, say, stopAll } from '../engine/rig.ts'
 
 after(stopAll)
@@ -92,6 +93,34 @@ async function contentOf(store: Store, id: string): Promise<unknown> {
     blobs,
   }
 }
+
+test('payments are exported with what they pay for, and imported once', async t => {
+  const store = memoryStore()
+  const all = [
+    samplePayment('pay_a', { session: 'sess_1', request: { said: 'Hi' }, answer: { text: 'Hello' } }),
+    samplePayment('pay_b', { agent: 'other' }),
+  ]
+  for (const record of all) await store.payments.reserve(record)
+  const file = await exported(t, store)
+  const copy = sqliteStore({ file: join(folder(t), 'sessions.db') })
+  t.after(() => copy.close())
+  for (let times = 0; times < 2; times += 1) await importSessions(copy, file)
+  for (const record of all) assert.deepEqual((await copy.payments.find(record.id))?.record, record)
+  const { rows } = await copy.payments.list({ limit: 10 })
+  assert.deepEqual(
+    rows.map(({ record }) => record.id),
+    ['pay_b', 'pay_a'],
+  )
+  let some = ''
+  await exportSessions(
+    store,
+    ({ id }) => id === 'sess_1',
+    async line => {
+      some += line
+    },
+  )
+  assert.deepEqual([/pay_a/.test(some), /pay_b/.test(some)], [true, false])
+})
 
 test('sessions are imported with their logs, lists and blobs, and go on', async t => {
   const { store, ids } = await filled()

@@ -70,14 +70,6 @@ async function leftOf(sessions: readonly Made[], rules: Record<string, Retention
   return { ids, deleted, pauses, largest }
 }
 
-test('payments are kept', async () => {
-  const sessions: Made[] = [
-    { id: 'paid', days: 31, wire: 'payments' },
-    { id: 'old', days: 31, wire: 'responses' },
-  ]
-  assert.deepEqual((await leftOf(sessions, { helper: { days: 30 } })).ids, ['paid'])
-})
-
 test('sessions that nobody used for so many days are deleted, also those that wait, not those at work', async () => {
   const sessions: Made[] = [
     { id: 'old', days: 31 },

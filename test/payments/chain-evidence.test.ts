@@ -27,6 +27,7 @@ function record(payer: Hex, payload: object, validUntil: number): PaymentRecord 
   return {
     ...{
       id: 'pay_1',
+      hash: '',
       state: 'settling',
       open: true,
       kind: 'exact',

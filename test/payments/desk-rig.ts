@@ -12,6 +12,7 @@ import type { ScriptStep } from '../../src/models/scripted/index.ts'
 import type { Facilitator } from '../../src/payments/facilitator.ts'
 import { PaidRequest, PaymentDesk, type PaymentsConfig, type Price } from '../../src/payments/index.ts'
 import { PaidEngine } from '../../src/payments/paid-engine.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
 
 export const payer = `0x${'ab'.repeat(20)}`
 export const wallet = `wallet:${payer}`
@@ -45,6 +46,7 @@ export async function openDesk(t: TestContext, options: DeskOptions = {}) {
   const { engine } = runtimeOf(turnwire)
   const desk = new PaymentDesk({
     engine,
+    store: memoryStore().payments,
     config: { network: 'eip155:84532', asset, payTo, facilitator: { url: '' }, ...options.config },
     facilitator: {
       abilities: async () => ({ uptoBy: payTo }),
@@ -126,7 +128,7 @@ export const say = (engine: Engine, owner: string, session: string) =>
 
 export async function records({ ledger }: PaymentDesk): Promise<PaymentRecord[]> {
   const found: PaymentRecord[] = []
-  for await (const { record } of ledger.list(null)) found.push(record)
+  for await (const { record } of ledger.list()) found.push(record)
   return found
 }
 

@@ -1,6 +1,7 @@
 // `payingFetch`: the `openai` SDK as it is pays for each turn of a tool conversation, within what its owner allows.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import OpenAI from 'openai'
 import { type PayingFetchOptions, PaymentRefused, payingFetch } from '../../src/client/payments.ts'
 import { cites } from '../requirements/manifest.ts'
@@ -63,6 +64,7 @@ test('the openai SDK pays for each turn of a tool conversation with its own paym
 
 test('the openai SDK streams a metered answer', options, async t => {
   const { url } = await openShop(t, chain, { price: tokenPrice })
+  const before = await chain.balance(shop)
   const fetch = payingFetch(await allowed())
   const openai = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', fetch })
   const stream = await openai.chat.completions.create({
@@ -73,6 +75,8 @@ test('the openai SDK streams a metered answer', options, async t => {
   let text = ''
   for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
   assert.equal(text, 'Hello.')
+  // It is settled after the stream has ended.
+  while ((await chain.balance(shop)) - before < 300n) await pause(20)
 })
 
 test(cites('X402-CLIENT-01', 'nothing is paid beyond what is allowed'), options, async t => {

@@ -64,7 +64,7 @@ test('a facilitator elsewhere that finds the payment used at the first try has m
 test('a payment that has moved is settled, whatever another node wrote about it meanwhile', async t => {
   const settle = async ({ record }: { record: PaymentRecord }): Promise<Moved> => {
     // Another node took it for that of a dead one, and was told nothing of use.
-    const kept = await opened.desk.ledger.find(record.payer, record.id)
+    const kept = await opened.desk.ledger.find(record.id)
     assert.ok(kept)
     await opened.desk.ledger.change(kept, { tries: 2 })
     return { state: 'moved', transaction: '0x02' }

@@ -29,7 +29,7 @@ const json = (body: object, headers: Record<string, string> = {}): RequestInit =
 const turn = { messages: [{ role: 'user', content: 'Hi' }] }
 
 test(
-  cites('X402-TURN-01', 'a wallet pays for each turn of a session, and the session has the receipts'),
+  cites('X402-TURN-01', 'a wallet pays for each turn of a session, and its turns name their receipts'),
   options,
   async t => {
     const { url } = await openShop(t, chain, {
@@ -60,8 +60,14 @@ test(
     assert.equal(last.status, 200, await last.clone().text())
     assert.equal((await chain.balance(shop)) - before, 20_000n)
     const log = await fetch(`${url}/operator/sessions/${sessionId}/events`, { headers: asOperator })
-    const text = await log.text()
-    assert.equal(text.split('payment.recorded').length - 1, 2, 'a receipt for each turn')
+    const named = new Set((await log.text()).match(/pay_[\w-]+/g))
+    const all = await fetch(`${url}/operator/payments`, { headers: asOperator })
+    const { payments } = (await all.json()) as {
+      payments: { id: string; state: string; amount: string; session: string }[]
+    }
+    assert.deepEqual(new Set(payments.map(({ id }) => id)), named, 'a receipt for each turn')
+    for (const { state, amount, session } of payments)
+      assert.deepEqual([state, amount, session], ['settled', '10000', sessionId])
   },
 )
 

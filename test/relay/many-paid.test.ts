@@ -104,6 +104,6 @@ test(cites(
 
 async function payments({ turnwire }: RelayRig): Promise<PaymentRecord[]> {
   const found: PaymentRecord[] = []
-  for await (const { record } of new Ledger(runtimeOf(turnwire).engine).list(null)) found.push(record)
+  for await (const { record } of new Ledger(runtimeOf(turnwire).payments!).list()) found.push(record)
   return found
 }

@@ -29,7 +29,7 @@ X402-FAC-03 | 2 | facilitator | A facilitator that fails is 502, and nothing is 
 X402-WIRE-01 | 2 | ours | Every HTTP wire is paid for in the same way.
 X402-WIRE-02 | 2 | ours | Connections that cannot carry a payment, sockets, ACP and the operator API, refuse a turn that is to be paid for, and say so.
 X402-WIRE-03 | 2 | ours | Over MCP the payment is in _meta["x402/payment"], what to pay is a result with isError and structuredContent, and the receipt is in _meta["x402/payment-response"].
-X402-TURN-01 | 2 | ours | Each turn of a tool conversation is a payment of its own; its session has the receipts.
+X402-TURN-01 | 2 | ours | Each turn of a tool conversation is a payment of its own; the turn names it, and its record has the receipt.
 X402-OWN-01 | 2 | ours | The wallet owns what it creates, and no other wallet sees it.
 X402-OWN-02 | 2 | ours | A wallet signs in to read, and GET /v1/usage shows it its payments.
 X402-OWN-03 | 2 | ours | A wallet's token creates no session without a paid turn, compacts nothing and gives no operator commands.

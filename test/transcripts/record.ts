@@ -11,7 +11,7 @@ import {
 } from '../../src/engine/index.ts'
 import { runCommand } from '../../src/engine/turn/run-command.ts'
 import type { Event } from '../../src/language/events.ts'
-import type { PaymentChange, PaymentRecord } from '../../src/language/payments.ts'
+import type { PaymentRecord } from '../../src/language/payments.ts'
 import { toolHash } from '../../src/language/tools.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
@@ -485,7 +485,7 @@ function paid({ log }: Transcript): Record<'payment' | 'receipt', Transcript> {
   const id = 'pay_1'
   const change = { state: 'settled', amount: '300', transaction: '0x01', settledAt: at } as const
   const settings = { tools: [], options: {}, clientTools: [] }
-  const reserved: PaymentRecord = {
+  const reserved: Omit<PaymentRecord, 'hash'> = {
     ...{
       id,
       state: 'reserved',
@@ -505,7 +505,7 @@ function paid({ log }: Transcript): Record<'payment' | 'receipt', Transcript> {
     },
     ...{ given: { x402Version: 2 }, asked: { scheme: 'upto' }, price: { inputToken: '1', outputToken: '4' } },
   }
-  const recorded = (change: PaymentChange): Event => ({
+  const recorded = (change: Partial<PaymentRecord>): Event => ({
     v: 1,
     at,
     type: 'payment.recorded',

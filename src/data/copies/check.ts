@@ -83,6 +83,7 @@ class Checked {
 export async function checkFile(file: string): Promise<number> {
   let current: Checked | undefined
   let sessions = 0
+  let payments = 0
   let number = 0
   let isOver = false
   for await (const read of readLines(file)) {
@@ -94,7 +95,13 @@ export async function checkFile(file: string): Promise<number> {
       else if ('sessions' in line && !current) {
         if (line.sessions !== sessions)
           throw new Error(`${line.sessions} sessions were exported, ${sessions} are here`)
+        if (line.payments !== payments)
+          throw new Error(`${line.payments} payments were exported, ${payments} are here`)
         isOver = true
+      } else if ('payment' in line && !current) {
+        const { id, hash, payer } = line.payment
+        if ([id, hash, payer].some(text => typeof text !== 'string')) throw new Error('it is no payment')
+        payments += 1
       } else if ('session' in line && !current) {
         checkName(line.session)
         current = new Checked(line.session, line.events)

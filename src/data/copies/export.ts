@@ -1,7 +1,9 @@
-// Writes whole sessions as JSON lines: the log as it is, and what is kept beside it. A session that is at work is left out:
+// Writes whole sessions as JSON lines: the log as it is, what is kept beside it, and the payments for its turns. A session that is at work is left out:
 // its copy would go on with the same work. Snapshots are left out, because whoever imports the log makes them anew.
 import { createHash } from 'node:crypto'
 import { isSnapshotName, type SessionRow, type Store } from '../../engine/index.ts'
+import { type PaymentRecord, walletOwner } from '../../language/payments.ts'
+import { keepsPayments, type PaymentStore } from '../../payments/port.ts'
 import { copyVersion, type Line } from './format.ts'
 
 export type Exported = { sessions: number; leftOut: string[] }
@@ -13,10 +15,10 @@ const pageBytes = 1024 * 1024
 const pageRows = 100
 const pieceBytes = 512 * 1024
 
-/** `wants`: which sessions. */
+/** `wants`: which sessions. Payments without a session count as one of the wallet that paid. */
 export async function exportSessions(
   store: Store,
-  wants: (row: SessionRow) => boolean,
+  wants: (row: Pick<SessionRow, 'id' | 'owner' | 'agent'>) => boolean,
   write: WriteLine,
 ): Promise<Exported> {
   const done: Exported = { sessions: 0, leftOut: [] }
@@ -30,8 +32,31 @@ export async function exportSessions(
       done.sessions += 1
     }
   }
-  await writeLine({ sessions: done.sessions })
+  let payments = 0
+  if (keepsPayments(store))
+    for await (const payment of allPayments(store.payments)) {
+      const { payer, agent, id, session = id } = payment
+      if (!wants({ id: session, owner: walletOwner(payer), agent })) continue
+      await writeLine({ payment })
+      payments += 1
+    }
+  await writeLine({ sessions: done.sessions, payments })
   return done
+}
+
+/** Whole, oldest first, so that they are imported in their order. */
+async function* allPayments(store: PaymentStore): AsyncGenerator<PaymentRecord, void, undefined> {
+  const ids: string[] = []
+  let after: string | undefined
+  do {
+    const page = await store.list({ limit: pageRows, ...(after !== undefined && { after }) })
+    ids.push(...page.rows.map(({ record }) => record.id))
+    after = page.next
+  } while (after !== undefined)
+  for (const id of ids.reverse()) {
+    const kept = await store.find(id)
+    if (kept) yield kept.record
+  }
 }
 
 /** Newest first. */

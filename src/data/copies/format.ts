@@ -1,6 +1,7 @@
-// The form of exported sessions: JSON lines. A file has a first line, for each session its lines, and a last line, so that
-// a file that was cut off is recognised. The last line of a session has the hash of all lines of it.
+// The form of exported sessions: JSON lines. A file has a first line, for each session its lines, a line for each payment, and
+// a last line, so that a file that was cut off is recognised. The last line of a session has the hash of all lines of it.
 import type { Event } from '../../language/events.ts'
+import type { PaymentRecord } from '../../language/payments.ts'
 
 export const copyVersion = 1
 
@@ -12,6 +13,15 @@ export type BlobLine = { blob: string; body: string }
 export type PieceLine = { blob: string; at: number; piece: string; last?: true }
 /** `sha256`: of the lines before it, from the session's first, each with its LF. */
 export type SessionEndLine = { end: string; sha256: string }
-export type LastLine = { sessions: number }
+export type PaymentLine = { payment: PaymentRecord }
+export type LastLine = { sessions: number; payments: number }
 
-export type Line = FirstLine | SessionLine | EventLine | BlobLine | PieceLine | SessionEndLine | LastLine
+export type Line =
+  | FirstLine
+  | SessionLine
+  | EventLine
+  | BlobLine
+  | PieceLine
+  | SessionEndLine
+  | PaymentLine
+  | LastLine

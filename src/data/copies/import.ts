@@ -4,7 +4,9 @@
 import { factsOf, HistoryFold, listSummaryOf, type Store, statusOf } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Event, SessionCreated } from '../../language/events.ts'
+import type { PaymentRecord } from '../../language/payments.ts'
 import { roughSize } from '../../lib/json/plain.ts'
+import { keepsPayments } from '../../payments/port.ts'
 import { checkFile, readLines } from './check.ts'
 import type { Line } from './format.ts'
 
@@ -27,9 +29,16 @@ export async function importSessions(store: Store, file: string): Promise<Import
       if (current) done.imported += 1
       await current?.end()
       current = undefined
-    } else await current?.take(line)
+    } else if ('payment' in line) await importPayment(store, line.payment)
+    else await current?.take(line)
   }
   return done
+}
+
+/** One that is there already is left as it is. */
+async function importPayment(store: Store, payment: PaymentRecord): Promise<void> {
+  if (!keepsPayments(store)) throw new TurnwireError('bad_request', 'This store keeps no payments.')
+  await store.payments.reserve(payment)
 }
 
 /** Refuses a session that has another log here. */

@@ -1,5 +1,4 @@
 // What lists show of sessions, told to whoever watches a list: live only, and made only while someone watches.
-import { paymentsWire } from '../../language/payments.ts'
 import { settingsWithoutSeals } from '../../language/seals.ts'
 import { Batches } from '../../lib/async/batches.ts'
 import type { ListedSession, SessionChange } from '../ports/boundary.ts'
@@ -28,8 +27,7 @@ export class ListChanges {
   }
 
   changed(session: LoggedSession): void {
-    if (this.#watchers.size > 0 && session.state.wire !== paymentsWire)
-      this.#tell({ type: 'changed', row: rowOf(session) })
+    if (this.#watchers.size > 0) this.#tell({ type: 'changed', row: rowOf(session) })
   }
 
   removed(owner: string, session: string): void {

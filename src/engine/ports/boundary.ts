@@ -16,7 +16,6 @@ import type {
   Usage,
 } from '../../language/events.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
-import type { RecordPayment } from '../../language/payments.ts'
 import type { AnswerAction, FormContent } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../../language/servers.ts'
@@ -90,8 +89,8 @@ export type Engine = {
   events(ref: SessionRef, after?: number, maxBytes?: number): Promise<Recorded[]>
   /** What the model would be asked next. `text`: if a user said this first. */
   nextRequest(ref: SessionRef, text?: string): Promise<ModelRequest>
-  /** Newest first. `owner` null: of all owners, for operators. Payments have lists of their own. */
-  list(owner: string | null, page: ListPage, payments?: boolean): Promise<SessionPage>
+  /** Newest first. `owner` null: of all owners, for operators. */
+  list(owner: string | null, page: ListPage): Promise<SessionPage>
   /** What lists show of a session, whenever it has changed. Nothing of the past. For operators. */
   changes(signal?: AbortSignal): AsyncIterable<readonly SessionChange[]>
   /** Whose session it is. For operators. */
@@ -250,7 +249,6 @@ export type Command =
   /** This client runs the call that was handed out, and others leave it alone for a time. */
   | { do: 'claim'; callId: string; by: string; forMs: number }
   | { do: 'configure'; settings: Partial<GivenSettings> }
-  | RecordPayment
   | { do: 'grant'; grant: Omit<Grant, 'id'> }
   | { do: 'revoke'; grantId: string; by: string }
   /**

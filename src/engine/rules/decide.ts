@@ -2,9 +2,8 @@
 // and the agent come in with the context. What the loop itself finds out is decided in decide-turn.ts and decide-call.ts.
 import { checkPatterns } from '../../language/argument-patterns.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { Event, Grant, GrantGiven, PaymentRecorded, Settings } from '../../language/events.ts'
+import type { Event, Grant, GrantGiven, Settings } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
-import type { RecordPayment } from '../../language/payments.ts'
 import type { RequestKey } from '../ports/boundary.ts'
 import { awaited, isNeedlessGrant } from './awaited.ts'
 import type { Context, Create, Decision, DirectCall, Respond, Say } from './commands.ts'
@@ -198,17 +197,6 @@ function configure(
   if (!settings || Object.keys(settings).length === 0) return []
   checkSettings(context.agent, { ...state.settings, ...settings }, settings, clientOnly)
   return [{ v: 1, at: context.now, type: 'session.configured', settings }]
-}
-
-/** Whoever records a change must have seen the one before. */
-export function decidePayment(
-  state: SessionState,
-  { payment, change, after }: Omit<RecordPayment, 'do'>,
-  { now }: Pick<Context, 'now'>,
-): PaymentRecorded {
-  if (after !== undefined && after !== state.seq)
-    throw new TurnwireError('busy', 'The payment was changed meanwhile. Read it again.')
-  return { v: 1, at: now, type: 'payment.recorded', payment, change }
 }
 
 /** Someone takes control of the loop. `force` takes it from whoever has it. */

@@ -147,8 +147,6 @@ export function evolve(state: SessionState, event: Event): SessionState {
       if (event.usage) spend(state, event.usage)
       break
     case 'payment.recorded':
-      if (event.change.open !== undefined) state.paymentOpen = event.change.open
-      break
     case 'call.late':
     case 'hook.acted':
       break

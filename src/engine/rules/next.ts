@@ -55,8 +55,8 @@ function turnStopOf(answered: NonNullable<NonNullable<SessionState['turn']>['ans
   return answered === 'calls' || answered === 'pause' ? 'end' : answered
 }
 
-export function statusOf({ turn, batch, paymentOpen }: SessionState): SessionStatus {
-  if (!turn) return paymentOpen ? 'waiting' : 'idle'
+export function statusOf({ turn, batch }: SessionState): SessionStatus {
+  if (!turn) return 'idle'
   if (batch.length === 0) return 'running'
   // From the end: calls are mostly settled in order.
   for (let at = batch.length - 1; at >= 0; at--) {

@@ -116,8 +116,6 @@ export type SessionState = {
   /** Calls of calls that someone was asked about, or ran, in answers whose calls are all settled. */
   answered?: string[]
   controlledBy?: string
-  /** It is the log of a payment, and something is left to be done about it. */
-  paymentOpen?: boolean
   lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
 }
 

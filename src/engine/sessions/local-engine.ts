@@ -3,7 +3,6 @@
 import type { InputPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Recorded } from '../../language/events.ts'
-import { paymentsWire } from '../../language/payments.ts'
 import { entriesWithoutSeals, withoutSeals } from '../../language/seals.ts'
 import type { PromptMessage, ServerPrompt, ServerResource } from '../../language/servers.ts'
 import type { Abort } from '../../lib/async/abort.ts'
@@ -218,12 +217,10 @@ export class LocalEngine implements Engine {
     return page.map(({ seq, event }) => ({ seq, event: withoutSeals(event) }))
   }
 
-  async list(owner: string | null, page: ListPage, payments = false): Promise<SessionPage> {
+  async list(owner: string | null, page: ListPage): Promise<SessionPage> {
     const { rows, next } = await this.#ports.store.list(owner, page)
     // Sessions that work for calls are found through those.
-    const own = rows.filter(
-      ({ summary }) => summary?.parent === undefined && (summary?.wire === paymentsWire) === payments,
-    )
+    const own = rows.filter(({ summary }) => summary?.parent === undefined)
     const listed = own.map(row => ({
       ...listedSession(row),
       ...(this.sessions.isLeftAlone(row) && { leftAlone: true as const }),

@@ -16,7 +16,6 @@ import type {
   GivenSettings,
   RequestKey,
 } from '../ports/boundary.ts'
-import { decidePayment } from '../rules/decide.ts'
 import { decideClaim } from '../rules/decide-call.ts'
 import { findQuestion } from '../rules/decide-question.ts'
 import { waitsForOthers } from '../rules/nested.ts'
@@ -63,9 +62,6 @@ export async function runCommand(session: CommandedSession, command: Command): P
       return done()
     case 'configure':
       await session.configure(sealSettings(session, command.settings))
-      return done()
-    case 'record-payment':
-      await session.save([decidePayment(session.state, command, session.context)])
       return done()
     case 'grant':
       return done({ grant: await session.grant(command.grant) })

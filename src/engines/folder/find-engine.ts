@@ -4,8 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ownVersion } from '../../data/version.ts'
 import type { Engine } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import type { PaymentStore } from '../../payments/port.ts'
 import { connectEngine, connectTo, type RemoteEngine, readSecret, streamChannel } from '../socket/index.ts'
 import { FolderOwner, type FolderSetup, type Hello, type LeavingNote } from './folder-owner.ts'
+import { paymentsBy } from './folder-payments.ts'
 
 /** How long to try while the lock is held by a process that does not answer. */
 const ownerPatienceMs = 15_000
@@ -18,6 +20,7 @@ const pauseMs = 25
 /** The engine of a folder, and whether it runs in this process. */
 export type FoundEngine = {
   engine: Engine
+  payments: PaymentStore
   owner?: FolderOwner
   remote?: RemoteEngine
   /** It can no longer be used, or it stops. */
@@ -60,6 +63,7 @@ function ownEngine(owner: FolderOwner): FoundEngine {
   return {
     untilGone: () => owner.ended,
     engine: owner.engine,
+    payments: owner.payments,
     owner,
     get over() {
       return owner.leaving
@@ -104,6 +108,7 @@ export async function connect(folder: string): Promise<FoundEngine | undefined> 
   }
   return {
     engine: remote,
+    payments: paymentsBy((name, args) => remote.ask('payments', name, ...args)),
     remote,
     get over() {
       return over

@@ -20,6 +20,7 @@ import { ResumedDeltas } from '../moving/resumed-deltas.ts'
 import { type CallName, callByName, ForwardingEngine, isStopping, readNames } from '../socket/index.ts'
 import { type FoundEngine, findEngine } from './find-engine.ts'
 import type { FolderSetup, HandedOver } from './folder-owner.ts'
+import { paymentCall, paymentsBy } from './folder-payments.ts'
 
 /** How long a server waits for the tools of the process that had the folder before. */
 const reattachMs = 2000
@@ -37,6 +38,19 @@ export class FolderEngine extends ForwardingEngine {
     super()
     this.#setup = setup
   }
+
+  /** Payments of the folder, wherever its engine runs. A change that was made and not answered is refused the next time. */
+  readonly payments = paymentsBy(async (name, args) => {
+    for (;;) {
+      const found = await this.#find()
+      try {
+        return await paymentCall(found.payments, name, args)
+      } catch (error) {
+        if (this.#closed || !(isStopping(error) || found.over)) throw error
+      }
+      await found.untilGone()
+    }
+  })
 
   /** The engine of this process, if it has the folder. */
   async local(): Promise<LocalEngine | undefined> {

@@ -5,6 +5,7 @@ import { ownVersion } from '../../data/version.ts'
 import type { LocalEngine, Store } from '../../engine/index.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { Log } from '../../log.ts'
+import type { KeepsPayments, PaymentStore } from '../../payments/port.ts'
 import {
   type Channel,
   type ExtraCalls,
@@ -16,11 +17,12 @@ import {
   streamChannel,
 } from '../socket/index.ts'
 import { type FolderLock, takeFolderLock } from './folder-lock.ts'
+import { paymentCall } from './folder-payments.ts'
 
 export type FolderSetup = {
   folder: string
   /** Opens the store; called only while the lock is held. */
-  openStore(): Promise<Store>
+  openStore(): Promise<Store & KeepsPayments>
   startEngine(store: Store): LocalEngine
   /** Called once the engine has stopped, before another process can have the folder. */
   engineStopped?(): Promise<void>
@@ -41,7 +43,7 @@ export type LeavingNote = { leaving: true; server: boolean }
 export class FolderOwner {
   readonly engine: LocalEngine
   readonly #setup: FolderSetup
-  readonly #store: Store
+  readonly #store: Store & KeepsPayments
   readonly #lock: FolderLock
   readonly #channels = new Set<Channel>()
   readonly #ended = Promise.withResolvers<void>()
@@ -53,7 +55,12 @@ export class FolderOwner {
   /** A server has asked for the folder. */
   serverComes = false
 
-  private constructor(setup: FolderSetup, lock: FolderLock, store: Store, hasAttachments: () => boolean) {
+  private constructor(
+    setup: FolderSetup,
+    lock: FolderLock,
+    store: Store & KeepsPayments,
+    hasAttachments: () => boolean,
+  ) {
     this.#hasAttachments = hasAttachments
     this.#setup = setup
     this.#lock = lock
@@ -65,7 +72,7 @@ export class FolderOwner {
   static async take(setup: FolderSetup, hasAttachments: () => boolean): Promise<FolderOwner | undefined> {
     const lock = takeFolderLock(setup.folder)
     if (!lock) return undefined
-    let store: Store | undefined
+    let store: (Store & KeepsPayments) | undefined
     try {
       store = await setup.openStore()
       const owner = new FolderOwner(setup, lock, store, hasAttachments)
@@ -86,6 +93,10 @@ export class FolderOwner {
   /** Resolves once the process that had the folder before has attached its tools again. */
   get reattached(): Promise<void> {
     return this.#reattached.promise
+  }
+
+  get payments(): PaymentStore {
+    return this.#store.payments
   }
 
   get leaving(): boolean {
@@ -158,6 +169,10 @@ export class FolderOwner {
       reattached: () => {
         admit()
         this.#reattached.resolve()
+      },
+      payments: (name, ...args) => {
+        admit()
+        return paymentCall(this.payments, name, args)
       },
     }
     serveEngine(channel, this.engine, calls, admit)

@@ -46,7 +46,7 @@ export class RelayEarnings {
   async #read(): Promise<Map<string, Earned[]>> {
     const all = new Map<string, Earned[]>()
     let looked = 0
-    for await (const { record } of this.#desk.ledger.list(null)) {
+    for await (const { record } of this.#desk.ledger.list()) {
       if (++looked > mostPayments) break
       if (record.provider !== undefined) add(all, record.provider, record)
     }

@@ -3,11 +3,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { NodeStore, Store } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import type { KeepsPayments, PaymentStore } from '../../payments/port.ts'
 import { storeClosed } from '../failures.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { DatabaseFault } from './faults.ts'
 import { Nodes, type SelfNode } from './nodes.ts'
 import { openDatabase } from './open.ts'
+import { Payments } from './payments.ts'
 import { Reader } from './reader.ts'
 import { type Statements, statementsOf } from './statements.ts'
 import { type QueueOptions, WriteQueue, type WriteResult } from './write-queue.ts'
@@ -32,14 +34,14 @@ const PROBE_EVERY_MS = 1_000
 const SMALL_EVENT = 1_600
 const LARGE_EVENT = 32_000
 
-type Opened = { reader: Reader; writer: Writer; nodes: Nodes }
+type Opened = { reader: Reader; writer: Writer; nodes: Nodes; payments: Payments }
 
-export function postgresStore(options: PostgresOptions): NodeStore {
+export function postgresStore(options: PostgresOptions): NodeStore & KeepsPayments {
   return new PostgresStore(options)
 }
 
 /** Its methods are fields, so that `{ ...postgresStore(…), append }` works. */
-class PostgresStore implements NodeStore {
+class PostgresStore implements NodeStore, KeepsPayments {
   readonly lingerMs = LINGER_MS
   readonly #db: Database
   readonly #schema: string
@@ -132,6 +134,13 @@ class PostgresStore implements NodeStore {
   readonly abandoned: NodeStore['abandoned'] = (after, limit) =>
     this.#ask(nodes => nodes.abandoned(after, limit))
 
+  readonly payments: PaymentStore = {
+    reserve: record => this.#use(({ payments }) => payments.reserve(record)),
+    record: (kept, change) => this.#use(({ payments }) => payments.record(kept, change)),
+    find: id => this.#use(({ payments }) => payments.find(id)),
+    list: page => this.#use(({ payments }) => payments.list(page)),
+  }
+
   get #selfId(): string | null {
     return this.#self?.id ?? null
   }
@@ -197,6 +206,7 @@ class PostgresStore implements NodeStore {
       reader: new Reader(db, this.#sql, cursorSecret),
       writer: new Writer(db, this.#sql, () => this.#selfId),
       nodes: new Nodes(db, this.#sql),
+      payments: new Payments(db, this.#sql),
     }
   }
 

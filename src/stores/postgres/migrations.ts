@@ -4,9 +4,12 @@
 // Several nodes may migrate at once, and no lock keeps them apart: each statement can be repeated, and runs on its own. A
 // node of the version before may still be at work: a migration only adds what that version does not notice.
 //
-// Every primary key but that of `requests` begins with the session, so that all tables can be partitioned or sharded by it.
+// Every primary key but those of `requests` and `payments` begins with the session, so that all tables can be partitioned or sharded by it.
 // Nothing refers to another table, and no column counts up by itself: not every engine that speaks to PostgreSQL's clients
 // shards these well. Statements that delete a session delete its rows everywhere.
+
+/** The migration from which on payments are in a table. Before, each was a session: see payments.ts. */
+export const PAYMENTS_MIGRATION = 3
 
 /** Each migration is a list of statements. `schema` is a quoted name. */
 export const migrations: readonly ((schema: string) => string[])[] = [
@@ -95,5 +98,25 @@ export const migrations: readonly ((schema: string) => string[])[] = [
     ) WITH (fillfactor = 50)`,
     // The node that has the session. Null: nobody.
     `ALTER TABLE ${schema}.sessions ADD COLUMN IF NOT EXISTS node text`,
+  ],
+  // Payments. Only the small body is rewritten by each change: the other two texts are kept outside of the row.
+  schema => [
+    `CREATE TABLE IF NOT EXISTS ${schema}.payments (
+      id text PRIMARY KEY,
+      payer text NOT NULL,
+      session text,
+      open boolean NOT NULL,
+      version bigint NOT NULL,
+      -- Microseconds of the database's clock when it was reserved: the order of lists.
+      position bigint NOT NULL,
+      body text NOT NULL,
+      request text,
+      answer text
+    )`,
+    `CREATE INDEX IF NOT EXISTS payments_by_age ON ${schema}.payments (position, id)`,
+    `CREATE INDEX IF NOT EXISTS payments_by_payer ON ${schema}.payments (payer, position, id)`,
+    `CREATE INDEX IF NOT EXISTS payments_by_session ON ${schema}.payments (session, position, id)
+      WHERE session IS NOT NULL`,
+    `CREATE INDEX IF NOT EXISTS open_payments ON ${schema}.payments (position, id) WHERE open`,
   ],
 ]

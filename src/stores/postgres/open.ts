@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Database } from './database.ts'
 import { DatabaseFault, faultOf } from './faults.ts'
-import { migrations } from './migrations.ts'
+import { migrations, PAYMENTS_MIGRATION } from './migrations.ts'
+import { movePayments } from './payments.ts'
 import type { Statements } from './statements.ts'
 
 const OLDEST = 15
@@ -20,7 +21,7 @@ export async function openDatabase(
 ): Promise<{ cursorSecret: string }> {
   await checkServer(db)
   if (await db.isDirect()) db.nameStatements()
-  await migrate(db, schema)
+  await migrate(db, sql, schema)
   await db.run(sql.putMeta, ['cursor_secret', randomBytes(32).toString('hex')])
   const [row] = await db.run<[value: string]>(sql.selectMeta, ['cursor_secret'])
   return { cursorSecret: row![0] }
@@ -44,7 +45,7 @@ async function checkServer(db: Database): Promise<void> {
   )
 }
 
-async function migrate(db: Database, schema: string): Promise<void> {
+async function migrate(db: Database, sql: Statements, schema: string): Promise<void> {
   const table = `${schema}.migrations`
   const [found] = await db.run<[schema: boolean, table: boolean]>(
     'SELECT to_regnamespace($1) IS NOT NULL, to_regclass($2) IS NOT NULL',
@@ -62,6 +63,7 @@ async function migrate(db: Database, schema: string): Promise<void> {
     )
   for (let number = before + 1; number <= migrations.length; number++) {
     for (const statement of migrations[number - 1]!(schema)) await create(db, statement)
+    if (number === PAYMENTS_MIGRATION && before > 0) await movePayments(db, sql)
     await db.run(`INSERT INTO ${table} (number) VALUES ($1) ON CONFLICT (number) DO NOTHING`, [number])
   }
 }

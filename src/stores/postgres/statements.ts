@@ -69,6 +69,7 @@ export function statementsOf(schema: string) {
     ...listStatements(schema),
     ...blobStatements(schema),
     ...nodeStatements(schema),
+    ...paymentStatements(schema),
   }
 }
 
@@ -268,5 +269,30 @@ function blobStatements(schema: string) {
       SELECT start, body FROM ${schema}.pieces WHERE session = $1 AND name = $2 AND start < $4 AND start >= coalesce(
         (SELECT max(start) FROM ${schema}.pieces WHERE session = $1 AND name = $2 AND start <= $3), 0)
       ORDER BY start`,
+  }
+}
+
+function paymentStatements(schema: string) {
+  return {
+    insertPayment: `
+      INSERT INTO ${schema}.payments (id, payer, session, open, version, position, body, request, answer)
+      VALUES ($1, $2, $3, $4, 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, $5, $6, $7)
+      ON CONFLICT (id) DO NOTHING`,
+    updatePayment: `
+      UPDATE ${schema}.payments
+      SET session = $1, open = $2, body = $3, answer = coalesce($4::text, answer), version = version + 1
+      WHERE id = $5 AND version = $6 RETURNING id`,
+    selectPayment: `SELECT version, body, request, answer FROM ${schema}.payments WHERE id = $1`,
+    /** Before the position `$1` and the id `$2`. `by`: the column that is `$4`. */
+    listPayments: (by: 'payer' | 'session' | null, open: boolean) => `
+      SELECT position, id, version, body FROM ${schema}.payments
+      WHERE (position, id) < ($1::bigint, $2::text)${by ? ` AND ${by} = $4` : ''}${open ? ' AND open' : ''}
+      ORDER BY position DESC, id DESC LIMIT $3`,
+    /** Sessions that each held a payment, oldest first. `$1`: what their summaries are like. */
+    listOldPayments: `
+      SELECT s.id, r.owner, r.key, r.hash FROM ${schema}.sessions AS s
+      JOIN ${schema}.summaries AS u ON u.session = s.id JOIN ${schema}.requests AS r ON r.session = s.id
+      WHERE u.body LIKE $1 ORDER BY s.position, s.id`,
+    selectAllEvents: `SELECT body FROM ${schema}.events WHERE session = $1 ORDER BY first_seq`,
   }
 }

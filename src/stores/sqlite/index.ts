@@ -4,14 +4,16 @@
 // (docs/decisions/0018).
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ListPage, ListSummary, SessionStatus, Store } from '../../engine/ports/index.ts'
+import type { KeepsPayments, PaymentPage, PaymentStore } from '../../payments/port.ts'
 import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
+import { keptPayment, pageRows, paymentColumns, withChange } from '../payment-rows.ts'
 import type { CommitPlace } from './commits.ts'
 import type { GroupOptions } from './group-commit.ts'
 import type { DatabaseOptions } from './open.ts'
 import { Reader } from './reader.ts'
 import { type Statements, sessionRow } from './statements.ts'
 import { Writer } from './writer.ts'
-import { type Claimed, type Created, readEvents, readRange } from './writes.ts'
+import { type Claimed, type Created, readEvents, readPayment, readRange } from './writes.ts'
 
 /** `commitsIn`: for tests, where all commits are made. Otherwise the store chooses for each. */
 export type SqliteOptions = DatabaseOptions & { group?: GroupOptions; commitsIn?: CommitPlace }
@@ -20,7 +22,7 @@ export type SqliteOptions = DatabaseOptions & { group?: GroupOptions; commitsIn?
 const LINGER_MS = 2
 
 /** Throws a TurnwireError if the file cannot be opened, is not ours, or would not keep what it acknowledges. */
-export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): Store {
+export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): Store & KeepsPayments {
   const reader = new Reader(options)
   const writer = new Writer({ options, places: reader.places }, group, commitsIn)
   const read: Reader['read'] = query => reader.read(query)
@@ -64,6 +66,18 @@ export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): St
       read(sql =>
         sql.selectBlobNames.all(session).map(([name, inPieces]) => ({ name, inPieces: inPieces === 1 })),
       ),
+    payments: {
+      reserve: record =>
+        writer.write({ kind: 'payment', session: record.id, columns: paymentColumns(record) }),
+      async record(kept, change) {
+        const changed = withChange(kept, change)
+        const columns = paymentColumns(changed.record)
+        await writer.write({ kind: 'payment', session: columns.id, columns, version: kept.version })
+        return changed
+      },
+      find: id => read(sql => readPayment(sql, id)),
+      list: page => read(sql => listPayments(sql, page)),
+    },
     failure: () => writer.failure(),
     close: () => (closing ??= close()),
   }
@@ -122,4 +136,19 @@ function selectSessions(
   const found =
     owner === null ? sql.listAllSessions.all(below, limit) : sql.listSessions.all(owner, below, limit)
   return { found, seenTo: 0 }
+}
+
+function listPayments(sql: Statements, page: PaymentPage): Awaited<ReturnType<PaymentStore['list']>> {
+  const { after, payer, session, open, limit } = page
+  const from = [after === undefined ? Number.MAX_SAFE_INTEGER : Number(after), pageRows(page)] as const
+  const isOpen = open ? 1 : 0
+  const all = open ? sql.listOpenPayments : sql.listPayments
+  const found =
+    session !== undefined
+      ? sql.listPaymentsFor.all(...from, session, isOpen)
+      : payer !== undefined
+        ? sql.listPaymentsBy.all(...from, payer, isOpen)
+        : all.all(...from)
+  const rows = found.slice(0, limit).map(([, version, body]) => keptPayment(version, body))
+  return found.length > limit ? { rows, next: String(found[limit - 1]![0]) } : { rows }
 }

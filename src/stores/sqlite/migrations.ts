@@ -9,6 +9,9 @@
 /** True of a batch that holds an event whose number is a multiple of 256. A query must repeat it to use the index. */
 export const IS_LANDMARK = 'last_seq / 256 > (first_seq - 1) / 256'
 
+/** The migration from which on payments are in a table. Before, each was a session: see move-payments.ts. */
+export const PAYMENTS_MIGRATION = 4
+
 export const migrations: readonly string[] = [
   `
 CREATE TABLE meta (
@@ -81,5 +84,21 @@ CREATE TABLE pieces (
   body BLOB NOT NULL
 );
 CREATE UNIQUE INDEX pieces_by_start ON pieces (blob, start);
+`,
+  `
+CREATE TABLE payments (
+  position INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  payer TEXT NOT NULL,
+  session TEXT,
+  open INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  request TEXT,
+  answer TEXT
+);
+CREATE INDEX payments_by_payer ON payments (payer, position);
+CREATE INDEX payments_by_session ON payments (session, position) WHERE session IS NOT NULL;
+CREATE INDEX open_payments ON payments (position) WHERE open;
 `,
 ]

@@ -5,7 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { TurnwireError } from '../../language/errors.ts'
 import { makePrivateFile } from '../../lib/files/private-file.ts'
 import { sqliteFault } from './faults.ts'
-import { migrations } from './migrations.ts'
+import { migrations, PAYMENTS_MIGRATION } from './migrations.ts'
+import { movePayments } from './move-payments.ts'
 
 export type DatabaseOptions = {
   file: string
@@ -110,7 +111,9 @@ function migrate(db: DatabaseSync): void {
   db.exec('BEGIN IMMEDIATE')
   try {
     // Read again under the lock: another process may have migrated the file.
-    for (const migration of migrations.slice(version())) db.exec(migration)
+    const before = version()
+    for (const migration of migrations.slice(before)) db.exec(migration)
+    if (before > 0 && before < PAYMENTS_MIGRATION) movePayments(db)
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}`)
     db.exec(`PRAGMA user_version = ${migrations.length}`)
     db.exec('COMMIT')

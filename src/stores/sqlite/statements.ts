@@ -137,6 +137,27 @@ export function prepareStatements(db: DatabaseSync) {
       )
       DELETE FROM batches WHERE id IN chain`),
 
+    insertPayment: change(`
+      INSERT INTO payments (id, payer, session, open, version, body, request, answer) VALUES (?, ?, ?, ?, 1, ?, ?, ?)`),
+    updatePayment: change(`
+      UPDATE payments SET session = ?1, open = ?2, body = ?3, answer = coalesce(?4, answer), version = version + 1
+      WHERE id = ?5 AND version = ?6`),
+    selectPayment: query<[version: number, body: string, request: string | null, answer: string | null]>(
+      'SELECT version, body, request, answer FROM payments WHERE id = ?',
+    ),
+    listPayments: query<[position: number, version: number, body: string]>(
+      'SELECT position, version, body FROM payments WHERE position < ?1 ORDER BY position DESC LIMIT ?2',
+    ),
+    listOpenPayments: query<[position: number, version: number, body: string]>(
+      'SELECT position, version, body FROM payments WHERE open AND position < ?1 ORDER BY position DESC LIMIT ?2',
+    ),
+    listPaymentsBy: query<[position: number, version: number, body: string]>(`
+      SELECT position, version, body FROM payments
+      WHERE payer = ?3 AND position < ?1 AND open >= ?4 ORDER BY position DESC LIMIT ?2`),
+    listPaymentsFor: query<[position: number, version: number, body: string]>(`
+      SELECT position, version, body FROM payments
+      WHERE session = ?3 AND position < ?1 AND open >= ?4 ORDER BY position DESC LIMIT ?2`),
+
     upsertSummary: change(`
       INSERT INTO summaries (session, body) VALUES (?, ?)
       ON CONFLICT (session) DO UPDATE SET body = excluded.body`),

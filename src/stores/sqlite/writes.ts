@@ -3,8 +3,10 @@
 // changed nothing: it checks before its first change.
 import type { Append, BlobPiece, BlobRange, NewSession, SessionRow } from '../../engine/ports/index.ts'
 import type { Recorded } from '../../language/events.ts'
+import { type KeptPayment, paymentChanged } from '../../payments/port.ts'
 import { checkEncoded, type EncodedLog, EventPage, encodeLog, sizeOf } from '../encoded-log.ts'
 import { checkAppend, checkEpoch, checkPiece, sessionExists, sessionMissing } from '../failures.ts'
+import { keptPayment, type PaymentColumns, sameRequest } from '../payment-rows.ts'
 import { type Statements, sessionRow } from './statements.ts'
 
 /** How large a removal counts: it frees the pages of a whole session, however many, so it is not for the main thread. */
@@ -29,6 +31,8 @@ type OtherWrite =
   | { kind: 'remove' }
   | { kind: 'putBlob'; name: string; body: string }
   | ({ kind: 'addPiece'; name: string } & BlobPiece)
+  /** `version`: of the one that it changes. Absent: it is reserved. `session`: its id. */
+  | { kind: 'payment'; columns: PaymentColumns; version?: number }
   /** `take`: with as much room as a full store must have before it counts as working. */
   | { kind: 'probe'; room: 'none' | 'take' | 'free' }
 
@@ -46,6 +50,10 @@ export function encodeWrite(write: Write): { sent: SentWrite; size: number } {
   }
   if (write.kind === 'addPiece') return { sent: write, size: write.bytes.length }
   if (write.kind === 'remove') return { sent: write, size: REMOVAL }
+  if (write.kind === 'payment') {
+    const { body, request, answer } = write.columns
+    return { sent: write, size: body.length + (request?.length ?? 0) + (answer?.length ?? 0) }
+  }
   return { sent: write, size: write.kind === 'putBlob' ? write.body.length : 0 }
 }
 
@@ -67,6 +75,10 @@ export function carryOut(sql: Statements, write: SentWrite): unknown {
       return putBlob(sql, write)
     case 'addPiece':
       return addPiece(sql, write)
+    case 'payment':
+      return write.version === undefined
+        ? reservePayment(sql, write.columns)
+        : recordPayment(sql, write.columns, write.version)
     case 'probe':
       sql.touch()
       if (write.room === 'take') sql.takeRoom()
@@ -142,6 +154,25 @@ function addPiece(sql: Statements, write: Extract<SentWrite, { kind: 'addPiece' 
   const kept = at === 0 ? sql.insertPieced(id, name, 0, 0).id : blob!
   if (bytes.length > 0) sql.insertPiece(kept, at, bytes)
   sql.extendPieced(at + bytes.length, last ? 1 : 0, kept)
+}
+
+function reservePayment(sql: Statements, columns: PaymentColumns): KeptPayment {
+  const { id, payer, session, open, body, request, answer } = columns
+  const given = keptPayment(1, body, request, answer)
+  const there = readPayment(sql, id)
+  if (there) return sameRequest(there, given.record)
+  sql.insertPayment(id, payer, session, open ? 1 : 0, body, request, answer)
+  return given
+}
+
+function recordPayment(sql: Statements, columns: PaymentColumns, version: number): void {
+  const { id, session, open, body, answer } = columns
+  if (sql.updatePayment(session, open ? 1 : 0, body, answer, id, version).rows === 0) throw paymentChanged()
+}
+
+export function readPayment(sql: Statements, id: string): KeptPayment | undefined {
+  const found = sql.selectPayment.one(id)
+  return found && keptPayment(...found)
 }
 
 /** See `blobRange` of the store. */
