@@ -14,6 +14,7 @@ import {
   keyName,
   type SafetyCheck,
 } from './action.ts'
+import type { SavedFile } from './downloads.ts'
 import { holdsSecrets } from './inspect.ts'
 import { type BrowserOptions, type BrowserSettings, checkOptions } from './options.ts'
 import { firstImpact, type Performed, perform } from './perform.ts'
@@ -90,7 +91,7 @@ class BrowserTools {
 
   async #report(
     tab: TabSession,
-    { done, stopped, why, texts, region }: Performed,
+    { done, stopped, why, texts, region, saved, isRefused }: Performed,
     total: number,
     checks: readonly SafetyCheck[],
     fresh: boolean,
@@ -105,12 +106,16 @@ class BrowserTools {
       ...texts,
       ...(picture === undefined ? ['There is no picture of the page now. Take a screenshot later.'] : []),
     ]
+    const notice =
+      stopped === undefined ? undefined : `${done} of ${total} actions were done. ${noticeOf(why)}`
     const structured: JsonObject = {
       url: page.url(),
       done,
       ...(fresh && { fresh }),
       // Our own words only: some vendors have no place for what a page says.
-      ...(stopped !== undefined && { notice: `${done} of ${total} actions were done. ${noticeOf(why)}` }),
+      ...(notice !== undefined && { notice }),
+      ...(notice === undefined && isRefused && { notice: 'A download was not saved.' }),
+      ...(saved.length > 0 && { saved }),
       ...(checks.length > 0 && { acknowledged: checks.map(check => ({ ...check })) }),
     }
     const failed = stopped !== undefined && done === 0
@@ -120,7 +125,7 @@ class BrowserTools {
         ...(picture === undefined ? [] : [{ type: 'image' as const, url: picture }]),
       ],
       structured,
-      sources: sourcesOf(page.url(), this.#settings),
+      sources: sourcesOf(page.url(), saved, this.#settings),
       ...(failed && { failed }),
     }
   }
@@ -152,9 +157,14 @@ class BrowserTools {
   }
 }
 
-function sourcesOf(address: string, { viewport }: BrowserSettings): Omit<OutcomeSource, 'at'>[] {
-  const uri = sourceUri(address)
-  return uri === undefined ? [] : [{ uri, viewport: { ...viewport } }]
+function sourcesOf(
+  address: string,
+  saved: readonly SavedFile[],
+  { viewport }: BrowserSettings,
+): Omit<OutcomeSource, 'at'>[] {
+  const page = sourceUri(address)
+  const files = saved.flatMap(({ url }) => sourceUri(url) ?? []).map(uri => ({ uri }))
+  return [...(page === undefined ? [] : [{ uri: page, viewport: { ...viewport } }]), ...files]
 }
 
 const hiddenText = '[sealed]'
@@ -172,6 +182,7 @@ const notices: Readonly<Record<NonNullable<Performed['why']>, string>> = {
   leave: 'The next one leaves the listed hosts, which nobody has allowed. Call it alone: a person is asked.',
   type: 'The next one types a credential or a payment, which nobody has allowed. Call it alone: a person is asked.',
   press: 'The next one may have a high impact, which nobody has allowed. Call it alone: a person is asked.',
+  download: 'The next one downloads a file, which nobody has allowed. Call it alone: a person is asked.',
   failed: 'The next one did not work.',
 }
 

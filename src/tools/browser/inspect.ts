@@ -18,6 +18,8 @@ export type Effect = {
   method: string
   label: string
   sensitive?: Sensitive | undefined
+  /** The link says that it downloads. */
+  downloads?: boolean
 }
 
 type Target = { at: Point } | { focused: true }
@@ -204,7 +206,9 @@ function readEffect(target: Target, by: By, names: Record<Sensitive, string>): E
   }
   // Of a link inside an SVG it is an object.
   const href = typeof link.href === 'string' ? link.href : (link.getAttribute('href') ?? '')
-  return { kind: 'leave', url: new URL(href, document.baseURI).href, method: 'GET', label: labelOf(link) }
+  const downloads = link.getAttribute('download') !== null
+  const { href: url } = new URL(href, document.baseURI)
+  return { kind: 'leave', url, method: 'GET', label: labelOf(link), downloads }
 }
 
 function readHolds(names: Record<Sensitive, string>): boolean {

@@ -9,6 +9,8 @@ export type AskBefore = {
   payment?: boolean
   /** Buttons and links whose text or target speaks of paying, deleting and the like. Default true. */
   impact?: boolean
+  /** Downloads. Default true. */
+  downloads?: boolean
   /** Further buttons and links, by their text or target. */
   matching?: readonly RegExp[]
 }
@@ -39,6 +41,11 @@ export type BrowserOptions = {
   askBeforeSubmit?: boolean
   /** What else asks a person first. */
   askBefore?: AskBefore
+  /**
+   * Where files that pages offer are saved, once a person has allowed it. `maxBytes`: of one file, default 100 MB. Absent:
+   * downloads are refused.
+   */
+  downloads?: { folder: string; maxBytes?: number }
   /** CSS selectors of what pictures and texts of a page never show, beside fields for passwords. */
   mask?: readonly string[]
   /** Under which of Anthropic's definitions its models see the computer. Default `computer_20251124`. */
@@ -47,10 +54,9 @@ export type BrowserOptions = {
   onWarning?: (message: string) => void
 }
 
-export type BrowserSettings = Required<
-  Omit<BrowserOptions, 'hosts' | 'home' | 'executablePath' | 'sandbox'>
-> &
-  Pick<BrowserOptions, 'hosts' | 'home' | 'executablePath' | 'sandbox'>
+type Optional = 'hosts' | 'home' | 'executablePath' | 'sandbox'
+export type BrowserSettings = Required<Omit<BrowserOptions, Optional | 'downloads'>> &
+  Pick<BrowserOptions, Optional> & { downloads: { folder: string; maxBytes: number } | undefined }
 
 export function checkOptions(options: BrowserOptions): BrowserSettings {
   const { display = { width: 1280, height: 800 }, hosts, home } = options
@@ -66,6 +72,7 @@ export function checkOptions(options: BrowserOptions): BrowserSettings {
     ...options,
     display,
     viewport: options.viewport ?? display,
+    downloads: options.downloads && { maxBytes: 100_000_000, ...options.downloads },
   }
   for (const host of hosts ?? [])
     if (!isHostPattern(host))
@@ -85,6 +92,9 @@ export function checkOptions(options: BrowserOptions): BrowserSettings {
   const { matching = [] } = settings.askBefore
   if (!matching.every(each => each instanceof RegExp))
     refuse('askBefore.matching must list regular expressions, such as [/archive/i].')
+  const { folder, maxBytes = 1 } = settings.downloads ?? { folder: '.' }
+  if (typeof folder !== 'string' || folder.trim() === '' || !Number.isSafeInteger(maxBytes) || maxBytes < 1)
+    refuse('downloads must be like { folder: "downloads", maxBytes: 100000000 }.')
   for (const name of ['contexts', 'idleMs', 'settleMs'] as const)
     if (!Number.isSafeInteger(settings[name]) || settings[name] < 1)
       refuse(`${name} must be a whole number above 0.`)

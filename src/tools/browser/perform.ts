@@ -1,16 +1,24 @@
 // Carries out a list of actions on a session's page, one after the other. Before each it looks whether the action would
-// submit a form or leave the listed hosts; if nobody has allowed that, the list ends there.
+// submit a form, leave the listed hosts or download; if nobody has allowed that, the list ends there.
 import type { Page } from 'playwright-core'
 import { isListedHost } from '../../lib/net/egress.ts'
 import { printable } from '../../lib/text/index.ts'
 import { type Action, keyName, onPage, type Point } from './action.ts'
+import type { SavedFile } from './downloads.ts'
 import { type Effect, effectOf, isHighImpact, type Sensitive } from './inspect.ts'
 import { maskedTexts } from './mask.ts'
 import { type BrowserSettings, isPageAddress } from './options.ts'
 import type { TabSession } from './tab-session.ts'
 
 /** What a person has to allow. Two of the same `key` are the same thing. */
-export type Impact = { kind: 'submit' | 'leave' | 'type' | 'press'; url: string; key: string; words: string }
+export type Impact = {
+  kind: 'submit' | 'leave' | 'type' | 'press' | 'download'
+  url: string
+  key: string
+  words: string
+  /** The address that it downloads from, besides what else it does. */
+  download?: string
+}
 
 /** The first action that a person has to allow, as the page stands now. */
 export async function firstImpact(
@@ -41,24 +49,54 @@ async function impactOf(
   clicked: Point | undefined,
   settings: BrowserSettings,
 ): Promise<Impact | undefined> {
-  if (action.action === 'navigate') return leaving(tab, action.url ?? '', settings)
+  if (action.action === 'navigate') {
+    const url = URL.parse(action.url ?? '')?.href ?? ''
+    return withDownload(leaving(tab, url, settings), tab, action, { url }, settings)
+  }
   if (!tab) return undefined
   if (isClick(action) && (action.button ?? 'left') !== 'right') {
     const at = pointOf(action, settings) ?? tab.pointer
-    return impactOfEffect(tab, await safely(() => effectOf(tab.page, { at }, 'click')), settings)
+    const effect = await safely(() => effectOf(tab.page, { at }, 'click'))
+    return withDownload(impactOfEffect(tab, effect, settings), tab, action, effect, settings)
   }
   const isEnter =
     action.action === 'key' && action.keys?.some(key => ['Enter', 'Space'].includes(keyName(key) ?? ''))
   const hasLine = action.action === 'type' && /[\r\n]/.test(action.text ?? '')
   const target = clicked ? { at: clicked } : ({ focused: true } as const)
   if (isEnter || hasLine) {
-    const impact = impactOfEffect(tab, await safely(() => effectOf(tab.page, target, 'enter')), settings)
+    const effect = await safely(() => effectOf(tab.page, target, 'enter'))
+    const impact = withDownload(impactOfEffect(tab, effect, settings), tab, action, effect, settings)
     if (impact) return impact
   }
   const isTyping =
     action.action === 'type' || action.keys?.some(key => Array.from(keyName(key) ?? '').length === 1)
   if (!isTyping) return undefined
   return impactOfEffect(tab, await safely(() => effectOf(tab.page, target, 'type')), settings)
+}
+
+/** Adds that the action downloads: it did so before, or its link says so. */
+function withDownload(
+  impact: Impact | undefined,
+  tab: TabSession | undefined,
+  action: Action,
+  effect: Partial<Effect> | undefined,
+  { downloads, askBefore }: BrowserSettings,
+): Impact | undefined {
+  if (!tab || !downloads || askBefore.downloads === false) return impact
+  const { url, downloads: isSaid } = effect ?? {}
+  const from = tab.downloads.expected(tab.address, action, url) ?? (isSaid ? url : undefined)
+  const target = URL.parse(from ?? '')
+  if (!target || !isPageAddress(target.href)) return impact
+  const where = `${target.origin}${target.pathname}`
+  const words = `It downloads ${printable(where, 200)} into ${downloads.folder}, at most ${downloads.maxBytes} bytes.`
+  const key = `download ${where}`
+  if (!impact) return { kind: 'download', url: target.href, key, words, download: target.href }
+  return {
+    ...impact,
+    key: `${impact.key} ${key}`,
+    words: `${impact.words} ${words}`,
+    download: target.href,
+  }
 }
 
 const isAsked = ({ askBefore }: BrowserSettings, kind: Sensitive | undefined): boolean =>
@@ -124,6 +162,9 @@ export type Performed = {
   why?: Impact['kind'] | 'failed'
   /** Texts that actions gave, such as the accessibility tree. */
   texts: string[]
+  saved: SavedFile[]
+  /** A download was not saved. */
+  isRefused: boolean
   /** What zoom looked at. */
   region?: Action['region']
 }
@@ -136,7 +177,7 @@ export async function perform(
   allowed: string | undefined,
   signal: AbortSignal,
 ): Promise<Performed> {
-  const performed: Performed = { done: 0, texts: [] }
+  const performed: Performed = { done: 0, texts: [], saved: [], isRefused: false }
   for (const action of actions) {
     signal.throwIfAborted()
     const impact = await impactOf(tab, action, undefined, settings)
@@ -150,9 +191,16 @@ export async function perform(
       if (target) tab.allow(target)
     }
     try {
-      await tab.posting(impact?.kind === 'submit' ? [impact.url] : [], () =>
-        act(tab, action, settings, performed),
-      )
+      const watch = await tab.downloads.watch(tab.address, action, {
+        allowed: impact?.download,
+        signal,
+        run: () =>
+          tab.posting(impact?.kind === 'submit' ? [impact.url] : [], () =>
+            act(tab, action, settings, performed),
+          ),
+      })
+      performed.saved.push(...watch.saved)
+      performed.isRefused ||= watch.isRefused
     } catch (error) {
       signal.throwIfAborted()
       performed.why = 'failed'

@@ -5,6 +5,7 @@ import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-c
 import type { ToolContext } from '../../engine/ports/index.ts'
 import { isListedHost } from '../../lib/net/egress.ts'
 import { printable } from '../../lib/text/index.ts'
+import { Downloads } from './downloads.ts'
 import { type BrowserSettings, isPageAddress } from './options.ts'
 import type { BrowserProxy } from './proxy.ts'
 
@@ -14,7 +15,7 @@ const mostNotes = 12
 export class TabSession {
   readonly #settings: BrowserSettings
   readonly #proxy: BrowserProxy
-  readonly #token = randomBytes(24).toString('base64url')
+  readonly #credentials = { username: 'context', password: randomBytes(24).toString('base64url') }
   readonly #allowed = new Set<string>()
   #connect: ToolContext['connect']
   #context: BrowserContext | undefined
@@ -22,8 +23,11 @@ export class TabSession {
   /** Hosts that pages have asked for. */
   readonly #wanted = new Set<string>()
   #notes: string[] = []
+  /** The newest page is watched for downloads. */
+  #attached: Promise<void> | undefined
   /** Addresses to which the current action may send a form. */
   #mayPost = new Set<string>()
+  readonly downloads: Downloads
   /** Where the pointer is, on the page. */
   pointer = { x: 0, y: 0 }
   isClosed = false
@@ -33,11 +37,12 @@ export class TabSession {
   constructor(settings: BrowserSettings, proxy: BrowserProxy) {
     this.#settings = settings
     this.#proxy = proxy
+    this.downloads = new Downloads(settings, text => this.note(text))
   }
 
   async open(browser: Browser): Promise<void> {
     const { viewport } = this.#settings
-    this.#proxy.admit(this.#token, {
+    this.#proxy.admit(this.#credentials.password, {
       connect: url => {
         if (!this.#connect) return Promise.reject(new Error('The browser reaches nothing here.'))
         const { hosts } = this.#settings
@@ -56,7 +61,7 @@ export class TabSession {
       acceptDownloads: false,
       serviceWorkers: 'block',
       permissions: [],
-      proxy: { server: this.#proxy.url, username: 'context', password: this.#token },
+      proxy: { server: this.#proxy.url, ...this.#credentials },
     })
     this.#context = context
     context.setDefaultTimeout(this.#settings.settleMs)
@@ -66,11 +71,12 @@ export class TabSession {
     })
     await context.route('**/*', (route, request) => this.#judge(route, request))
     await context.newPage()
+    await this.#attached
   }
 
   async close(): Promise<void> {
     this.isClosed = true
-    this.#proxy.dismiss(this.#token)
+    this.#proxy.dismiss(this.#credentials.password)
     await this.#context?.close().catch(() => {})
   }
 
@@ -85,8 +91,14 @@ export class TabSession {
     return page
   }
 
+  /** Of the page; empty if there is none. */
+  get address(): string {
+    return this.#pages.at(-1)?.url() ?? ''
+  }
+
   async pageOrNew(): Promise<Page> {
     if (this.#pages.length === 0) await this.#context?.newPage()
+    await this.#attached
     return this.page
   }
 
@@ -142,10 +154,8 @@ export class TabSession {
       // Leaving a page is what was asked for.
       void (dialog.type() === 'beforeunload' ? dialog.accept() : dialog.dismiss()).catch(() => {})
     })
-    page.on('download', download => {
-      this.note(`A download of ${download.url()} was refused.`)
-      void download.cancel().catch(() => {})
-    })
+    // A window that is gone already has no answers to hold.
+    this.#attached = this.downloads.attach(page, this.#credentials).catch(() => {})
     page.on('websocket', socket => this.#want(socket.url()))
     page.on('filechooser', () => this.note('The page asked for a file. Files are not uploaded.'))
     page.on('framenavigated', frame => {
