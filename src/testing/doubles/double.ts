@@ -137,7 +137,7 @@ export function checkWith(
 }
 
 /** Whether the body asks for a stream, as most vendors have it. */
-export const asksForStream = ({ body }: DoubleRequest): boolean => isRecord(body) && body['stream'] === true
+const asksForStream = ({ body }: DoubleRequest): boolean => isRecord(body) && body['stream'] === true
 
 /** The answer of a turn whose `raw` is a list of frames, or `null`. Frames can only answer a request that streams. */
 export function rawAnswer(turn: ScriptedTurn, request: DoubleRequest): DoubleAnswer | null {

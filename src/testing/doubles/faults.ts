@@ -5,7 +5,7 @@ import { type Frame, type ScriptedCall, type ScriptedTurn, scriptedText } from '
 import { isRecord, wordList } from './shape.ts'
 
 /** The double answers with this instead of the turn. */
-export type RefusalFault =
+type RefusalFault =
   | { kind: 'rate-limit'; retryAfter?: number; as?: 'seconds' | 'http-date' }
   | { kind: 'overloaded' }
   | { kind: 'server-error'; status?: number }
@@ -17,7 +17,7 @@ export type RefusalFault =
   | { kind: 'reset' }
 
 /** Changes the content of the turn. */
-export type TurnFault =
+type TurnFault =
   | { kind: 'max-tokens-in-arguments'; keep?: number }
   | { kind: 'call-ids'; ids: 'empty' | 'duplicate' | 'long' }
   | { kind: 'tool-not-offered'; name?: string }
@@ -25,7 +25,7 @@ export type TurnFault =
   | { kind: 'same-function-twice' }
 
 /** Changes the frames of a stream. */
-export type FrameFault =
+type FrameFault =
   | { kind: 'error-event'; after?: number; type?: string; message?: string }
   | { kind: 'eof-before-end' }
   | { kind: 'eof-after-tool-name' }
@@ -33,7 +33,7 @@ export type FrameFault =
   | { kind: 'ping-flood'; count?: number }
 
 /** Changes how bytes are written. */
-export type ByteFault =
+type ByteFault =
   | { kind: 'one-byte-writes' }
   | { kind: 'crlf' }
   | { kind: 'split-utf8' }
@@ -42,7 +42,7 @@ export type ByteFault =
   | { kind: 'reset-after-frames'; frames: number }
 
 /** Handled by the vendor's own `answer.ts`, since it changes something that only this vendor has. */
-export type VendorFault =
+type VendorFault =
   | { kind: 'usage-only-delta' }
   | { kind: 'index'; quirk: 'all-zero' | 'missing' | 'repeat-id' }
   | { kind: 'malformed-function-call' }

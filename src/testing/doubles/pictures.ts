@@ -1,5 +1,5 @@
 // Judges the bytes of pictures that come in the request itself: what kind of picture they are, if any.
-// The vendors' `messages.ts` decide where a picture may stand and in which words it is refused.
+// The vendors' rules decide where a picture may stand and in which words it is refused.
 
 /** The kinds that Anthropic and OpenAI read. Google has a list of its own. */
 export const WEB_PICTURES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']

@@ -8,7 +8,7 @@ const VERSION = 0x54
 const PART = 16
 
 /** `foreign`: not made by a double, or changed since. `altered`: genuine, but made for other content. */
-export type SealVerdict = 'valid' | 'altered' | 'foreign'
+type SealVerdict = 'valid' | 'altered' | 'foreign'
 
 const mac = (purpose: string, ...parts: Uint8Array[]): Buffer => {
   const hmac = createHmac('sha256', KEY).update(purpose)

@@ -1,18 +1,43 @@
-// Rules of Anthropic about how messages follow one another: calls and their results, roles, server tools, paused
-// turns, prefill. `messages.ts` checks single blocks, `thinking.ts` thinking.
+// Rules of Anthropic about how messages follow one another, and the memory that they read: calls and their results, roles,
+// server tools, paused turns, prefill, thinking, held conversations. `request.ts` checks single messages.
+
 import { isDeepStrictEqual } from 'node:util'
 import * as says from '../../../apis/anthropic/wordings.ts'
+import type { MemoryOptions } from '../double.ts'
 import type { Check, Mode, Rejection, Rejections } from '../script.ts'
+import { inspectSeal, judgeSignature } from '../seal.ts'
 import { asList, asRecord, asRecords, asString, isRecord, type JsonRecord } from '../shape.ts'
-import type { AnthropicMemory } from './memory.ts'
-import { anthropicError } from './refusals.ts'
+import * as refuse from './refusals.ts'
 import { declaresServerTool } from './tools.ts'
 
-/** One message, or in lenient mode a run of neighbours of one role. `index` is that of the first. */
-export type AnthropicMessage = { index: number; role: string; blocks: JsonRecord[] }
+export type AnthropicMemory = ReturnType<typeof newAnthropicMemory>
 
-export const isToolUse = (block: JsonRecord): boolean => block['type'] === 'tool_use'
-export const isToolResult = (block: JsonRecord): boolean => block['type'] === 'tool_result'
+export const newAnthropicMemory = ({ trustForeign = false }: MemoryOptions = {}) => ({
+  counter: 0,
+  trustForeign,
+  /** Signature → the thinking text it was issued with. */
+  signatures: new Map<string, string>(),
+  redacted: new Set<string>(),
+  encrypted: new Set<string>(),
+  /** Tool call id → the thinking blocks of the response that made the call. */
+  thinking: new Map<string, JsonRecord[]>(),
+  /** Server tool call id → the whole content of the paused response it came in. */
+  paused: new Map<string, unknown[]>(),
+  /** Tool call id → the container that its code waits in. */
+  containers: new Map<string, string>(),
+  /** Container → when it expires, in milliseconds. */
+  expiries: new Map<string, number>(),
+  /** Response id → the conversation that is held under it. */
+  threads: new Map<string, Thread>(),
+})
+
+// ---- how messages follow one another ------------------------------------------------------------------------
+
+/** One message, or in lenient mode a run of neighbours of one role. `index` is that of the first. */
+type AnthropicMessage = { index: number; role: string; blocks: JsonRecord[] }
+
+const isToolUse = (block: JsonRecord): boolean => block['type'] === 'tool_use'
+const isToolResult = (block: JsonRecord): boolean => block['type'] === 'tool_result'
 const isServerUse = (block: JsonRecord): boolean =>
   block['type'] === 'server_tool_use' || block['type'] === 'mcp_tool_use'
 
@@ -35,7 +60,7 @@ export function readMessages(given: unknown, mode: Mode): AnthropicMessage[] {
   return messages
 }
 
-export type AnthropicCheck = Check<AnthropicMemory> & { messages: AnthropicMessage[] }
+type AnthropicCheck = Check<AnthropicMemory> & { messages: AnthropicMessage[] }
 
 export function* checkAnthropicHistory({ body, messages, memory }: AnthropicCheck): Rejections {
   yield* checkRoles(messages)
@@ -43,7 +68,7 @@ export function* checkAnthropicHistory({ body, messages, memory }: AnthropicChec
   const usesTools = blocks.some(block => isToolUse(block) || isToolResult(block))
   if (usesTools && asList(body['tools']).length === 0) {
     const text = 'Requests which include `tool_use` or `tool_result` blocks must define tools.'
-    yield anthropicError('A-13', text)
+    yield refuse.anthropicError('A-13', text)
   }
   yield* checkIdsUnique(messages)
   for (const [at, message] of messages.entries()) {
@@ -61,9 +86,9 @@ function* checkRoles(messages: AnthropicMessage[]): Rejections {
   const roles = messages.map(message => message.role).filter(role => role !== 'system')
   const isSummary = messages[0]?.blocks[0]?.['type'] === 'compaction'
   if (roles[0] === 'assistant' && !isSummary) {
-    yield anthropicError('A-21', says.firstRole)
+    yield refuse.anthropicError('A-21', says.firstRole)
   } else if (roles.some((role, at) => at > 0 && roles[at - 1] === role)) {
-    yield anthropicError('A-21', says.alternatingRoles)
+    yield refuse.anthropicError('A-21', says.alternatingRoles)
   }
 }
 
@@ -73,7 +98,8 @@ function* checkIdsUnique(messages: AnthropicMessage[]): Rejections {
     for (const [place, block] of blocks.entries()) {
       if (!isToolUse(block)) continue
       const id = asString(block['id'])
-      if (seen.has(id)) yield anthropicError('A-05', says.repeatedId(`messages.${index}.content.${place}`))
+      if (seen.has(id))
+        yield refuse.anthropicError('A-05', says.repeatedId(`messages.${index}.content.${place}`))
       seen.add(id)
     }
   }
@@ -90,7 +116,7 @@ function* checkCallsAnswered(message: AnthropicMessage, after: AnthropicMessage 
   if (missing.length === 0) return
   const late = fieldOf(answers.filter(isToolResult), 'tool_use_id')
   const rule = missing.every(id => late.includes(id)) ? 'A-03' : 'A-01'
-  yield anthropicError(rule, says.unanswered(message.index, missing))
+  yield refuse.anthropicError(rule, says.unanswered(message.index, missing))
 }
 
 function* checkResults(message: AnthropicMessage, before: AnthropicMessage | undefined): Rejections {
@@ -100,8 +126,8 @@ function* checkResults(message: AnthropicMessage, before: AnthropicMessage | und
     const id = block['tool_use_id']
     if (!isToolResult(block) || typeof id !== 'string') continue
     const path = `messages.${message.index}.content.${place}`
-    if (!calls.includes(id)) yield anthropicError('A-02', says.unknownUseId(path, id))
-    else if (seen.has(id)) yield anthropicError('A-04', says.secondResult(path, id))
+    if (!calls.includes(id)) yield refuse.anthropicError('A-02', says.unknownUseId(path, id))
+    else if (seen.has(id)) yield refuse.anthropicError('A-04', says.secondResult(path, id))
     seen.add(id)
   }
 }
@@ -137,7 +163,7 @@ function* checkServerTools(tools: unknown, messages: AnthropicMessage[]): Reject
         if (open.get(id)?.result === type) open.delete(id)
         else {
           const text = `messages.${index}.content.${place}: unexpected \`tool_use_id\` found in \`${type}\` blocks: ${id}. Each \`${type}\` block must have a corresponding \`server_tool_use\` block before it.`
-          yield anthropicError('A-22', text)
+          yield refuse.anthropicError('A-22', text)
         }
       }
     }
@@ -152,8 +178,8 @@ function danglingCall(call: ServerCall, tools: unknown): Rejection {
   const { id, name, index, result } = call
   const text = `messages.${index}: \`${name}\` tool use with id \`${id}\` was found without a corresponding \`${result}\` block`
   return isDeclared(call, tools)
-    ? anthropicError('A-22', text)
-    : anthropicError('A-23', `${text}, but no \`${name}\` tool was provided`)
+    ? refuse.anthropicError('A-22', text)
+    : refuse.anthropicError('A-23', `${text}, but no \`${name}\` tool was provided`)
 }
 
 /** A tool reference, from the server's search or a client's own, names a tool that is declared. */
@@ -163,7 +189,10 @@ function* checkToolReferences(tools: unknown, blocks: JsonRecord[]): Rejections 
     for (const part of asRecords(isRecord(content) ? content['tool_references'] : content)) {
       const name = part['tool_name']
       if (part['type'] !== 'tool_reference' || declared.includes(name)) continue
-      yield anthropicError('A-TS', `Tool reference '${asString(name)}' has no corresponding tool definition`)
+      yield refuse.anthropicError(
+        'A-TS',
+        `Tool reference '${asString(name)}' has no corresponding tool definition`,
+      )
     }
   }
 }
@@ -171,7 +200,7 @@ function* checkToolReferences(tools: unknown, blocks: JsonRecord[]): Rejections 
 function* checkExpiry(container: unknown, expiries: ReadonlyMap<string, number>): Rejections {
   const expires = expiries.get(asString(container))
   if (expires === undefined || expires > Date.now()) return
-  yield anthropicError('A-PTC', `container: Container '${asString(container)}' has expired.`)
+  yield refuse.anthropicError('A-PTC', `container: Container '${asString(container)}' has expired.`)
 }
 
 /** Calls made from code wait in a container. Only their results may follow, and they go to that container. */
@@ -186,16 +215,16 @@ function* checkPendingCode(
   if (pending === undefined) return
   if (!last.blocks.every(isToolResult)) {
     const text = `messages.${last.index}: only \`tool_result\` blocks may answer tool calls that were made from code execution.`
-    yield anthropicError('A-PTC', text)
+    yield refuse.anthropicError('A-PTC', text)
   }
   const wanted = containers.get(asString(pending['id']))
   if (typeof container !== 'string') {
     const text =
       'container_id is required when there are pending tool uses generated by code execution with tools.'
-    yield anthropicError('A-PTC', text)
+    yield refuse.anthropicError('A-PTC', text)
   } else if (wanted !== undefined && wanted !== container) {
     const text = `container: the pending tool uses belong to another container than '${container}'.`
-    yield anthropicError('A-PTC', text)
+    yield refuse.anthropicError('A-PTC', text)
   }
 }
 
@@ -221,7 +250,7 @@ function* checkLastMessage(
   const serverUses = last.blocks.filter(isServerUse)
   if (serverUses.length === 0) {
     if (modelVersion(model) < 4.6) return
-    return yield anthropicError('A-18', says.prefill)
+    return yield refuse.anthropicError('A-18', says.prefill)
   }
   // Turns that were paused one after the other stand in one message. The last of them is what is continued.
   const issued = serverUses.map(block => paused.get(asString(block['id']))).findLast(Boolean)
@@ -229,5 +258,153 @@ function* checkLastMessage(
   const echoed = last.blocks.slice(-issued.length)
   if (isDeepStrictEqual(issued.map(withoutOptional), echoed.map(withoutOptional))) return
   const text = `messages.${last.index}: a paused turn must be sent back as it was received.`
-  yield anthropicError('A-24', text)
+  yield refuse.anthropicError('A-24', text)
+}
+
+// ---- thinking and encrypted results -------------------------------------------------------------------------
+
+const isThinking = (block: JsonRecord): boolean =>
+  block['type'] === 'thinking' || block['type'] === 'redacted_thinking'
+
+const MODIFIED =
+  '`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.'
+const BAD_SIGNATURE = 'Invalid `signature` in `thinking` block'
+
+export function* checkThinking(check: AnthropicCheck): Rejections {
+  const { body, messages, memory, mode } = check
+  const latest = messages.findLast(message => message.role === 'assistant')
+  for (const message of messages) yield* checkSignatures(message, message === latest, check)
+  for (const message of messages) yield* checkEncryptedResults(message, memory)
+  if (mode === 'lenient') return
+  if (latest) yield* checkLatestThinking(latest, memory)
+  if (asRecord(body['thinking'])['type'] === 'enabled') yield* checkTurnOpening(messages, memory)
+}
+
+function* checkSignatures(message: AnthropicMessage, isLatest: boolean, check: AnthropicCheck): Rejections {
+  const { memory, mode } = check
+  for (const [place, block] of message.blocks.entries()) {
+    const path = `messages.${message.index}.content.${place}`
+    if (block['type'] === 'redacted_thinking') {
+      const data = asString(block['data'])
+      const isKnown = memory.redacted.has(data) || inspectSeal('redacted', data, '') === 'valid'
+      if (isKnown || (memory.trustForeign && data !== '')) continue
+      yield refuse.anthropicError('A-19', `${path}: Invalid \`data\` in \`redacted_thinking\` block`)
+    } else if (block['type'] === 'thinking') {
+      const [signature, text] = [asString(block['signature']), asString(block['thinking'])]
+      const verdict = judgeSignature('thinking', signature, text, memory)
+      if (verdict === 'valid' || (verdict === 'altered' && mode === 'lenient')) continue
+      const problem = verdict === 'altered' && isLatest ? MODIFIED : BAD_SIGNATURE
+      yield refuse.anthropicError('A-19', `${path}: ${problem}`)
+    }
+  }
+}
+
+function* checkEncryptedResults(message: AnthropicMessage, memory: AnthropicMemory): Rejections {
+  for (const [place, block] of message.blocks.entries()) {
+    if (block['type'] !== 'web_search_tool_result') continue
+    for (const [at, item] of asRecords(block['content']).entries()) {
+      if (item['type'] !== 'web_search_result') continue
+      const path = `messages.${message.index}.content.${place}.web_search_tool_result.content.${at}`
+      const text = item['encrypted_content']
+      if (typeof text !== 'string') yield refuse.fieldRequired('A-25', `${path}.encrypted_content`)
+      else if (
+        !memory.trustForeign &&
+        !memory.encrypted.has(text) &&
+        inspectSeal('search', text, asString(item['url'])) !== 'valid'
+      ) {
+        yield refuse.anthropicError(
+          'A-25',
+          `${path}: Invalid \`encrypted_content\` in \`web_search_result\` block`,
+        )
+      }
+    }
+  }
+}
+
+/** If this double wrote the latest assistant message, its thinking blocks come back whole, or none does. */
+function* checkLatestThinking(latest: AnthropicMessage, memory: AnthropicMemory): Rejections {
+  const call = latest.blocks.find(block => isToolUse(block) && memory.thinking.has(asString(block['id'])))
+  const issued = call && memory.thinking.get(asString(call['id']))
+  const given = latest.blocks.filter(isThinking)
+  if (issued === undefined || given.length === 0) return
+  const contents = (blocks: JsonRecord[]): string =>
+    JSON.stringify(blocks.map(({ type, thinking, signature, data }) => [type, thinking, signature, data]))
+  if (contents(given) === contents(issued)) return
+  yield refuse.anthropicError('A-19', `messages.${latest.index}.content.0: ${MODIFIED}`)
+}
+
+/** With `thinking: enabled`, an assistant turn that waits for tool results begins with its thinking. */
+function* checkTurnOpening(messages: AnthropicMessage[], memory: AnthropicMemory): Rejections {
+  const last = messages.at(-1)
+  if (last?.role !== 'user' || !last.blocks.some(isToolResult)) return
+  const start = messages
+    .slice(0, -1)
+    .findLastIndex(({ role, blocks }) => role === 'user' && !blocks.every(isToolResult))
+  const opening = messages[start + 1]
+  const [first] = opening?.blocks ?? []
+  if (opening?.role !== 'assistant' || first === undefined || isThinking(first)) return
+  const calls = opening.blocks.filter(isToolUse)
+  // A scripted turn may have no thinking. Then the double asks for none back.
+  const hadNone = calls.some(call => memory.thinking.get(asString(call['id']))?.length === 0)
+  if (calls.length === 0 || hadNone) return
+  const text = `messages.${opening.index}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${asString(first['type'])}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceeding the lastmost set of \`tool_use\` and \`tool_result\` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable \`thinking\`.`
+  yield refuse.anthropicError('A-19', text)
+}
+
+// ---- conversations that the vendor holds --------------------------------------------------------------------
+
+export type Thread = { system: unknown; tools: unknown; messages: unknown[]; isContinued: boolean }
+
+/** The id of the response that the request continues, if it continues one. */
+function previousMessage({ thread }: JsonRecord): string | undefined {
+  const isContinue = isRecord(thread) && thread['type'] === 'continue'
+  return isContinue ? asString(thread['previous_message_id']) : undefined
+}
+
+/** The request together with its held conversation. Without one, the request as it is. */
+export function withThread(body: JsonRecord, memory: AnthropicMemory): JsonRecord {
+  const held = memory.threads.get(previousMessage(body) ?? '')
+  if (held === undefined) return body
+  const { system, tools, messages } = held
+  return {
+    ...body,
+    ...(system !== undefined && { system }),
+    ...(tools !== undefined && { tools }),
+    messages: [...messages, ...asList(body['messages'])],
+  }
+}
+
+export function* checkThread(body: JsonRecord, memory: AnthropicMemory): Rejections {
+  const previous = previousMessage(body)
+  if (previous === undefined) return
+  const held = memory.threads.get(previous)
+  if (held === undefined) {
+    if (memory.trustForeign) return
+    const text = `thread: no thread holds the message '${previous}'.`
+    return yield { ...refuse.anthropicError('A-TH', text), code: 'thread_not_found' }
+  }
+  for (const key of ['system', 'tools']) {
+    if (body[key] === undefined) continue
+    yield refuse.anthropicError(
+      'A-TH',
+      `${key}: is held by the thread and cannot be sent when continuing it.`,
+    )
+  }
+  if (!held.isContinued) return
+  const text = `thread: the message '${previous}' was continued already.`
+  yield { ...refuse.anthropicError('A-TH', text), code: 'thread_already_continued' }
+}
+
+/** Holds the conversation under the id of the response that was just made. */
+export function holdThread(body: JsonRecord, response: JsonRecord, memory: AnthropicMemory): void {
+  if (!isRecord(body['thread'])) return
+  const { system, tools, messages } = withThread(body, memory)
+  const before = memory.threads.get(previousMessage(body) ?? '')
+  if (before !== undefined) before.isContinued = true
+  memory.threads.set(asString(response['id']), {
+    system,
+    tools,
+    messages: [...asList(messages), { role: 'assistant', content: response['content'] }],
+    isContinued: false,
+  })
 }

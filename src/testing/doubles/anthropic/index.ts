@@ -1,11 +1,10 @@
-// The double of Anthropic Messages: routes, headers and the error envelope. `request.ts` has the rules, `answer.ts` and
-// `stream.ts` the answers.
+// The double of Anthropic Messages: routes, headers and the error envelope. `request.ts` has the rules, `answer.ts` the answers.
 import { randomUUID } from 'node:crypto'
 import { bearerKey, type RequestHeaders, type VendorDouble } from '../double.ts'
 import { jsonFrame, type Rejection } from '../script.ts'
 import { tokensIn } from '../shape.ts'
 import { answerAnthropic } from './answer.ts'
-import { type AnthropicMemory, newAnthropicMemory } from './memory.ts'
+import { type AnthropicMemory, newAnthropicMemory } from './history.ts'
 import { anthropicError, anthropicFailure } from './refusals.ts'
 import { checkAnthropic } from './request.ts'
 

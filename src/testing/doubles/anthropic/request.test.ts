@@ -4,7 +4,7 @@ import { reasons } from '../../../doctor/reasons.ts'
 import type { Mode } from '../script.ts'
 import { seal } from '../seal.ts'
 import { checkRequest, checkRequestAll } from '../vendors.ts'
-import { type AnthropicMemory, newAnthropicMemory } from './memory.ts'
+import { type AnthropicMemory, newAnthropicMemory } from './history.ts'
 
 type Body = Record<string, unknown>
 

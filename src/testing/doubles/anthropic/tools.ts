@@ -1,18 +1,12 @@
 // Rules of Anthropic about tools as they are declared: names, types, schemas, the tool choice, deferred loading,
-// programmatic callers and MCP toolsets. `history.ts` checks their calls.
+// programmatic callers and MCP toolsets. The checks of schemas are pure functions, since schema converters are tested with
+// them. `history.ts` checks the calls of tools.
+
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as says from '../../../apis/anthropic/wordings.ts'
-import type { Rejections } from '../script.ts'
+import type { Rejection, Rejections } from '../script.ts'
 import { asList, asRecord, asRecords, asString, entryOf, isRecord, type JsonRecord } from '../shape.ts'
-import {
-  anthropicError,
-  extraInputs,
-  fieldRequired,
-  inputShouldBe,
-  patternExpected,
-  unexpectedTag,
-  withRule,
-} from './refusals.ts'
-import { checkInputSchema, checkStrictTools } from './schema.ts'
+import * as refuse from './refusals.ts'
 
 export const NAME_PATTERN = /^[a-zA-Z0-9_-]{1,128}$/
 const CUSTOM_KEYS =
@@ -64,11 +58,11 @@ export function declaresServerTool(tools: unknown, name: string): boolean {
 export function* checkAnthropicTools(body: JsonRecord): Rejections {
   const given = body['tools']
   if (given === undefined) return
-  if (!Array.isArray(given)) return yield inputShouldBe('A-00', 'tools', 'a valid list')
+  if (!Array.isArray(given)) return yield refuse.inputShouldBe('A-00', 'tools', 'a valid list')
   for (const [at, tool] of given.entries()) yield* checkAnthropicTool(tool, `tools.${at}`)
   const tools = asRecords(given)
   const names = tools.flatMap(({ name }) => (typeof name === 'string' ? [name] : []))
-  if (new Set(names).size !== names.length) yield anthropicError('A-08', says.repeatedTool)
+  if (new Set(names).size !== names.length) yield refuse.anthropicError('A-08', says.repeatedTool)
   yield* checkStrictTools(
     given.flatMap((tool, at) => {
       const { strict, input_schema: schema } = asRecord(tool)
@@ -76,30 +70,32 @@ export function* checkAnthropicTools(body: JsonRecord): Rejections {
       return isStrict ? [{ schema, at: `tools.${at}.custom` }] : []
     }),
   )
-  yield* withRule('A-TS', deferralProblems(tools))
-  yield* withRule('A-PTC', callerProblems(tools, asRecord(body['tool_choice'])))
+  yield* refuse.withRule('A-TS', deferralProblems(tools))
+  yield* refuse.withRule('A-PTC', callerProblems(tools, asRecord(body['tool_choice'])))
 }
 
 function* checkAnthropicTool(tool: unknown, path: string): Rejections {
-  if (!isRecord(tool)) return yield inputShouldBe('A-00', path, 'an object')
+  if (!isRecord(tool)) return yield refuse.inputShouldBe('A-00', path, 'an object')
   if (isCustom(tool)) return yield* checkCustomTool(tool, `${path}.custom`)
   const type = asString(tool['type'])
   const kind = toolKind(tool)
-  if (kind === undefined) return yield unexpectedTag('A-07', path, type, SHOWN_TAGS)
+  if (kind === undefined) return yield refuse.unexpectedTag('A-07', path, type, SHOWN_TAGS)
   const [, name, keys] = kind
-  yield* extraInputs(tool, keys, `${path}.${type}`)
-  if (name !== null && tool['name'] !== name) yield inputShouldBe('A-07', `${path}.${type}.name`, `'${name}'`)
+  yield* refuse.extraInputs(tool, keys, `${path}.${type}`)
+  if (name !== null && tool['name'] !== name)
+    yield refuse.inputShouldBe('A-07', `${path}.${type}.name`, `'${name}'`)
 }
 
 function* checkCustomTool(tool: JsonRecord, path: string): Rejections {
   const { name, description } = tool
-  if (name === undefined) yield fieldRequired('A-07', `${path}.name`)
-  else if (!NAME_PATTERN.test(asString(name))) yield patternExpected('A-07', `${path}.name`, NAME_PATTERN)
+  if (name === undefined) yield refuse.fieldRequired('A-07', `${path}.name`)
+  else if (!NAME_PATTERN.test(asString(name)))
+    yield refuse.patternExpected('A-07', `${path}.name`, NAME_PATTERN)
   yield* checkInputSchema(tool['input_schema'], path)
   if (description !== undefined && typeof description !== 'string') {
-    yield inputShouldBe('A-00', `${path}.description`, 'a valid string')
+    yield refuse.inputShouldBe('A-00', `${path}.description`, 'a valid string')
   }
-  yield* extraInputs(tool, CUSTOM_KEYS, path)
+  yield* refuse.extraInputs(tool, CUSTOM_KEYS, path)
 }
 
 function* deferralProblems(tools: JsonRecord[]): Iterable<string> {
@@ -151,34 +147,37 @@ const CHOICE_KEYS: Readonly<Record<string, string>> = {
 export function* checkAnthropicChoice(body: JsonRecord): Rejections {
   const choice = body['tool_choice']
   if (choice === undefined) return
-  if (!isRecord(choice)) return yield inputShouldBe('A-16', 'tool_choice', 'an object')
+  if (!isRecord(choice)) return yield refuse.inputShouldBe('A-16', 'tool_choice', 'an object')
   const type = asString(choice['type'])
   const keys = entryOf(CHOICE_KEYS, type)
-  if (keys === undefined) return yield unexpectedTag('A-16', 'tool_choice', type, Object.keys(CHOICE_KEYS))
-  yield* extraInputs(choice, keys, `tool_choice.${type}`)
+  if (keys === undefined)
+    return yield refuse.unexpectedTag('A-16', 'tool_choice', type, Object.keys(CHOICE_KEYS))
+  yield* refuse.extraInputs(choice, keys, `tool_choice.${type}`)
   const name = choice['name']
   if (asList(body['tools']).length === 0) {
-    yield anthropicError('A-16', 'tool_choice may only be specified while providing tools.')
-  } else if (type === 'tool' && typeof name !== 'string') yield fieldRequired('A-16', 'tool_choice.tool.name')
+    yield refuse.anthropicError('A-16', 'tool_choice may only be specified while providing tools.')
+  } else if (type === 'tool' && typeof name !== 'string')
+    yield refuse.fieldRequired('A-16', 'tool_choice.tool.name')
   else if (type === 'tool' && !asRecords(body['tools']).some(tool => tool['name'] === name)) {
-    yield anthropicError('A-16', `Tool '${asString(name)}' not found in provided tools`)
+    yield refuse.anthropicError('A-16', `Tool '${asString(name)}' not found in provided tools`)
   }
   const thinking = asRecord(body['thinking'])['type']
   if ((thinking === 'enabled' || thinking === 'adaptive') && (type === 'any' || type === 'tool')) {
-    yield anthropicError('A-17', 'Thinking may not be enabled when tool_choice forces tool use.')
+    yield refuse.anthropicError('A-17', 'Thinking may not be enabled when tool_choice forces tool use.')
   }
 }
 
 /** Without the beta header the API knows neither the field, nor the tool, nor a block of the MCP connector. */
 function* checkLockedMcp(body: JsonRecord, hasToolsets: boolean): Rejections {
-  if (body['mcp_servers'] !== undefined) return yield anthropicError('A-28', says.extraInput('mcp_servers'))
-  if (hasToolsets) return yield anthropicError('A-28', says.extraInput('tools.0.mcp_toolset'))
+  if (body['mcp_servers'] !== undefined)
+    return yield refuse.anthropicError('A-28', says.extraInput('mcp_servers'))
+  if (hasToolsets) return yield refuse.anthropicError('A-28', says.extraInput('tools.0.mcp_toolset'))
   for (const [index, message] of asRecords(body['messages']).entries()) {
     for (const [place, block] of asRecords(message['content']).entries()) {
       const type = asString(block['type'])
       if (!type.startsWith('mcp_tool_')) continue
       const tag = `Input tag '${type}' found using 'type' does not match any of the expected tags`
-      yield anthropicError('A-MCP', `messages.${index}.content.${place}: ${tag}`)
+      yield refuse.anthropicError('A-MCP', `messages.${index}.content.${place}: ${tag}`)
     }
   }
 }
@@ -186,7 +185,7 @@ function* checkLockedMcp(body: JsonRecord, hasToolsets: boolean): Rejections {
 /** The MCP connector: a beta field. Every server is used by exactly one toolset. */
 export function* checkMcpConnector(body: JsonRecord, isUnlocked: boolean): Rejections {
   const toolsets = asRecords(body['tools']).filter(tool => tool['type'] === 'mcp_toolset')
-  if (isUnlocked) yield* withRule('A-MCP', connectorProblems(body['mcp_servers'], toolsets))
+  if (isUnlocked) yield* refuse.withRule('A-MCP', connectorProblems(body['mcp_servers'], toolsets))
   else yield* checkLockedMcp(body, toolsets.length > 0)
 }
 
@@ -211,4 +210,146 @@ function* connectorProblems(given: unknown, toolsets: JsonRecord[]): Iterable<st
       yield `mcp_servers: MCP server '${name}' must be referenced by exactly one mcp_toolset, found ${uses}`
     }
   }
+}
+
+// ---- schemas ------------------------------------------------------------------------------------------------
+
+const STRICT_LIMITS = { tools: 20, optional: 24, unions: 16, characters: 60_000 } as const
+
+const PROPERTY_KEY = /^[a-zA-Z0-9_.-]{1,64}$/
+const ajv = new Ajv2020({ strict: false, validateFormats: false, logger: false })
+
+/** Problems of one tool's `input_schema`. `at` is the tool's place, e.g. `tools.0.custom`. */
+export function checkInputSchema(schema: unknown, at = 'tools.0.custom'): Rejection[] {
+  return [...inputSchemaProblems(schema, `${at}.input_schema`)]
+}
+
+function* inputSchemaProblems(schema: unknown, path: string): Rejections {
+  if (schema === undefined) return yield refuse.fieldRequired('A-14', path)
+  if (!isRecord(schema)) return yield refuse.inputShouldBe('A-14', path, 'an object')
+  if (schema['type'] === undefined) return yield refuse.fieldRequired('A-14', `${path}.type`)
+  if (schema['type'] !== 'object') return yield refuse.inputShouldBe('A-14', `${path}.type`, "'object'")
+  if (['oneOf', 'allOf', 'anyOf'].some(key => key in schema)) {
+    const message = `${path}: input_schema does not support oneOf, allOf, or anyOf at the top level`
+    yield refuse.anthropicError('A-14', message)
+  }
+  if (!isDraft2020(schema)) {
+    const message = `${path}: JSON schema is invalid. It must match JSON Schema draft 2020-12`
+    yield refuse.anthropicError('A-14', message)
+  }
+  if (Object.keys(asRecord(schema['properties'])).some(key => !PROPERTY_KEY.test(key))) {
+    const message = `${path}.properties: Property keys should match pattern '${PROPERTY_KEY.source}'`
+    yield refuse.anthropicError('A-14', message)
+  }
+}
+
+/** `$schema` is not judged: the name of an older dialect is accepted, its constructs are not. */
+function isDraft2020(schema: JsonRecord): boolean {
+  const { $schema: _, ...rest } = schema
+  try {
+    return ajv.validateSchema(rest) === true && localRefs(rest).every(ref => resolves(rest, ref))
+  } catch {
+    return false
+  }
+}
+
+function localRefs(node: unknown): string[] {
+  if (Array.isArray(node)) return node.flatMap(localRefs)
+  if (!isRecord(node)) return []
+  const own = asString(node['$ref'])
+  return [...(own.startsWith('#/') ? [own] : []), ...Object.values(node).flatMap(localRefs)]
+}
+
+function resolves(root: JsonRecord, ref: string): boolean {
+  let node: unknown = root
+  for (const raw of ref.slice(2).split('/')) {
+    const key = decodeURIComponent(raw).replaceAll('~1', '/').replaceAll('~0', '~')
+    if (Array.isArray(node)) node = node[Number(key)]
+    else if (isRecord(node)) node = node[key]
+    else return false
+  }
+  return node !== undefined
+}
+
+type StrictTool = { schema: unknown; at: string }
+
+/** Problems of the strict tools of a request, together: some limits are sums over all of them. */
+export function checkStrictTools(tools: StrictTool[]): Rejection[] {
+  return [...refuse.withRule('A-15', strictToolProblems(tools))]
+}
+
+function* strictToolProblems(tools: StrictTool[]): Iterable<string> {
+  for (const { schema, at } of tools) {
+    const [first] = strictProblems(schema)
+    if (first !== undefined) yield `${at}: ${first}`
+  }
+  const sum = (count: (schema: unknown) => number): number =>
+    tools.reduce((total, { schema }) => total + count(schema), 0)
+  const optional = sum(schema => countParameters(schema).optional)
+  const unions = sum(schema => countParameters(schema).unions)
+  const characters = sum(schema => (JSON.stringify(schema) ?? '').length)
+  if (tools.length > STRICT_LIMITS.tools) {
+    yield `Too many strict tools (${tools.length}). The maximum number of strict tools supported is ${STRICT_LIMITS.tools}. Try reducing the number of tools marked as strict.`
+  }
+  if (optional > STRICT_LIMITS.optional) {
+    yield `Schemas contains too many optional parameters (${optional}), which would make grammar compilation inefficient. Reduce the number of optional parameters in your tool schemas (limit: ${STRICT_LIMITS.optional}).`
+  }
+  if (unions > STRICT_LIMITS.unions) {
+    yield `Schemas contains too many parameters with union types (${unions} parameters with type arrays or anyOf). Reduce the number of union-typed parameters in your tool schemas (limit: ${STRICT_LIMITS.unions}).`
+  }
+  // The service compiles a grammar. The double can only bound the text that it would be compiled from.
+  if (characters > STRICT_LIMITS.characters) {
+    yield 'The compiled grammar is too large, which would cause performance issues. Simplify your tool schemas or reduce the number of strict tools.'
+  }
+}
+
+const NUMBER_BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
+const UNSUPPORTED: Readonly<Record<string, readonly string[]>> = {
+  integer: NUMBER_BOUNDS,
+  number: NUMBER_BOUNDS,
+  string: ['minLength', 'maxLength'],
+  array: ['maxItems', 'uniqueItems', 'contains', 'prefixItems'],
+  object: ['minProperties', 'maxProperties', 'patternProperties', 'propertyNames'],
+}
+
+function* strictProblems(node: unknown): Iterable<string> {
+  if (!isRecord(node)) return
+  const type = asString(node['type'])
+  if ((type === 'object' || isRecord(node['properties'])) && node['additionalProperties'] !== false) {
+    yield "For 'object' type, 'additionalProperties' must be explicitly set to false"
+  }
+  const unsupported = (UNSUPPORTED[type] ?? []).filter(key => key in node).sort()
+  if (unsupported.length > 0) {
+    yield `For '${type}' type, properties ${unsupported.join(', ')} are not supported`
+  }
+  if (type === 'array' && typeof node['minItems'] === 'number' && node['minItems'] > 1) {
+    yield "For 'array' type, 'minItems' values other than 0 or 1 are not supported"
+  }
+  if (typeof node['$ref'] === 'string' && !node['$ref'].startsWith('#')) {
+    yield "External '$ref' values are not supported"
+  }
+  for (const child of childSchemas(node)) yield* strictProblems(child)
+}
+
+/** Parameters are counted in every object of a schema, not at the top alone. */
+function countParameters(node: unknown): { optional: number; unions: number } {
+  const total = { optional: 0, unions: 0 }
+  if (!isRecord(node)) return total
+  const required = asList(node['required'])
+  for (const [name, value] of Object.entries(asRecord(node['properties']))) {
+    if (!required.includes(name)) total.optional += 1
+    if (isRecord(value) && (Array.isArray(value['type']) || 'anyOf' in value)) total.unions += 1
+  }
+  for (const child of childSchemas(node)) {
+    const inner = countParameters(child)
+    total.optional += inner.optional
+    total.unions += inner.unions
+  }
+  return total
+}
+
+function childSchemas(node: JsonRecord): JsonRecord[] {
+  const maps = ['properties', '$defs', 'definitions'].map(key => Object.values(asRecord(node[key])))
+  const lists = ['anyOf', 'allOf', 'oneOf', 'prefixItems'].map(key => asList(node[key]))
+  return [...maps, ...lists, [node['items']]].flatMap(asRecords)
 }

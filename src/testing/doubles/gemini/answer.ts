@@ -1,8 +1,8 @@
-// Builds the response of a scripted turn. `stream.ts` makes the same response a stream of partial ones.
-// It also records the signatures that it issued, so that the checks can demand them back.
+// Builds the response of a scripted turn, and streams it as partial responses: text in pieces, then each call whole in a chunk
+// of its own. It also records the signatures that it issued, so that the checks can demand them back.
 import type { DoubleRequest } from '../double.ts'
 import { faultOf } from '../faults.ts'
-import { needsSignatures } from '../google/signatures.ts'
+import { needsSignatures } from '../google/common.ts'
 import {
   type DoubleAnswer,
   type Frame,
@@ -14,13 +14,12 @@ import {
   type ScriptedTurn,
   scriptedStop,
   scriptedValue,
+  splitText,
   thinkingOf,
 } from '../script.ts'
 import { mintId, seal } from '../seal.ts'
 import { asRecord, asRecords, isRecord, type JsonRecord, tokensIn, wordList } from '../shape.ts'
-import { signedText } from './history.ts'
-import type { GeminiMemory } from './memory.ts'
-import { streamCandidate } from './stream.ts'
+import { type GeminiMemory, signedText } from './history.ts'
 
 const FINISH_REASONS: Readonly<Record<NeutralStop, string>> = {
   end: 'STOP',
@@ -137,4 +136,36 @@ function rememberSignatures(response: JsonRecord, memory: GeminiMemory): void {
     const signature = part['thoughtSignature']
     if (typeof signature === 'string') memory.signatures.set(signature, signedText(part))
   }
+}
+
+// ---- the stream ---------------------------------------------------------------------------------------------
+
+type StreamedCandidate = {
+  parts: JsonRecord[]
+  calls: JsonRecord[]
+  /** The part that signs the text, if it is signed. */
+  signature: JsonRecord[]
+  /** The last candidate, which has the finish reason. */
+  close: (parts: JsonRecord[]) => JsonRecord
+  envelope: JsonRecord
+}
+
+function streamCandidate(candidate: StreamedCandidate, size: number | undefined): Frame[] {
+  const { parts, calls, signature, close, envelope } = candidate
+  const chunk = (one: JsonRecord, mark?: Frame['mark']): Frame =>
+    jsonFrame(undefined, { candidates: [one], ...envelope }, mark)
+  const partial = (part: JsonRecord, mark?: Frame['mark']): Frame =>
+    chunk({ content: { role: 'model', parts: [part] }, index: 0 }, mark)
+  const pieces = parts.flatMap(part =>
+    typeof part['text'] === 'string'
+      ? splitText(part['text'], size).map(text => ({ ...part, text }))
+      : [part],
+  )
+  const isEmpty = pieces.length + calls.length === 0
+  const tail = signature.length > 0 || isEmpty ? signature : [{ text: '' }]
+  return [
+    ...pieces.map(part => partial(part)),
+    ...calls.map(part => partial(part, 'call-start')),
+    chunk(close(tail), 'terminal'),
+  ]
 }

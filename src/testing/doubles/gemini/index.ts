@@ -1,11 +1,11 @@
 // The double of Gemini `generateContent`, on the paths of the Gemini API and of Vertex: routes and the error envelope.
-// `request.ts` has the rules, `answer.ts` and `stream.ts` the answers.
+// `request.ts` has the rules, `answer.ts` the answers.
 import type { VendorDouble } from '../double.ts'
-import { authoriseGoogle, googleFailure } from '../google/envelope.ts'
+import { authoriseGoogle, googleFailure } from '../google/common.ts'
 import { jsonFrame } from '../script.ts'
 import { tokensIn } from '../shape.ts'
 import { answerGemini } from './answer.ts'
-import { type GeminiMemory, newGeminiMemory } from './memory.ts'
+import { type GeminiMemory, newGeminiMemory } from './history.ts'
 import { geminiError } from './refusals.ts'
 import { checkGemini } from './request.ts'
 

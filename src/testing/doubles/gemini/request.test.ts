@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { reasons } from '../../../doctor/reasons.ts'
-import { DUMMY_SIGNATURES } from '../google/signatures.ts'
+import { DUMMY_SIGNATURES } from '../google/common.ts'
 import type { Mode } from '../script.ts'
 import { seal } from '../seal.ts'
 import { checkRequestAll } from '../vendors.ts'

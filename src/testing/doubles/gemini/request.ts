@@ -3,8 +3,8 @@
 import type { DoubleRequest } from '../double.ts'
 import type { Mode, Rejections } from '../script.ts'
 import { asRecord, asRecords, isRecord, type JsonRecord, wordList } from '../shape.ts'
-import { checkContents } from './history.ts'
-import type { GeminiMemory } from './memory.ts'
+import { checkContents, type GeminiMemory } from './history.ts'
+
 import { field, geminiError, unknownFields } from './refusals.ts'
 import { checkGeminiTools } from './tools.ts'
 

@@ -1,23 +1,25 @@
-// Builds the interaction of a scripted turn, as a list of steps. `stream.ts` streams from it.
+// Builds the interaction of a scripted turn as a list of steps, and streams it as events, each with an id to resume from.
 // It stores the interaction unless the request says `store: false`.
 import { type DoubleRequest, rawAnswer, type VendorDouble } from '../double.ts'
-import { needsSignatures } from '../google/signatures.ts'
+import { needsSignatures } from '../google/common.ts'
 import {
   type Frame,
   hasMalformedCall,
+  jsonFrame,
   type NeutralStop,
   neutralStops,
   type ScriptedTurn,
+  type StreamEvent,
   scriptedStop,
   scriptedText,
   scriptedValue,
+  splitText,
+  streamEvent,
   thinkingOf,
 } from '../script.ts'
 import { mintId, seal } from '../seal.ts'
 import { asRecord, asRecords, asString, isRecord, type JsonRecord, tokensIn } from '../shape.ts'
-import { summaryText } from './history.ts'
-import type { InteractionsMemory } from './memory.ts'
-import { type StreamedStep, streamInteraction } from './stream.ts'
+import { type InteractionsMemory, summaryText } from './history.ts'
 
 /** `filter` stands before `refusal`, so that a scripted `failed` is read as `filter`. */
 const STATUSES: Readonly<Record<NeutralStop, string>> = {
@@ -129,4 +131,66 @@ function rememberInteraction(
     pending: new Map(calls.map(call => [asString(call['id']), asString(call['name'])])),
     frames: frames.map(({ event = '', data }, at) => ({ id: String(at + 1), event, data })),
   })
+}
+
+// ---- the stream ---------------------------------------------------------------------------------------------
+
+/** `input`: the arguments text of a scripted call, which need not be JSON. */
+type StreamedStep = { step: JsonRecord; input?: string; isCut?: boolean }
+
+function streamInteraction(interaction: JsonRecord, steps: StreamedStep[], chunk?: number): Frame[] {
+  const { steps: _, ...done } = interaction
+  const { id, model, created, status } = interaction
+  const opened = { id, object: 'interaction', model, created, status: 'in_progress' }
+  const update = streamEvent('interaction.status_update', { interaction_id: id, status })
+  const events = [
+    streamEvent('interaction.created', { interaction: opened }),
+    ...steps.flatMap((step, index) => stepEvents(step, index, chunk)),
+    ...(status === 'requires_action' ? [update] : []),
+    streamEvent('interaction.completed', { interaction: done }, 'terminal'),
+  ]
+  const frames = events.map(({ type, fields, mark }, at) =>
+    jsonFrame(type, { event_type: type, event_id: String(at + 1), ...fields }, mark),
+  )
+  return [...frames, { event: 'done', data: '[DONE]' }]
+}
+
+function stepEvents(streamed: StreamedStep, index: number, chunk: number | undefined): StreamEvent[] {
+  const { step, deltas = [], mark } = stepContent(streamed, chunk)
+  const middle = deltas.map(delta =>
+    streamEvent(
+      'step.delta',
+      { index, delta },
+      delta['type'] === 'arguments_delta' ? 'arguments' : undefined,
+    ),
+  )
+  // A step that the token limit cut off is never closed.
+  const stop = streamed.isCut ? [] : [streamEvent('step.stop', { index })]
+  return [streamEvent('step.start', { index, step }, mark), ...middle, ...stop]
+}
+
+type StepContent = { step: JsonRecord; deltas?: JsonRecord[]; mark?: Frame['mark'] }
+
+/** The step as it starts, and the deltas that complete it. */
+function stepContent({ step, input }: StreamedStep, chunk: number | undefined): StepContent {
+  switch (step['type']) {
+    case 'thought': {
+      const texts = splitText(summaryText(step), chunk)
+      const summary = texts.map(text => ({ type: 'thought_summary', content: { type: 'text', text } }))
+      const signature = { type: 'thought_signature', signature: step['signature'] }
+      return { step: { type: 'thought' }, deltas: [...summary, signature] }
+    }
+    case 'model_output': {
+      const texts = asRecords(step['content']).flatMap(({ text }) => splitText(asString(text), chunk))
+      const deltas = texts.map(text => ({ type: 'text', text }))
+      return { step: { type: 'model_output', content: [] }, deltas }
+    }
+    case 'function_call': {
+      const texts = splitText(input ?? JSON.stringify(step['arguments']), chunk)
+      const deltas = texts.map(text => ({ type: 'arguments_delta', arguments: text }))
+      return { step: { ...step, arguments: {} }, deltas, mark: 'call-start' }
+    }
+    default:
+      return { step }
+  }
 }

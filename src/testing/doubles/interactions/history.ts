@@ -1,11 +1,47 @@
-// Rules of Interactions about how steps follow one another: calls and results, tools that must be sent again, and
-// thoughts that do not come back as they were issued.
-import { DUMMY_SIGNATURES } from '../google/signatures.ts'
+// Rules of Interactions about how steps follow one another: calls and results, tools that must be sent again, and thoughts that
+// do not come back as they were issued. The exact words of the service are little known: codes and statuses are its own, the
+// messages are ours.
+
+import type { MemoryOptions } from '../double.ts'
+import { DUMMY_SIGNATURES } from '../google/common.ts'
 import type { Check, Rejection, Rejections } from '../script.ts'
 import { inspectSeal } from '../seal.ts'
 import { asRecords, asString, type JsonRecord } from '../shape.ts'
-import type { InteractionsMemory } from './memory.ts'
-import { interactionsError } from './refusals.ts'
+
+export function interactionsError(
+  rule: string,
+  message: string,
+  code = 'invalid_request',
+  status = 400,
+): Rejection {
+  return { rule, status, type: code, code, message }
+}
+
+export const interactionNotFound = (id: string, why = ''): Rejection =>
+  interactionsError('I-04', `Interaction '${id}' not found.${why}`, 'not_found', 404)
+
+type StoredInteraction = {
+  interaction: JsonRecord
+  input: unknown
+  isBackground: boolean
+  /** Calls that wait for a result: id → name. */
+  pending: Map<string, string>
+  frames: { id: string; event: string; data: string }[]
+}
+
+export type InteractionsMemory = ReturnType<typeof newInteractionsMemory>
+
+export const newInteractionsMemory = ({ trustForeign = false }: MemoryOptions = {}) => ({
+  counter: 0,
+  trustForeign,
+  stored: new Map<string, StoredInteraction>(),
+  /** Ids of interactions that were answered with `store: false`. */
+  unstored: new Set<string>(),
+  /** Thought signature → the thought's summary, and the first call after it. */
+  thoughts: new Map<string, { summary: string; firstCall: string | null }>(),
+})
+
+// ---- how steps follow one another ---------------------------------------------------------------------------
 
 type InteractionsCheck = Check<InteractionsMemory>
 

@@ -1,11 +1,16 @@
 // The double of Gemini Interactions: create, get, resume, cancel and delete, with state or without.
-// `request.ts` has the rules, `answer.ts` and `stream.ts` the answers.
+// `request.ts` has the rules, `answer.ts` the answers.
 import type { DirectAnswer, DoubleRequest, VendorDouble } from '../double.ts'
-import { authoriseGoogle, googleFailure } from '../google/envelope.ts'
+import { authoriseGoogle, googleFailure } from '../google/common.ts'
 import { jsonFrame, type Rejections } from '../script.ts'
 import { answerInteraction } from './answer.ts'
-import { type InteractionsMemory, newInteractionsMemory } from './memory.ts'
-import { interactionNotFound, interactionsError } from './refusals.ts'
+import {
+  type InteractionsMemory,
+  interactionNotFound,
+  interactionsError,
+  newInteractionsMemory,
+} from './history.ts'
+
 import { checkInteraction } from './request.ts'
 
 const PATH = /^\/v\d\w*\/(?:projects\/[^/]+\/locations\/[^/]+\/)?interactions(?:\/([^/]+))?(\/cancel)?$/

@@ -1,21 +1,23 @@
-// Builds the `chat.completion` of a scripted turn. `stream.ts` streams from this object, so that both forms agree.
-// Compatible servers differ by their quirks only: see `ChatQuirks`.
+// Builds the `chat.completion` of a scripted turn, and streams from it, so that both forms agree: the role first, then text and
+// calls in pieces, a finish reason, usage, [DONE]. Compatible servers differ by their quirks only: see `ChatQuirks`.
 import type { DoubleRequest } from '../double.ts'
 import { faultOf } from '../faults.ts'
-import { countTokens } from '../openai/usage.ts'
+import { countTokens, obfuscation } from '../openai/envelope.ts'
 import {
   type DoubleAnswer,
+  type Frame,
+  jsonFrame,
   type NeutralStop,
   neutralStops,
   type ScriptedCall,
   type ScriptedTurn,
   scriptedStop,
   scriptedText,
+  splitText,
   thinkingOf,
 } from '../script.ts'
 import { mintId } from '../seal.ts'
-import { asRecord, isAbsent, isRecord, type JsonRecord } from '../shape.ts'
-import { streamCompletion } from './stream.ts'
+import { asRecord, asRecords, isAbsent, isRecord, type JsonRecord, shownText } from '../shape.ts'
 
 /** How a server deviates in the stream of tool calls. None of these is OpenAI's own behaviour. */
 export type ChatQuirks = {
@@ -103,4 +105,67 @@ function chatUsage(turn: ScriptedTurn, rawText: string): JsonRecord {
       rejected_prediction_tokens: 0,
     },
   }
+}
+
+// ---- the stream ---------------------------------------------------------------------------------------------
+
+type ChatDelta = { delta: JsonRecord; mark?: 'call-start' | 'arguments' }
+
+function streamCompletion(
+  completion: JsonRecord,
+  options: JsonRecord,
+  size: number | undefined,
+  quirks: ChatQuirks,
+): Frame[] {
+  const withUsage = options['include_usage'] === true
+  const padded = options['include_obfuscation'] !== false
+  const { choices, usage, ...rest } = completion
+  const chunk = (choice: JsonRecord[], used: unknown, pad: boolean, mark?: Frame['mark']): Frame => {
+    const shown = { ...rest, object: 'chat.completion.chunk', choices: choice }
+    const padding = pad && { obfuscation: obfuscation(JSON.stringify(choice)) }
+    return jsonFrame(undefined, { ...shown, ...(withUsage && { usage: used }), ...padding }, mark)
+  }
+  const { message, finish_reason = null } = asRecords(choices)[0] ?? {}
+  const frames = messageDeltas(asRecord(message), size, quirks).map(({ delta, mark }) =>
+    chunk([{ index: 0, delta, logprobs: null, finish_reason: null }], null, padded, mark),
+  )
+  frames.push(chunk([{ index: 0, delta: {}, logprobs: null, finish_reason }], null, false, 'terminal'))
+  if (withUsage) frames.push(chunk([], usage, false))
+  return [...frames, { data: '[DONE]' }]
+}
+
+function messageDeltas(message: JsonRecord, size: number | undefined, quirks: ChatQuirks): ChatDelta[] {
+  const texts = (key: string): ChatDelta[] => {
+    const text = message[key]
+    return typeof text === 'string' ? splitText(text, size).map(part => ({ delta: { [key]: part } })) : []
+  }
+  const content = typeof message['content'] === 'string' ? '' : null
+  return [
+    { delta: { role: 'assistant', content, refusal: null } },
+    ...['reasoning_content', 'content', 'refusal'].flatMap(texts),
+    ...asRecords(message['tool_calls']).flatMap((call, at) => callDeltas(call, at, size, quirks)),
+  ]
+}
+
+function callDeltas(call: JsonRecord, at: number, size: number | undefined, quirks: ChatQuirks): ChatDelta[] {
+  const type = call['type'] === 'custom' ? 'custom' : 'function'
+  const field = type === 'custom' ? 'input' : 'arguments'
+  const { name, [field]: input } = asRecord(call[type])
+  const text = shownText(input)
+  const index = quirks.index === 'missing' ? {} : { index: quirks.index === 'all-zero' ? 0 : at }
+  const whole = (value: string): JsonRecord => ({
+    ...index,
+    id: call['id'],
+    type,
+    [type]: { name, [field]: value },
+  })
+  const delta = (entry: JsonRecord, mark: 'call-start' | 'arguments'): ChatDelta => ({
+    delta: { tool_calls: [entry] },
+    mark,
+  })
+  if (quirks.wholeCalls) return [delta(whole(text), 'call-start')]
+  const rest = splitText(text, size).map(part =>
+    delta(quirks.repeatIds ? whole(part) : { ...index, [type]: { [field]: part } }, 'arguments'),
+  )
+  return [delta(whole(''), 'call-start'), ...rest]
 }

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import type { DoubleRequest } from '../double.ts'
 import type { Mode, Rejection, ScriptedTurn } from '../script.ts'
 import { checkRequestAll } from '../vendors.ts'
+import { newResponsesMemory, type ResponsesMemory } from './history.ts'
 import { openaiResponsesDouble } from './index.ts'
-import { newResponsesMemory, type ResponsesMemory } from './memory.ts'
 
 type Body = Record<string, unknown>
 

@@ -1,13 +1,13 @@
 // The double of the Responses API: create, and the endpoints around what was created (retrieve, resume, cancel, delete,
-// input items). `request.ts` has the rules, `answer.ts` and `stream.ts` the answers.
+// input items). `request.ts` has the rules, `answer.ts` the answers.
 import { type DirectAnswer, type DoubleRequest, rawAnswer, type VendorDouble } from '../double.ts'
 import { faultOf } from '../faults.ts'
 import { openaiEnvelope, organisationOf, SERVER_ERROR } from '../openai/envelope.ts'
-import { openaiError } from '../openai/refusals.ts'
+import { openaiError } from '../openai/forms.ts'
 import { type DoubleAnswer, type Frame, jsonFrame, type Rejections, type ScriptedTurn } from '../script.ts'
 import { mintId } from '../seal.ts'
 import { asRecord, asRecords, type JsonRecord, shownText } from '../shape.ts'
-import { buildResponse } from './answer.ts'
+import { buildResponse, streamResponse, unfinished } from './answer.ts'
 import {
   chainItems,
   forgetResponse,
@@ -15,9 +15,8 @@ import {
   type ResponsesMemory,
   rememberItems,
   type StoredResponse,
-} from './memory.ts'
+} from './history.ts'
 import { checkResponses } from './request.ts'
-import { streamResponse, unfinished } from './stream.ts'
 
 const PATHS: [method: string, pattern: RegExp, kind: string][] = [
   ['POST', /\/responses$/, 'create'],

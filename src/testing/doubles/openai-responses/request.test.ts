@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkRequest, checkRequestAll } from '../vendors.ts'
-import { sealReasoning } from './memory.ts'
+import { sealReasoning } from './history.ts'
 
 type Body = Record<string, unknown>
 

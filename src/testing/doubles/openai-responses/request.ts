@@ -2,14 +2,8 @@
 // and output format; tools, items and history have files of their own. `R-00` is the plain shape of the request.
 import type { DoubleRequest } from '../double.ts'
 import { organisationOf } from '../openai/envelope.ts'
-import { flag, list, oneOf, optional } from '../openai/forms.ts'
-import {
-  invalidType,
-  missingParameter,
-  openaiError,
-  outOfBounds,
-  unknownParameter,
-} from '../openai/refusals.ts'
+import * as form from '../openai/forms.ts'
+
 import { checkStrictSchema } from '../openai/schema.ts'
 import type { Mode, Rejections } from '../script.ts'
 import {
@@ -23,9 +17,9 @@ import {
   shownText,
   wordList,
 } from '../shape.ts'
-import { checkResponsesHistory } from './history.ts'
-import { chainItems, type ResponsesMemory } from './memory.ts'
-import { checkResponsesChoice, responsesTools } from './tools.ts'
+import { chainItems, checkResponsesHistory, type ResponsesMemory } from './history.ts'
+
+import { checkResponsesChoice, responsesTools } from './items.ts'
 
 const PARAMETERS = wordList(`
   access_programs background context_management conversation image include input instructions max_output_tokens
@@ -53,7 +47,7 @@ const MIN_OUTPUT_TOKENS = 16
 
 export function* checkResponses(request: DoubleRequest, memory: ResponsesMemory, mode: Mode): Rejections {
   const { body, headers } = request
-  if (!isRecord(body)) return yield invalidType('R-00', 'body', 'an object', body)
+  if (!isRecord(body)) return yield form.invalidType('R-00', 'body', 'an object', body)
   yield* checkParameters(body)
   yield* checkState(body, memory)
   yield* responsesTools(body['tools'], 'tools')
@@ -66,13 +60,13 @@ export function* checkResponses(request: DoubleRequest, memory: ResponsesMemory,
 
 function* checkParameters(body: JsonRecord): Rejections {
   for (const name of Object.keys(body)) yield* checkParameterName(name)
-  if (isAbsent(body['model']) && isAbsent(body['prompt'])) yield missingParameter('R-00', 'model')
+  if (isAbsent(body['model']) && isAbsent(body['prompt'])) yield form.missingParameter('R-00', 'model')
   const most = body['max_output_tokens']
   if (!isAbsent(most)) {
     if (typeof most !== 'number' || !Number.isInteger(most)) {
-      yield invalidType('R-11', 'max_output_tokens', 'an integer', most)
+      yield form.invalidType('R-11', 'max_output_tokens', 'an integer', most)
     } else if (most < MIN_OUTPUT_TOKENS) {
-      yield outOfBounds('R-11', 'max_output_tokens', {
+      yield form.outOfBounds('R-11', 'max_output_tokens', {
         bound: 'least',
         of: 'number',
         limit: MIN_OUTPUT_TOKENS,
@@ -80,20 +74,20 @@ function* checkParameters(body: JsonRecord): Rejections {
       })
     }
   }
-  const include = list('R-00', oneOf('R-00', INCLUDABLE), { of: 'an array of strings' })
-  yield* optional(include)(body['include'], 'include')
+  const include = form.list('R-00', form.oneOf('R-00', INCLUDABLE), { of: 'an array of strings' })
+  yield* form.optional(include)(body['include'], 'include')
   for (const name of ['stream', 'store', 'background', 'parallel_tool_calls'])
-    yield* optional(flag(name === 'parallel_tool_calls' ? 'R-12' : 'R-00'))(body[name], name)
+    yield* form.optional(form.flag(name === 'parallel_tool_calls' ? 'R-12' : 'R-00'))(body[name], name)
 }
 
 function* checkParameterName(name: string): Rejections {
   const moved = entryOf(MOVED, name)
   if (moved === undefined) {
-    if (!PARAMETERS.includes(name)) yield unknownParameter('R-00', name)
+    if (!PARAMETERS.includes(name)) yield form.unknownParameter('R-00', name)
     return
   }
   const message = `Unsupported parameter: '${name}'. In the Responses API, this parameter has moved to '${moved}'. Try again with the new parameter. See the API documentation for more information: https://platform.openai.com/docs/api-reference/responses/create.`
-  yield openaiError(name === 'max_tokens' ? 'R-11' : 'R-00', message, name, 'unsupported_parameter')
+  yield form.openaiError(name === 'max_tokens' ? 'R-11' : 'R-00', message, name, 'unsupported_parameter')
 }
 
 /** The state that the request continues from: an earlier response, a conversation, or none. */
@@ -102,23 +96,23 @@ function* checkState(body: JsonRecord, memory: ResponsesMemory): Rejections {
   if (!isAbsent(previous) && !isAbsent(conversation)) {
     const message =
       "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Ensure you are only providing one of them."
-    yield openaiError('R-10', message, null, 'mutually_exclusive_parameters')
+    yield form.openaiError('R-10', message, null, 'mutually_exclusive_parameters')
   } else if (!isAbsent(conversation)) {
     const id = shownText(isRecord(conversation) ? conversation['id'] : conversation)
-    yield openaiError('R-10', `Conversation with id '${id}' not found.`, null, null, 404)
+    yield form.openaiError('R-10', `Conversation with id '${id}' not found.`, null, null, 404)
   }
   const isKnown = memory.trustForeign || (typeof previous === 'string' && memory.responses.has(previous))
   if (!isAbsent(previous) && !isKnown) {
     const message = `Previous response with id '${shownText(previous)}' not found.`
-    yield openaiError('R-07', message, 'previous_response_id', 'previous_response_not_found')
+    yield form.openaiError('R-07', message, 'previous_response_id', 'previous_response_not_found')
   }
   if (body['background'] === true && body['store'] === false) {
-    yield openaiError('R-00', "Background mode requires 'store' to be true.", 'background')
+    yield form.openaiError('R-00', "Background mode requires 'store' to be true.", 'background')
   }
   if (['input', 'previous_response_id', 'conversation', 'prompt'].every(name => isAbsent(body[name]))) {
     const message =
       'One of "input" or "previous_response_id" or \'prompt\' or \'conversation_id\' must be provided.'
-    yield openaiError('R-00', message, 'input', 'missing_required_parameter')
+    yield form.openaiError('R-00', message, 'input', 'missing_required_parameter')
   }
 }
 
@@ -126,13 +120,13 @@ function* checkState(body: JsonRecord, memory: ResponsesMemory): Rejections {
 function* checkReasoningModel(body: JsonRecord, memory: ResponsesMemory): Rejections {
   if (!/^(?:ft:)?(?:gpt-[34]|chatgpt|gpt-5[\d.]*-chat)/.test(shownText(body['model']))) return
   if (asList(body['include']).includes('reasoning.encrypted_content')) {
-    yield openaiError('R-NR', 'Encrypted content is not supported with this model.', 'include')
+    yield form.openaiError('R-NR', 'Encrypted content is not supported with this model.', 'include')
   }
   const items = [...chainItems(memory, body['previous_response_id']), ...asRecords(body['input'])]
   if (items.every(item => item['type'] !== 'reasoning')) return
   const message =
     'Reasoning input items can only be provided to a reasoning or computer use model. Remove reasoning items from your input and try again.'
-  yield openaiError('R-NR', message, 'input')
+  yield form.openaiError('R-NR', message, 'input')
 }
 
 /** The vendor wants to be sure that the model was told of the form. */
@@ -141,12 +135,12 @@ function* checkJsonWord({ text, input, instructions }: JsonRecord): Rejections {
   if (/json/i.test(JSON.stringify([input, instructions]))) return
   const message =
     "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'."
-  yield openaiError('R-00', message, 'input')
+  yield form.openaiError('R-00', message, 'input')
 }
 
 function* checkTextFormat(format: unknown): Rejections {
   if (!isRecord(format) || format['type'] !== 'json_schema') return
-  if (typeof format['name'] !== 'string') return yield missingParameter('R-00', 'text.format.name')
+  if (typeof format['name'] !== 'string') return yield form.missingParameter('R-00', 'text.format.name')
   if (format['strict'] !== true) return
   const place = { rule: '2.4', param: 'text.format.schema', subject: 'response_format' } as const
   const schema = checkStrictSchema(format['name'], format['schema'], place)

@@ -1,10 +1,11 @@
-// The parts of both OpenAI endpoints around a request: keys, bodies that cannot be read, failures, the error envelope
-// and the padding of streamed deltas.
+// The parts of both OpenAI endpoints around a request: keys, bodies that cannot be read, failures, the error envelope, the
+// padding of streamed deltas, and token counts.
 import { createHash } from 'node:crypto'
 import type { BodyProblem } from '../body.ts'
 import { bearerKey, type RequestHeaders, type VendorDouble } from '../double.ts'
-import type { Rejection } from '../script.ts'
-import { openaiError } from './refusals.ts'
+import { type Rejection, type ScriptedTurn, scriptedText, thinkingOf } from '../script.ts'
+import { tokensIn } from '../shape.ts'
+import { openaiError } from './forms.ts'
 
 export const SERVER_ERROR = 'The server had an error while processing your request. Sorry about that!'
 
@@ -71,4 +72,32 @@ export function organisationOf(headers: RequestHeaders): string | null {
 export function obfuscation(seed: string): string {
   const digest = createHash('sha256').update(seed).digest('base64url').replace(/[-_]/g, '')
   return digest.slice(0, 4 + (digest.charCodeAt(0) % 12))
+}
+
+// ---- token counts -------------------------------------------------------------------------------------------
+
+type TokenCounts = { input: number; cached: number; output: number; reasoning: number }
+
+/** The names under which a script may give a count, neutral or as a vendor calls it. */
+const COUNT_NAMES: Record<keyof TokenCounts, string[]> = {
+  input: ['input', 'input_tokens', 'prompt_tokens', 'inputTokens'],
+  cached: ['cached', 'cached_tokens', 'cache_read_input_tokens', 'cacheReadTokens'],
+  output: ['output', 'output_tokens', 'completion_tokens', 'outputTokens'],
+  reasoning: ['reasoning', 'reasoning_tokens', 'thinking_tokens', 'reasoningTokens'],
+}
+
+export function countTokens(turn: ScriptedTurn, requestText: string): TokenCounts {
+  const output = (turn.text ?? '') + (turn.refusal ?? '') + (turn.calls ?? []).map(scriptedText).join('')
+  const reasoning = scriptedCount(turn, 'reasoning') ?? tokensIn(thinkingOf(turn)?.text ?? '')
+  return {
+    input: scriptedCount(turn, 'input') ?? tokensIn(requestText),
+    cached: scriptedCount(turn, 'cached') ?? 0,
+    output: scriptedCount(turn, 'output') ?? Math.max(1, tokensIn(output)) + reasoning,
+    reasoning,
+  }
+}
+
+function scriptedCount(turn: ScriptedTurn, count: keyof TokenCounts): number | undefined {
+  const name = COUNT_NAMES[count].find(candidate => turn.usage?.[candidate] !== undefined)
+  return name === undefined ? undefined : turn.usage?.[name]
 }

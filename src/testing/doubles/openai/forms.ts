@@ -1,5 +1,7 @@
-// The form of single values in both OpenAI endpoints: texts, lists, objects, content parts, pictures, custom tool formats. A
-// form refuses a value under the rule that it was made with. Rules about several values are in the endpoints' own files.
+// How OpenAI refuses a single value, and the form that it must have, in both endpoints: texts, lists, objects, content parts,
+// pictures, custom tool formats. A form refuses a value under the rule that it was made with. Rules about several values are
+// in the endpoints' own files.
+import * as wordings from '../../../apis/openai/wordings.ts'
 import { dataUriContent, pictureKind, WEB_PICTURES } from '../pictures.ts'
 import type { Rejection, Rejections } from '../script.ts'
 import {
@@ -12,15 +14,34 @@ import {
   shownText,
   wordList,
 } from '../shape.ts'
-import {
-  invalidType,
-  missingParameter,
-  openaiError,
-  outOfBounds,
-  unknownParameter,
-  unsupportedValue,
-} from './refusals.ts'
 import { checkLooseSchema, checkStrictSchema } from './schema.ts'
+
+export function openaiError(
+  rule: string,
+  message: string,
+  param: string | null = null,
+  code: string | null = null,
+  status = 400,
+): Rejection {
+  return { rule, status, type: 'invalid_request_error', message, param, code }
+}
+
+export const refusal = (rule: string, { message, param, code }: wordings.ParameterProblem): Rejection =>
+  openaiError(rule, message, param, code)
+
+/** The rule comes first, then what the words take. */
+const withRule =
+  <Args extends unknown[]>(problem: (...args: Args) => wordings.ParameterProblem) =>
+  (rule: string, ...args: Args): Rejection =>
+    refusal(rule, problem(...args))
+
+export const missingParameter = withRule(wordings.missingParameter)
+export const unknownParameter = withRule(wordings.unknownParameter)
+export const invalidType = withRule(wordings.invalidType)
+export const unsupportedValue = withRule(wordings.unsupportedValue)
+export const outOfBounds = withRule(wordings.outOfBounds)
+
+// ---- forms --------------------------------------------------------------------------------------------------
 
 /** The refusals of a value. `path` is its place, as the vendor writes it. */
 export type Form = (value: unknown, path: string) => Rejections
@@ -28,7 +49,7 @@ export type Fields = Readonly<Record<string, Form>>
 
 export const TOOL_NAME_PATTERN = /^[a-zA-Z0-9_-]+$/
 
-export type TextLimits = { max?: number; pattern?: RegExp; mayBeEmpty?: boolean }
+type TextLimits = { max?: number; pattern?: RegExp; mayBeEmpty?: boolean }
 
 /** It reports one problem at most, the vendor's first. */
 export const text =

@@ -3,9 +3,9 @@
 // strict mode and falls back.
 import type { Rejection } from '../script.ts'
 import { asList, asRecord, asString, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
-import { openaiError } from './refusals.ts'
+import { openaiError } from './forms.ts'
 
-export type SchemaPlace = {
+type SchemaPlace = {
   /** The id of the rule that a bad schema breaks. */
   rule?: string
   /** The request path of the schema, as the vendor reports it in `param`. */

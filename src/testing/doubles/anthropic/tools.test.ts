@@ -2,7 +2,7 @@
 // tools.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkInputSchema, checkStrictTools } from './schema.ts'
+import { checkInputSchema, checkStrictTools } from './tools.ts'
 
 const object = (properties: object, more: object = {}): object => ({
   type: 'object',
