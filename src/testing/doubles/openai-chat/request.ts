@@ -4,7 +4,7 @@
 import * as says from '../../../apis/openai/chat-wordings.ts'
 import * as form from '../openai/forms.ts'
 
-import { checkStrictSchema } from '../openai/schema.ts'
+import { checkStrictSchema, checkToolParameters } from '../openai/schema.ts'
 import type { Rejections } from '../script.ts'
 import {
   asRecord,
@@ -202,7 +202,7 @@ function* unansweredCalls(open: WaitingCalls | null): Rejections {
 const name = form.text('C-04', CHAT_NAME)
 const functionTool: form.Form = function* (value, path) {
   yield* name(asRecord(value)['name'], `${path}.name`)
-  yield* form.checkToolParameters('C-09', path, asRecord(value))
+  yield* checkToolParameters('C-09', path, asRecord(value))
 }
 const tool = form.tagged('C-00', {
   function: { function: form.required('C-00', functionTool) },

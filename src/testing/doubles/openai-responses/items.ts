@@ -2,7 +2,7 @@
 // arrive inside the input, so both are here. `history.ts` checks how items relate to each other and to stored responses.
 import * as form from '../openai/forms.ts'
 
-import { checkStrictSchema } from '../openai/schema.ts'
+import { checkStrictSchema, checkToolParameters } from '../openai/schema.ts'
 import type { Rejections } from '../script.ts'
 import {
   asRecord,
@@ -61,7 +61,7 @@ function* checkResponsesTool(tool: unknown, path: string): Rejections {
 function* checkFunction(tool: unknown, path: string): Rejections {
   if (!isRecord(tool)) return
   const wrong = [...form.checkFields(tool, path, NAME)]
-  yield* wrong.length > 0 ? wrong : form.checkToolParameters('2.4', path, tool)
+  yield* wrong.length > 0 ? wrong : checkToolParameters('2.4', path, tool)
 }
 
 function* checkMembers(members: unknown, path: string): Rejections {

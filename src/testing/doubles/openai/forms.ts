@@ -14,7 +14,6 @@ import {
   shownText,
   wordList,
 } from '../shape.ts'
-import { checkLooseSchema, checkStrictSchema } from './schema.ts'
 
 export function openaiError(
   rule: string,
@@ -143,14 +142,6 @@ export function toolFormat(rule: string, nested: boolean): Form {
     yield* tagged(rule, kinds)(value, path)
     if (!nested && isRecord(value) && value['type'] === 'grammar') yield* grammar(value, path)
   })
-}
-
-/** The parameters of a function tool, by the strict rules if it is a strict one. */
-export function* checkToolParameters(rule: string, path: string, tool: JsonRecord): Rejections {
-  if (isAbsent(tool['parameters'])) return
-  const judge = tool['strict'] === true ? checkStrictSchema : checkLooseSchema
-  const found = judge(shownText(tool['name']), tool['parameters'], { rule, param: `${path}.parameters` })
-  if (found !== null) yield found
 }
 
 /** How the two endpoints differ: Chat nests `allowed_tools` in an object of that name, Responses does not. */

@@ -1,8 +1,17 @@
 // The rules of OpenAI for the JSON Schema of a tool: the strict-mode subset, and the few checks outside strict mode.
 // It judges schemas only. Which tools are strict is the endpoints' business: Chat defaults to no, Responses tries
 // strict mode and falls back.
-import type { Rejection } from '../script.ts'
-import { asList, asRecord, asString, isRecord, type JsonRecord, shownText, wordList } from '../shape.ts'
+import type { Rejection, Rejections } from '../script.ts'
+import {
+  asList,
+  asRecord,
+  asString,
+  isAbsent,
+  isRecord,
+  type JsonRecord,
+  shownText,
+  wordList,
+} from '../shape.ts'
 import { openaiError } from './forms.ts'
 
 type SchemaPlace = {
@@ -31,6 +40,14 @@ export function checkStrictSchema(name: string, schema: unknown, place: SchemaPl
 /** The checks outside strict mode. `null` when the schema may be used with `strict: false`. */
 export function checkLooseSchema(name: string, schema: unknown, place: SchemaPlace = {}): Rejection | null {
   return firstRefusal(name, schema, looseProblems, place)
+}
+
+/** The parameters of a function tool, by the strict rules if it is a strict one. */
+export function* checkToolParameters(rule: string, path: string, tool: JsonRecord): Rejections {
+  if (isAbsent(tool['parameters'])) return
+  const judge = tool['strict'] === true ? checkStrictSchema : checkLooseSchema
+  const found = judge(shownText(tool['name']), tool['parameters'], { rule, param: `${path}.parameters` })
+  if (found !== null) yield found
 }
 
 type Problems = Iterable<string>
