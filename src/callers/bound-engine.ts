@@ -1,7 +1,7 @@
 // The engine as one caller may use it. It reaches the caller's own sessions and no others, unless the caller is an operator;
 // what it starts counts towards the limits of the session's owner and belongs to the caller's trace. Wires get no other
 // engine, so none of them can forget whose session it is.
-import type { Command, Engine, SessionChange } from '../engine/ports/boundary.ts'
+import type { Command, Engine, LookUpAnswer, LookUpQuery, SessionChange } from '../engine/ports/boundary.ts'
 import { type CallName, callByName, ForwardingEngine } from '../engines/socket/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { stoppable } from '../lib/async/stoppable.ts'
@@ -10,9 +10,6 @@ import type { WorkLimits } from './work-limits.ts'
 
 /** Commands that set a session to work. */
 const startsTurn: ReadonlySet<Command['do']> = new Set(['say', 'respond', 'call', 'complete'])
-
-/** Calls whose first argument is an owner. Those about a session have it in a reference. */
-const byOwner: ReadonlySet<CallName> = new Set(['list', 'find', 'usage'])
 
 export class BoundEngine extends ForwardingEngine {
   protected readonly caller: Caller
@@ -35,21 +32,18 @@ export class BoundEngine extends ForwardingEngine {
 
   #pass<Name extends CallName>(name: Name, ...args: Parameters<Engine[Name]>): ReturnType<Engine[Name]> {
     const [about] = args as unknown[]
-    const owner = byOwner.has(name) ? about : ownerIn(about)
+    const owner = name === 'list' ? about : ownerIn(about)
     // The arguments and the answer are those of the call of this name.
     if (owner === undefined || this.#mayReach(owner))
       return callByName(this.#engine, name, args) as ReturnType<Engine[Name]>
     return Promise.reject(notFound()) as ReturnType<Engine[Name]>
   }
 
-  override owners(): ReturnType<Engine['owners']> {
-    return this.caller.operator ? this.#engine.owners() : Promise.resolve([this.caller.owner])
-  }
-
   /** To anyone but its owner a session does not exist. */
-  override async ownerOf(session: string): Promise<string | undefined> {
-    const owner = await this.#engine.ownerOf(session)
-    return owner !== undefined && this.#mayReach(owner) ? owner : undefined
+  override async lookUp<Query extends LookUpQuery>(query: Query): Promise<LookUpAnswer<Query>> {
+    const answer = await super.lookUp(query)
+    if (query.get !== 'owner' || answer === undefined || this.#mayReach(answer)) return answer
+    return undefined as LookUpAnswer<Query> // The answer of this question where there is none.
   }
 
   override changes(signal?: AbortSignal): ReturnType<Engine['changes']> {
@@ -111,7 +105,7 @@ export class BoundEngine extends ForwardingEngine {
   }
 }
 
-/** Whose session a call is about. */
+/** The owner that a call names, in a reference or a question. */
 function ownerIn(about: unknown): string | undefined {
   return typeof about === 'object' && about !== null && 'owner' in about ? String(about.owner) : undefined
 }

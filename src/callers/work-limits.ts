@@ -22,9 +22,16 @@ export class WorkLimits {
 
   constructor(engine: Engine, { perOwner, allWallets }: LimitSettings = {}, now = () => performance.now()) {
     const limits = { ...defaultOwnerLimits, ...perOwner }
-    this.#owners = new IdleMap(owner => new OwnerBounds(() => engine.usage(owner), limits, now))
+    this.#owners = new IdleMap(
+      owner => new OwnerBounds(() => engine.lookUp({ get: 'usage', owner }), limits, now),
+    )
     const shared = { ...defaultWalletLimits, ...allWallets, sessions: Infinity, bytes: Infinity }
-    this.#wallets = new OwnerBounds(() => engine.usage(anyWallet, true), shared, now, 'all wallets')
+    this.#wallets = new OwnerBounds(
+      () => engine.lookUp({ get: 'usage', owner: anyWallet, all: true }),
+      shared,
+      now,
+      'all wallets',
+    )
   }
 
   /** Makes a session if the owner may have one more. */

@@ -220,7 +220,7 @@ export class SessionHandle<ModelName extends string = string> {
   }
 
   async history(): Promise<Entry[]> {
-    return (await this.#host.engine.history(this.#ref)).entries
+    return (await this.#host.engine.history(this.#ref, { get: 'entries' })).entries
   }
 
   /**
@@ -229,7 +229,12 @@ export class SessionHandle<ModelName extends string = string> {
    */
   async *output(callId: string, from = 0): AsyncGenerator<Uint8Array, void, undefined> {
     for (let at = from; ; ) {
-      const { bytes, size } = await this.#host.engine.blobRange(this.#ref, keptName(callId), at, 1024 * 1024)
+      const { bytes, size } = await this.#host.engine.blob(this.#ref, {
+        get: 'bytes',
+        name: keptName(callId),
+        from: at,
+        length: 1024 * 1024,
+      })
       if (bytes.length > 0) yield bytes
       at += bytes.length
       if (bytes.length === 0 || at >= size) return

@@ -104,16 +104,16 @@ export class Turnwire<Name extends string = string, ModelName extends string = s
 
   /** What the MCP servers of an agent have to attach to messages. */
   resources(agent: Name): Promise<ServerResource[]> {
-    return this.#runtime.engine.resources(agent)
+    return this.#runtime.engine.fromServers(agent, { get: 'resources' })
   }
 
   /** A resource as parts of a message: `session.send([...parts, { type: 'text', text }])`. */
   readResource(agent: Name, resource: { server: string; uri: string }): Promise<InputPart[]> {
-    return this.#runtime.engine.readResource(agent, resource)
+    return this.#runtime.engine.fromServers(agent, { get: 'resource', ...resource })
   }
 
   prompts(agent: Name): Promise<ServerPrompt[]> {
-    return this.#runtime.engine.prompts(agent)
+    return this.#runtime.engine.fromServers(agent, { get: 'prompts' })
   }
 
   /** A prompt as parts of a message. */
@@ -125,7 +125,7 @@ export class Turnwire<Name extends string = string, ModelName extends string = s
       values = {},
     }: { server: string; name: string; values?: Readonly<Record<string, string>> },
   ): Promise<InputPart[]> {
-    return promptParts(await this.#runtime.engine.prompt(agent, { server, name, values }))
+    return promptParts(await this.#runtime.engine.fromServers(agent, { get: 'prompt', server, name, values }))
   }
 
   /** Takes a session under manual control. `force` takes it from someone else who controls it. */

@@ -58,14 +58,8 @@ function refuseSecrets(): never {
 
 /** Whoever owns it. Undefined: there is no such session. */
 export async function findSession(engine: Engine, id: string): Promise<SessionSummary | undefined> {
-  for (const owner of await engine.owners()) {
-    try {
-      return await engine.summary({ owner, session: id })
-    } catch (error) {
-      if (!(error instanceof TurnwireError && error.code === 'session_not_found')) throw error
-    }
-  }
-  return undefined
+  const owner = await engine.lookUp({ get: 'owner', session: id })
+  return owner === undefined ? undefined : engine.summary({ owner, session: id })
 }
 
 /** The whole log of a session, read in pages. */

@@ -55,12 +55,11 @@ export class PaidEngine extends BoundEngine {
     if (open.has(name)) return pass()
     // A payment that was not checked shows nothing of what its payer owns.
     if (this.#isUnknown)
-      return (name === 'find' ? Promise.resolve(undefined) : Promise.reject(notFound())) as ReturnType<
+      return (name === 'lookUp' ? Promise.resolve(undefined) : Promise.reject(notFound())) as ReturnType<
         Engine[Name]
       >
     if (!this.#isWallet) return pass()
-    const [about] = args as unknown[]
-    return this.#gate.call(name, about, this.#request).then<unknown>(pass) as ReturnType<Engine[Name]>
+    return this.#gate.call(name, args, this.#request).then<unknown>(pass) as ReturnType<Engine[Name]>
   }
 
   /** Who has a key and pays may not delete what is not settled either. */
@@ -166,7 +165,7 @@ export class PaidEngine extends BoundEngine {
   }
 
   async #otherCommand(ref: SessionRef, command: Command): Promise<Accepted> {
-    if (this.#isWallet) this.#gate.command(command)
+    if (this.#isWallet) await this.#gate.command(ref, command, this.#request)
     else if (this.#mustPay(this.caller.owner)) {
       if (command.do === 'compact') await this.#refuseCompaction(ref)
       await this.#gate.control(ref, command)

@@ -1,7 +1,7 @@
 // What the owner of a session that is paid for may do with it. A wallet's token is free for everyone, so it reads what was paid
 // for, and starts turns with a payment; it is no key. The gate asks the ledger each time: it holds on every node, and after
 // a restart. Prices and payments themselves are up to paid-engine.ts.
-import type { Command, SessionRef } from '../engine/index.ts'
+import type { Command, HistoryQuery, SessionRef } from '../engine/index.ts'
 import type { CallName } from '../engines/socket/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { isWallet, type PaymentRecord, walletOwner } from '../language/payments.ts'
@@ -11,20 +11,16 @@ import type { Ledger, PaidRequest } from './index.ts'
 const walletCalls: Partial<Record<CallName, 'free' | 'read' | 'change'>> = {
   describe: 'free',
   list: 'free',
-  find: 'free',
-  usage: 'free',
-  ownerOf: 'free',
+  lookUp: 'free',
   summary: 'read',
   history: 'read',
   events: 'read',
   blob: 'read',
-  blobRange: 'read',
   remove: 'change',
-  keepBlob: 'change',
 }
 
 /** Commands of a wallet that need no payment. `complete` comes from the server's own tools. */
-const walletCommands: ReadonlySet<Command['do']> = new Set(['cancel', 'claim', 'complete'])
+const walletCommands: ReadonlySet<Command['do']> = new Set(['cancel', 'claim', 'complete', 'keep'])
 
 /** Commands with which an owner could keep a turn from coming to its end. */
 const controls: ReadonlySet<Command['do']> = new Set([
@@ -43,11 +39,11 @@ export class WalletGate {
   }
 
   /** Rejects with what keeps a wallet from this call. */
-  async call(name: CallName, ref: unknown, request: PaidRequest | undefined): Promise<void> {
+  async call(name: CallName, args: readonly unknown[], request: PaidRequest | undefined): Promise<void> {
     const kind = walletCalls[name]
-    if (kind === undefined) throw needsKey()
+    if (kind === undefined || (name === 'history' && isRequest(args[1]))) throw needsKey()
     if (kind === 'free') return
-    const session = ref as SessionRef // The first argument of these calls.
+    const session = args[0] as SessionRef // The first argument of these calls.
     // Of its own request: what it may have of that is decided where it is paid for.
     if (request?.session === session.session) return
     await (kind === 'read' ? this.read(session) : this.change(session))
@@ -67,8 +63,9 @@ export class WalletGate {
   }
 
   /** Rejects a command that needs no payment, if a wallet may not give it. */
-  command({ do: what }: Command): void {
+  async command(ref: SessionRef, { do: what }: Command, request: PaidRequest | undefined): Promise<void> {
     if (!walletCommands.has(what)) throw needsKey()
+    if (what === 'keep' && request?.session !== ref.session) await this.change(ref)
   }
 
   /** Also who has a key and pays cannot take over a turn while it is paid for. */
@@ -88,6 +85,11 @@ function unpaid(): TurnwireError {
     'forbidden',
     'The payment of a turn of this session failed, so it cannot be read or continued. Send the request again with a new payment.',
   )
+}
+
+/** The next request has the agent's instructions and tools in it. */
+function isRequest(query: unknown): boolean {
+  return (query as HistoryQuery).get === 'request' // The second argument of `history`.
 }
 
 function notSettled(): TurnwireError {

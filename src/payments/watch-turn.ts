@@ -73,7 +73,7 @@ function usedBy(answers: readonly ModelAnswered[], input = 0): TokensUsed {
 }
 
 async function estimateInput(engine: Engine, ref: { owner: string; session: string }): Promise<number> {
-  const { entries } = await engine.history(ref, true)
+  const { entries } = await engine.history(ref, { get: 'view' })
   return tokensOf(entries.filter(({ role }) => role !== 'assistant'))
 }
 

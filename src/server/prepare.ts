@@ -51,7 +51,10 @@ export async function prepareSession(
   const model = modelFor(agent, settings, config, options)
   const isNext = turn === undefined || calls.length > 0
   const text = isNext ? (options.say ?? standInMessage) : undefined
-  const request = await engine.nextRequest({ owner, session: id }, text)
+  const request = await engine.history(
+    { owner, session: id },
+    { get: 'request', ...(text !== undefined && { text }) },
+  )
   await judgeGrammars(request.tools, owner)
   const prepared = preparedFor(model, request)
   if (prepared !== undefined) return prepared

@@ -29,7 +29,7 @@ export async function openThread(
 export async function findThread(engine: Engine, thread: AnyThread): Promise<SessionRef | undefined> {
   const { owner, agent, id } = thread
   if (!isSessionId(id)) {
-    const session = await engine.find(owner, keyOf(thread))
+    const session = await engine.lookUp({ get: 'session', owner, key: keyOf(thread) })
     return session === undefined ? undefined : { owner, session }
   }
   const ref = { owner, session: id }

@@ -43,33 +43,25 @@ async function* stream<T>(open: () => AsyncIterable<T>): AsyncGenerator<T, void,
   }
 }
 
+/** Every call of the boundary, with clones of what it is given and of what it gives. */
 export function throughClones(engine: Engine): Engine {
   return {
     describe: () => call(() => engine.describe()),
-    resources: agent => call(() => engine.resources(agent)),
-    readResource: (agent, resource) => call(() => engine.readResource(agent, cloned(resource))),
-    prompts: agent => call(() => engine.prompts(agent)),
-    prompt: (agent, prompt) => call(() => engine.prompt(agent, cloned(prompt))),
+    fromServers: (agent, query) => call(() => engine.fromServers(agent, cloned(query))),
     create: create => call(() => engine.create(cloned(create))),
     command: (ref, command) => call(() => engine.command(cloned(ref), cloned(command))),
+    remove: ref => call(() => engine.remove(cloned(ref))),
     follow: (ref, options, signal) => stream(() => engine.follow(cloned(ref), cloned(options), signal)),
     answerOnce: (request, signal) => stream(() => engine.answerOnce(cloned(request), signal)),
     attach: (ref, tools, signal) => stream(() => engine.attach(cloned(ref), cloned(tools), signal)),
     report: (ref, report) => call(() => engine.report(cloned(ref), cloned(report))),
     summary: (ref, keys) => call(() => engine.summary(cloned(ref), keys && cloned(keys))),
-    history: (ref, compacted, at) => call(() => engine.history(cloned(ref), compacted, at)),
+    history: (ref, query) => call(() => engine.history(cloned(ref), cloned(query))),
     events: (ref, after, maxBytes) => call(() => engine.events(cloned(ref), after, maxBytes)),
-    nextRequest: (ref, text) => call(() => engine.nextRequest(cloned(ref), text)),
+    blob: (ref, query) => call(() => engine.blob(cloned(ref), cloned(query))),
     list: (owner, page) => call(() => engine.list(owner, cloned(page))),
     changes: signal => stream(() => engine.changes(signal)),
-    ownerOf: session => call(() => engine.ownerOf(session)),
-    owners: () => call(() => engine.owners()),
-    usage: (owner, all) => call(() => engine.usage(owner, all)),
-    find: (owner, key) => call(() => engine.find(owner, key)),
-    remove: ref => call(() => engine.remove(cloned(ref))),
-    blob: (ref, name) => call(() => engine.blob(cloned(ref), name)),
-    blobRange: (ref, name, from, length) => call(() => engine.blobRange(cloned(ref), name, from, length)),
-    keepBlob: (ref, name, body) => call(() => engine.keepBlob(cloned(ref), name, body)),
+    lookUp: query => call(() => engine.lookUp(cloned(query))),
   }
 }
 

@@ -42,7 +42,7 @@ test('a session that was begun on one node takes messages and is followed on eve
   assert.equal(await holderOf(c.store, ref), a.node.id)
   for (const { engine } of nodes) {
     assert.equal((await engine.summary(ref)).status, 'idle')
-    assert.equal((await engine.history(ref)).entries.length, 2)
+    assert.equal((await engine.history(ref, { get: 'entries' })).entries.length, 2)
     assert.equal((await engine.events(ref)).length, 4)
     assert.equal((await engine.list(owner, { limit: 5 })).rows.length, 1)
   }
@@ -142,7 +142,7 @@ test('tools that a client of one node runs are used by a session of another', as
   const items = await collect(b.engine.follow(ref, follow))
   assert.ok(eventsOf(items).includes('call.settled'))
   assert.deepEqual(runs, ['look'])
-  assert.match(JSON.stringify(await a.engine.history(ref)), /a tree/)
+  assert.match(JSON.stringify(await a.engine.history(ref, { get: 'entries' })), /a tree/)
   stop.abort()
   await attaching
 })
@@ -214,7 +214,9 @@ test('turns of an owner are counted on all nodes, and lists change for watchers 
   // A learns within a moment that B has come.
   const both = refs.map(({ session }) => session).sort()
   for (const { engine } of [a, b])
-    await until(async () => String((await engine.usage(owner)).running.sort()) === String(both))
+    await until(
+      async () => String((await engine.lookUp({ get: 'usage', owner })).running.sort()) === String(both),
+    )
   await until(() => refs.every(({ session }) => JSON.stringify(changes).includes(session)))
   stop.abort()
   await watching

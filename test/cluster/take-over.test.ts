@@ -109,7 +109,7 @@ test('a node that was cut off stops itself before its lease ends, and discards w
   // It comes back as another node, and serves the session through its new holder.
   await until(() => a.node.failure() === undefined)
   assert.notEqual(a.node.id, old)
-  const { entries } = await a.engine.history(ref)
+  const { entries } = await a.engine.history(ref, { get: 'entries' })
   assert.equal(JSON.stringify(entries).includes('worked'), false)
   await say(a.engine, ref, 'And now?')
   assert.equal(await holderOf(a.store, ref), b.node.id)
@@ -233,7 +233,7 @@ test('tools that a client runs go with the session when its node dies', async ()
   const items = await collect(c.engine.follow(ref, { from: 1, until: 'stop', deltas: 'none' }))
   assert.equal(eventsOf(items).at(-1), 'turn.ended')
   assert.deepEqual(runs, ['look'])
-  assert.match(JSON.stringify(await c.engine.history(ref)), /a tree/)
+  assert.match(JSON.stringify(await c.engine.history(ref, { get: 'entries' })), /a tree/)
   stop.abort()
   await attaching
 })
@@ -254,7 +254,7 @@ test('a result that never comes is noticed in time although the node that waited
   a.cutStore()
   await until(async () => (await b.engine.summary(ref)).status === 'idle')
   assert.equal(await holderOf(b.store, ref), b.node.id)
-  assert.match(JSON.stringify(await b.engine.history(ref)), /did not come in time/)
+  assert.match(JSON.stringify(await b.engine.history(ref, { get: 'entries' })), /did not come in time/)
 })
 
 test('a session that works for a call is continued where the call is', async () => {

@@ -63,7 +63,7 @@ async function say(rig: Rig, ref: SessionRef): Promise<[string, string][]> {
     parts: [{ type: 'text', text: 'go' }],
   })
   for await (const _ of rig.local.follow(ref, { from: first, until: 'stop', deltas: 'none' })) void _
-  const { entries } = await rig.local.history(ref)
+  const { entries } = await rig.local.history(ref, { get: 'entries' })
   return entries.flatMap(entry =>
     entry.role === 'tool'
       ? entry.results.map(({ outcome }): [string, string] => [outcome.kind, textOf(outcome.parts)])
@@ -145,7 +145,7 @@ describe('attached tools', () => {
     assert.equal(result?.[0], 'unknown')
     assert.match(result[1], /went away/)
     await ended
-    const { tools } = await rig.local.nextRequest(ref)
+    const { tools } = await rig.local.history(ref, { get: 'request' })
     assert.deepEqual(tools, [])
   })
 

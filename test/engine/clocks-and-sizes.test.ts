@@ -66,7 +66,7 @@ test('a session that has reached its size takes no message, and can be read', as
   await say(session, 'one')
   await say(session, 'two')
   await assert.rejects(say(session, 'three'), { code: 'too_large', message: /20000 bytes/ })
-  const { entries } = await rig.local.history({ owner, session: session.id })
+  const { entries } = await rig.local.history({ owner, session: session.id }, { get: 'entries' })
   assert.equal(entries.length, 4)
   await rig.local.remove({ owner, session: session.id })
 })

@@ -313,14 +313,14 @@ describe('a history', () => {
     const { seq, calls } = await rig.local.summary(ref)
     const more = await say(rig, ref, 'never mind')
     await read(rig, ref, { from: more.first, until: 'stop', deltas: 'none' })
-    const then = await rig.local.history(ref, true, seq)
+    const then = await rig.local.history(ref, { get: 'view', upTo: seq })
     assert.deepEqual(
       then.entries.map(({ role }) => role),
       ['user', 'assistant'],
     )
     assert.deepEqual(then.calls, calls)
-    assert.equal((await rig.local.history(ref)).entries.length, 5)
-    await assert.rejects(rig.local.history({ ...ref, owner: 'eve' }, true, seq), {
+    assert.equal((await rig.local.history(ref, { get: 'entries' })).entries.length, 5)
+    await assert.rejects(rig.local.history({ ...ref, owner: 'eve' }, { get: 'view', upTo: seq }), {
       code: 'session_not_found',
     })
   })

@@ -99,11 +99,11 @@ test('text that is kept beside a log while its session is being opened does not 
     return store.claim(...args)
   }
   const { local } = makeRig({ store: { ...store, claim }, script: [{ text: 'Done.' }] })
-  const kept = local.keepBlob(ref, 'mark', 'text')
+  const kept = local.command(ref, { do: 'keep', name: 'mark', text: 'text' })
   await new Promise(setImmediate)
   // Opens the session, and records nothing.
   await local.command(ref, { do: 'cancel' })
   await kept
   await local.command(ref, { do: 'say', wire: 'test', parts: [{ type: 'text', text: 'go' }] })
-  assert.equal(await local.blob(ref, 'mark'), 'text')
+  assert.equal(await local.blob(ref, { get: 'text', name: 'mark' }), 'text')
 })

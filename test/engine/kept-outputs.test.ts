@@ -45,7 +45,10 @@ async function played(
 async function wholeOf({ local }: Rig, session: string, blob: string): Promise<Buffer> {
   const parts: Uint8Array[] = []
   for (let at = 0; ; ) {
-    const { bytes, size } = await local.blobRange({ owner, session }, blob, at, 100_000)
+    const { bytes, size } = await local.blob(
+      { owner, session },
+      { get: 'bytes', name: blob, from: at, length: 100_000 },
+    )
     parts.push(bytes)
     at += bytes.length
     if (at >= size) return Buffer.concat(parts)
@@ -89,12 +92,18 @@ describe('a stream', () => {
     )
     assert.equal((await wholeOf(rig, id, kept.blob)).toString(), whole)
     assert.equal((await rig.store.row(id))?.blobBytes, whole.length)
-    await assert.rejects(rig.local.blobRange({ owner: 'eve', session: id }, kept.blob, 0, 1), {
-      code: 'not_found',
-    })
-    await assert.rejects(rig.local.blobRange({ owner, session: id }, kept.blob, -1, 1), {
-      code: 'bad_request',
-    })
+    await assert.rejects(
+      rig.local.blob({ owner: 'eve', session: id }, { get: 'bytes', name: kept.blob, from: 0, length: 1 }),
+      {
+        code: 'not_found',
+      },
+    )
+    await assert.rejects(
+      rig.local.blob({ owner, session: id }, { get: 'bytes', name: kept.blob, from: -1, length: 1 }),
+      {
+        code: 'bad_request',
+      },
+    )
     await rig.local.remove({ owner, session: id })
     assert.equal(await rig.store.blobRange(id, kept.blob, 0, 1), undefined)
   })

@@ -125,7 +125,10 @@ test('no client can read a snapshot', async () => {
   const { store, id } = await longSession()
   const { local } = makeRig({ store, script })
   await headOf(store, id)
-  await assert.rejects(local.blobRange({ owner, session: id }, 'state:head', 0, 10), { code: 'not_found' })
+  await assert.rejects(
+    local.blob({ owner, session: id }, { get: 'bytes', name: 'state:head', from: 0, length: 10 }),
+    { code: 'not_found' },
+  )
 })
 
 test('a session of 100,000 events is opened by reading a few of them', async () => {

@@ -83,7 +83,7 @@ describe('a folder', () => {
     const { first: from } = await say(second, ref, 'Hi')
     const [here, there] = await Promise.all([readAll(first, ref, from), readAll(second, ref, from)])
     assert.deepEqual(events(there), events(here))
-    assert.match(JSON.stringify(await second.history(ref)), /From the first\./)
+    assert.match(JSON.stringify(await second.history(ref, { get: 'entries' })), /From the first\./)
     assert.ok(await first.local())
     assert.equal(await second.local(), undefined)
   })
@@ -91,7 +91,7 @@ describe('a folder', () => {
   test('lets only its owner in, and is left clean', async t => {
     const folder = folderOf(t)
     const engine = open(t, folder)
-    await engine.owners()
+    await engine.describe()
     assert.equal(statSync(folder).mode & 0o777, 0o700)
     assert.equal(statSync(join(folder, 'engine.sock')).mode & 0o777, 0o600)
     assert.deepEqual(
@@ -127,7 +127,7 @@ describe('a folder', () => {
     const folder = folderOf(t)
     writeFileSync(join(folder, 'engine.sock'), '')
     const engine = open(t, folder)
-    assert.deepEqual(await engine.owners(), [])
+    assert.deepEqual((await engine.list(null, { limit: 1 })).rows, [])
     assert.equal(statSync(join(folder, 'engine.sock')).isSocket(), true)
   })
 

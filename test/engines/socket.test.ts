@@ -39,15 +39,24 @@ describe('calls', () => {
     assert.deepEqual(await collect(engine.follow(ref, follow)), await collect(local.follow(ref, follow)))
     assert.deepEqual(await engine.describe(), await local.describe())
     assert.deepEqual(await engine.summary(ref, ['k']), await local.summary(ref, ['k']))
-    assert.deepEqual(await engine.history(ref), await local.history(ref))
-    assert.deepEqual(await engine.history(ref, false, 2), await local.history(ref, false, 2))
+    assert.deepEqual(
+      await engine.history(ref, { get: 'entries' }),
+      await local.history(ref, { get: 'entries' }),
+    )
+    assert.deepEqual(
+      await engine.history(ref, { get: 'entries', upTo: 2 }),
+      await local.history(ref, { get: 'entries', upTo: 2 }),
+    )
     assert.deepEqual(await engine.events(ref, 1), await local.events(ref, 1))
-    assert.deepEqual(await engine.nextRequest(ref, 'Next'), await local.nextRequest(ref, 'Next'))
+    assert.deepEqual(
+      await engine.history(ref, { get: 'request', text: 'Next' }),
+      await local.history(ref, { get: 'request', text: 'Next' }),
+    )
     assert.deepEqual(await engine.list(owner, { limit: 5 }), await local.list(owner, { limit: 5 }))
-    assert.deepEqual(await engine.owners(), [owner])
-    assert.equal(await engine.find(owner, 'none'), undefined)
-    await engine.keepBlob(ref, 'mark', 'x')
-    assert.equal(await engine.blob(ref, 'mark'), 'x')
+    assert.equal(await engine.lookUp({ get: 'owner', session: ref.session }), owner)
+    assert.equal(await engine.lookUp({ get: 'session', owner, key: 'none' }), undefined)
+    await engine.command(ref, { do: 'keep', name: 'mark', text: 'x' })
+    assert.equal(await engine.blob(ref, { get: 'text', name: 'mark' }), 'x')
     await engine.remove(ref)
     await assert.rejects(engine.summary(ref), { name: 'TurnwireError', code: 'session_not_found' })
   })
@@ -87,29 +96,29 @@ describe('calls', () => {
   test('pass members that are undefined, half characters and large texts', async t => {
     const given: unknown[] = []
     const local = partial({
-      keepBlob: (...args) => {
+      remove: (...args) => {
         given.push(...args)
         return Promise.resolve()
       },
-      blob: () => Promise.resolve('é\ud800'.repeat(3_000_000)),
+      list: () => Promise.resolve({ rows: [], next: 'é\ud800'.repeat(3_000_000) }),
     })
     const { engine } = link(t, local, inPieces)
-    const ref = { owner, session: 's', more: undefined }
-    await engine.keepBlob(ref, '\udfff', 'x'.repeat(9_000_000))
-    assert.deepEqual(given, [ref, '\udfff', 'x'.repeat(9_000_000)])
+    const ref = { owner: '\udfff', session: 'x'.repeat(9_000_000), more: undefined }
+    await engine.remove(ref)
+    assert.deepEqual(given, [ref])
     assert.ok(Object.hasOwn(given[0] as object, 'more'))
-    assert.equal(await engine.blob(ref, 'large'), 'é\ud800'.repeat(3_000_000))
+    assert.equal((await engine.list(owner, { limit: 1 })).next, 'é\ud800'.repeat(3_000_000))
   })
 
   test('that fail in the engine reject with the code and the message; a defect is internal', async t => {
     const local = partial({
-      owners: () => Promise.reject(new TypeError('no such thing')),
+      describe: () => Promise.reject(new TypeError('no such thing')),
       answerOnce: () => {
         throw new TurnwireError('unknown_agent', 'There is no such agent.')
       },
     })
     const { engine } = link(t, local)
-    await assert.rejects(engine.owners(), {
+    await assert.rejects(engine.describe(), {
       name: 'TurnwireError',
       code: 'internal',
       message: 'no such thing',
@@ -224,7 +233,7 @@ test('a lost channel rejects calls, tells followers and ends attachments', async
     yield undefined as never // Never reached.
   }
   const local = partial({
-    owners: () => new Promise(() => {}),
+    describe: () => new Promise(() => {}),
     follow: forever,
     attach: forever,
     answerOnce: forever,
@@ -232,7 +241,7 @@ test('a lost channel rejects calls, tells followers and ends attachments', async
   const { engine, cut } = link(t, local)
   const lost = { name: 'TurnwireError', code: 'lease_lost', message: /went away/ }
   const ref = { owner, session: 's' }
-  const call = assert.rejects(engine.owners(), lost)
+  const call = assert.rejects(engine.describe(), lost)
   const followed = collect(engine.follow(ref, { until: 'never', deltas: 'none' }))
   const attached = collect(engine.attach(ref, []))
   const once = assert.rejects(

@@ -182,7 +182,8 @@ test('one signed authorization beside others that nobody signed buys nothing', o
     }
   }
   assert.equal(asked(), 0)
-  assert.deepEqual((await runtimeOf(turnwire).engine.owners()).filter(isWallet), [])
+  const local = await runtimeOf(turnwire).local()
+  assert.deepEqual((await local?.sessions.ports.store.owners())?.filter(isWallet), [])
   const paid = await post(url, path, body, { 'x-payment': encoded(version1({ payload })) })
   assert.equal(paid.status, 200, await paid.clone().text())
 })

@@ -92,14 +92,18 @@ test(cites('X402-OWN-03', 'a wallet that pays nothing creates nothing and comman
     { do: 'configure', settings: {} },
   ] as const)
     await assert.rejects(unpaid.command(ref, command), { code: 'forbidden', message: /needs a key/ })
-  for (const asked of [unpaid.resources('helper'), unpaid.prompts('helper'), unpaid.nextRequest(ref)])
+  for (const asked of [
+    unpaid.fromServers('helper', { get: 'resources' }),
+    unpaid.fromServers('helper', { get: 'prompts' }),
+    unpaid.history(ref, { get: 'request' }),
+  ])
     await assert.rejects(asked, { code: 'forbidden' })
   await assert.rejects(paid(request()).create(create), { code: 'payment_required' })
   assert.equal((await engine.list(wallet, { limit: 10 })).rows.length, before)
   assert.equal(shown.asked, 1)
   // What it paid for it reads, and deletes.
   const own = paid(request())
-  assert.ok((await own.history(ref)).entries.length > 0)
+  assert.ok((await own.history(ref, { get: 'entries' })).entries.length > 0)
   await own.remove(ref)
 })
 
@@ -132,9 +136,9 @@ test(
     const follow = () => all(own.follow(ref, { from: 1, until: 'stop', deltas: 'raw' }))
     const reads = [
       () => own.events(ref),
-      () => own.history(ref),
+      () => own.history(ref, { get: 'entries' }),
       () => own.summary(ref),
-      () => own.blob(ref, 'any'),
+      () => own.blob(ref, { get: 'text', name: 'any' }),
       follow,
     ]
     for (const read of reads) await assert.rejects(read(), { code: 'payment_pending' })

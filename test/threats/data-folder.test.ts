@@ -42,7 +42,7 @@ async function serve(t: TestContext, root: string, data: string, more: Tool[] = 
   const agent = { name: 'coder', model: scripted([{ text: 'Hi' }]), tools }
   const runtime = await Runtime.open({ data, agents: [agent] }, { log: () => {} })
   t.after(() => runtime.close())
-  await runtime.engine.owners()
+  await runtime.engine.describe()
   assert.ok(runtime.vault)
   return runtime
 }
@@ -200,7 +200,7 @@ test('the engine answers on its socket only to those who know the secret of its 
     if (isKnown || greeting.length === 0) assert.match(JSON.stringify(await hello), /version/)
     else await assert.rejects(hello, { code: 'unauthorized' })
     const attempts = [
-      peer.ask('owners'),
+      peer.ask('describe'),
       peer.ask('reattached'),
       (async () => {
         for await (const _ of peer.changes(AbortSignal.timeout(50)));

@@ -283,7 +283,7 @@ test('T-19 patterns of addresses are data: none is ever compiled, and an address
   const uri = `x://a/${'a,'.repeat(100_000)}`
   const before = process.cpuUsage()
   const listed = await turnwire.resources('a')
-  const parts = await runtimeOf(turnwire).engine.readResource('a', { server: 'stub', uri })
+  const parts = await runtimeOf(turnwire).engine.fromServers('a', { get: 'resource', server: 'stub', uri })
   const { user } = process.cpuUsage(before)
   assert.deepEqual(
     listed.map(({ uri: given, template }) => [given.slice(0, 20), template]),

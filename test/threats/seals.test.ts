@@ -79,9 +79,9 @@ test('the sealed value of an option is no token of a wallet, and no reader is sh
     await engine.events(ref),
     await engine.events(ref, 0, 1024),
     await engine.summary(ref),
-    await engine.history(ref),
-    await engine.history(ref, true),
-    await engine.nextRequest(ref, 'And now?'),
+    await engine.history(ref, { get: 'entries' }),
+    await engine.history(ref, { get: 'view' }),
+    await engine.history(ref, { get: 'request', text: 'And now?' }),
     await engine.command(ref, { do: 'cancel' }),
   ].map(each => JSON.stringify(each))
   for (const path of ['events', 'state', 'request', 'history'].map(

@@ -27,7 +27,7 @@ export const result: CliCommand = {
     const turnwire = await Turnwire.open(config, { source })
     try {
       const { engine } = runtimeOf(turnwire)
-      const owner = await engine.ownerOf(session)
+      const owner = await engine.lookUp({ get: 'owner', session })
       if (owner === undefined) throw noSuchSession(session)
       const handle = await turnwire.resume(session, { owner })
       const reply = await handle.result(callId, output, options)

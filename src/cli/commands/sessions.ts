@@ -55,13 +55,7 @@ const listSessions: Look = async ({ engine, place, values }) => {
   const limit = Number(textValue(values, 'limit') ?? 50)
   if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
     throw new UsageError('--limit must be a whole number from 1 to 1000.')
-  const owner = textValue(values, 'owner')
-  const owners = owner === undefined ? await engine.owners() : [owner]
-  const pages = await Promise.all(owners.map(each => engine.list(each, { limit })))
-  const rows = pages
-    .flatMap(page => page.rows)
-    .sort((a, b) => b.createdAt - a.createdAt)
-    .slice(0, limit)
+  const { rows } = await engine.list(textValue(values, 'owner') ?? null, { limit })
   if (values['json'] === true) {
     for (const { summary, ...row } of rows)
       process.stdout.write(`${printableJson(JSON.stringify({ ...row, opening: summary.opening }))}\n`)

@@ -40,24 +40,20 @@ import type { SessionCall } from './session-call.ts'
 
 export type * from './session-call.ts'
 
+/** At most 16 calls. Those that answer several questions take the question as a value, whose `get` says which. */
 export type Engine = {
   /** The agents and models that are configured, which do not change while the engine runs, and how tool servers are now. */
   describe(): Promise<EngineDescription>
-  /** What the tool servers of an agent offer for its messages. A server that is down offers nothing. */
-  resources(agent: string): Promise<ServerResource[]>
-  /** As parts of a message. Rejects with `not_found`. */
-  readResource(agent: string, resource: { server: string; uri: string }): Promise<InputPart[]>
-  prompts(agent: string): Promise<ServerPrompt[]>
-  /** The messages of a prompt. Rejects with `not_found`. */
-  prompt(
-    agent: string,
-    prompt: { server: string; name: string; values: Readonly<Record<string, string>> },
-  ): Promise<PromptMessage[]>
+  /** Resources and prompts that the tool servers of an agent have for its messages. A server that is down has none. */
+  fromServers<Query extends ServerQuery>(agent: string, query: Query): Promise<ServerAnswer<Query>>
 
   /** Makes a session. With a request key that this owner used before, gives the session of that request. */
   create(create: CreateSession): Promise<CreatedSession>
   /** Resolves once what the command recorded is durable. Rejects with a TurnwireError and leaves no trace if refused. */
   command(ref: SessionRef, command: Command): Promise<Accepted>
+  /** Deletes a session, with those that worked for its calls. */
+  remove(ref: SessionRef): Promise<void>
+
   /**
    * What happens in a session, in batches: durable events from number `from` on, first from the log at the reader's
    * pace, then live, with deltas of the current step. No event is missed or given twice.
@@ -80,39 +76,22 @@ export type Engine = {
 
   /** A session as it stands. `keys`: request keys whose use is to be looked up. */
   summary(ref: SessionRef, keys?: readonly string[]): Promise<SessionSummary>
-  /** `compacted`: as a model reads it. Otherwise every entry. `upTo`: as it was after the event of this number. */
-  history(ref: SessionRef, compacted?: boolean, upTo?: number): Promise<SessionHistory>
+  /** The conversation: all of it, as the model reads it, or as the request that the model would be sent next. */
+  history<Query extends HistoryQuery>(ref: SessionRef, query: Query): Promise<HistoryAnswer<Query>>
   /**
    * One page of the log: the events after number `after`, up to about `maxBytes` of them. No event: the end. Small pages,
    * of 32 KiB or less, are shared by their readers: they are for readers that wait for a client between two pages.
    */
   events(ref: SessionRef, after?: number, maxBytes?: number): Promise<Recorded[]>
-  /** What the model would be asked next. `text`: if a user said this first. */
-  nextRequest(ref: SessionRef, text?: string): Promise<ModelRequest>
-  /** Newest first. `owner` null: of all owners, for operators. */
+  /** Text or bytes that are kept beside the log. Rejects with `not_found`. */
+  blob<Query extends BlobQuery>(ref: SessionRef, query: Query): Promise<BlobAnswer<Query>>
+
+  /** Sessions, newest first. `owner` null: of all owners, for operators. */
   list(owner: string | null, page: ListPage): Promise<SessionPage>
   /** What lists show of a session, whenever it has changed. Nothing of the past. For operators. */
   changes(signal?: AbortSignal): AsyncIterable<readonly SessionChange[]>
-  /** Whose session it is. For operators. */
-  ownerOf(session: string): Promise<string | undefined>
-  /** Every owner of a session, in any order. For operators. */
-  owners(): Promise<string[]>
-  /**
-   * How much an owner has now. Counting may read a row of each of its sessions. `all`: of all owners whose names begin so; then
-   * only what runs is counted.
-   */
-  usage(owner: string, all?: boolean): Promise<OwnerUsage>
-  /** The session that this owner created with this request key. */
-  find(owner: string, key: string): Promise<string | undefined>
-  remove(ref: SessionRef): Promise<void>
-  /** Text kept beside the log: results that were cut for the model, marks of a wire. Rejects with `not_found`. */
-  blob(ref: SessionRef, name: string): Promise<string>
-  /**
-   * Bytes of an output that was too large to keep whole in memory: up to `length` of them, and at most 1 MiB, from `from` on.
-   * `size` is that of the whole. Rejects with `not_found`, also while the output is being written.
-   */
-  blobRange(ref: SessionRef, name: string, from: number, length: number): Promise<BlobRange>
-  keepBlob(ref: SessionRef, name: string, body: string): Promise<void>
+  /** One fact about an owner or its sessions. */
+  lookUp<Query extends LookUpQuery>(query: Query): Promise<LookUpAnswer<Query>>
 }
 
 /** To anyone but its owner a session does not exist. */
@@ -157,6 +136,57 @@ export type AgentInfo = {
   /** The model it uses unless the settings name another. */
   model: ModelInfo & { name?: string }
 }
+
+// ---- questions -------------------------------------------------------------------------------------------
+
+export type ServerQuery =
+  | { get: 'resources' }
+  /** As parts of a message. Rejects with `not_found`. */
+  | { get: 'resource'; server: string; uri: string }
+  | { get: 'prompts' }
+  /** Its messages. Rejects with `not_found`. */
+  | { get: 'prompt'; server: string; name: string; values: Readonly<Record<string, string>> }
+type ServerAnswers = {
+  resources: ServerResource[]
+  resource: InputPart[]
+  prompts: ServerPrompt[]
+  prompt: PromptMessage[]
+}
+export type ServerAnswer<Query extends ServerQuery> = ServerAnswers[Query['get']]
+
+/** `upTo`: as it was after the event of this number. */
+export type HistoryQuery =
+  | { get: 'entries'; upTo?: number }
+  /** The entries that the model reads: those before a compaction are replaced by its summary. */
+  | { get: 'view'; upTo?: number }
+  /** The request that the model would be sent next. `text`: if a user said this first. */
+  | { get: 'request'; text?: string }
+type HistoryAnswers = { entries: SessionHistory; view: SessionHistory; request: ModelRequest }
+export type HistoryAnswer<Query extends HistoryQuery> = HistoryAnswers[Query['get']]
+
+export type BlobQuery =
+  /** A result that was cut for the model, or what the command `keep` was given. */
+  | { get: 'text'; name: string }
+  /**
+   * Of an output that was too large to keep whole in memory: up to `length` bytes, and at most 1 MiB, from `from` on, and the
+   * size of the whole. While the output is being written, there is nothing of this name.
+   */
+  | { get: 'bytes'; name: string; from: number; length: number }
+type BlobAnswers = { text: string; bytes: BlobRange }
+export type BlobAnswer<Query extends BlobQuery> = BlobAnswers[Query['get']]
+
+export type LookUpQuery =
+  /** The session that this owner created with this request key. */
+  | { get: 'session'; owner: string; key: string }
+  /** Whose session it is. For operators. */
+  | { get: 'owner'; session: string }
+  /**
+   * How much an owner has now. Counting may read a row of each of its sessions. `all`: of all owners whose names begin so;
+   * then only what runs is counted.
+   */
+  | { get: 'usage'; owner: string; all?: boolean }
+type LookUpAnswers = { session: string | undefined; owner: string | undefined; usage: OwnerUsage }
+export type LookUpAnswer<Query extends LookUpQuery> = LookUpAnswers[Query['get']]
 
 // ---- sessions --------------------------------------------------------------------------------------------
 
@@ -249,6 +279,8 @@ export type Command =
   /** This client runs the call that was handed out, and others leave it alone for a time. */
   | { do: 'claim'; callId: string; by: string; forMs: number }
   | { do: 'configure'; settings: Partial<GivenSettings> }
+  /** Keeps text beside the log, such as a mark of a wire. It records no event, and loads no session. */
+  | { do: 'keep'; name: string; text: string }
   | { do: 'grant'; grant: Omit<Grant, 'id'> }
   | { do: 'revoke'; grantId: string; by: string }
   /**

@@ -1,11 +1,10 @@
 // The engine in this process, behind its boundary: commands go to open sessions, readers get copies. Whatever happens in a
 // session happens in session.ts and driver.ts.
-import type { InputPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Recorded } from '../../language/events.ts'
 import { entriesWithoutSeals, withoutSeals } from '../../language/seals.ts'
-import type { PromptMessage, ServerPrompt, ServerResource } from '../../language/servers.ts'
 import type { Abort } from '../../lib/async/abort.ts'
+import { copyPlain } from '../../lib/json/plain.ts'
 import { readRange } from '../calls/kept-output.ts'
 import { Follower } from '../log/follow.ts'
 import { listedSession } from '../log/list-changes.ts'
@@ -16,6 +15,8 @@ import type {
   AttachedItem,
   AttachedReport,
   AttachedTool,
+  BlobAnswer,
+  BlobQuery,
   Command,
   CreatedSession,
   CreateSession,
@@ -23,18 +24,23 @@ import type {
   EngineDescription,
   FollowItem,
   FollowOptions,
+  HistoryAnswer,
+  HistoryQuery,
+  LookUpAnswer,
+  LookUpQuery,
   OnceItem,
   OnceRequest,
-  OwnerUsage,
+  ServerAnswer,
+  ServerQuery,
   SessionChange,
-  SessionHistory,
   SessionPage,
   SessionRef,
   SessionSummary,
 } from '../ports/boundary.ts'
-import type { BlobRange, EnginePorts, ListPage, ModelRequest } from '../ports/index.ts'
+import type { EnginePorts, ListPage } from '../ports/index.ts'
 import { describeAgent, modelInfo } from '../rules/describe.ts'
 import { goneAgent } from '../rules/gone-agent.ts'
+import { waitsForOthers } from '../rules/nested.ts'
 import { previewRequest } from '../rules/request.ts'
 import { boundResults } from '../rules/seed.ts'
 import { shownCalls, summarise } from '../rules/summary.ts'
@@ -87,27 +93,21 @@ export class LocalEngine implements Engine {
     return Promise.resolve(this.description)
   }
 
-  async resources(agent: string): Promise<ServerResource[]> {
-    return (await this.#ports.servers?.resources(this.sessions.agent(agent).name)) ?? []
+  async fromServers<Query extends ServerQuery>(agent: string, query: Query): Promise<ServerAnswer<Query>> {
+    // Each question has the answer of its type.
+    return this.#askServers(this.sessions.agent(agent).name, query) as Promise<ServerAnswer<Query>>
   }
 
-  async readResource(agent: string, { server, uri }: { server: string; uri: string }): Promise<InputPart[]> {
-    return this.#servers.read(this.sessions.agent(agent).name, server, uri)
-  }
-
-  async prompts(agent: string): Promise<ServerPrompt[]> {
-    return (await this.#ports.servers?.prompts(this.sessions.agent(agent).name)) ?? []
-  }
-
-  async prompt(agent: string, wanted: Parameters<Engine['prompt']>[1]): Promise<PromptMessage[]> {
-    const { server, name, values } = wanted
-    return this.#servers.prompt(this.sessions.agent(agent).name, server, name, values)
-  }
-
-  get #servers(): NonNullable<EnginePorts['servers']> {
+  async #askServers(agent: string, query: ServerQuery): Promise<ServerAnswer<ServerQuery>> {
     const { servers } = this.#ports
-    if (!servers) throw new TurnwireError('not_found', 'No servers of tools are configured.')
-    return servers
+    if (!servers) {
+      if (query.get === 'resources' || query.get === 'prompts') return []
+      throw new TurnwireError('not_found', 'No servers of tools are configured.')
+    }
+    if (query.get === 'resources') return servers.resources(agent)
+    if (query.get === 'prompts') return servers.prompts(agent)
+    if (query.get === 'resource') return servers.read(agent, query.server, query.uri)
+    return servers.prompt(agent, query.server, query.name, query.values)
   }
 
   async create(create: CreateSession): Promise<CreatedSession> {
@@ -126,12 +126,27 @@ export class LocalEngine implements Engine {
   }
 
   command(ref: SessionRef, command: Command): Promise<Accepted> {
+    if (command.do === 'keep') return this.#keep(ref, command)
     const cancelling = command.do === 'cancel'
     const run = (session: Session): Promise<Accepted> => {
       refuseIfWorking(session, command)
       return runCommand(session, command)
     }
     return this.sessions.use(ref, run, { cancelling })
+  }
+
+  async #keep(ref: SessionRef, { name, text }: Extract<Command, { do: 'keep' }>): Promise<Accepted> {
+    await this.sessions.keepBlob(ref, name, text)
+    const known = await this.sessions.light(ref)
+    const { seq, updatedAt, turn, batch } = 'state' in known ? known.state : known
+    return {
+      first: seq + 1,
+      count: 0,
+      at: updatedAt,
+      waited: copyPlain(shownCalls(batch.filter(waitsForOthers))),
+      replayed: false,
+      ...(turn && { turn: turn.id }),
+    }
   }
 
   follow(
@@ -191,20 +206,24 @@ export class LocalEngine implements Engine {
     }
   }
 
-  async history(ref: SessionRef, compacted = false, upTo?: number): Promise<SessionHistory> {
-    const { entries, view, batch } = await (upTo === undefined
-      ? this.sessions.state(ref)
-      : this.sessions.stateAt(ref, upTo))
-    const calls = batch.filter(({ parent }) => parent === undefined)
-    return structuredClone({
-      entries: entriesWithoutSeals(compacted ? view : entries),
-      calls: shownCalls(calls),
-    })
+  async history<Query extends HistoryQuery>(ref: SessionRef, query: Query): Promise<HistoryAnswer<Query>> {
+    // Each question has the answer of its type.
+    return this.#readHistory(ref, query) as Promise<HistoryAnswer<Query>>
   }
 
-  async nextRequest(ref: SessionRef, text?: string): Promise<ModelRequest> {
-    const state = await this.sessions.state(ref)
-    return previewRequest(this.#ports.agent(state.agent) ?? goneAgent(state.agent), state, text)
+  async #readHistory(ref: SessionRef, query: HistoryQuery): Promise<HistoryAnswer<HistoryQuery>> {
+    if (query.get === 'request') {
+      const state = await this.sessions.state(ref)
+      return previewRequest(this.#ports.agent(state.agent) ?? goneAgent(state.agent), state, query.text)
+    }
+    const { entries, view, batch } = await (query.upTo === undefined
+      ? this.sessions.state(ref)
+      : this.sessions.stateAt(ref, query.upTo))
+    const calls = batch.filter(({ parent }) => parent === undefined)
+    return structuredClone({
+      entries: entriesWithoutSeals(query.get === 'view' ? view : entries),
+      calls: shownCalls(calls),
+    })
   }
 
   async events({ owner, session }: SessionRef, after = 0, maxBytes?: number): Promise<Recorded[]> {
@@ -232,21 +251,18 @@ export class LocalEngine implements Engine {
     return this.sessions.listChanges.watch(signal)
   }
 
-  async ownerOf(session: string): Promise<string | undefined> {
-    return (await this.#ports.store.row(session))?.owner
+  async lookUp<Query extends LookUpQuery>(query: Query): Promise<LookUpAnswer<Query>> {
+    // Each question has the answer of its type.
+    return this.#lookUp(query) as Promise<LookUpAnswer<Query>>
   }
 
-  owners(): Promise<string[]> {
-    return this.#ports.store.owners()
-  }
-
-  async usage(owner: string, all = false): Promise<OwnerUsage> {
-    const stored = all ? { sessions: 0, bytes: 0 } : await this.#ports.store.usage(owner)
+  async #lookUp(query: LookUpQuery): Promise<LookUpAnswer<LookUpQuery>> {
+    const { store } = this.#ports
+    if (query.get === 'session') return store.requested(query.owner, query.key)
+    if (query.get === 'owner') return (await store.row(query.session))?.owner
+    const { owner, all = false } = query
+    const stored = all ? { sessions: 0, bytes: 0 } : await store.usage(owner)
     return { ...stored, running: this.sessions.running(owner, all) }
-  }
-
-  find(owner: string, key: string): Promise<string | undefined> {
-    return this.#ports.store.requested(owner, key)
   }
 
   /** With the sessions that worked for its calls. */
@@ -258,16 +274,14 @@ export class LocalEngine implements Engine {
     for (const worker of workers) await this.remove({ owner, session: worker }).catch(ignoreMissing)
   }
 
-  blobRange({ owner, session }: SessionRef, name: string, from: number, length: number): Promise<BlobRange> {
-    return readRange(this.#ports.store, { owner, session }, name, from, length)
+  async blob<Query extends BlobQuery>(ref: SessionRef, query: Query): Promise<BlobAnswer<Query>> {
+    // Each question has the answer of its type.
+    return this.#readBlob(ref, query) as Promise<BlobAnswer<Query>>
   }
 
-  blob({ owner, session }: SessionRef, name: string): Promise<string> {
-    return this.sessions.blob(owner, session, name)
-  }
-
-  keepBlob(ref: SessionRef, name: string, body: string): Promise<void> {
-    return this.sessions.keepBlob(ref, name, body)
+  #readBlob({ owner, session }: SessionRef, query: BlobQuery): Promise<BlobAnswer<BlobQuery>> {
+    if (query.get === 'text') return this.sessions.blob(owner, session, query.name)
+    return readRange(this.#ports.store, { owner, session }, query.name, query.from, query.length)
   }
 }
 

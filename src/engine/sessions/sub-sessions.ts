@@ -8,7 +8,7 @@ import type { Accepted, Command, FollowItem, SessionRef } from '../ports/boundar
 import type { Create } from '../rules/commands.ts'
 import type { Admitted } from '../rules/decide-call.ts'
 import { findCall, type SessionState } from '../rules/state.ts'
-import { runCommand } from '../turn/run-command.ts'
+import { type LoadedCommand, runCommand } from '../turn/run-command.ts'
 import type { LoadOptions, OpenSessions } from './open-sessions.ts'
 import type { Session } from './session.ts'
 
@@ -25,7 +25,7 @@ export class SubSessions implements WorkingSessions {
     return { owner: create.owner, session: id }
   }
 
-  command(ref: SessionRef, command: Command): Promise<Accepted> {
+  command(ref: SessionRef, command: LoadedCommand): Promise<Accepted> {
     return this.#use(ref, session => runCommand(session, command))
   }
 

@@ -30,7 +30,10 @@ const returnWithinMs = 10_000
 
 type CommandOf<Name extends Command['do']> = Extract<Command, { do: Name }>
 
-export async function runCommand(session: CommandedSession, command: Command): Promise<Accepted> {
+/** Commands that need the session in memory. */
+export type LoadedCommand = Exclude<Command, { do: 'keep' }>
+
+export async function runCommand(session: CommandedSession, command: LoadedCommand): Promise<Accepted> {
   const before = session.state.seq
   const waited = copyPlain(shownCalls(session.state.batch.filter(waitsForOthers)))
   const done = (more: Partial<Accepted> = {}): Accepted => {

@@ -1,6 +1,14 @@
 // The engine of all nodes: a call about a session goes to the node that has it, over one hop. When that node is gone, the
 // call waits for the end of its lease and this node takes the session up. Reads of what is durable are answered here.
-import type { Command, Engine, LocalEngine, OwnerUsage, SessionRef } from '../../engine/index.ts'
+import type {
+  Command,
+  Engine,
+  LocalEngine,
+  LookUpAnswer,
+  LookUpQuery,
+  OwnerUsage,
+  SessionRef,
+} from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { stoppable } from '../../lib/async/stoppable.ts'
 import { type CallName, callByName, ForwardingEngine, isStopping, readNames } from '../socket/index.ts'
@@ -10,15 +18,7 @@ import { routedFollow } from './routed-follow.ts'
 import type { Routed, Router } from './router.ts'
 
 /** Calls that need the node that has the session. The others read what is durable. */
-const routedNames: ReadonlySet<CallName> = new Set([
-  'command',
-  'report',
-  'remove',
-  'keepBlob',
-  'summary',
-  'history',
-  'nextRequest',
-])
+const routedNames: ReadonlySet<CallName> = new Set(['command', 'report', 'remove', 'summary', 'history'])
 
 export type ClusterEngineParts = {
   local: LocalEngine
@@ -76,11 +76,17 @@ export class ClusterEngine extends ForwardingEngine {
   }
 
   /** Turns are counted on all nodes. One that does not answer counts as idle. */
-  override async usage(owner: string, all = false): Promise<OwnerUsage> {
+  async #usage(query: Extract<LookUpQuery, { get: 'usage' }>): Promise<OwnerUsage> {
     const { local, others } = this.#parts
-    const [own, nodes] = await Promise.all([local.usage(owner, all), others()])
+    const [own, nodes] = await Promise.all([local.lookUp(query), others()])
+    const { owner, all = false } = query
     const elsewhere = await Promise.all(nodes.map(node => node.running(owner, all).catch(() => [])))
     return { ...own, running: [...new Set([...own.running, ...elsewhere.flat()])] }
+  }
+
+  override lookUp<Query extends LookUpQuery>(query: Query): Promise<LookUpAnswer<Query>> {
+    if (query.get !== 'usage') return this.#parts.local.lookUp(query)
+    return this.#usage(query) as Promise<LookUpAnswer<Query>> // The answer of this question.
   }
 
   follow(...[ref, options, signal]: Parameters<Engine['follow']>): ReturnType<Engine['follow']> {

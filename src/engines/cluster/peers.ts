@@ -7,7 +7,7 @@ import { type Channel, connectEngine, type RemoteEngine } from '../socket/index.
 import { type ClusterSecret, connectToNode, OtherSecret, parseAddress } from './node-link.ts'
 
 /** Raised when nodes of two versions could not understand each other. */
-export const linkVersion = 2
+export const linkVersion = 3
 
 /** What a node says of itself when another connects. `vault`: proves which vault key it has. */
 export type NodeHello = { id: string; link: number; version: string; vault: string }

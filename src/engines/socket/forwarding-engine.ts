@@ -1,5 +1,16 @@
 // An engine that passes everything on: its subclasses say to whom. It writes the boundary's calls out once.
-import type { Engine } from '../../engine/index.ts'
+import type {
+  BlobAnswer,
+  BlobQuery,
+  Engine,
+  HistoryAnswer,
+  HistoryQuery,
+  LookUpAnswer,
+  LookUpQuery,
+  ServerAnswer,
+  ServerQuery,
+  SessionRef,
+} from '../../engine/index.ts'
 import type { CallName } from './protocol.ts'
 
 type Given<Name extends keyof Engine> = Parameters<Engine[Name]>
@@ -16,17 +27,18 @@ export abstract class ForwardingEngine implements Engine {
   describe(): Answered<'describe'> {
     return this.forward('describe')
   }
-  resources(...args: Given<'resources'>): Answered<'resources'> {
-    return this.forward('resources', ...args)
+  fromServers<Query extends ServerQuery>(agent: string, query: Query): Promise<ServerAnswer<Query>> {
+    // Here and below: the answer is that of this question.
+    return this.forward('fromServers', agent, query) as Promise<ServerAnswer<Query>>
   }
-  readResource(...args: Given<'readResource'>): Answered<'readResource'> {
-    return this.forward('readResource', ...args)
+  history<Query extends HistoryQuery>(ref: SessionRef, query: Query): Promise<HistoryAnswer<Query>> {
+    return this.forward('history', ref, query) as Promise<HistoryAnswer<Query>>
   }
-  prompts(...args: Given<'prompts'>): Answered<'prompts'> {
-    return this.forward('prompts', ...args)
+  blob<Query extends BlobQuery>(ref: SessionRef, query: Query): Promise<BlobAnswer<Query>> {
+    return this.forward('blob', ref, query) as Promise<BlobAnswer<Query>>
   }
-  prompt(...args: Given<'prompt'>): Answered<'prompt'> {
-    return this.forward('prompt', ...args)
+  lookUp<Query extends LookUpQuery>(query: Query): Promise<LookUpAnswer<Query>> {
+    return this.forward('lookUp', query) as Promise<LookUpAnswer<Query>>
   }
   create(...args: Given<'create'>): Answered<'create'> {
     return this.forward('create', ...args)
@@ -40,41 +52,14 @@ export abstract class ForwardingEngine implements Engine {
   summary(...args: Given<'summary'>): Answered<'summary'> {
     return this.forward('summary', ...args)
   }
-  history(...args: Given<'history'>): Answered<'history'> {
-    return this.forward('history', ...args)
-  }
   events(...args: Given<'events'>): Answered<'events'> {
     return this.forward('events', ...args)
-  }
-  nextRequest(...args: Given<'nextRequest'>): Answered<'nextRequest'> {
-    return this.forward('nextRequest', ...args)
-  }
-  usage(...args: Given<'usage'>): Answered<'usage'> {
-    return this.forward('usage', ...args)
   }
   list(...args: Given<'list'>): Answered<'list'> {
     return this.forward('list', ...args)
   }
-  ownerOf(...args: Given<'ownerOf'>): Answered<'ownerOf'> {
-    return this.forward('ownerOf', ...args)
-  }
-  owners(): Answered<'owners'> {
-    return this.forward('owners')
-  }
-  find(...args: Given<'find'>): Answered<'find'> {
-    return this.forward('find', ...args)
-  }
   remove(...args: Given<'remove'>): Answered<'remove'> {
     return this.forward('remove', ...args)
-  }
-  blob(...args: Given<'blob'>): Answered<'blob'> {
-    return this.forward('blob', ...args)
-  }
-  blobRange(...args: Given<'blobRange'>): Answered<'blobRange'> {
-    return this.forward('blobRange', ...args)
-  }
-  keepBlob(...args: Given<'keepBlob'>): Answered<'keepBlob'> {
-    return this.forward('keepBlob', ...args)
   }
 }
 

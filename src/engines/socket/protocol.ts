@@ -6,21 +6,13 @@ import { errorCodes, TurnwireError, wordsOf } from '../../language/errors.ts'
 /** Calls that change nothing, so they may be made again when an answer is lost. */
 export const readNames = [
   'describe',
-  'resources',
-  'readResource',
-  'prompts',
-  'prompt',
+  'fromServers',
   'summary',
   'history',
   'events',
-  'nextRequest',
-  'list',
-  'ownerOf',
-  'owners',
-  'usage',
-  'find',
   'blob',
-  'blobRange',
+  'list',
+  'lookUp',
 ] as const satisfies readonly (keyof Engine)[]
 
 export const callNames = [
@@ -29,7 +21,6 @@ export const callNames = [
   'command',
   'report',
   'remove',
-  'keepBlob',
 ] as const satisfies readonly (keyof Engine)[]
 
 export const streamNames = [

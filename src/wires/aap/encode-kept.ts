@@ -8,7 +8,7 @@ const pieceBytes = 256 * 1024
 export const keptHeld = { bytes: 4 * pieceBytes }
 
 export async function* keptResult(
-  engine: Pick<Engine, 'blobRange'>,
+  engine: Pick<Engine, 'blob'>,
   ref: SessionRef,
   toolCallId: string,
   { blob, bytes: size }: KeptOutput,
@@ -16,7 +16,7 @@ export async function* keptResult(
   const decoder = new TextDecoder()
   yield `{"role":"tool","toolCallId":${JSON.stringify(toolCallId)},"content":"`
   for (let at = 0; at < size; ) {
-    const { bytes } = await engine.blobRange(ref, blob, at, pieceBytes)
+    const { bytes } = await engine.blob(ref, { get: 'bytes', name: blob, from: at, length: pieceBytes })
     if (bytes.length === 0) break
     at += bytes.length
     yield JSON.stringify(decoder.decode(bytes, { stream: at < size })).slice(1, -1)

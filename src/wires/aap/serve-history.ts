@@ -99,7 +99,9 @@ export class HistoryHandlers {
     if (!outcome.cut) return outcome.parts
     try {
       // The gate wrote it, from parts that it had made.
-      return JSON.parse(await c.get('engine').blob(ref, outcome.cut.blob)) as ResultPart[]
+      return JSON.parse(
+        await c.get('engine').blob(ref, { get: 'text', name: outcome.cut.blob }),
+      ) as ResultPart[]
     } catch (error) {
       if (error instanceof TurnwireError && error.code === 'not_found') return outcome.parts
       throw error

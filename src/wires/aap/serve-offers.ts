@@ -17,16 +17,18 @@ export function mountOffers(
   const agentOf = async (c: Context<WireEnv>): Promise<string> =>
     (await c.get('engine').summary(refOf(c))).agent
   app.get(`${base}/sessions/:id/resources`, async c =>
-    sendJson(c, { resources: await c.get('engine').resources(await agentOf(c)) }),
+    sendJson(c, { resources: await c.get('engine').fromServers(await agentOf(c), { get: 'resources' }) }),
   )
   app.post(`${base}/sessions/:id/resources`, async c => {
     const agent = await agentOf(c)
     const body = await readJsonObject(c, limits)
     const resource = { server: textIn(body, 'server'), uri: textIn(body, 'uri') }
-    return sendJson(c, { content: encodeParts(await c.get('engine').readResource(agent, resource)) })
+    return sendJson(c, {
+      content: encodeParts(await c.get('engine').fromServers(agent, { get: 'resource', ...resource })),
+    })
   })
   app.get(`${base}/sessions/:id/prompts`, async c =>
-    sendJson(c, { prompts: await c.get('engine').prompts(await agentOf(c)) }),
+    sendJson(c, { prompts: await c.get('engine').fromServers(await agentOf(c), { get: 'prompts' }) }),
   )
   app.post(`${base}/sessions/:id/prompts`, async c => {
     const agent = await agentOf(c)
@@ -34,7 +36,7 @@ export function mountOffers(
     const given = isJsonObject(body['arguments']) ? body['arguments'] : {}
     const values = Object.fromEntries(Object.keys(given).map(name => [name, textIn(given, name)]))
     const prompt = { server: textIn(body, 'server'), name: textIn(body, 'name'), values }
-    const messages = await c.get('engine').prompt(agent, prompt)
+    const messages = await c.get('engine').fromServers(agent, { get: 'prompt', ...prompt })
     return sendJson(c, {
       messages: messages.map(({ role, parts }) => ({ role, content: encodeParts(parts) })),
     })

@@ -32,7 +32,7 @@ export class AgentGrants {
 
   async list(): Promise<Grant[]> {
     if (!this.isOffered) return []
-    const session = await this.#engine.find(this.#owner, this.#key)
+    const session = await this.#engine.lookUp({ get: 'session', owner: this.#owner, key: this.#key })
     if (session === undefined) return []
     return (await this.#engine.summary({ owner: this.#owner, session })).grants
   }
@@ -68,7 +68,10 @@ export class AgentGrants {
   /** `tool`: a name, or `all`. */
   async forget(tool: string, by: string): Promise<number> {
     const found = (await this.list()).filter(grant => tool === 'all' || grant.tool === tool)
-    const session = found.length > 0 ? await this.#engine.find(this.#owner, this.#key) : undefined
+    const session =
+      found.length > 0
+        ? await this.#engine.lookUp({ get: 'session', owner: this.#owner, key: this.#key })
+        : undefined
     if (session === undefined) return 0
     const home = { owner: this.#owner, session }
     for (const { id: grantId } of found) await this.#engine.command(home, { do: 'revoke', grantId, by })

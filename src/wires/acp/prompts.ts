@@ -8,7 +8,7 @@ type PromptHost = Pick<AcpHost, 'engine' | 'info'>
 
 /** A server that cannot be asked has none. */
 export async function promptCommands({ engine, info }: PromptHost): Promise<AvailableCommand[]> {
-  const prompts = await engine.prompts(info.name).catch(() => [])
+  const prompts = await engine.fromServers(info.name, { get: 'prompts' }).catch(() => [])
   return prompts.map(prompt => {
     const hint = prompt.arguments.map(({ name }) => `${name}=…`).join(' ')
     return {
@@ -26,6 +26,9 @@ export async function promptOf(
 ): Promise<InputPart[] | undefined> {
   const [block] = blocks
   if (blocks.length !== 1 || block?.type !== 'text' || !/^\/\S+:\S/.test(block.text.trim())) return undefined
-  const call = readPromptLine(block.text, await engine.prompts(info.name).catch(() => []))
-  return call && promptParts(await engine.prompt(info.name, call))
+  const call = readPromptLine(
+    block.text,
+    await engine.fromServers(info.name, { get: 'prompts' }).catch(() => []),
+  )
+  return call && promptParts(await engine.fromServers(info.name, { get: 'prompt', ...call }))
 }

@@ -11,13 +11,13 @@ export async function attachResources(
   parts: readonly InputPart[],
 ): Promise<InputPart[]> {
   if (!blocks.some(({ type }) => type === 'resource_link')) return [...parts]
-  const known = await engine.resources(info.name).catch(() => [])
+  const known = await engine.fromServers(info.name, { get: 'resources' }).catch(() => [])
   const read = parts.map(async (part, index): Promise<InputPart[]> => {
     const block = blocks[index]
     const uri = block?.type === 'resource_link' ? block.uri : undefined
     const [found, other] = known.filter(each => !each.template && each.uri === uri)
     if (!found || other) return [part]
-    return engine.readResource(info.name, { server: found.server, uri: found.uri })
+    return engine.fromServers(info.name, { get: 'resource', server: found.server, uri: found.uri })
   })
   return (await Promise.all(read)).flat()
 }

@@ -223,7 +223,7 @@ export class AcpSession {
         model: this.#encoder.model?.id ?? 'unknown',
         tools: this.#encoder.offered,
         warnings: this.#tools.warnings,
-        resources: () => host.engine.resources(host.info.name),
+        resources: () => host.engine.fromServers(host.info.name, { get: 'resources' }),
         by: host.principal.name,
         agentGrants: this.#grants,
         command: command => this.#command(command),

@@ -18,7 +18,7 @@ export function callbackRoutes(host: WireHost): Hono<WireEnv> {
     const { bodyBytes, jsonDepth } = host.limits
     const body = await readJson(c, { bodyBytes: Math.min(bodyBytes, mostBytes), jsonDepth })
     const engine = host.engineFor(serverCaller)
-    const owner = await engine.ownerOf(session)
+    const owner = await engine.lookUp({ get: 'owner', session })
     if (owner === undefined) throw new TurnwireError('session_not_found', 'Session not found')
     await engine.command({ owner, session }, { do: 'complete', callId, output: decodeResult(body) })
     return c.body(null, 204)

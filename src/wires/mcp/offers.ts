@@ -27,7 +27,7 @@ const mostValues = 100
 export function serveResources(server: TaskServer, engine: Engine, agent: string): void {
   const list = async (isTemplate: boolean): Promise<ServerResource[]> =>
     // An address within the name of its server would not fit a pattern any more, so patterns of servers are left out.
-    (await engine.resources(agent)).filter(
+    (await engine.fromServers(agent, { get: 'resources' })).filter(
       ({ template, server: from }) => (template === true) === isTemplate && !(template && from !== ownServer),
     )
   server.setRequestHandler('resources/list', async () => ({
@@ -42,7 +42,7 @@ export function serveResources(server: TaskServer, engine: Engine, agent: string
     const { uri } = request.params
     const wanted = readUri(uri)
     if (!wanted) throw server.resourceNotFound(uri, context)
-    const parts = await engine.readResource(agent, wanted).catch((error: unknown) => {
+    const parts = await engine.fromServers(agent, { get: 'resource', ...wanted }).catch((error: unknown) => {
       throw isNotFound(error) ? server.resourceNotFound(uri, context) : error
     })
     if (parts.length === 0) throw server.resourceNotFound(uri, context)
@@ -53,19 +53,21 @@ export function serveResources(server: TaskServer, engine: Engine, agent: string
 
 export function servePrompts(server: Server, engine: Engine, agent: string): void {
   const named = async (name: string): Promise<ServerPrompt> => {
-    const found = (await engine.prompts(agent)).find(each => offeredName(each) === name)
+    const found = (await engine.fromServers(agent, { get: 'prompts' })).find(
+      each => offeredName(each) === name,
+    )
     if (!found) throw new ProtocolError(INVALID_PARAMS, `There is no prompt ${JSON.stringify(name)}.`)
     return found
   }
   server.setRequestHandler('prompts/list', async () => ({
-    prompts: (await engine.prompts(agent)).map(encodePrompt),
+    prompts: (await engine.fromServers(agent, { get: 'prompts' })).map(encodePrompt),
   }))
   server.setRequestHandler(
     'prompts/get',
     async ({ params: { name, arguments: values = {} } }): Promise<GetPromptResult> => {
       const prompt = await named(name)
-      const wanted = { server: prompt.server, name: prompt.name, values }
-      const messages = await engine.prompt(agent, wanted).catch((error: unknown) => {
+      const wanted = { get: 'prompt', server: prompt.server, name: prompt.name, values } as const
+      const messages = await engine.fromServers(agent, wanted).catch((error: unknown) => {
         throw error instanceof TurnwireError ? new ProtocolError(INVALID_PARAMS, error.message) : error
       })
       return {

@@ -59,7 +59,9 @@ export function operatorRoutes(host: WireHost, backend: OperatorBackend): Hono<W
   app.get('/operator/sessions/:id/export', c => serveExport(c, host))
   app.get('/operator/sessions/:id/request', c => serveRequest(c, backend))
   app.get('/operator/sessions/:id/blobs/:name', async c =>
-    sendJson(c, { text: await c.get('engine').blob(await refOf(c), c.req.param('name')) }),
+    sendJson(c, {
+      text: await c.get('engine').blob(await refOf(c), { get: 'text', name: c.req.param('name') }),
+    }),
   )
   app.post('/operator/sessions/:id/commands', c => serveCommand(c, host))
   app.post('/operator/sessions/:id/fork', c => serveFork(c, host))
@@ -156,7 +158,7 @@ function ownerFilter(c: C, asked?: string): string | null {
 /** The session of the address. To a caller who may not see it, it does not exist. */
 async function refOf(c: C): Promise<SessionRef> {
   const session = c.req.param('id') ?? ''
-  const owner = await c.get('engine').ownerOf(session)
+  const owner = await c.get('engine').lookUp({ get: 'owner', session })
   if (owner === undefined) throw new TurnwireError('session_not_found', 'Session not found')
   return { owner, session }
 }
@@ -258,7 +260,7 @@ async function serveRequest(c: C, backend: OperatorBackend): Promise<Response> {
   // It has the instructions of the agent.
   requireOperator(c)
   const protocol = c.req.query('protocol') ?? ''
-  const request = await c.get('engine').nextRequest(ref)
+  const request = await c.get('engine').history(ref, { get: 'request' })
   return sendJson(c, { protocol, ...(await backend.prepare(request, protocol)) })
 }
 
@@ -277,7 +279,7 @@ async function serveFork(c: C, host: WireHost): Promise<Response> {
   const seq = upTo ?? summary.seq
   if (seq > summary.seq)
     throw new TurnwireError('bad_request', `"upTo" must be a whole number from 1 to ${summary.seq}.`)
-  const history = await c.get('engine').history(ref, false, seq)
+  const history = await c.get('engine').history(ref, { get: 'entries', upTo: seq })
   const { options: _secret, ...settings } = summary.settings
   const { session } = await c.get('engine').create({
     owner: ref.owner,

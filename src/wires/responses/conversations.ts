@@ -80,15 +80,15 @@ function isMissing(error: unknown): boolean {
 async function readRecord(engine: Engine, home: SessionRef): Promise<ConversationRecord | undefined> {
   try {
     // Only `keep` writes it.
-    return JSON.parse(await engine.blob(home, recordName)) as ConversationRecord
+    return JSON.parse(await engine.blob(home, { get: 'text', name: recordName })) as ConversationRecord
   } catch (error) {
     if (isMissing(error)) return undefined
     throw error
   }
 }
 
-function keep(engine: Engine, home: SessionRef, record: ConversationRecord): Promise<void> {
-  return engine.keepBlob(home, recordName, JSON.stringify(record))
+async function keep(engine: Engine, home: SessionRef, record: ConversationRecord): Promise<void> {
+  await engine.command(home, { do: 'keep', name: recordName, text: JSON.stringify(record) })
 }
 
 export async function setMetadata(
@@ -112,7 +112,7 @@ export async function readConversation(
   engine: Engine,
   { ref, record }: OpenConversation,
 ): Promise<ConversationItems> {
-  const { entries, calls } = await engine.history(ref, false)
+  const { entries, calls } = await engine.history(ref, { get: 'entries' })
   return { entries, calls, items: namedItems(ref, entries, record) }
 }
 
@@ -135,7 +135,7 @@ export async function listConversation(
   const { ref, record } = conversation
   const { calls, seq, agent } = await engine.summary(ref)
   if (calls.length === 0) return (await readConversation(engine, conversation)).items
-  const { entries } = await engine.history(ref, false, seq)
+  const { entries } = await engine.history(ref, { get: 'entries', upTo: seq })
   const items = namedItems(ref, entries, record)
   return encodeOpenCalls(items, ref.session, entries, calls, agent)
 }

@@ -46,7 +46,7 @@ export async function readHistory(
 ): Promise<Entry[]> {
   if (previous === undefined) return decodeHistory(items)
   const response = await previousResponse(engine, owner, previous)
-  const { entries, calls } = await engine.history(response.ref, true, lastRead(response))
+  const { entries, calls } = await engine.history(response.ref, { get: 'view', upTo: lastRead(response) })
   return [...entries, ...decodeHistory(items, calls)]
 }
 

@@ -53,7 +53,7 @@ export async function findRepeated(
     throw error
   })
   if (!response?.over || !(await isNewest(engine, response))) return undefined
-  const { entries } = await engine.history(response.ref, false, lastRead(response))
+  const { entries } = await engine.history(response.ref, { get: 'entries', upTo: lastRead(response) })
   const said = inputWords(before)
   const known = entryWords(entries)
   return said?.length === known.length && said.every((word, at) => word === known[at]) ? response : undefined

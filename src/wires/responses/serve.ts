@@ -54,7 +54,10 @@ export function responsesRoutes(host: WireHost): Hono<WireEnv> {
   app.get('/v1/responses/:id/input_items', async c => {
     const { ref, first, events } = await found(c)
     const page = decodePage(c.req.query())
-    const entries = inputEntries(await c.get('engine').history(ref, false, first - 1), events)
+    const entries = inputEntries(
+      await c.get('engine').history(ref, { get: 'entries', upTo: first - 1 }),
+      events,
+    )
     return sendJson(c, pageOfItems(encodeInputItems(ref.session, entries), page))
   })
   mountConversations(app, host)

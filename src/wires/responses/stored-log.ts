@@ -183,7 +183,7 @@ const markOf = (first: number): string => `responses.deleted.${first}`
 
 async function isDeleted(engine: Engine, ref: SessionRef, first: number): Promise<boolean> {
   try {
-    await engine.blob(ref, markOf(first))
+    await engine.blob(ref, { get: 'text', name: markOf(first) })
     return true
   } catch (error) {
     if (isMissing(error, 'not_found')) return false
@@ -193,7 +193,7 @@ async function isDeleted(engine: Engine, ref: SessionRef, first: number): Promis
 
 /** The session goes with its last response, unless another wire has turns in it. */
 export async function deleteResponse(engine: Engine, { ref, first }: StoredResponse): Promise<void> {
-  await engine.keepBlob(ref, markOf(first), 'deleted')
+  await engine.command(ref, { do: 'keep', name: markOf(first), text: 'deleted' })
   const accepted: number[] = []
   for await (const { seq, event } of readLog(engine, ref)) {
     if (event.type === 'turn.started' && event.wire !== wireName) return

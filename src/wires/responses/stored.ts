@@ -85,7 +85,7 @@ async function sessionFor(engine: Engine, stored: StoredRequest): Promise<Sessio
         : undefined
     if (next) return continueSession(ref, next, request, summary)
   }
-  const { entries, calls } = await engine.history(ref, true, lastRead(previous))
+  const { entries, calls } = await engine.history(ref, { get: 'view', upTo: lastRead(previous) })
   return newSession(engine, stored, [...entries, ...decodeHistory(items, calls)])
 }
 

@@ -15,7 +15,8 @@ export class ResumedChats {
   /** The chat's client resumes. */
   async add(engine: Engine, thread: ClientThread, ref: SessionRef | undefined): Promise<void> {
     if (ref) {
-      if (!(await this.has(engine, ref))) await engine.keepBlob(ref, mark, 'resumed')
+      if (!(await this.has(engine, ref)))
+        await engine.command(ref, { do: 'keep', name: mark, text: 'resumed' })
       return
     }
     const [oldest] = this.#withoutSession
@@ -30,7 +31,7 @@ export class ResumedChats {
 
   async has(engine: Engine, ref: SessionRef): Promise<boolean> {
     try {
-      await engine.blob(ref, mark)
+      await engine.blob(ref, { get: 'text', name: mark })
       return true
     } catch (error) {
       if (error instanceof TurnwireError && error.code === 'not_found') return false

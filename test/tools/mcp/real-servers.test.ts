@@ -204,19 +204,26 @@ test('resources and prompts of server-everything are listed and read, and its he
   assert.equal(info?.protocolVersion, '2025-11-25')
   assert.deepEqual(info?.agents, ['desk'])
   assert.ok(info.resources && info.prompts && info.tools > 5)
-  const resources = await engine.resources('desk')
+  const resources = await engine.fromServers('desk', { get: 'resources' })
   const plain = resources.find(each => !each.template)
   assert.ok(plain && resources.some(each => each.template))
-  const [part] = await engine.readResource('desk', { server: 'all', uri: plain.uri })
+  const [part] = await engine.fromServers('desk', { get: 'resource', server: 'all', uri: plain.uri })
   assert.ok(part?.type === 'text' && part.text.startsWith('[Resource of the MCP server "all"]'))
-  await assert.rejects(engine.readResource('desk', { server: 'all', uri: 'demo://none' }), {
+  await assert.rejects(engine.fromServers('desk', { get: 'resource', server: 'all', uri: 'demo://none' }), {
     code: 'not_found',
   })
-  await assert.rejects(engine.readResource('desk', { server: 'other', uri: 'x' }), { code: 'not_found' })
-  const prompts = await engine.prompts('desk')
+  await assert.rejects(engine.fromServers('desk', { get: 'resource', server: 'other', uri: 'x' }), {
+    code: 'not_found',
+  })
+  const prompts = await engine.fromServers('desk', { get: 'prompts' })
   const simple = prompts.find(each => each.arguments.length === 0)
   assert.ok(simple)
-  const messages = await engine.prompt('desk', { server: 'all', name: simple.name, values: {} })
+  const messages = await engine.fromServers('desk', {
+    get: 'prompt',
+    server: 'all',
+    name: simple.name,
+    values: {},
+  })
   assert.equal(messages[0]?.role, 'user')
 })
 

@@ -284,7 +284,7 @@ export function summaryOf({ engine }: AcpRig, id: string): Promise<SessionSummar
 }
 
 export async function entriesOf({ engine }: AcpRig, id: string): Promise<Entry[]> {
-  return (await engine.history(refOf(id))).entries
+  return (await engine.history(refOf(id), { get: 'entries' })).entries
 }
 
 /** A message that comes over another wire. */

@@ -79,7 +79,7 @@ test(
       ]
       const same = await ok(at.post({ model: 'helper', input: [...bare, ...outputs], tools: [tool] }))
       assert.equal(textOf(same), 'Sunny in both.')
-      assert.deepEqual(await at.engine.owners(), [])
+      assert.deepEqual((await at.engine.list(null, { limit: 1 })).rows, [])
       assert.equal((await refused(at.get(`/v1/responses/${first.id}`))).status, 404)
     }
   },
@@ -298,7 +298,7 @@ test(cites('RESP-STRM-11', 'a client that disconnects cancels the response'), as
     await asked.catch(() => {})
     await aborted.wait()
   }
-  assert.deepEqual(await at.engine.owners(), [])
+  assert.deepEqual((await at.engine.list(null, { limit: 1 })).rows, [])
 })
 
 // ---- how it ends ----------------------------------------------------------------------------------------------------------
