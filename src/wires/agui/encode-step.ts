@@ -2,7 +2,8 @@
 // an answer that starts over cannot be taken back one by one: the run sends a snapshot.
 import type { CallPart } from '../../language/calls.ts'
 import type { ThinkingPart } from '../../language/content.ts'
-import type { Delta, ModelAnswered } from '../../language/events.ts'
+import type { Delta } from '../../language/events.ts'
+import type { ShownAnswer } from '../../language/show.ts'
 import type { Json } from '../../lib/json/index.ts'
 import type { AguiEvent, AguiToolCall, OutputMessage } from './schema.ts'
 
@@ -87,7 +88,7 @@ export class StepEncoder {
   // ---- the end ----------------------------------------------------------------------------------------------
 
   /** Whether calls were shown that the answer does not make. */
-  hasCallsBeyond({ parts }: ModelAnswered): boolean {
+  hasCallsBeyond({ parts }: ShownAnswer): boolean {
     return [...this.#calls.keys()].some(id => !parts.some(part => part.type === 'call' && part.id === id))
   }
 
@@ -100,7 +101,7 @@ export class StepEncoder {
   }
 
   /** Closes the answer, whose deltas have been shown, and gives the messages that it has become. */
-  complete({ parts }: ModelAnswered): OutputMessage[] {
+  complete({ parts }: ShownAnswer): OutputMessage[] {
     for (const part of parts)
       if (part.type === 'hosted') {
         this.#closeThought()

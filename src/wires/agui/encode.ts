@@ -1,8 +1,16 @@
 // One run as AG-UI shows it: items of a session in, RUN_STARTED … RUN_FINISHED out. A run ends where the client has to act:
 // with calls that the client runs itself, or with interrupts for calls that a person must allow.
-import type { FollowItem, SessionQuestion, SessionSummary } from '../../engine/index.ts'
+import type { FollowItem, SessionSummary } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
-import type { ApprovalRequested, Delta, Event, ModelAnswered, TurnEnded } from '../../language/events.ts'
+import type { Delta } from '../../language/events.ts'
+import {
+  type Shown,
+  type ShownAnswer,
+  type ShownEnd,
+  ShownFold,
+  type ShownWait,
+  turnFailure,
+} from '../../language/show.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { dataFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
@@ -28,42 +36,24 @@ export type RunOptions = {
 /** `message-sent`: a user message was accepted; calls settled before its turn starts belong to the turn before. */
 export type RunItem = FollowItem | { type: 'message-sent' }
 
-/** `again`: the call is asked about again, and its arguments may have been changed since the client saw it. */
-type Asks = Pick<ApprovalRequested, 'reason' | 'expiresAt' | 'again' | 'preview'>
-type WaitingCall = { name: string; asks?: Asks }
-
 export class AguiRunEncoder {
   readonly #run: RunOptions
   readonly #said: OutputMessage[] = []
-  readonly #names = new Map<string, string>()
-  readonly #waiting = new Map<string, WaitingCall>()
+  readonly #shown: ShownFold
   readonly #usage = new Map<string, TokenUsage>()
   /** Events that were not given yet. The current step adds to the same list. */
   readonly #out: AguiEvent[] = []
-  /** Of running calls, by their own ids. */
-  readonly #questions = new Map<string, OpenQuestion>()
   #turn: { id: string; steps: number; attempt: number }
   #step: StepEncoder | undefined
   #awaitsTurn = false
-  #ended: TurnEnded | undefined
+  #ended: ShownEnd | undefined
   #failed: { message: string; code: string } | undefined
 
   constructor(run: RunOptions) {
     this.#run = run
     const { turn, calls } = run.before
     this.#turn = { id: turn?.id ?? '', steps: turn?.steps ?? 0, attempt: 0 }
-    for (const call of calls) {
-      const { part, stage, text } = call
-      const { name, form } = part
-      this.#names.set(part.id, name)
-      for (const question of call.questions ?? [])
-        if (!question.closed) this.#questions.set(question.id, { ...question, callId: part.id })
-      if (stage === 'handed') this.#waiting.set(part.id, { name })
-      else if (stage === 'asking') {
-        const isEdited = text !== part.text
-        this.#waiting.set(part.id, { name, asks: isEdited ? { ...call, again: { name, form, text } } : call })
-      }
-    }
+    this.#shown = new ShownFold(calls)
   }
 
   begin(): AguiEvent[] {
@@ -92,14 +82,14 @@ export class AguiRunEncoder {
   }
 
   take(item: RunItem): AguiEvent[] {
+    const shown = item.type === 'event' ? this.#shown.take(item.event) : undefined
     if (item.type === 'lost') this.#failed = { code: item.error.code, message: item.error.message }
     else if (item.type === 'message-sent') {
       this.#awaitsTurn = true
       this.#ended = undefined
-    } else if (item.type === 'event' && item.event.type === 'turn.started') this.#startTurn(item.event.turn)
-    else if (this.#awaitsTurn) {
-      if (item.type === 'event' && item.event.type === 'call.settled') this.#waiting.delete(item.event.callId)
-    } else if (item.type === 'event') this.#takeEvent(item.event)
+    } else if (shown?.type === 'turn') this.#startTurn(shown.turn.turn)
+    else if (this.#awaitsTurn) return []
+    else if (shown) this.#takeShown(shown)
     else if (item.type === 'delta') this.#takeDelta(item.delta)
     return this.#taken()
   }
@@ -107,7 +97,7 @@ export class AguiRunEncoder {
   end(): AguiEvent[] {
     if (this.#step && !this.#step.isEmpty) this.#takeBack()
     const usage = this.#usage.size > 0 ? { usage: [...this.#usage.values()] } : {}
-    const failure = this.#failure()
+    const failure = this.#failed ?? turnFailure(this.#ended)
     if (failure) this.#out.push({ type: 'RUN_ERROR', ...failure, ...usage })
     else {
       const { threadId, runId } = this.#run
@@ -128,12 +118,6 @@ export class AguiRunEncoder {
     return this.#out.splice(0)
   }
 
-  #failure(): { message: string; code: string } | undefined {
-    if (this.#failed) return this.#failed
-    if (this.#ended?.stop !== 'error') return undefined
-    return this.#ended.error ?? { code: 'internal', message: 'The turn failed.' }
-  }
-
   /** Why the turn is over, unless the model has simply answered or the outcome says it. */
   #result(): JsonObject | undefined {
     const { stop, limit } = this.#ended ?? {}
@@ -150,10 +134,13 @@ export class AguiRunEncoder {
     const stop = this.#ended?.stop
     if (this.#isNew && (stop === 'cancelled' || stop === 'abandoned')) return { type: 'cancelled' }
     if (stop !== undefined) return { type: 'success' }
-    const approvals = [...this.#waiting].flatMap(([id, wait]) => (wait.asks ? [interruptOf(id, wait)] : []))
-    const interrupts = [...approvals, ...[...this.#questions.values()].map(questionInterrupt)]
+    const waits = [...this.#shown.waits.values()]
+    const interrupts = [
+      ...waits.flatMap(wait => (wait.for === 'permission' ? [permissionInterrupt(wait)] : [])),
+      ...waits.flatMap(wait => (wait.for === 'answer' ? [questionInterrupt(wait)] : [])),
+    ]
     if (interrupts.length > 0) return { type: 'interrupt', interrupts }
-    const own = [...this.#waiting.keys()]
+    const own = waits.map(({ callId }) => callId)
     return own.length > 0 && this.#isNew ? { type: 'success', pendingToolCallIds: own } : { type: 'success' }
   }
 
@@ -196,19 +183,18 @@ export class AguiRunEncoder {
     })
   }
 
-  #answer(answer: ModelAnswered): void {
+  #answer(answer: ShownAnswer): void {
     if (this.#step?.hasCallsBeyond(answer)) {
       this.#takeBack()
       for (const part of answer.parts) if (part.type === 'text') this.#current.say(part.text)
     }
     this.#said.push(...this.#current.complete(answer))
-    for (const part of answer.parts) if (part.type === 'call') this.#names.set(part.id, part.name)
     this.#step = undefined
     this.#turn = { ...this.#turn, steps: this.#turn.steps + 1, attempt: 0 }
     this.#count(answer)
   }
 
-  #count({ model, usage }: ModelAnswered): void {
+  #count({ model, usage }: ShownAnswer): void {
     if (!usage) return
     const before = this.#usage.get(model)
     const inputTokens = (before?.inputTokens ?? 0) + usage.input
@@ -230,41 +216,20 @@ export class AguiRunEncoder {
 
   // ---- durable events -----------------------------------------------------------------------------------------
 
-  #takeEvent(event: Event): void {
-    switch (event.type) {
-      case 'model.answered':
-        this.#answer(event)
+  #takeShown(shown: Shown): void {
+    switch (shown.type) {
+      case 'answer':
+        this.#answer(shown.answer)
         break
-      case 'call.nested':
-        this.#names.set(event.call.id, event.call.name)
-        this.#out.push(...loneCall(event.call))
-        this.#said.push(loneCallMessage(event.call))
+      case 'call':
+        this.#out.push(...loneCall(shown.call.part))
+        this.#said.push(loneCallMessage(shown.call.part))
         break
-      case 'call.handed':
-        this.#waiting.set(event.callId, { name: this.#names.get(event.callId) ?? '' })
+      case 'result':
+        this.#settle(shown.callId, shown.outcome)
         break
-      case 'approval.requested':
-        this.#waiting.set(event.callId, {
-          name: event.again?.name ?? this.#names.get(event.callId) ?? '',
-          asks: event,
-        })
-        break
-      case 'approval.decided':
-        this.#waiting.delete(event.callId)
-        break
-      case 'question.asked':
-        this.#questions.set(event.question, { ...event, id: event.question })
-        break
-      case 'question.answered':
-      case 'question.expired':
-      case 'question.withdrawn':
-        this.#questions.delete(event.question)
-        break
-      case 'call.settled':
-        this.#settle(event.callId, event.outcome)
-        break
-      case 'turn.ended':
-        this.#ended = event
+      case 'end':
+        this.#ended = shown.end
         break
       default:
         break
@@ -272,7 +237,6 @@ export class AguiRunEncoder {
   }
 
   #settle(toolCallId: string, outcome: Outcome): void {
-    this.#waiting.delete(toolCallId)
     if (this.#run.own.has(toolCallId)) return
     const messageId = `${toolCallId}-result`
     const content = resultText(outcome)
@@ -295,28 +259,30 @@ const decisionSchema: JsonObject = {
   required: ['approved'],
 }
 
-function interruptOf(id: string, { name, asks }: WaitingCall): Interrupt {
+type Waits<For extends ShownWait['for']> = Extract<ShownWait, { for: For }>
+
+/** A call that is asked about again may have other arguments than the client saw. */
+function permissionInterrupt({ callId: id, call, asked }: Waits<'permission'>): Interrupt {
+  const { reason, expiresAt, again, preview } = asked
+  const name = call?.part.name ?? ''
   return {
     id,
     reason: 'tool_call',
-    message: asks?.reason ?? `May "${name}" run?`,
+    message: reason ?? `May "${name}" run?`,
     toolCallId: id,
     responseSchema: decisionSchema,
-    ...(asks?.expiresAt !== undefined && { expiresAt: new Date(asks.expiresAt).toISOString() }),
-    ...((asks?.again ?? asks?.preview) && {
+    ...(expiresAt !== undefined && { expiresAt: new Date(expiresAt).toISOString() }),
+    ...((again ?? preview) && {
       metadata: {
-        ...(asks?.again && { toolCallName: name, toolCallArgs: asks.again.text }),
-        ...(asks?.preview && { preview: asks.preview }),
+        ...(again && { toolCallName: name, toolCallArgs: again.text }),
+        ...(preview && { preview }),
       },
     }),
   }
 }
 
-type OpenQuestion = Pick<SessionQuestion, 'id' | 'message' | 'schema' | 'url' | 'expiresAt'> & {
-  callId: string
-}
-
-function questionInterrupt({ id, callId, message, schema, url, expiresAt }: OpenQuestion): Interrupt {
+function questionInterrupt({ callId, question }: Waits<'answer'>): Interrupt {
+  const { id, message, schema, url, expiresAt } = question
   return {
     id,
     reason: 'input_required',

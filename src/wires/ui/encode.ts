@@ -1,8 +1,17 @@
 // One assistant message as the AI SDK's stream shows it: items of a session in, chunks out. A message is a whole turn. When
 // the turn stops for the client and another request continues it, the stream adds to the message that the client has.
 import type { FollowItem, SessionSummary } from '../../engine/index.ts'
-import type { CallPart, Outcome } from '../../language/calls.ts'
-import type { Delta, Event, ModelAnswered, TurnEnded, TurnStop } from '../../language/events.ts'
+import type { Outcome } from '../../language/calls.ts'
+import type { Delta, TurnStop } from '../../language/events.ts'
+import {
+  type Shown,
+  type ShownAnswer,
+  type ShownCall,
+  type ShownEnd,
+  ShownFold,
+  type ShownWait,
+  turnFailure,
+} from '../../language/show.ts'
 import type { Json } from '../../lib/json/index.ts'
 import { dataFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
@@ -29,28 +38,28 @@ export type MessageOptions = {
   before?: Pick<SessionSummary, 'turn' | 'calls'>
 }
 
-/** `available`: the client has been shown the whole input. */
-type ShownCall = Pick<CallPart, 'name' | 'form' | 'text'> & { available: boolean }
 type BlockKind = 'text' | 'reasoning'
 
 export class MessageEncoder {
   readonly #options: MessageOptions
-  readonly #calls = new Map<string, ShownCall>()
+  readonly #shown: ShownFold
+  /** The calls whose whole input the client has been shown. */
+  readonly #available = new Set<string>()
   #out: Chunk[] = []
   #awaitsTurn: boolean
   #steps: number
   #step: 'none' | 'started' | 'answered' = 'none'
   #block: { kind: BlockKind; id: string } | undefined
   #blocks = 0
-  #ended: TurnEnded | undefined
+  #ended: ShownEnd | undefined
   #failed: string | undefined
 
   constructor(options: MessageOptions) {
     this.#options = options
     this.#awaitsTurn = options.message === undefined
     this.#steps = options.before?.turn?.steps ?? 0
-    for (const { part, text, stage } of options.before?.calls ?? [])
-      this.#calls.set(part.id, { name: part.name, form: part.form, text, available: stage !== 'proposed' })
+    this.#shown = new ShownFold(options.before?.calls)
+    for (const [id, { state }] of this.#shown.calls) if (state !== 'requested') this.#available.add(id)
   }
 
   begin(): Chunk[] {
@@ -59,13 +68,14 @@ export class MessageEncoder {
   }
 
   take(item: FollowItem): Chunk[] {
+    const shown = item.type === 'event' ? this.#shown.take(item.event) : undefined
     if (item.type === 'lost') this.#failed = item.error.message
-    else if (item.type === 'event' && item.event.type === 'turn.started') {
-      if (this.#awaitsTurn) this.#out.push({ type: 'start', messageId: item.event.turn })
+    else if (shown?.type === 'turn') {
+      if (this.#awaitsTurn) this.#out.push({ type: 'start', messageId: shown.turn.turn })
       this.#awaitsTurn = false
       this.#steps = 0
     } else if (this.#awaitsTurn || this.#ended) return []
-    else if (item.type === 'event') this.#event(item.event)
+    else if (shown) this.#show(shown)
     else if (item.type === 'delta') this.#delta(item.delta)
     return this.#taken()
   }
@@ -73,9 +83,7 @@ export class MessageEncoder {
   end(): Chunk[] {
     this.#closeBlock()
     if (this.#step !== 'none') this.#out.push({ type: 'finish-step' })
-    const failed =
-      this.#failed ??
-      (this.#ended?.stop === 'error' ? (this.#ended.error?.message ?? 'The turn failed.') : undefined)
+    const failed = this.#failed ?? turnFailure(this.#ended)?.message
     if (failed !== undefined) this.#out.push({ type: 'error', errorText: failed })
     else if (this.#ended?.stop === 'cancelled')
       this.#out.push({ type: 'abort', reason: 'The turn was cancelled.' })
@@ -164,13 +172,12 @@ export class MessageEncoder {
     this.#block = undefined
   }
 
-  #answer({ parts }: ModelAnswered): void {
+  #answer({ parts }: ShownAnswer): void {
     this.#startStep()
     for (const part of parts) {
-      if (part.type === 'hosted') {
-        this.#closeBlock()
-        this.#write('reasoning', `[${part.tool}] ${part.summary}`)
-      } else if (part.type === 'call') this.#keepCall(part)
+      if (part.type !== 'hosted') continue
+      this.#closeBlock()
+      this.#write('reasoning', `[${part.tool}] ${part.summary}`)
     }
     this.#closeBlock()
     this.#step = 'answered'
@@ -179,111 +186,91 @@ export class MessageEncoder {
 
   // ---- calls ------------------------------------------------------------------------------------------------
 
-  #keepCall({ id, name, form, text }: CallPart): void {
-    this.#calls.set(id, { name, form, text, available: false })
-  }
-
-  #event(event: Event): void {
-    switch (event.type) {
-      case 'model.answered':
-        this.#answer(event)
+  #show(shown: Shown): void {
+    switch (shown.type) {
+      case 'answer':
+        this.#answer(shown.answer)
         break
-      case 'call.nested':
-        this.#keepCall(event.call)
+      case 'waits':
+        this.#wait(shown)
         break
-      case 'call.handed':
-      case 'call.allowed':
-        this.#showInput(event.callId)
+      case 'allowed':
+      case 'started':
+        this.#showInput(shown.call)
         break
-      case 'call.started':
-        if (event.allowed) this.#showInput(event.callId)
-        break
-      case 'approval.requested':
-        this.#askPermission(event)
-        break
-      case 'question.asked': {
-        const { question, callId, message, schema, url, expiresAt } = event
-        const shown = { ...(schema && { schema }), ...(url !== undefined && { url }) }
-        const until = expiresAt === undefined ? {} : { expiresAt }
-        const data = { questionId: question, toolCallId: callId, message, ...shown, ...until }
-        this.#out.push({ type: 'data-question', id: question, data })
-        break
-      }
-      case 'approval.decided':
+      case 'decided': {
+        const { granted, reason } = shown.decision
         this.#out.push({
           type: 'tool-approval-response',
-          approvalId: event.callId,
-          approved: event.granted,
-          ...(event.reason !== undefined && { reason: event.reason }),
+          approvalId: shown.callId,
+          approved: granted,
+          ...(reason !== undefined && { reason }),
         })
         break
-      case 'call.edited':
-        this.#edit(event.callId, event.text)
+      }
+      case 'edited':
+        this.#available.delete(shown.callId)
+        this.#showInput(shown.call)
         break
-      case 'call.settled':
-        this.#settle(event.callId, event.outcome)
+      case 'result':
+        if (shown.call) this.#settle(shown.call, shown.outcome)
         break
-      case 'turn.ended':
-        this.#ended = event
+      case 'end':
+        this.#ended = shown.end
         break
       default:
         break
     }
   }
 
-  #askPermission(event: Extract<Event, { type: 'approval.requested' }>): void {
-    const { callId, reason, preview, again } = event
-    // A call that is asked about again is shown whole again: its part leaves the state of an answered question.
-    if (again) this.#calls.set(callId, { ...again, available: false })
-    this.#showInput(callId)
-    if (preview)
-      this.#out.push({
-        type: 'data-preview',
-        id: `preview-${callId}`,
-        data: { toolCallId: callId, preview },
-      })
-    this.#out.push({
-      type: 'tool-approval-request',
-      approvalId: callId,
-      toolCallId: callId,
-      ...(reason !== undefined && { reason }),
-    })
+  #wait(wait: ShownWait): void {
+    const toolCallId = wait.callId
+    if (wait.for === 'answer') {
+      const { id, message, schema, url, expiresAt } = wait.question
+      const more = { ...(schema && { schema }), ...(url !== undefined && { url }) }
+      const until = expiresAt === undefined ? {} : { expiresAt }
+      const data = { questionId: id, toolCallId, message, ...more, ...until }
+      this.#out.push({ type: 'data-question', id, data })
+    } else if (wait.for === 'result') this.#showInput(wait.call)
+    else {
+      const { reason, preview, again } = wait.asked
+      // A call that is asked about again is shown whole again: its part leaves the state of an answered question.
+      if (again) this.#available.delete(toolCallId)
+      this.#showInput(wait.call)
+      if (preview)
+        this.#out.push({ type: 'data-preview', id: `preview-${toolCallId}`, data: { toolCallId, preview } })
+      const why = reason === undefined ? {} : { reason }
+      this.#out.push({ type: 'tool-approval-request', approvalId: toolCallId, toolCallId, ...why })
+    }
   }
 
   /** A client runs a tool as soon as it has the whole input, so the input is shown once the gate has let the call pass. */
-  #showInput(toolCallId: string): void {
-    const call = this.#calls.get(toolCallId)
-    if (!call || call.available) return
-    call.available = true
-    const { name, form, text } = call
-    const input = argumentsValue(form, text) ?? text
-    this.#out.push({ type: 'tool-input-available', toolCallId, toolName: name, input })
+  #showInput(call: ShownCall | undefined): void {
+    if (!call || this.#available.has(call.part.id)) return
+    const { id: toolCallId, name: toolName } = call.part
+    this.#available.add(toolCallId)
+    this.#out.push({ type: 'tool-input-available', toolCallId, toolName, input: encodeInput(call) })
   }
 
-  #edit(toolCallId: string, text: string): void {
-    const call = this.#calls.get(toolCallId)
-    if (!call) return
-    this.#calls.set(toolCallId, { ...call, text, available: false })
-    this.#showInput(toolCallId)
-  }
-
-  #settle(toolCallId: string, outcome: Outcome): void {
-    const call = this.#calls.get(toolCallId)
-    if (!call || this.#options.own.has(toolCallId)) return
-    const { name, form, text, available } = call
+  #settle(call: ShownCall, outcome: Outcome): void {
+    const { id: toolCallId, name: toolName } = call.part
+    if (this.#options.own.has(toolCallId)) return
     const { kind, from, details } = outcome
     if (details !== undefined)
       this.#out.push({ type: 'data-details', id: `details-${toolCallId}`, data: { toolCallId, details } })
-    if (!available) {
-      const input = argumentsValue(form, text) ?? text
+    if (!this.#available.has(toolCallId)) {
       const errorText = outcomeText(outcome)
-      this.#out.push({ type: 'tool-input-error', toolCallId, toolName: name, input, errorText })
+      this.#out.push({ type: 'tool-input-error', toolCallId, toolName, input: encodeInput(call), errorText })
     } else if (kind === 'ok')
       this.#out.push({ type: 'tool-output-available', toolCallId, output: outcomeValue(outcome) })
     else if (kind === 'denied' && from.source === 'person')
       this.#out.push({ type: 'tool-output-denied', toolCallId })
     else this.#out.push({ type: 'tool-output-error', toolCallId, errorText: outcomeText(outcome) })
   }
+}
+
+function encodeInput({ part, text }: ShownCall): Json {
+  return argumentsValue(part.form, text) ?? text
 }
 
 function outcomeText({ parts }: Outcome): string {
