@@ -109,7 +109,7 @@ test('a call rests while its own calls wait, and goes on when one of them is set
   const nested = event('call.nested', { parent: 'c1', key: 'k', call: part('c2') })
   const rests = event('call.suspended', { callId: 'c1', seen: 0 })
   const fold = after(started, answer('c1'), runs('c1'), nested, asks('c2'), rests)
-  assert.deepEqual(statesIn(fold), ['resting', 'waiting for permission'])
+  assert.deepEqual(statesIn(fold), ['resting for calls', 'waiting for permission'])
   assert.equal(fold.status, 'waiting')
   fold.take(settles('c2'))
   assert.deepEqual(statesIn(fold), ['running', 'settled'])
@@ -124,7 +124,7 @@ test('a postponed call rests, and nobody can answer it', () => {
     runs('c1'),
     event('call.postponed', { callId: 'c1', expiresAt: 9 }),
   )
-  assert.deepEqual([fold.status, ...statesIn(fold), ...waitsIn(fold)], ['waiting', 'resting'])
+  assert.deepEqual([fold.status, ...statesIn(fold), ...waitsIn(fold)], ['waiting', 'resting for later'])
 })
 
 test('a call that is asked about again is known from that question alone', () => {

@@ -31,8 +31,11 @@ type Content<Recorded> = Omit<Recorded, 'type' | 'v'>
  */
 export type ShownState = 'requested' | 'waiting' | 'allowed' | 'running' | 'resting' | 'settled'
 
-/** A person decides about the call, the application runs it, or a person answers its question. */
-export type WaitsFor = 'permission' | 'result' | 'answer'
+/**
+ * Of a waiting call: a person decides about it, the application gives its result, or a person answers its question. Of a resting
+ * one: calls of its own, or a result that comes later.
+ */
+export type WaitsFor = 'permission' | 'result' | 'answer' | 'calls' | 'later'
 
 /** The same object for as long as the call is known. The fold changes it. */
 export type ShownCall = {
@@ -84,7 +87,6 @@ export type Shown =
   | (About & { type: 'allowed'; allowed: Allowed })
   /** `allowed`: with this event too. */
   | (About & { type: 'started'; attempt: number; allowed?: Allowed })
-  /** `for`: calls of its own, or a result that comes later. */
   | (About & { type: 'rests'; for: 'calls' | 'later' })
   | (About & { type: 'delegated'; to: Content<CallDelegated> })
   | (About & { type: 'used'; used: Content<CallUsed> })
@@ -112,14 +114,14 @@ export type KnownCall = {
 }
 
 const stages = {
-  proposed: 'requested',
-  handed: 'waiting',
-  asking: 'waiting',
-  approved: 'allowed',
-  started: 'running',
-  suspended: 'resting',
-  postponed: 'resting',
-  settled: 'settled',
+  proposed: ['requested'],
+  handed: ['waiting', 'result'],
+  asking: ['waiting', 'permission'],
+  approved: ['allowed'],
+  started: ['running'],
+  suspended: ['resting', 'calls'],
+  postponed: ['resting', 'later'],
+  settled: ['settled'],
 } as const
 
 export class ShownFold {
@@ -211,10 +213,10 @@ export class ShownFold {
         return this.#closed(callId, event.question, { action: 'withdrawn' })
       case 'call.suspended':
         // If one of its calls was settled while it stopped, it goes on at once.
-        if (this.#waitsForCalls(callId, event.seen)) this.#move(callId, 'resting')
+        if (this.#waitsForCalls(callId, event.seen)) this.#move(callId, 'resting', 'calls')
         return { type: 'rests', callId, call, for: 'calls' }
       case 'call.postponed':
-        this.#move(callId, 'resting')
+        this.#move(callId, 'resting', 'later')
         return { type: 'rests', callId, call, for: 'later' }
       case 'call.delegated':
         return { type: 'delegated', callId, call, to: event }
@@ -261,7 +263,7 @@ export class ShownFold {
     const call = this.#move(callId, 'settled')
     for (const [id, wait] of this.waits) if (wait.callId === callId) this.waits.delete(id)
     const parent = call?.parent === undefined ? undefined : this.calls.get(call.parent)
-    if (parent?.state === 'resting') parent.state = 'running'
+    if (parent?.state === 'resting') this.#move(parent.part.id, 'running')
     return { type: 'result', callId, call, outcome, ...(limit !== undefined && { limit }) }
   }
 
@@ -306,16 +308,14 @@ export class ShownFold {
     const callId = part.id
     const call = newCall(part, parent)
     call.text = text
-    call.state = stages[stage]
     this.calls.set(callId, call)
+    const [state, waitsFor]: readonly [ShownState, WaitsFor?] = stages[stage]
+    this.#move(callId, state, waitsFor)
     const about = { type: 'waits', callId, call } as const
-    if (stage === 'handed') {
-      call.waitsFor = 'result'
-      this.#wait(callId, { ...about, for: 'result', argsHash, toolHash })
-    } else if (stage === 'asking') {
+    if (stage === 'handed') this.#wait(callId, { ...about, for: 'result', argsHash, toolHash })
+    else if (stage === 'asking') {
       const { name, form } = part
       const again = text === part.text ? {} : { again: { name, form, text } }
-      call.waitsFor = 'permission'
       const asked = { ...known, ...again, argsHash, toolHash, rule }
       this.#wait(callId, { ...about, for: 'permission', asked })
     }

@@ -3,8 +3,9 @@
 import type { SessionUpdate, ToolCallContent } from '@agentclientprotocol/sdk'
 import type { Tool } from '../../engine/index.ts'
 import type { CallForm, CallPart, Outcome } from '../../language/calls.ts'
-import type { ApprovalRequested, Delta, Event } from '../../language/events.ts'
+import type { Delta } from '../../language/events.ts'
 import type { Report } from '../../language/report.ts'
+import type { Shown, ShownPermission } from '../../language/show.ts'
 import { suspicionsOf } from '../../language/suspicions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json } from '../../lib/json/index.ts'
@@ -47,7 +48,7 @@ type EncodedCall = {
   report: Report
   /** Terminals whose output was streamed. */
   streamed: Set<string>
-  approval?: ApprovalRequested | undefined
+  approval?: ShownPermission | undefined
 }
 
 type CallFields = Partial<
@@ -97,25 +98,26 @@ export class CallEncoder {
     })
   }
 
-  event(event: Extract<Event, { callId: string }>): CallUpdate[] {
-    const call = this.#calls.get(event.callId)
+  show(shown: Extract<Shown, { callId: string }>): CallUpdate[] {
+    const call = this.#calls.get(shown.callId)
     if (!call) return []
-    switch (event.type) {
-      case 'approval.requested':
-        call.approval = event
-        if (!event.again) return []
-        call.text = event.again.text
+    switch (shown.type) {
+      case 'waits':
+        if (shown.for !== 'permission') return []
+        call.approval = shown.asked
+        if (!shown.asked.again) return []
+        call.text = shown.asked.again.text
         return this.#update(call, { status: 'pending', ...this.#arguments(call) })
-      case 'approval.decided':
+      case 'decided':
         call.approval = undefined
         return []
-      case 'call.edited':
-        call.text = event.text
+      case 'edited':
+        call.text = shown.edit.text
         return this.#update(call, this.#arguments(call))
-      case 'call.started':
+      case 'started':
         return this.#update(call, { status: 'in_progress', ...this.#terminalContent(call) })
-      case 'call.settled':
-        return this.settled(call.id, event.outcome)
+      case 'result':
+        return this.settled(call.id, shown.outcome)
       default:
         return []
     }

@@ -4,8 +4,15 @@
 import type { RequestError, SessionUpdate, StopReason } from '@agentclientprotocol/sdk'
 import type { FollowItem, ModelInfo, SessionStatus, SessionSummary, Tool } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
-import type { Delta, Event, ModelAnswered, Settings, TurnEnded, TurnStarted } from '../../language/events.ts'
+import type { Delta, Event, Settings } from '../../language/events.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
+import {
+  type Shown,
+  type ShownAnswer,
+  type ShownEnd,
+  ShownFold,
+  type ShownTurn,
+} from '../../language/show.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { CallEncoder, type PlacedTool, type WaitingApproval } from './encode-calls.ts'
 import { encodeBlock, encodeStopReason, encodeTitle } from './encode-content.ts'
@@ -38,6 +45,7 @@ export type KnownTool = ToolDeclaration & Partial<Pick<Tool, 'exposed' | 'trust'
 export class AcpEncoder {
   readonly #options: EncoderOptions
   readonly #calls: CallEncoder
+  readonly #fold = new ShownFold()
   /** Turns that this client's prompts started. */
   readonly #own = new Set<string>()
   /** Events up to this number are history. */
@@ -55,6 +63,8 @@ export class AcpEncoder {
   turn = ''
   /** The last item happened while this client was connected. */
   live = false
+  /** What the last event means to a client. */
+  shown: Shown | undefined
 
   constructor(options: EncoderOptions, { seq, turn, opening, settings, status }: SessionSummary) {
     this.#options = options
@@ -118,6 +128,7 @@ export class AcpEncoder {
 
   take(item: FollowItem): AcpUpdate[] {
     if (item.type === 'event') this.seq = item.seq
+    this.shown = item.type === 'event' ? this.#fold.take(item.event) : undefined
     this.live = item.type === 'event' ? item.seq > this.#history : this.seq >= this.#history
     this.#calls.shown = this.live || this.#options.replay
     const updates = this.#encode(item)
@@ -153,23 +164,33 @@ export class AcpEncoder {
   // ---- events --------------------------------------------------------------------------------------------
 
   #event(event: Event, seq: number): AcpUpdate[] {
+    const { shown } = this
+    if (!shown) return this.#aside(event, seq)
+    switch (shown.type) {
+      case 'turn':
+        return this.#started(shown.turn)
+      case 'answer':
+        return this.#answered(shown.answer)
+      case 'call':
+        return this.#calls.asked(shown.call.part, shown.call.parent, shown.call.elsewhere)
+      case 'end':
+        return this.#ended(shown.end)
+      default:
+        return this.#calls.show(shown)
+    }
+  }
+
+  /** Events that are about neither a turn nor a call. */
+  #aside(event: Event, seq: number): AcpUpdate[] {
     switch (event.type) {
       case 'session.created':
         return event.seed.flatMap((entry, index) => this.#seeded(entry, `seed-${index}`))
       case 'session.configured':
         return this.live ? this.#configured(event.settings) : []
-      case 'turn.started':
-        return this.#started(event)
-      case 'model.answered':
-        return this.#answered(event)
-      case 'call.nested':
-        return this.#calls.asked(event.call, event.parent, event.mirrors !== undefined)
-      case 'turn.ended':
-        return this.#ended(event)
       case 'history.compacted':
         return this.#compacted(event.entries, seq)
       default:
-        return 'callId' in event ? this.#calls.event(event) : []
+        return []
     }
   }
 
@@ -183,7 +204,7 @@ export class AcpEncoder {
     return updates
   }
 
-  #started({ turn, parts, at }: TurnStarted): AcpUpdate[] {
+  #started({ turn, parts, at }: ShownTurn): AcpUpdate[] {
     this.turn = turn
     this.#steps = 0
     this.#restarts = 0
@@ -201,7 +222,7 @@ export class AcpEncoder {
     return this.#own.has(turn) && !this.#options.abilities.states
   }
 
-  #answered({ parts, usage, warnings }: ModelAnswered): AcpUpdate[] {
+  #answered({ parts, usage, warnings }: ShownAnswer): AcpUpdate[] {
     const updates = this.#callsIn(parts, this.#messageId)
     updates.push(...this.#calls.dropUnfinished())
     this.#steps += 1
@@ -216,7 +237,7 @@ export class AcpEncoder {
     return updates
   }
 
-  #ended(event: TurnEnded): AcpUpdate[] {
+  #ended(event: ShownEnd): AcpUpdate[] {
     const updates: AcpUpdate[] = this.#calls.dropUnfinished()
     this.#begun = false
     if (!this.live) return updates
@@ -302,7 +323,7 @@ export function userMessageId(turn: string): string {
   return `${turn}:user`
 }
 
-function encodeIdle({ stop, limit, error }: TurnEnded): SessionState {
+function encodeIdle({ stop, limit, error }: ShownEnd): SessionState {
   if (stop !== 'error') return { state: 'idle', stopReason: encodeStopReason(stop, limit) }
   return encodeFailed(refusal.failedTurn(error))
 }

@@ -2,63 +2,35 @@
 // withdraws the request. If the client goes away, the approval stays in the store.
 import { RequestError } from '@agentclientprotocol/sdk'
 import type { GivenDecision } from '../../engine/index.ts'
-import { TurnwireError, wordsOf } from '../../language/errors.ts'
+import { TurnwireError } from '../../language/errors.ts'
 import { printable } from '../../lib/text/index.ts'
 import type { AgentGrants } from './agent-grants.ts'
 import { decodePermission, type PermissionAnswer } from './decode.ts'
 import type { WaitingApproval } from './encode-calls.ts'
 import type { SessionContext } from './host.ts'
+import { OpenRequests } from './open-requests.ts'
 
-export class Permissions {
-  readonly #context: SessionContext
+export class Permissions extends OpenRequests {
   readonly #grants: AgentGrants
   readonly #cancelTurn: () => void
-  readonly #open = new Map<string, AbortController>()
 
   /** `cancelTurn`: the client answered that the whole turn is cancelled. */
   constructor(context: SessionContext, grants: AgentGrants, cancelTurn: () => void) {
-    this.#context = context
+    super(context)
     this.#grants = grants
     this.#cancelTurn = cancelTurn
   }
 
   /** Asks about each call that is not asked about yet. */
   ask(approvals: readonly WaitingApproval[]): void {
-    for (const approval of approvals) {
-      if (this.#open.has(approval.callId)) continue
-      const controller = new AbortController()
-      this.#open.set(approval.callId, controller)
-      this.#ask(approval, controller).catch(error => {
-        const { host, ref } = this.#context
-        const fields = { session: ref.session, error: wordsOf(error) }
-        host.log('error', 'A permission could not be settled.', fields)
+    for (const approval of approvals)
+      this.open(approval.callId, 'A permission could not be settled.', async (signal, isOpen) => {
+        const answer = await this.#request(approval, signal)
+        if (!isOpen()) return
+        this.close(approval.callId)
+        if (answer === 'cancelled') this.#cancelTurn()
+        else if (answer) await this.#decide(approval, answer)
       })
-    }
-  }
-
-  /** The call was decided elsewhere, or is over. */
-  withdraw(callId: string): void {
-    const controller = this.#open.get(callId)
-    this.#open.delete(callId)
-    controller?.abort()
-  }
-
-  withdrawAll(): void {
-    for (const callId of [...this.#open.keys()]) this.withdraw(callId)
-  }
-
-  /** The client has cancelled the turn, so it ends its requests itself. Its answers are ignored. */
-  dropAll(): void {
-    this.#open.clear()
-  }
-
-  async #ask(approval: WaitingApproval, controller: AbortController): Promise<void> {
-    const { callId } = approval
-    const answer = await this.#request(approval, controller.signal)
-    if (this.#open.get(callId) !== controller) return
-    this.#open.delete(callId)
-    if (answer === 'cancelled') this.#cancelTurn()
-    else if (answer) await this.#decide(approval, answer)
   }
 
   /** Undefined: the client is gone. */
@@ -66,7 +38,7 @@ export class Permissions {
     { callId, fields, content, elsewhere }: WaitingApproval,
     signal: AbortSignal,
   ): Promise<PermissionAnswer | 'cancelled' | undefined> {
-    const { peer, ref } = this.#context
+    const { peer, ref } = this.context
     const sessionId = ref.session
     const forAgent = this.#grants.isOffered && !elsewhere
     const options = permissionOptions(printable(fields.name, 60), forAgent)
@@ -88,7 +60,7 @@ export class Permissions {
 
   async #decide(approval: WaitingApproval, { forAgent, ...answer }: PermissionAnswer): Promise<void> {
     const { callId, argsHash, toolHash, name } = approval
-    const by = this.#context.host.principal.name
+    const by = this.context.host.principal.name
     try {
       await this.#respond({ callId, by, seen: argsHash, ...answer })
       if (!forAgent) return
@@ -103,7 +75,7 @@ export class Permissions {
   }
 
   #respond(decision: GivenDecision): Promise<unknown> {
-    const { host, ref } = this.#context
+    const { host, ref } = this.context
     return host.engine.command(ref, { do: 'respond', results: [], decisions: [decision] })
   }
 }

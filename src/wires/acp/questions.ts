@@ -2,75 +2,52 @@
 // the client cannot show stays open for another wire. An answer elsewhere withdraws the request.
 import type { CreateElicitationRequest, CreateElicitationResponse } from '@agentclientprotocol/sdk'
 import type { GivenAnswer } from '../../engine/index.ts'
-import { TurnwireError, wordsOf } from '../../language/errors.ts'
-import type { QuestionAsked } from '../../language/events.ts'
+import { TurnwireError } from '../../language/errors.ts'
 import { answerActions, type FormContent } from '../../language/questions.ts'
+import type { ShownQuestion } from '../../language/show.ts'
 import { suspicionsOf } from '../../language/suspicions.ts'
-import type { SessionContext } from './host.ts'
+import { OpenRequests } from './open-requests.ts'
 
-export class Questions {
-  readonly #context: SessionContext
-  readonly #open = new Map<string, AbortController>()
-
-  constructor(context: SessionContext) {
-    this.#context = context
-  }
-
-  ask(asked: QuestionAsked): void {
-    const { peer, host, ref } = this.#context
-    const isShown = peer.abilities.elicitation.includes(asked.url === undefined ? 'form' : 'url')
-    if (!isShown || this.#open.has(asked.question)) return
-    const controller = new AbortController()
-    this.#open.set(asked.question, controller)
-    this.#ask(asked, controller).catch(error => {
-      host.log('error', 'A question could not be answered.', { session: ref.session, error: wordsOf(error) })
-    })
-  }
-
-  withdraw(question: string): void {
-    const controller = this.#open.get(question)
-    this.#open.delete(question)
-    controller?.abort()
-  }
-
-  withdrawAll(): void {
-    for (const question of [...this.#open.keys()]) this.withdraw(question)
-  }
-
+export class Questions extends OpenRequests {
   /** An answer that does not fit the form changes nothing: the question is put again, with the reason. */
-  async #ask(asked: QuestionAsked, controller: AbortController): Promise<void> {
-    const { question } = asked
-    let fault: string | undefined
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      const response = await this.#elicit(asked, controller.signal, fault)
-      if (!response || this.#open.get(question) !== controller) return
-      fault = await this.#answer(question, response)
-      if (fault === undefined) break
-    }
-    if (this.#open.get(question) === controller) this.#open.delete(question)
+  ask(callId: string, question: ShownQuestion): void {
+    const mode = question.url === undefined ? 'form' : 'url'
+    if (!this.context.peer.abilities.elicitation.includes(mode)) return
+    const { id } = question
+    this.open(id, 'A question could not be answered.', async (signal, isOpen) => {
+      let fault: string | undefined
+      for (let tries = 0; tries < mostTries; tries += 1) {
+        const response = await this.#elicit(callId, question, signal, fault)
+        if (!response || !isOpen()) return
+        fault = await this.#answer(id, response)
+        if (fault === undefined) break
+      }
+      if (isOpen()) this.close(id)
+    })
   }
 
   /** Undefined: it was withdrawn, or the client is gone. The question stays open for others. */
   async #elicit(
-    { question, callId, message, schema, url }: QuestionAsked,
+    toolCallId: string,
+    { id, message, schema, url }: ShownQuestion,
     signal: AbortSignal,
     fault: string | undefined,
   ): Promise<CreateElicitationResponse | undefined> {
-    const { peer, ref } = this.#context
+    const { peer, ref } = this.context
     const warnings = suspicionsOf([message, url ?? '', schema ?? {}])
     const words = [...(fault === undefined ? [] : [fault]), message, ...warnings].join('\n\n')
-    const scope = { sessionId: ref.session, toolCallId: callId, message: words }
+    const scope = { sessionId: ref.session, toolCallId, message: words }
     const request =
       url === undefined
         ? { ...scope, mode: 'form', requestedSchema: schema }
-        : { ...scope, mode: 'url', elicitationId: question, url }
+        : { ...scope, mode: 'url', elicitationId: id, url }
     // The form was checked when it was asked: it is one of this protocol's forms.
     return peer.elicit(request as CreateElicitationRequest, signal).catch(() => undefined)
   }
 
   /** Why it is no answer; undefined if it was taken, or is needed no more. */
   async #answer(question: string, response: CreateElicitationResponse): Promise<string | undefined> {
-    const { ref, host } = this.#context
+    const { ref, host } = this.context
     const answers = [{ question, by: host.principal.name, ...answerOf(response) }]
     try {
       await host.engine.command(ref, { do: 'respond', results: [], decisions: [], answers })

@@ -9,7 +9,7 @@ import type {
 import type { Command, FollowItem, SessionSummary } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
-import type { TurnEnded } from '../../language/events.ts'
+import type { ShownEnd } from '../../language/show.ts'
 import type { TraceContext } from '../../language/trace.ts'
 import { AgentGrants } from './agent-grants.ts'
 import { decodeOption, decodePrompt } from './decode.ts'
@@ -29,7 +29,7 @@ import { decodeSlashCommand, type SlashCommand } from './slash-commands.ts'
 /** A prompt that has arrived. `cancelled`: it was cancelled since. `turn`: the turn that it started. */
 export type Ticket = { sessionId: string; cancelled: boolean; turn?: string; trace?: TraceContext }
 
-type EndOfTurn = Pick<TurnEnded, 'stop' | 'limit' | 'error'>
+type EndOfTurn = Pick<ShownEnd, 'stop' | 'limit' | 'error'>
 type OpenPrompt = { turn: string; ended: PromiseWithResolvers<EndOfTurn> }
 
 export class AcpSession {
@@ -300,21 +300,14 @@ export class AcpSession {
 
   #take(item: FollowItem): void {
     this.#show(this.#encoder.take(item))
-    if (item.type !== 'event') return
-    const { event } = item
-    if (event.type === 'approval.requested' && this.#encoder.live)
-      this.#permissions.ask(this.#encoder.approvals)
-    else if (event.type === 'question.asked' && this.#encoder.live) this.#questions.ask(event)
-    else if (
-      event.type === 'question.answered' ||
-      event.type === 'question.expired' ||
-      event.type === 'question.withdrawn'
-    )
-      this.#questions.withdraw(event.question)
-    else if (event.type === 'approval.decided' || event.type === 'call.settled')
-      this.#permissions.withdraw(event.callId)
-    else if (event.type === 'turn.ended' && event.turn === this.#prompt?.turn)
-      this.#prompt.ended.resolve(event)
+    const { shown, live } = this.#encoder
+    if (shown?.type === 'waits' && live) {
+      if (shown.for === 'permission') this.#permissions.ask(this.#encoder.approvals)
+      else if (shown.for === 'answer') this.#questions.ask(shown.callId, shown.question)
+    } else if (shown?.type === 'closed') this.#questions.withdraw(shown.question)
+    else if (shown?.type === 'decided' || shown?.type === 'result') this.#permissions.withdraw(shown.callId)
+    else if (shown?.type === 'end' && shown.end.turn === this.#prompt?.turn)
+      this.#prompt.ended.resolve(shown.end)
   }
 
   /** Nothing more comes of the session, until it is followed again. */

@@ -5,6 +5,7 @@ import type { InputPart, ResultPart } from '../../language/content.ts'
 import { textOf } from '../../language/content.ts'
 import type { Recorded } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
+import { ShownFold } from '../../language/show.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
 import { refuseParameter } from '../openai-refusal.ts'
 import { itemId, stemOf } from './ids.ts'
@@ -38,21 +39,20 @@ export function pageOfItems(items: readonly JsonObject[], { limit, order, after 
 
 /** The history before a request, and what the request brought: a message, or the results of calls. */
 export function inputEntries({ entries, calls }: SessionHistory, events: readonly Recorded[]): Entry[] {
-  const given: Entry[] = [...entries]
+  const outcomes = new Map<string, Outcome>()
+  const said: Entry[] = []
+  const fold = new ShownFold()
+  for (const { event } of events) {
+    const shown = fold.take(event)
+    if (shown?.type === 'result') outcomes.set(shown.callId, shown.outcome)
+    else if (shown?.type === 'turn' && shown.turn.parts.length > 0)
+      said.push({ role: 'user', parts: shown.turn.parts })
+  }
   const results = calls.flatMap(({ part, outcome: known }) => {
-    const outcome = settledIn(events, part.id) ?? known
+    const outcome = outcomes.get(part.id) ?? known
     return outcome?.from.source === 'client' ? [{ callId: part.id, name: part.name, outcome }] : []
   })
-  if (results.length > 0) given.push({ role: 'tool', results })
-  for (const { event } of events)
-    if (event.type === 'turn.started' && event.parts.length > 0)
-      given.push({ role: 'user', parts: event.parts })
-  return given
-}
-
-function settledIn(events: readonly Recorded[], callId: string): Outcome | undefined {
-  const settled = events.find(({ event }) => event.type === 'call.settled' && event.callId === callId)
-  return settled?.event.type === 'call.settled' ? settled.event.outcome : undefined
+  return [...entries, ...(results.length > 0 ? [{ role: 'tool' as const, results }] : []), ...said]
 }
 
 type NewId = (prefix: string) => string

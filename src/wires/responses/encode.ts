@@ -9,16 +9,8 @@ import type { FollowItem, OnceItem, PlainError } from '../../engine/index.ts'
 import type { CallPart } from '../../language/calls.ts'
 import { textOf } from '../../language/content.ts'
 import type { ErrorCode } from '../../language/errors.ts'
-import type {
-  CallSettled,
-  Delta,
-  Event,
-  LimitName,
-  ModelAnswered,
-  ModelStop,
-  TurnEnded,
-  Usage,
-} from '../../language/events.ts'
+import type { Delta, LimitName, ModelStop, Usage } from '../../language/events.ts'
+import { type Shown, type ShownAnswer, type ShownEnd, ShownFold } from '../../language/show.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
 import { protocol } from './decode.ts'
@@ -30,10 +22,7 @@ import { approvalId, type ResponsePlace, responseId } from './ids.ts'
 import type { CallItem, EventName, OutputItem, ResponseStatus, ServerCallItem } from './schema.ts'
 
 /** An answer of the model: one that is recorded, or one without a session. */
-export type ResponseAnswer = Pick<
-  ModelAnswered,
-  'parts' | 'stop' | 'usage' | 'origin' | 'continuity' | 'shown'
->
+export type ResponseAnswer = Pick<ShownAnswer, 'parts' | 'stop' | 'usage' | 'origin' | 'continuity' | 'shown'>
 
 export type EncoderOptions = {
   /** Stateless: a place of its own in no log. */
@@ -75,7 +64,8 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
   readonly #calls = new Map<string, StoredCall>()
   #usage: Usage | null = null
   #stop: ModelStop | undefined
-  #ended: TurnEnded | undefined
+  readonly #shown = new ShownFold()
+  #ended: ShownEnd | undefined
   #lastAt = 0
   #stopped = false
   #failure: PlainError | undefined
@@ -126,8 +116,11 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
   }
 
   take(item: FollowItem | OnceItem): string {
-    if (item.type === 'event') this.#takeEvent(item.event)
-    else if (item.type === 'delta') this.#takeDelta(item.delta)
+    if (item.type === 'event') {
+      this.#lastAt = item.event.at
+      const shown = this.#shown.take(item.event)
+      if (shown) this.#take(shown)
+    } else if (item.type === 'delta') this.#takeDelta(item.delta)
     else if (item.type === 'lost') return this.fail(item.error)
     else if (item.type !== 'running') this.#stopped = true
     if (item.type === 'answer') {
@@ -206,7 +199,7 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
     else this.#items.endSpeech(cutStops.has(stop) ? 'incomplete' : 'completed')
   }
 
-  #say(parts: ModelAnswered['parts']): void {
+  #say(parts: ShownAnswer['parts']): void {
     for (const part of parts)
       if (part.type === 'thinking') this.#items.say('thinking', part.text)
       else if (part.type === 'text') this.#items.say('text', part.text, part.phase)
@@ -233,53 +226,56 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
 
   // ---- events ------------------------------------------------------------------------------------------------
 
-  #takeEvent(event: Event): void {
-    this.#lastAt = event.at
-    if (event.type === 'model.answered') this.#takeAnswer(event)
-    else if (event.type === 'call.nested') this.#calls.set(event.call.id, this.#storedCall(event.call))
-    else if (event.type === 'turn.started') this.#ended = undefined
-    else if (event.type === 'turn.ended') {
-      // So that an answer that never came takes the same numbers whenever it is read.
-      if (!this.#spoke) this.#say(event.shown ?? [])
-      this.#items.dropAnswer()
-      this.#spoke = false
-      this.#ended = event
-    } else if ('callId' in event) {
-      const call = this.#calls.get(event.callId)
-      if (call) this.#takeCallEvent(call, event)
+  #take(shown: Shown): void {
+    switch (shown.type) {
+      case 'turn':
+        this.#ended = undefined
+        break
+      case 'answer':
+        this.#takeAnswer(shown.answer)
+        break
+      case 'call':
+        this.#calls.set(shown.callId, this.#storedCall(shown.call.part))
+        break
+      case 'end':
+        // So that an answer that never came takes the same numbers whenever it is read.
+        if (!this.#spoke) this.#say(shown.end.shown ?? [])
+        this.#items.dropAnswer()
+        this.#spoke = false
+        this.#ended = shown.end
+        break
+      default: {
+        const call = this.#calls.get(shown.callId)
+        if (call) this.#takeOfCall(call, shown)
+      }
     }
   }
 
-  #takeCallEvent(call: StoredCall, event: Extract<Event, { callId: string }>): void {
-    switch (event.type) {
-      case 'call.handed':
-        this.#calls.delete(event.callId)
-        this.#giveCall(call.part, call.newId)
+  #takeOfCall(call: StoredCall, shown: Extract<Shown, { callId: string }>): void {
+    switch (shown.type) {
+      case 'waits':
+        if (shown.for === 'answer') this.#askQuestion(call)
+        else if (shown.for === 'result') {
+          this.#calls.delete(shown.callId)
+          this.#giveCall(call.part, call.newId)
+        } else {
+          if (shown.asked.again) call.part = { ...call.part, text: shown.asked.again.text }
+          this.#requestApproval(call)
+        }
         break
-      case 'approval.requested':
-        if (event.again) call.part = { ...call.part, text: event.again.text }
-        this.#requestApproval(call)
+      case 'edited':
+        call.part = { ...call.part, text: shown.edit.text }
         break
-      case 'call.edited':
-        call.part = { ...call.part, text: event.text }
-        break
-      case 'call.started':
+      case 'started':
+      case 'closed':
         this.#openServerCall(call)
         break
-      case 'call.suspended':
-        this.#suspend(call)
+      case 'rests':
+        if (shown.for === 'calls') this.#suspend(call)
         break
-      case 'question.asked':
-        this.#askQuestion(call)
-        break
-      case 'question.answered':
-      case 'question.expired':
-      case 'question.withdrawn':
-        this.#openServerCall(call)
-        break
-      case 'call.settled':
-        this.#calls.delete(event.callId)
-        this.#settle(call, event)
+      case 'result':
+        this.#calls.delete(shown.callId)
+        this.#settle(call, shown)
         break
       default:
         break
@@ -329,7 +325,7 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
   }
 
   /** A denied call never started. It is shown, unless a limit of the turn denied it. */
-  #settle(call: StoredCall, { outcome, limit }: CallSettled): void {
+  #settle(call: StoredCall, { outcome, limit }: Extract<Shown, { type: 'result' }>): void {
     const { kind, from } = outcome
     if (from.source === 'client' || kind === 'abandoned') return
     if (!call.open && (kind !== 'denied' || limit !== undefined)) return

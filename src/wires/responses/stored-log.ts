@@ -4,7 +4,8 @@
 import type { AgentInfo, Engine, FollowItem, SessionRef } from '../../engine/index.ts'
 import type { CallPart } from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { Ask, CallNested, Event, EventType, Recorded, Settings } from '../../language/events.ts'
+import type { Ask, Event, Recorded, Settings } from '../../language/events.ts'
+import { type Shown, ShownFold } from '../../language/show.ts'
 import { readLog } from '../read-log.ts'
 import { wireName } from './decode.ts'
 import { type EncoderOptions, ResponseEncoder } from './encode.ts'
@@ -60,32 +61,12 @@ function isMissing(error: unknown, code: 'session_not_found' | 'not_found'): boo
   return error instanceof TurnwireError && error.code === code
 }
 
-type CallStage = 'judged' | 'handed' | 'asking' | 'suspended'
-
-const callStages: Partial<Record<EventType, CallStage>> = {
-  'call.handed': 'handed',
-  'approval.requested': 'asking',
-  'approval.decided': 'judged',
-  'call.allowed': 'judged',
-  'call.started': 'judged',
-  'call.suspended': 'suspended',
-  'question.asked': 'asking',
-  'question.answered': 'judged',
-  'question.expired': 'judged',
-  'question.withdrawn': 'judged',
-}
-
-/** `settled`: how many calls of its own have their results. */
-type ScannedCall = { part: CallPart; stage: CallStage; parent?: string; settled: number }
-
 /** Folds a log from its beginning to the end of one response. */
 class ResponseScan {
   readonly response: StoredResponse
+  readonly #shown = new ShownFold()
   /** The number of the last event that the request itself recorded. */
   #lastOwn: number
-  #inTurn = false
-  /** The calls of the last answer that are not settled. */
-  #calls = new Map<string, ScannedCall>()
 
   constructor(ref: SessionRef, first: number) {
     const settings = { clientTools: [] }
@@ -98,69 +79,34 @@ class ResponseScan {
     const { seq, event } = recorded
     const { response } = this
     if (seq === response.first) this.#begin(event)
-    if (seq <= this.#lastOwn) this.#takeSettings(event)
-    this.#takeStatus(event)
+    const shown = this.#shown.take(event)
+    if (seq <= this.#lastOwn) this.#takeSettings(event, shown)
     if (seq < response.first) return
     response.events.push(recorded)
-    response.over = seq >= this.#lastOwn && !this.#isRunning
+    response.over = seq >= this.#lastOwn && this.#shown.status !== 'running' && !this.#comesLater
+  }
+
+  /** A result that comes by itself continues the response. */
+  get #comesLater(): boolean {
+    return this.#shown.calls.values().some(({ waitsFor }) => waitsFor === 'later')
   }
 
   #begin(event: Event): void {
     const { response } = this
     response.createdAt = event.at
-    for (const { part, stage } of this.#calls.values())
-      if (stage === 'asking') response.waited.push(part)
-      else if (stage === 'suspended') response.suspended.push(part)
+    for (const { part, text, waitsFor } of this.#shown.calls.values())
+      if (waitsFor === 'permission' || waitsFor === 'answer') response.waited.push({ ...part, text })
+      else if (waitsFor === 'calls') response.suspended.push({ ...part, text })
     if (event.type === 'request.accepted') this.#lastOwn += event.events
   }
 
-  #takeSettings(event: Event): void {
+  #takeSettings(event: Event, shown: Shown | undefined): void {
     const { response } = this
     if (event.type === 'session.created') response.agent = event.agent
     if (event.type === 'session.created' || event.type === 'session.configured')
       response.settings = { ...response.settings, ...event.settings }
-    if (event.type === 'turn.started' || event.type === 'turn.asked') response.ask = event.ask ?? {}
-  }
-
-  #takeStatus(event: Event): void {
-    const stage = callStages[event.type]
-    const call = 'callId' in event ? this.#calls.get(event.callId) : undefined
-    if (call && stage) {
-      call.stage = stage
-      if (event.type === 'approval.requested' && event.again)
-        call.part = { ...call.part, text: event.again.text }
-      // One of its calls was settled while it stopped: it goes on.
-      if (event.type === 'call.suspended' && this.#isMoved(call, event.seen)) call.stage = 'judged'
-    } else if (event.type === 'call.settled') this.#settle(event.callId)
-    else if (event.type === 'call.nested') this.#nest(event)
-    else if (event.type === 'turn.started') this.#inTurn = true
-    else if (event.type === 'turn.ended') this.#inTurn = false
-    else if (event.type === 'model.answered') {
-      this.#calls.clear()
-      for (const part of event.parts)
-        if (part.type === 'call') this.#calls.set(part.id, { part, stage: 'judged', settled: 0 })
-    }
-  }
-
-  #nest({ call: part, parent }: CallNested): void {
-    this.#calls.set(part.id, { part, stage: 'judged', parent, settled: 0 })
-  }
-
-  #isMoved({ part, settled }: ScannedCall, seen: number): boolean {
-    return settled > seen || ![...this.#calls.values()].some(({ parent }) => parent === part.id)
-  }
-
-  #settle(callId: string): void {
-    const parent = this.#calls.get(this.#calls.get(callId)?.parent ?? '')
-    this.#calls.delete(callId)
-    if (!parent) return
-    parent.settled += 1
-    if (parent.stage === 'suspended') parent.stage = 'judged'
-  }
-
-  get #isRunning(): boolean {
-    const calls = [...this.#calls.values()]
-    return this.#inTurn && (calls.length === 0 || calls.some(({ stage }) => stage === 'judged'))
+    if (shown?.type === 'turn') response.ask = shown.turn.ask ?? {}
+    else if (event.type === 'turn.asked') response.ask = event.ask
   }
 }
 
@@ -171,8 +117,11 @@ export function lastRead({ first, events }: StoredResponse): number {
 
 /** Whether nothing was said or answered in the session since. */
 export async function isNewest(engine: Engine, response: StoredResponse): Promise<boolean> {
-  for await (const { event } of readLog(engine, response.ref, lastRead(response)))
-    if (event.type === 'turn.started' || event.type === 'call.settled') return false
+  const fold = new ShownFold()
+  for await (const { event } of readLog(engine, response.ref, lastRead(response))) {
+    const shown = fold.take(event)
+    if (shown?.type === 'turn' || shown?.type === 'result') return false
+  }
   return true
 }
 
@@ -195,8 +144,10 @@ async function isDeleted(engine: Engine, ref: SessionRef, first: number): Promis
 export async function deleteResponse(engine: Engine, { ref, first }: StoredResponse): Promise<void> {
   await engine.command(ref, { do: 'keep', name: markOf(first), text: 'deleted' })
   const accepted: number[] = []
+  const fold = new ShownFold()
   for await (const { seq, event } of readLog(engine, ref)) {
-    if (event.type === 'turn.started' && event.wire !== wireName) return
+    const shown = fold.take(event)
+    if (shown?.type === 'turn' && shown.turn.wire !== wireName) return
     if (event.type === 'request.accepted') accepted.push(seq)
   }
   for (const each of accepted) if (!(await isDeleted(engine, ref, each))) return

@@ -57,8 +57,8 @@ export async function acceptRequest(engine: Engine, stored: StoredRequest): Prom
     agent: agent.name,
     settings: { ...settings, ...changes },
     ask,
-    waited: waited.filter(isAsking).map(({ part }) => part),
-    suspended: waited.flatMap(({ part, stage }) => (stage === 'suspended' ? [part] : [])),
+    waited: waited.filter(isAsking).map(({ part, text }) => ({ ...part, text })),
+    suspended: waited.flatMap(({ part, text, stage }) => (stage === 'suspended' ? [{ ...part, text }] : [])),
     events: [],
     over: false,
   }
