@@ -30,8 +30,6 @@ export type ModelTarget = {
   stateful: boolean
   /** The vendor has deleted what it stored for this session: the request names no response and no container. */
   forgotten?: true
-  /** When the request is made, in milliseconds since 1970: what has expired by then is not named. Absent: nothing has. */
-  now?: number
 }
 
 export type Prepared<Reading = unknown> = {
@@ -83,7 +81,8 @@ export type Protocol<State = unknown, Reading = unknown> = {
   readonly images?: ImageLimits
   /** Whether the vendor can search deferred tools with this target. Absent: it cannot. */
   searchesTools?(target: ModelTarget): boolean
-  prepare(request: ModelRequest, target: ModelTarget, cache?: SessionCache): Prepared<Reading>
+  /** `now`: in milliseconds since 1970. The request names nothing that has expired by then. Absent: nothing has. */
+  prepare(request: ModelRequest, target: ModelTarget, cache?: SessionCache, now?: number): Prepared<Reading>
   initial(reading: Reading): State
   step(state: State, frame: Frame): ModelDelta[]
   halt(state: State): Halted

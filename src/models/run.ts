@@ -10,6 +10,7 @@ import { untilAborted } from '../lib/async/abort.ts'
 import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
 import { sumUsage } from './common/answer.ts'
 import { costOf, type Prices } from './common/cost.ts'
+import { hasGrammars } from './common/prepare.ts'
 import { runsPrograms } from './common/programs.ts'
 import { type Restorer, restorerFor } from './common/restore-values.ts'
 import { SessionCache } from './common/session-cache.ts'
@@ -171,8 +172,7 @@ async function exchange<State, Reading>(
 ): Promise<ModelAnswer> {
   signal.throwIfAborted()
   const { protocol, provider, limits } = runner
-  const judging = judgeGrammars(request.tools, request.session)
-  if (judging) await untilAborted(judging, signal)
+  if (hasGrammars(request.tools)) await untilAborted(judgeGrammars(request.tools, request.session), signal)
   let { target } = runner
   let prepared = prepareRequest(runner, target, request)
   let restorer = restorerOf(prepared, watcherOf(prepared))
@@ -236,45 +236,54 @@ function mayAskApproval(tool: JsonObject): boolean {
 
 // ---- the request -------------------------------------------------------------------------------------------
 
-/** Fields that a caller sent for this protocol come over the operator's. Fields for another protocol are left out. */
+/** The target stays the same object unless the caller changes it, so that protocols can keep what they derive from it. */
 function prepareRequest<State, Reading>(
   { protocol, now }: Runner<State, Reading>,
   deployed: ModelTarget,
   asked: ModelRequest,
 ): Prepared<Reading> {
-  const request = withinCap({ ...asked, tools: withoutApproval(asked.tools) }, deployed)
-  const { body = {}, hosted, clientHosted = {} } = request
-  const declared = Object.hasOwn(clientHosted, protocol.name) ? clientHosted[protocol.name] : undefined
-  const own = Object.hasOwn(body, protocol.name) ? body[protocol.name] : undefined
-  const target: ModelTarget = {
+  const { body, hosted, clientHosted, maxTokens = 0 } = asked
+  const { mostTokens } = deployed
+  const tools = withoutApproval(asked.tools)
+  // The operator's cap holds whatever the caller asks for.
+  const isOver = mostTokens !== undefined && maxTokens > mostTokens
+  const request =
+    tools === asked.tools && !isOver ? asked : { ...asked, tools, ...(isOver && { maxTokens: mostTokens }) }
+  const isChanged = hosted === false || body !== undefined || clientHosted !== undefined
+  const target = isChanged ? changedTarget(protocol.name, deployed, asked) : deployed
+  const prepared = protocol.prepare(request, target, SessionCache.of(asked.memory), now())
+  if (body) warnOfOthers(body, protocol.name, prepared.warnings)
+  return prepared
+}
+
+/** Fields that a caller sent for this protocol come over the operator's. Fields for another protocol are left out. */
+function changedTarget(
+  protocol: string,
+  deployed: ModelTarget,
+  { body = {}, hosted, clientHosted = {} }: ModelRequest,
+): ModelTarget {
+  const declared = Object.hasOwn(clientHosted, protocol) ? clientHosted[protocol] : undefined
+  const own = Object.hasOwn(body, protocol) ? body[protocol] : undefined
+  return {
     ...deployed,
-    now: now(),
     hosted: [...(hosted === false ? [] : deployed.hosted), ...(declared ?? [])],
     ...(own && { body: mergeFields(deployed.body, own) }),
   }
-  const prepared = protocol.prepare(request, target, SessionCache.of(request.memory))
+}
+
+function warnOfOthers(body: NonNullable<ModelRequest['body']>, protocol: string, warnings: string[]): void {
   for (const [name, fields] of Object.entries(body)) {
     const keys = Object.keys(fields)
-    if (name === protocol.name || keys.length === 0) continue
-    prepared.warnings.push(
-      `Fields for ${name} were left out, as the model speaks ${protocol.name}: ${keys.join(', ')}.`,
-    )
+    if (name === protocol || keys.length === 0) continue
+    warnings.push(`Fields for ${name} were left out, as the model speaks ${protocol}: ${keys.join(', ')}.`)
   }
-  return prepared
 }
 
 /** The vendor's question about a hosted tool is no tool that a model can choose. */
 function withoutApproval(tools: ModelRequest['tools']): ModelRequest['tools'] {
-  return tools.some(tool => tool.name === hostedApproval)
-    ? tools.filter(tool => tool.name !== hostedApproval)
-    : tools
-}
-
-/** The operator's cap holds whatever the caller asks for. */
-function withinCap(request: ModelRequest, { mostTokens }: ModelTarget): ModelRequest {
-  if (mostTokens === undefined || request.maxTokens === undefined || request.maxTokens <= mostTokens)
-    return request
-  return { ...request, maxTokens: mostTokens }
+  for (const { name } of tools)
+    if (name === hostedApproval) return tools.filter(tool => tool.name !== hostedApproval)
+  return tools
 }
 
 /** Fields of the body that list features to switch on. */

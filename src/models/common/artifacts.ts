@@ -1,9 +1,9 @@
-// Conversions between our content and any vendor's: who may have a native block back, the text of a result, the content of
-// a data URI, and JSON text that every parser takes. No vendor's field names are here.
+// Conversions between our content and any vendor's: who may have a native block back, the text of a result, and the content of
+// a data URI. No vendor's field names are here.
 
 import type { Outcome } from '../../language/calls.ts'
 import type { Native, Origin, ResultPart } from '../../language/content.ts'
-import type { Json, JsonObject } from '../../lib/json/index.ts'
+import type { Json } from '../../lib/json/index.ts'
 import { wellFormed } from '../../lib/text/index.ts'
 
 export function sameOrigin(a: Origin | undefined, b: Origin): boolean {
@@ -12,7 +12,7 @@ export function sameOrigin(a: Origin | undefined, b: Origin): boolean {
 
 /** The maker's own block, if `target` is its maker. Otherwise undefined: the whole block is left out. */
 export function nativeFor(part: { native?: Native }, target: Origin): Json | undefined {
-  return sameOrigin(part.native?.origin, target) ? part.native?.data : undefined
+  return part.native && sameOrigin(part.native.origin, target) ? part.native.data : undefined
 }
 
 export function isFailed(outcome: Outcome): boolean {
@@ -56,18 +56,4 @@ export function splitDataUri(url: string): { mediaType: string; base64: string }
   const found = /^data:([^;,]*)((?:;[^;,]*)*);base64,/i.exec(url.slice(0, 512))
   if (found === null) return undefined
   return { mediaType: found[1] || 'application/octet-stream', base64: url.slice(found[0].length) }
-}
-
-/** A body whose one long list is JSON text already, so that only the other fields are written anew for each request. */
-export function bodyWith(fields: JsonObject, name: string, list: string): string {
-  const text = wireJson(fields)
-  return `${text === '{}' ? '{' : `${text.slice(0, -1)},`}"${name}":${list}}`
-}
-
-/** JSON text in well-formed Unicode: a lone surrogate anywhere in the value becomes U+FFFD. */
-export function wireJson(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'null'
-  // JSON.stringify escapes lone surrogates and nothing else in this range; an escaped backslash is skipped.
-  if (!text.includes('\\ud')) return text
-  return text.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/g, found => (found === '\\\\' ? found : '\\ufffd'))
 }

@@ -12,22 +12,16 @@ import type { WireNames } from './wire-names.ts'
 
 /** The agent's instructions with the system entries that the history begins with, and the rest of the history. */
 export function splitSystem(request: ModelRequest): {
-  system: string[]
-  /** The same, with what only the vendor understands beside each. */
+  /** Each with data beside its text that only its vendor understands. */
   systemParts: { text: string; native?: Native }[]
   spoken: readonly Entry[]
 } {
-  const { history } = request
-  const first = history.findIndex(entry => entry.role !== 'system')
-  const leading = first < 0 ? history.length : first
-  const entries = history.slice(0, leading).filter(entry => entry.role === 'system')
-  const own = { text: request.system ?? '' }
-  const systemParts = [own, ...entries].filter(({ text }) => text.trim() !== '')
-  return {
-    system: systemParts.map(({ text }) => text),
-    systemParts,
-    spoken: leading === 0 ? history : history.slice(leading),
-  }
+  const { history, system = '' } = request
+  const systemParts: { text: string; native?: Native }[] = system.trim() === '' ? [] : [{ text: system }]
+  let leading = 0
+  for (let entry = history[0]; entry?.role === 'system'; entry = history[++leading])
+    if (entry.text.trim() !== '') systemParts.push(entry)
+  return { systemParts, spoken: leading === 0 ? history : history.slice(leading) }
 }
 
 /** A system entry in mid-conversation, for a vendor that takes none there; '' for a blank one. */

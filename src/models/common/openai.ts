@@ -3,9 +3,9 @@
 
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
+import type { Warn } from './prepare.ts'
 import { openaiFitted, openaiLoose, openaiStrict } from './schema-dialect.ts'
 import { functionSchema, type StrictDialects, strictSchema } from './tool-declarations.ts'
-import type { Warn } from './warnings.ts'
 
 export const openaiDialects: StrictDialects = { exact: openaiStrict, fitted: openaiFitted }
 

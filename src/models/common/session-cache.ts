@@ -50,6 +50,8 @@ const BLOCK_LENGTH = 64
 export class SessionCache {
   /** The history of the last request. */
   readonly #history: Entry[] = []
+  /** The list that has been compared with it for the current request. */
+  #compared: readonly Entry[] | undefined
   readonly #folds = new Map<string, { count: number; value: unknown }>()
   #key = ''
   readonly #variants: string[] = []
@@ -58,7 +60,10 @@ export class SessionCache {
 
   /** The cache that a session's earlier requests left in its memory, or a new one. */
   static of(memory: ModelMemory | undefined): SessionCache {
-    if (memory?.kept instanceof SessionCache) return memory.kept
+    if (memory?.kept instanceof SessionCache) {
+      memory.kept.#compared = undefined
+      return memory.kept
+    }
     const cache = new SessionCache()
     if (memory) memory.kept = cache
     return cache
@@ -66,7 +71,7 @@ export class SessionCache {
 
   /** The value is for reading, and stays as it is only until the next request. */
   fold<Value>(history: readonly Entry[], { key, start, add }: HistoryFold<Value>): Value {
-    this.#follow(history)
+    if (history !== this.#compared || history.length !== this.#history.length) this.#follow(history)
     // A key names one fold, so the value under it has that fold's type.
     const known = this.#folds.get(key) as { count: number; value: Value } | undefined
     const state = known ?? { count: 0, value: start() }
@@ -77,7 +82,7 @@ export class SessionCache {
 
   /** Encodes the entries from `from` to `to`, of which most are encoded already. */
   encode(history: readonly Entry[], encoder: EntryEncoder, from = 0, to = history.length): EncodedHistory {
-    this.#follow(history)
+    if (history !== this.#compared || history.length !== this.#history.length) this.#follow(history)
     if (this.#key !== encoder.key) this.#forgetPieces(0)
     this.#key = encoder.key
     const [variants, pieces] = [this.#variants, this.#pieces]
@@ -91,7 +96,7 @@ export class SessionCache {
       encoded++
       changed = Math.min(changed, index)
     }
-    this.#forgetBlocks(changed)
+    if (changed < to) this.#forgetBlocks(changed)
     return { pieces, encoded, join: between => this.#join(from, to, between) }
   }
 
@@ -106,6 +111,7 @@ export class SessionCache {
       for (const [key, { count }] of this.#folds) if (count > same) this.#folds.delete(key)
     }
     for (let index = same; index < history.length; index++) known.push(history[index]!)
+    this.#compared = history
   }
 
   #forgetPieces(from: number): void {

@@ -27,18 +27,15 @@ export function grammarProblem({ input }: ToolDeclaration): string | undefined {
   return problem ? printable(problem, 300) : undefined
 }
 
-/** Has the large grammars of these tools judged. Undefined if there are none. `owner`: see `judgeGrammar`. */
-export function judgeGrammars(
-  tools: readonly ToolDeclaration[],
-  owner: string,
-): Promise<unknown> | undefined {
+/** Has the large grammars of these tools judged. `owner`: see `judgeGrammar`. */
+export async function judgeGrammars(tools: readonly ToolDeclaration[], owner: string): Promise<void> {
   const judging: Promise<void>[] = []
   for (const { input } of tools) {
     if (input.form !== 'text' || input.grammar === undefined) continue
     const judged = judgeGrammar(input.grammar.syntax, input.grammar.definition, owner)
     if (judged) judging.push(judged)
   }
-  return judging.length === 0 ? undefined : Promise.all(judging)
+  await Promise.all(judging)
 }
 
 /** `examples` false: the vendor has a place of its own for them. */

@@ -4,10 +4,10 @@
 import { TurnwireError } from '../../language/errors.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
+import type { Warn } from './prepare.ts'
 import type { Restores } from './restore-values.ts'
 import { type Dialect, toDialect } from './schema-dialect.ts'
 import { grammarProblem, textToolSchema } from './text-tools.ts'
-import type { Warn } from './warnings.ts'
 import type { WireNames } from './wire-names.ts'
 
 /** False, with a warning, when the tool's grammar cannot be used. */
@@ -59,11 +59,10 @@ export function strictSchema(
   return undefined
 }
 
-/** Undefined: nothing that the model writes has to be restored. `format`: the schema of an answer whose text has to be. */
+/** Undefined: no arguments that the model writes have to be restored. */
 export function restoresOf(
   tools: readonly ToolDeclaration[],
   { exact, fitted }: StrictDialects,
-  format: JsonObject | undefined,
 ): Restores | undefined {
   const schemas = new Map<string, JsonObject>()
   for (const { name, input } of tools) {
@@ -71,8 +70,7 @@ export function restoresOf(
     const bent = toDialect(input.schema, fitted)
     if ('schema' in bent && bent.restores) schemas.set(name, input.schema)
   }
-  if (schemas.size === 0 && format === undefined) return undefined
-  return { tools: schemas, ...(format && { text: format }) }
+  return schemas.size === 0 ? undefined : { tools: schemas }
 }
 
 /** Wire names of the text tools. */

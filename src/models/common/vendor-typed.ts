@@ -11,7 +11,7 @@
 import type { CallForm, Outcome } from '../../language/calls.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type JsonObject, parseBounded } from '../../lib/json/index.ts'
-import type { Warn } from './warnings.ts'
+import type { Warn } from './prepare.ts'
 
 /** All functions are pure. `call` is the vendor's call: a `tool_use` block, an output item, a `functionCall`. */
 export type VendorTyped = {

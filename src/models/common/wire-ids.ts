@@ -14,6 +14,8 @@ export type IdRule = { pattern: RegExp; maxLength: number }
 export type WireIds = {
   /** `index`: of the assistant entry that made the call, or of the tool entry that answers it. */
   of: (index: number, callId: string) => string
+  /** False: all variants are empty. */
+  varies: boolean
   /** Not empty where the ids of this entry depend on other entries: part of the key of its cached encoding. */
   variant: (index: number) => string
 }
@@ -38,15 +40,19 @@ export function wireIds(
   target: Pick<Origin, 'protocol'>,
   rule: IdRule,
 ): WireIds {
-  const { answers } = cache.fold<UsedIds>(history, {
+  const { answers, varies } = cache.fold<UsedIds>(history, {
     key: `ids ${target.protocol} ${rule.maxLength} ${rule.pattern.source}`,
-    start: () => ({ used: new Set(), answers: [] }),
-    add({ used, answers: known }, entries, index) {
+    start: () => ({ used: new Set(), answers: [], varies: false }),
+    add(known, entries, index) {
       const entry = entries[index]!
-      known.push(entry.role === 'assistant' ? idsOfAnswer(entry, used, target, rule) : known.at(-1))
+      const answer =
+        entry.role === 'assistant' ? idsOfAnswer(entry, known.used, target, rule) : known.answers.at(-1)
+      known.answers.push(answer)
+      known.varies ||= answer !== undefined && answer.variant !== ''
     },
   })
   return {
+    varies,
     of: (index, callId) => answers[index]?.ids.get(callId) ?? ownId(callId, rule),
     variant: index => (history[index]?.role === 'user' ? '' : (answers[index]?.variant ?? '')),
   }
@@ -54,7 +60,7 @@ export function wireIds(
 
 /** The ids of one assistant entry's calls. The entries after it share them, up to the next assistant entry. */
 type AnswerIds = { ids: ReadonlyMap<string, string>; variant: string }
-type UsedIds = { used: Set<string>; answers: (AnswerIds | undefined)[] }
+type UsedIds = { used: Set<string>; answers: (AnswerIds | undefined)[]; varies: boolean }
 
 function idsOfAnswer(
   entry: AssistantEntry,

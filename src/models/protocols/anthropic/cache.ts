@@ -6,7 +6,8 @@ import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { Native, Origin } from '../../../language/content.ts'
 import type { Entry } from '../../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
-import { nativeFor, wireJson } from '../../common/artifacts.ts'
+import { nativeFor } from '../../common/artifacts.ts'
+import { type OfferRequest, wireJson } from '../../common/prepare.ts'
 import type { ModelTarget } from '../../protocol.ts'
 
 /** The quirk of a gateway that refuses cache marks. */
@@ -27,15 +28,26 @@ export function withMark(block: string, mark: Json | undefined = MARK): string {
 
 export function isMarked(entry: Entry, origin: Origin): boolean {
   const places = entry.role === 'system' ? [entry] : entry.role === 'tool' ? entry.results : entry.parts
-  return places.some(place => markOf(place, origin) !== undefined)
+  for (const place of places) if (place.native && markOf(place, origin) !== undefined) return true
+  return false
 }
 
-/** `marked`: the history has marks of the caller's own. */
-export function setsMarks(request: ModelRequest, target: ModelTarget, marked: boolean): boolean {
-  if (marked || target.quirks.has(noCacheMarks) || request.purpose === 'summary') return false
+/** Marks of ours are set: neither the deployment nor a tool has marks of its own. */
+export function mayMark({ tools }: OfferRequest, target: ModelTarget): boolean {
   const isCallers = (fields: JsonObject | undefined): boolean => fields?.['cache_control'] !== undefined
-  if (isCallers(target.body) || target.hosted.some(isCallers)) return false
-  if (request.tools.some(tool => isCallers(tool.fields?.['anthropic']))) return false
+  if (target.quirks.has(noCacheMarks) || isCallers(target.body) || target.hosted.some(isCallers)) return false
+  return !tools.some(tool => isCallers(tool.fields?.['anthropic']))
+}
+
+/** Where `mayMark`: the caller has set no marks, and what is marked will be read again. */
+export function setsMarks(
+  request: ModelRequest,
+  system: readonly SystemText[],
+  { marked }: { marked: boolean },
+  origin: Origin,
+): boolean {
+  if (marked || request.purpose === 'summary') return false
+  for (const part of system) if (part.native && markOf(part, origin) !== undefined) return false
   // A session goes on, and so does a conversation that has gone on before.
   return request.memory !== undefined || request.history.some(entry => entry.role === 'assistant')
 }
@@ -44,7 +56,6 @@ type SystemText = { text: string; native?: Native }
 
 /** `system`: a text, or blocks where one of them has a mark. */
 export function systemField(texts: readonly SystemText[], origin: Origin, sets: boolean): JsonObject {
-  if (texts.length === 0) return {}
   const marks = texts.map(each => markOf(each, origin))
   if (sets) marks[marks.length - 1] ??= MARK
   if (marks.every(mark => mark === undefined)) return { system: texts.map(({ text }) => text).join('\n\n') }
@@ -57,14 +68,12 @@ export function systemField(texts: readonly SystemText[], origin: Origin, sets: 
 }
 
 /** Where no instructions follow the tools, the last tool that is loaded has the mark. */
-export function markedTools(fields: JsonObject): JsonObject {
-  const { tools } = fields
-  if (!Array.isArray(tools)) return fields
-  const last = tools.findLastIndex(tool => isJsonObject(tool) && tool['defer_loading'] !== true)
-  return {
-    ...fields,
-    tools: tools.map((tool, at) =>
-      at === last && isJsonObject(tool) ? { ...tool, cache_control: MARK } : tool,
-    ),
-  }
+export function markedTools({
+  tools,
+  markAt,
+}: {
+  tools: string | undefined
+  markAt: number
+}): string | undefined {
+  return tools && withMark(tools.slice(0, markAt + 1)) + tools.slice(markAt + 1)
 }

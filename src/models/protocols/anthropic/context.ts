@@ -19,7 +19,7 @@ export type Surroundings = {
   /** Call and result stand side by side. `index` is that of either. */
   isPaired(index: number, callId: string): boolean
   mayEndWithThinking(index: number): boolean
-  variant(index: number): string
+  variant: (index: number) => string
   /** The history ends with an answer that the vendor paused. It goes back as it is. */
   endsPaused: boolean
 }
@@ -34,12 +34,11 @@ export function surroundingsIn(
 ): Surroundings {
   const { origin } = deployment
   const lastIndex = spoken.length - 1
-  const dropped = droppedIds(spoken, facts, deployment)
+  const dropped = facts.open.size === 0 ? facts.dropped : droppedIds(spoken, facts, deployment)
   const lastUnpaired = new Set(unpairedIds(spoken, lastIndex))
   const unpairedAt = (index: number): ReadonlySet<string> | undefined =>
     index === lastIndex ? lastUnpaired : facts.unpaired.get(index)
-  const allPaired = facts.unpaired.size === 0 && lastUnpaired.size === 0
-  const endsPaused = endsWithOpenUse(spoken, origin, dropped)
+  const endsPaused = spoken[lastIndex]?.role === 'assistant' && endsWithOpenUse(spoken, origin, dropped)
   const droppedIn = (index: number): string[] =>
     dropped.size === 0 ? [] : blockIds(spoken[index], origin).filter(id => dropped.has(id))
   const mayEndWithThinking = (index: number): boolean => {
@@ -48,6 +47,7 @@ export function surroundingsIn(
     const next = spoken[index + 1]
     return next === undefined ? endsPaused : next.role === 'assistant'
   }
+  const isPlain = dropped.size === 0 && facts.unpaired.size === 0 && lastUnpaired.size === 0
   return {
     endsPaused,
     isDropped: id => typeof id === 'string' && dropped.has(id),
@@ -55,8 +55,8 @@ export function surroundingsIn(
     isPaired: (index, callId) => unpairedAt(index)?.has(callId) !== true,
     mayEndWithThinking,
     variant: index => {
-      const end = mayEndWithThinking(index) ? '' : 'end'
-      if (dropped.size === 0 && allPaired) return end
+      const end = spoken[index]?.role !== 'assistant' || mayEndWithThinking(index) ? '' : 'end'
+      if (isPlain) return end
       return [...droppedIn(index), ...(unpairedAt(index) ?? []), end].filter(Boolean).join(' ')
     },
   }
@@ -73,6 +73,8 @@ export type HistoryFacts = {
   dropped: Set<string>
   /** Wire names that the vendor's tool search found. Each must still be declared. */
   found: Set<string>
+  /** Our names of the tools that results of our search refer to. */
+  loads: Set<string>
   /** The history has blocks of the vendor's MCP connector. */
   usesMcp: boolean
   /** The caller has set cache marks in it. */
@@ -86,36 +88,42 @@ type Container = { id: string; expiresAt: number | undefined }
 
 /** The container's id, unless the vendor has deleted it by now. */
 export function livingContainer(
-  { container }: HistoryFacts,
-  { forgotten, now }: ModelTarget,
+  { id, expiresAt }: Container,
+  { forgotten }: ModelTarget,
+  now: number | undefined,
 ): string | undefined {
-  if (!container || forgotten) return undefined
-  const { id, expiresAt } = container
+  if (forgotten) return undefined
   return now !== undefined && expiresAt !== undefined && expiresAt <= now ? undefined : id
+}
+
+export function noFacts(): HistoryFacts {
+  return {
+    unpaired: new Map(),
+    open: new Map(),
+    dropped: new Set(),
+    found: new Set(),
+    loads: new Set(),
+    usesMcp: false,
+    marked: false,
+    container: undefined,
+  }
 }
 
 export function historyFacts(cache: SessionCache, spoken: readonly Entry[], origin: Origin): HistoryFacts {
   return cache.fold<HistoryFacts>(spoken, {
     key: `facts ${origin.protocol} ${origin.family}`,
-    start: () => ({
-      unpaired: new Map(),
-      open: new Map(),
-      dropped: new Set(),
-      found: new Set(),
-      usesMcp: false,
-      marked: false,
-      container: undefined,
-    }),
+    start: noFacts,
     add(facts, entries, index) {
       const entry = entries[index]!
       facts.marked ||= isMarked(entry, origin)
       // Whether an answer's calls have results is known once the next entry is there.
       if (entries[index - 1]?.role === 'assistant') noteUnpaired(facts, entries, index - 1)
-      if (entry.role === 'tool') noteUnpaired(facts, entries, index)
-      if (entry.role === 'assistant') {
-        followServerTools(facts, entry, origin)
-        noteBlocks(facts, entry, origin)
-      } else if (entry.role !== 'tool' || facts.unpaired.has(index)) {
+      if (entry.role === 'tool') {
+        noteUnpaired(facts, entries, index)
+        for (const { outcome } of entry.results) for (const name of outcome.loads ?? []) facts.loads.add(name)
+      }
+      if (entry.role === 'assistant') noteAnswer(facts, entry, origin)
+      else if (entry.role !== 'tool' || facts.unpaired.has(index)) {
         // Only results of our calls may stand between a server tool's use and its result.
         for (const id of facts.open.keys()) facts.dropped.add(id)
         facts.open.clear()
@@ -129,33 +137,33 @@ function noteUnpaired({ unpaired }: HistoryFacts, spoken: readonly Entry[], inde
   if (ids.length > 0) unpaired.set(index, new Set(ids))
 }
 
-function followServerTools({ open, dropped }: HistoryFacts, entry: AssistantEntry, origin: Origin): void {
+function noteAnswer(facts: HistoryFacts, entry: AssistantEntry, origin: Origin): void {
   for (const part of entry.parts) {
-    if (part.type !== 'hosted' && part.type !== 'call') continue
+    if (part.native === undefined || (part.type !== 'hosted' && part.type !== 'call')) continue
     const data = nativeFor(part, origin)
     if (!isJsonObject(data)) continue
-    const { id, tool_use_id, caller } = data
-    const calledBy = isJsonObject(caller) ? caller['tool_id'] : undefined
-    // Code that has ended, or never began, makes no calls.
-    if (typeof calledBy === 'string' && !open.has(calledBy)) dropped.add(calledBy)
-    if (part.type === 'call') continue
-    if (isServerUse(data) && typeof id === 'string') open.set(id, data)
-    else if (typeof tool_use_id === 'string' && !open.delete(tool_use_id)) dropped.add(tool_use_id)
-  }
-}
-
-function noteBlocks(facts: HistoryFacts, entry: AssistantEntry, origin: Origin): void {
-  for (const { type, content } of nativeBlocks(entry, origin)) {
-    if (type === 'mcp_tool_use') facts.usesMcp = true
-    const found = isJsonObject(content) ? content['tool_references'] : undefined
+    followServerTools(facts, data, part.type === 'call')
+    if (data['type'] === 'mcp_tool_use') facts.usesMcp = true
+    const found = isJsonObject(data['content']) ? data['content']['tool_references'] : undefined
     for (const item of Array.isArray(found) ? found : [])
       if (isJsonObject(item) && typeof item['tool_name'] === 'string') facts.found.add(item['tool_name'])
   }
-  const data = sameOrigin(entry.continuity?.origin, origin) ? entry.continuity?.data : undefined
+  if (!entry.continuity || !sameOrigin(entry.continuity.origin, origin)) return
+  const { data } = entry.continuity
   const container = isJsonObject(data) ? data['container'] : undefined
   if (isJsonObject(container)) noteContainer(facts, container)
   // The vendor had no such container any more when this answer was asked for.
   if (container === null) facts.container = undefined
+}
+
+function followServerTools({ open, dropped }: HistoryFacts, data: JsonObject, isCall: boolean): void {
+  const { id, tool_use_id, caller } = data
+  const calledBy = isJsonObject(caller) ? caller['tool_id'] : undefined
+  // Code that has ended, or never began, makes no calls.
+  if (typeof calledBy === 'string' && !open.has(calledBy)) dropped.add(calledBy)
+  if (isCall) return
+  if (isServerUse(data) && typeof id === 'string') open.set(id, data)
+  else if (typeof tool_use_id === 'string' && !open.delete(tool_use_id)) dropped.add(tool_use_id)
 }
 
 function noteContainer(facts: HistoryFacts, { id, expires_at: expires }: JsonObject): void {
@@ -176,7 +184,6 @@ function droppedIds(
   { open, dropped: lost }: HistoryFacts,
   { origin, hosted, container }: Deployment,
 ): ReadonlySet<string> {
-  if (open.size === 0) return lost
   const dropped = new Set(lost)
   const calling = callersIn(spoken, origin)
   const lostContainer = (id: string): boolean => calling.has(id) && container === undefined

@@ -1,11 +1,7 @@
 // Deferred tools as Anthropic has them: declared with `defer_loading`, they are no part of the prompt until a result refers
 // to them. So declaring one more of them leaves the prompt cache valid. The vendor's own search is a tool that it hosts.
-import type { ModelRequest } from '../../../engine/ports/index.ts'
-import type { Entry } from '../../../language/history.ts'
 import type { JsonObject } from '../../../lib/json/index.ts'
-import { introductions } from '../../common/deferred.ts'
-import type { SessionCache } from '../../common/session-cache.ts'
-import type { WireNames } from '../../common/wire-names.ts'
+import type { OfferRequest } from '../../common/prepare.ts'
 import type { ModelTarget } from '../../protocol.ts'
 import { noDeferredTools } from './failure.ts'
 
@@ -22,22 +18,11 @@ const isSearch = ({ type }: JsonObject): boolean =>
   typeof type === 'string' && type.startsWith('tool_search_tool_')
 
 /** With the vendor's search among the hosted tools, if the request asks for it. */
-export function withSearch(request: ModelRequest, target: ModelTarget): ModelTarget {
+export function withSearch(request: OfferRequest, target: ModelTarget): ModelTarget {
   if (!takesDeferred(target))
     return target.hosted.some(isSearch)
       ? { ...target, hosted: target.hosted.filter(tool => !isSearch(tool)) }
       : target
   if (!request.vendorSearch || target.hosted.some(isSearch)) return target
   return { ...target, hosted: [...target.hosted, VENDOR_SEARCH] }
-}
-
-/** Wire names of the tools that results of searches refer to. Each must be declared. */
-export function referredIn(
-  cache: SessionCache,
-  spoken: readonly Entry[],
-  names: WireNames,
-  target: ModelTarget,
-): Set<string> {
-  if (!takesDeferred(target)) return new Set()
-  return new Set([...introductions(cache, spoken).keys()].map(name => names.toWire(name)))
 }

@@ -4,18 +4,12 @@
 
 import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { CallPart, CallResult } from '../../../language/calls.ts'
-import type { Origin } from '../../../language/content.ts'
+import type { Origin, TextPart } from '../../../language/content.ts'
 import type { AnswerFormat } from '../../../language/format.ts'
-import {
-  type AssistantEntry,
-  callsOf,
-  type Entry,
-  type SystemEntry,
-  type ToolEntry,
-} from '../../../language/history.ts'
+import type { AssistantEntry, Entry, SystemEntry, ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../../lib/json/index.ts'
 import { wellFormed } from '../../../lib/text/index.ts'
-import { bodyWith, isFailed, nativeFor, wireJson } from '../../common/artifacts.ts'
+import { nativeFor } from '../../common/artifacts.ts'
 import { formatSchema, settleFormat, type VendorFormat } from '../../common/format.ts'
 import {
   ASKED_TO_CONTINUE,
@@ -26,29 +20,36 @@ import {
   systemNote,
 } from '../../common/history.ts'
 import { asObject } from '../../common/json-read.ts'
+import {
+  bodyWith,
+  collectWarnings,
+  keepOffers,
+  type OfferRequest,
+  type Warn,
+  wireJson,
+} from '../../common/prepare.ts'
 import { anthropicFitted, anthropicStrict } from '../../common/schema-dialect.ts'
 import { joinVariants, SessionCache } from '../../common/session-cache.ts'
 import { wrapText } from '../../common/text-tools.ts'
 import { type BoundTool, bindTools, plainTools } from '../../common/vendor-typed.ts'
-import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
 import { toolNames, type WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
-import { markedTools, markOf, setsMarks, systemField, withMark } from './cache.ts'
+import { markedTools, markOf, mayMark, setsMarks, systemField, withMark } from './cache.ts'
 import { computerBeta } from './computer.ts'
 import {
   callersIn,
-  type HistoryFacts,
   historyFacts,
   livingContainer,
+  noFacts,
   type Surroundings,
   surroundingsIn,
 } from './context.ts'
 import type { Reading } from './decode.ts'
-import { referredIn, takesDeferred, withSearch } from './deferred.ts'
+import { takesDeferred, withSearch } from './deferred.ts'
 import { noOutputFormat } from './failure.ts'
 import { encodeContent, encodeResultContent, textBlock } from './media.ts'
-import { type Declarations, declareTools, fitsStrict, nameRuleFor } from './tools.ts'
+import { type Declarations, declareTools, fitsStrict, nameRuleFor, type ToolContext } from './tools.ts'
 import { anthropicTyped, callersNames, fixedNames } from './vendor-typed.ts'
 
 export const protocolName = 'anthropic'
@@ -64,117 +65,146 @@ export function prepare(
   asked: ModelRequest,
   deployed: ModelTarget,
   cache = new SessionCache(),
+  now?: number,
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
-  const target = withSearch(asked, deployed)
-  const takesReferences = takesDeferred(target)
-  const { request, field: format, unchecked } = settleFormat(asked, each => vendorFormat(each, target))
-  const origin: Origin = { protocol: protocolName, family: target.family }
+  const offer = offerFor(asked, deployed, warn)
+  const { target, origin, names, bound } = offer
+  const formed = asked.format ? settleFormat(asked, each => vendorFormat(each, target)) : { request: asked }
+  const { request, field: format, unchecked } = formed
   const { systemParts, spoken } = splitSystem(request)
   const facts = historyFacts(cache, spoken, origin)
-  const isCallers = systemParts.some(part => markOf(part, origin) !== undefined)
-  const sets = setsMarks(request, target, facts.marked || isCallers)
-  const stored = livingContainer(facts, target)
-  const { names, bound, namesKey } = namesFor(request, target, warn)
+  const sets = offer.mayMark && setsMarks(request, systemParts, facts, origin)
+  const stored = facts.container && livingContainer(facts.container, target, now)
   const history = encodeHistory(cache, spoken, {
-    origin,
-    names,
-    bound,
-    namesKey,
+    offer,
     ids: wireIds(cache, spoken, origin, ID_RULE),
     surroundings: surroundingsIn(spoken, facts, { origin, hosted: target.hosted, container: stored }),
     spoken,
-    takesReferences,
     marksEnd: sets,
     warn,
   })
-  const found = new Set([...facts.found, ...referredIn(cache, spoken, names, target)])
+  const declared = declarationsFor(offer, { request, target, names, bound, spoken, facts, format, warn })
   const maxTokens = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : DEFAULT_MAX_TOKENS)
-  const declared = declareTools({ request, target, names, bound, spoken, found, format, warn })
-  const thinking = declared.isForced
-    ? withoutThinking(target.body, warn)
-    : thinkingField(target.body, maxTokens, history.forbidsManualThinking, warn)
-  const usesContainer = runsCode(target) || callersIn(spoken, origin).size > 0
-  const container = usesContainer ? stored : undefined
+  const thinking = thinkingField(target.body, maxTokens, declared.isForced, history, warn)
+  const usesContainer = stored !== undefined && (runsCode(target) || callersIn(spoken, origin).size > 0)
   const fields: JsonObject = {
-    ...operatorFields(request, target, container, warn),
-    model: target.model,
+    ...offer.fields,
+    ...(usesContainer && { container: containerField(target.body, stored) }),
     max_tokens: maxTokens,
     ...(thinking && { thinking }),
     ...(format && { output_config: { ...asObject(target.body['output_config']), format } }),
-    ...systemField(systemParts, origin, sets),
-    ...(sets && systemParts.length === 0 ? markedTools(declared.fields) : declared.fields),
+    ...(systemParts.length > 0 && systemField(systemParts, origin, sets)),
+    ...(declared.choice && { tool_choice: declared.choice }),
     stream: true,
   }
+  const tools = sets && systemParts.length === 0 ? markedTools(declared) : declared.tools
   return {
     path: '/v1/messages',
-    headers: headerFields(target, facts, bound),
-    body: bodyWith(fields, 'messages', history.messages),
+    headers: facts.usesMcp ? headerFields(target, bound, true) : offer.headers,
+    body: bodyWith({ tools }, fields, { messages: history.messages }),
     warnings,
-    reading: readingOf(declared, origin, bound, target, facts),
+    reading: {
+      ...offer.reading,
+      names: declared.names,
+      textTools: declared.textTools,
+      ...(facts.container && stored === undefined && { lostContainer: true as const }),
+    },
     ...(unchecked && { unchecked }),
-    usesStored: container !== undefined,
+    usesStored: usesContainer,
     encoded: history.encoded,
   }
 }
 
-function readingOf(
-  { names, textTools }: Declarations,
-  origin: Origin,
-  bound: readonly BoundTool[],
-  target: ModelTarget,
-  facts: HistoryFacts,
-): Reading {
-  const lostContainer = facts.container !== undefined && livingContainer(facts, target) === undefined
-  return {
-    origin,
-    names,
-    textTools,
-    bound,
-    ...(lostContainer && { lostContainer: true as const }),
-    ...(isJsonObject(target.body['compaction']) && { isSummary: true }),
-  }
+// ---- the offer -------------------------------------------------------------------------------------------
+
+type Offer = {
+  /** With the vendor's search among the hosted tools, if the request asks for it. */
+  target: ModelTarget
+  origin: Origin
+  names: WireNames
+  bound: readonly BoundTool[]
+  /** Everything that the encoding of an entry depends on besides the entries and the names themselves. */
+  key: string
+  /** Results may refer to deferred tools. */
+  takesReferences: boolean
+  /** Nothing in it speaks against cache marks of ours. */
+  mayMark: boolean
+  /** The body's fields that no history changes. */
+  fields: JsonObject
+  headers: Record<string, string>
+  reading: Pick<Reading, 'origin' | 'bound' | 'isSummary'>
+  /** The declarations for a history that names no other tools. */
+  declared: Declarations
+  /** Those of `declared`. */
+  warnings: readonly string[]
 }
 
-/** `namesKey`: everything that the encoding of names and references depends on. */
-function namesFor(
-  request: ModelRequest,
-  target: ModelTarget,
-  warn: Warn,
-): { names: WireNames; bound: BoundTool[]; namesKey: string } {
+const offerFor = keepOffers(makeOffer)
+
+function makeOffer(request: OfferRequest, deployed: ModelTarget, warn: Warn): Offer {
+  const target = withSearch(request, deployed)
+  const takesReferences = takesDeferred(target)
+  const origin: Origin = { protocol: protocolName, family: target.family }
   const rule = nameRuleFor(target.hosted)
   const offered = target.quirks.has(plainTools) ? [] : request.tools
   const bound = bindTools(offered, protocolName, anthropicTyped, warn)
   const fixed = new Map([...callersNames(target.hosted, request.tools), ...fixedNames(bound)])
   const spelled = [...fixed].map(pair => pair.join('='))
-  const namesKey = [takesDeferred(target) ? '' : 'plain', ...rule.reserved, ...spelled].join('|')
-  return { names: toolNames(request.tools, rule, fixed), bound, namesKey }
+  const names = toolNames(request.tools, rule, fixed)
+  const collected = collectWarnings()
+  const declared = declareTools({
+    request,
+    target,
+    names,
+    bound,
+    spoken: [],
+    facts: noFacts(),
+    format: undefined,
+    warn: collected.warn,
+  })
+  const keys = [takesReferences ? '' : 'plain', ...rule.reserved, ...spelled]
+  return {
+    target,
+    origin,
+    names,
+    bound,
+    key: `${origin.protocol} ${origin.family} ${keys.join('|')}`,
+    takesReferences,
+    mayMark: mayMark(request, target),
+    fields: { ...operatorFields(request, target, warn), model: target.model },
+    headers: headerFields(target, bound, false),
+    reading: {
+      origin,
+      ...(bound.length > 0 && { bound }),
+      ...(isJsonObject(target.body['compaction']) && { isSummary: true }),
+    },
+    declared,
+    warnings: collected.warnings,
+  }
+}
+
+/** Those of the offer, unless the history or the form of the answer asks for others. */
+function declarationsFor({ declared, warnings }: Offer, context: ToolContext): Declarations {
+  const { facts, format, warn } = context
+  const isOwn = declared.hasTools && format === undefined && facts.found.size === 0 && facts.loads.size === 0
+  if (!isOwn) return declareTools(context)
+  for (const warning of warnings) warn(warning)
+  return declared
 }
 
 // ---- fields ----------------------------------------------------------------------------------------------
 
-/** The target's fields, less those that are set elsewhere, with the container in which the vendor's code waits. */
-function operatorFields(
-  request: ModelRequest,
-  target: ModelTarget,
-  id: string | undefined,
-  warn: Warn,
-): JsonObject {
-  const {
-    betas: _,
-    thinking: __,
-    messages: ___,
-    container: given,
-    mcp_servers: servers,
-    ...own
-  } = target.body
-  const container = id === undefined ? given : isJsonObject(given) ? { ...given, id } : id
+/** The target's fields, less those that are set elsewhere. */
+function operatorFields(request: OfferRequest, target: ModelTarget, warn: Warn): JsonObject {
+  const { betas: _, thinking: __, messages: ___, mcp_servers: servers, ...own } = target.body
   const mcp_servers = usedServers(servers, request, target, warn)
-  return {
-    ...own,
-    ...(container !== undefined && { container }),
-    ...(mcp_servers.length > 0 && { mcp_servers }),
-  }
+  return { ...own, ...(mcp_servers.length > 0 && { mcp_servers }) }
+}
+
+/** The container in which the vendor's code waits. */
+function containerField({ container }: JsonObject, id: string): Json {
+  return isJsonObject(container) ? { ...container, id } : id
 }
 
 /** These came out before the API could be given a schema for an answer. */
@@ -194,7 +224,7 @@ function vendorFormat(format: AnswerFormat, target: ModelTarget): VendorFormat |
 /** The API refuses a server that no toolset names. */
 function usedServers(
   servers: Json | undefined,
-  request: ModelRequest,
+  request: OfferRequest,
   target: ModelTarget,
   warn: Warn,
 ): Json[] {
@@ -207,25 +237,27 @@ function usedServers(
   })
 }
 
-/** The API refuses a demanded call while the model thinks. The caller's demand comes before the operator's setting. */
-function withoutThinking({ thinking }: JsonObject, warn: Warn): undefined {
-  if (isJsonObject(thinking) && thinking['type'] !== 'disabled')
-    warn(
-      'Thinking is off for this step: a call was demanded, which Anthropic refuses while the model thinks.',
-    )
-}
-
-/** As the target has it, except for manual thinking that the API would refuse in this request. */
+/**
+ * As the target has it, except for thinking that the API would refuse in this request: manual thinking in a turn that began
+ * without, and any while a call is demanded. The caller's demand comes before the operator's setting.
+ */
 function thinkingField(
-  body: JsonObject,
+  { thinking }: JsonObject,
   maxTokens: number,
-  isForbidden: () => boolean,
+  isForced: boolean,
+  { forbidsManualThinking }: Messages,
   warn: Warn,
 ): JsonObject | undefined {
-  const { thinking } = body
-  if (!isJsonObject(thinking)) return undefined
+  if (thinking === undefined || !isJsonObject(thinking)) return undefined
+  if (isForced) {
+    if (thinking['type'] !== 'disabled')
+      warn(
+        'Thinking is off for this step: a call was demanded, which Anthropic refuses while the model thinks.',
+      )
+    return undefined
+  }
   if (thinking['type'] !== 'enabled') return thinking
-  if (isForbidden()) {
+  if (forbidsManualThinking()) {
     warn('Thinking is off for this step: the current turn began without thinking of this model.')
     return undefined
   }
@@ -243,16 +275,16 @@ function runsCode(target: ModelTarget): boolean {
   return target.hosted.some(tool => tool['name'] === 'code_execution')
 }
 
-/** The MCP connector needs its beta header also when only the history holds its blocks. */
+/** `usesMcp`: the history holds blocks of the MCP connector, which needs its beta header also then. */
 function headerFields(
   target: ModelTarget,
-  facts: HistoryFacts,
   bound: readonly BoundTool[],
+  usesMcp: boolean,
 ): Record<string, string> {
   const { betas } = target.body
   const names = (Array.isArray(betas) ? betas : []).filter(name => typeof name === 'string')
-  const usesMcp = facts.usesMcp || target.hosted.some(tool => tool['type'] === 'mcp_toolset')
-  if (usesMcp && !names.some(name => name.startsWith('mcp-client-'))) names.push(MCP_BETA)
+  const needsMcp = usesMcp || target.hosted.some(tool => tool['type'] === 'mcp_toolset')
+  if (needsMcp && !names.some(name => name.startsWith('mcp-client-'))) names.push(MCP_BETA)
   const computer = computerBeta(bound)
   if (computer !== undefined && !names.some(name => name.startsWith('computer-use-'))) names.push(computer)
   return {
@@ -264,17 +296,11 @@ function headerFields(
 // ---- the history -----------------------------------------------------------------------------------------
 
 type EncodingContext = {
-  origin: Origin
-  names: WireNames
-  bound: readonly BoundTool[]
-  /** Everything that spellings depend on besides the names themselves. */
-  namesKey: string
+  offer: Offer
   ids: WireIds
   surroundings: Surroundings
   /** The history without its leading system entries. */
   spoken: readonly Entry[]
-  /** Results may refer to deferred tools. */
-  takesReferences: boolean
   /** A cache mark is set on the last block. */
   marksEnd: boolean
   warn: Warn
@@ -291,10 +317,12 @@ type Messages = {
 const OPENING = '(Earlier messages are not shown.)'
 
 function encodeHistory(cache: SessionCache, spoken: readonly Entry[], context: EncodingContext): Messages {
-  const { origin, namesKey, ids, surroundings } = context
+  const { offer, ids, surroundings } = context
   const { pieces, encoded, join } = cache.encode(spoken, {
-    key: `${origin.protocol} ${origin.family} ${namesKey}`,
-    variant: index => joinVariants(ids.variant(index), surroundings.variant(index)),
+    key: offer.key,
+    variant: ids.varies
+      ? index => joinVariants(ids.variant(index), surroundings.variant(index))
+      : surroundings.variant,
     encode: (entry, index) => encodeEntry(context, entry, index),
   })
   const { text, last } = join((before, index) => {
@@ -383,7 +411,7 @@ function encodeEntry(context: EncodingContext, entry: Entry, index: number): str
       // The vendor's own system role may not stand between two messages of one role, nor before results.
       return encodeNote(context, entry)
     case 'user':
-      return encodeContent(entry.parts, context.origin, context.warn).join(',')
+      return encodeContent(entry.parts, context.offer.origin, context.warn).join(',')
     case 'assistant':
       return encodeAnswer(context, entry, index).join(',')
     case 'tool':
@@ -391,20 +419,21 @@ function encodeEntry(context: EncodingContext, entry: Entry, index: number): str
   }
 }
 
-function encodeNote({ origin, warn }: EncodingContext, entry: SystemEntry): string {
+function encodeNote({ offer, warn }: EncodingContext, entry: SystemEntry): string {
   const block = textBlock(systemNote(entry.text, warn))
-  return block === undefined ? '' : marked(block, markOf(entry, origin))
+  return block === undefined ? '' : marked(block, markOf(entry, offer.origin))
 }
 
 const marked = (block: string, mark: Json | undefined): string =>
   mark === undefined ? block : withMark(block, mark)
 
 function encodeAnswer(context: EncodingContext, entry: AssistantEntry, index: number): string[] {
-  const { origin, surroundings } = context
+  const { surroundings } = context
+  const { origin } = context.offer
   const blocks: string[] = []
   for (const part of entry.parts) {
     if (part.type === 'text') {
-      const block = encodeText(part.text, nativeFor(part, origin), surroundings.keepsAllBlocks(index))
+      const block = encodeText(part, origin, surroundings.keepsAllBlocks(index))
       if (block !== undefined) blocks.push(block)
     } else if (part.type === 'call') {
       const isPaired = surroundings.isPaired(index, part.id)
@@ -424,37 +453,41 @@ function isDropped(block: JsonObject, surroundings: Surroundings): boolean {
 }
 
 /** Citations refer to search results: they go back only together with these. */
-function encodeText(text: string, native: unknown, keepsAllBlocks: boolean): string | undefined {
-  const citations = isJsonObject(native) && keepsAllBlocks ? native['citations'] : undefined
-  const block = textBlock(text)
-  if (block === undefined) return undefined
+function encodeText(part: TextPart, origin: Origin, keepsAllBlocks: boolean): string | undefined {
+  const block = textBlock(part.text)
+  if (block === undefined || part.native === undefined) return block
+  const native = nativeFor(part, origin)
+  if (!isJsonObject(native)) return block
+  const citations = keepsAllBlocks ? native['citations'] : undefined
   const cited = citations === undefined ? block : `${block.slice(0, -1)},"citations":${wireJson(citations)}}`
-  return marked(cited, isJsonObject(native) ? native['cache_control'] : undefined)
+  return marked(cited, native['cache_control'])
 }
 
 function encodeCall(context: EncodingContext, call: CallPart, index: number): string {
-  const { origin, ids, names, bound, surroundings } = context
-  const written = bound.find(({ tool }) => tool.name === call.name)?.typed.write?.(call.text)
+  const { offer, ids, surroundings } = context
+  const { origin, names, bound } = offer
+  const written = bound.length > 0 ? boundTool(bound, call.name)?.typed.write?.(call.text) : undefined
   const name = wireJson(written?.['name'] ?? names.toWire(call.name))
   const id = wireJson(ids.of(index, call.id))
   const input = written === undefined ? argumentsJson(call) : wireJson(written['input'])
   let block = `{"type":"tool_use","id":${id},"name":${name},"input":${input}`
-  const native = nativeFor(call, origin)
-  if (isJsonObject(native) && isJsonObject(native['caller']))
-    if (!surroundings.isDropped(native['caller']['tool_id']))
-      block += `,"caller":${wireJson(native['caller'])}`
-  const toolset = toolsetOf(context, call)
+  const given = call.native && nativeFor(call, origin)
+  const native = isJsonObject(given) ? given : undefined
+  if (native && isJsonObject(native['caller']) && !surroundings.isDropped(native['caller']['tool_id']))
+    block += `,"caller":${wireJson(native['caller'])}`
+  const toolset = native?.['toolset_name'] ?? written?.['toolset_name']
   if (toolset !== undefined) block += `,"toolset_name":${wireJson(toolset)}`
-  return marked(`${block}}`, isJsonObject(native) ? native['cache_control'] : undefined)
+  return marked(`${block}}`, native?.['cache_control'])
 }
 
+const boundTool = (bound: readonly BoundTool[], name: string): BoundTool | undefined =>
+  bound.find(({ tool }) => tool.name === name)
+
 /** The set of the vendor's tools that a call belongs to, as the vendor said or as it has to be said. */
-function toolsetOf({ origin, bound }: EncodingContext, call: CallPart): Json | undefined {
+function toolsetOf({ origin, bound }: Offer, call: CallPart): Json | undefined {
   const native = nativeFor(call, origin)
   const given = isJsonObject(native) ? native['toolset_name'] : undefined
-  return (
-    given ?? bound.find(({ tool }) => tool.name === call.name)?.typed.write?.(call.text)?.['toolset_name']
-  )
+  return given ?? boundTool(bound, call.name)?.typed.write?.(call.text)?.['toolset_name']
 }
 
 /**
@@ -475,38 +508,40 @@ function argumentsJson(call: CallPart): string {
 
 /** Results must come first. A result whose call is not in the message before would be refused, so it becomes text. */
 function encodeResults(context: EncodingContext, entry: ToolEntry, index: number): string[] {
-  const { surroundings, spoken } = context
-  const answer = spoken[index - 1]
-  const calls = new Map((answer?.role === 'assistant' ? callsOf(answer) : []).map(call => [call.id, call]))
+  const { surroundings } = context
   const paired: string[] = []
   const lone: string[] = []
   for (const result of entry.results) {
-    if (surroundings.isPaired(index, result.callId))
-      paired.push(encodeResult(context, result, calls.get(result.callId), index))
+    if (surroundings.isPaired(index, result.callId)) paired.push(encodeResult(context, result, index))
     else lone.push(textBlock(loneResult(result))!)
   }
   return [...paired, ...lone]
 }
 
-function encodeResult(
-  context: EncodingContext,
-  result: CallResult,
-  call: CallPart | undefined,
-  index: number,
-): string {
-  const { origin, ids, names, takesReferences, warn } = context
+function encodeResult(context: EncodingContext, result: CallResult, index: number): string {
+  const { offer, ids, warn } = context
   const { callId, outcome } = result
   const content =
-    (takesReferences ? referencesTo(result, names) : undefined) ?? encodeResultContent(outcome, origin, warn)
+    (offer.takesReferences ? referencesTo(result, offer.names) : undefined) ??
+    encodeResultContent(outcome, offer.origin, warn)
   let block = `${RESULT_PREFIX},"tool_use_id":${wireJson(ids.of(index, callId))},"content":${content}`
-  if (isFailed(outcome)) block += ',"is_error":true'
-  const toolset = call && toolsetOf(context, call)
+  if (outcome.kind !== 'ok') block += ',"is_error":true'
+  const toolset = calledToolset(context, callId, index)
   if (toolset !== undefined) block += `,"toolset_name":${wireJson(toolset)}`
-  return marked(`${block}}`, markOf(result, origin))
+  return marked(`${block}}`, result.native && markOf(result, offer.origin))
+}
+
+/** Only calls of the vendor's own tools have one. */
+function calledToolset({ offer, spoken }: EncodingContext, callId: string, index: number): Json | undefined {
+  const answer = spoken[index - 1]
+  for (const part of answer?.role === 'assistant' ? answer.parts : [])
+    if (part.type === 'call' && part.id === callId)
+      return part.native || offer.bound.length > 0 ? toolsetOf(offer, part) : undefined
+  return undefined
 }
 
 /** The tools that a search has found: the vendor takes references to them in place of text. */
 function referencesTo({ outcome }: CallResult, names: WireNames): string | undefined {
-  if (isFailed(outcome) || outcome.loads === undefined || outcome.loads.length === 0) return undefined
+  if (outcome.kind !== 'ok' || outcome.loads === undefined || outcome.loads.length === 0) return undefined
   return wireJson(outcome.loads.map(name => ({ type: 'tool_reference', tool_name: names.toWire(name) })))
 }

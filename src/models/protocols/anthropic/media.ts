@@ -4,7 +4,7 @@
 import type { Outcome } from '../../../language/calls.ts'
 import type { InputPart, Origin, ResultPart } from '../../../language/content.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
-import { emptyWords, isFailed, mediaNote, nativeFor, resultText, wireJson } from '../../common/artifacts.ts'
+import { emptyWords, isFailed, mediaNote, nativeFor, resultText } from '../../common/artifacts.ts'
 import { EMPTY_MESSAGE } from '../../common/history.ts'
 import {
   commonPictures,
@@ -17,8 +17,8 @@ import {
   pictureOf,
   textOfFile,
 } from '../../common/media.ts'
-import type { Warn } from '../../common/warnings.ts'
-import { markOf, withMark } from './cache.ts'
+import { type Warn, wireJson } from '../../common/prepare.ts'
+import { withMark } from './cache.ts'
 
 /** The API refuses empty and blank text, so it gives no block. */
 export function textBlock(text: string): string | undefined {
@@ -33,8 +33,7 @@ export function encodeContent(parts: readonly InputPart[], origin: Origin, warn:
 
 /** The content of a result. A failed call may give text only. */
 export function encodeResultContent(outcome: Outcome, origin: Origin, warn: Warn): string {
-  const hasMedia = outcome.parts.some(part => part.type !== 'text')
-  if (!hasMedia) return wireJson(resultText(outcome))
+  if (!hasMedia(outcome.parts)) return wireJson(resultText(outcome))
   if (isFailed(outcome)) {
     warn('Images and files of a failed call were left out: Anthropic takes only text there.')
     return wireJson(resultText(outcome))
@@ -43,22 +42,29 @@ export function encodeResultContent(outcome: Outcome, origin: Origin, warn: Warn
   return blocks.length > 0 ? `[${blocks.join(',')}]` : wireJson(emptyWords(outcome))
 }
 
-function encodeParts(parts: readonly (InputPart | ResultPart)[], origin: Origin, warn: Warn): string[] {
-  return parts.flatMap(part => {
-    const { block: whole, cache_control: _, ...members } = ownMembers(part, origin)
-    if (isJsonObject(whole)) return wireJson(whole)
-    const block = encodePart(part, warn)
-    if (block === undefined) return []
-    const mark = markOf(part, origin)
-    const filled = Object.keys(members).length > 0 ? withMembers(block, members) : block
-    return mark === undefined ? filled : withMark(filled, mark)
-  })
+function hasMedia(parts: readonly ResultPart[]): boolean {
+  for (const { type } of parts) if (type !== 'text') return true
+  return false
 }
 
-/** What the caller gave with a part for this vendor alone: the whole block, or members of it. */
-function ownMembers(part: InputPart | ResultPart, origin: Origin): JsonObject {
+function encodeParts(parts: readonly (InputPart | ResultPart)[], origin: Origin, warn: Warn): string[] {
+  const blocks: string[] = []
+  for (const part of parts) {
+    const block = part.native ? encodeOwn(part, origin, warn) : encodePart(part, warn)
+    if (block !== undefined) blocks.push(block)
+  }
+  return blocks
+}
+
+/** A part with which the caller gave something for a vendor alone: for this one, the whole block or members of it. */
+function encodeOwn(part: InputPart | ResultPart, origin: Origin, warn: Warn): string | undefined {
   const data = nativeFor(part, origin)
-  return isJsonObject(data) ? data : {}
+  const { block: whole, cache_control: mark, ...members } = isJsonObject(data) ? data : {}
+  if (isJsonObject(whole)) return wireJson(whole)
+  const block = encodePart(part, warn)
+  if (block === undefined) return undefined
+  const filled = Object.keys(members).length > 0 ? withMembers(block, members) : block
+  return mark === undefined ? filled : withMark(filled, mark)
 }
 
 /** `block` is the JSON text of an object. Media that was only mentioned has become text, which has no such members. */

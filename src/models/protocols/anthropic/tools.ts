@@ -2,20 +2,20 @@
 // beside them, strict only where a schema can honour it and the sum of all stays within the vendor's limits. A tool
 // that cannot be declared is left out, never the request.
 
-import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { Entry } from '../../../language/history.ts'
 import type { ToolDeclaration } from '../../../language/tools.ts'
 import type { JsonObject } from '../../../lib/json/index.ts'
 import { calledNames } from '../../common/history.ts'
 import { asObject } from '../../common/json-read.ts'
+import { type OfferRequest, type Warn, wireJson } from '../../common/prepare.ts'
 import { runsPrograms } from '../../common/programs.ts'
 import { anthropicFitted, anthropicPlain, anthropicStrict, strictCost } from '../../common/schema-dialect.ts'
 import { textToolDescription } from '../../common/text-tools.ts'
 import { functionSchema, strictSchema, textToolNames } from '../../common/tool-declarations.ts'
 import type { BoundTool } from '../../common/vendor-typed.ts'
-import type { Warn } from '../../common/warnings.ts'
 import type { NameRule, WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget } from '../../protocol.ts'
+import type { HistoryFacts } from './context.ts'
 import { takesDeferred } from './deferred.ts'
 
 const strictDialects = { exact: anthropicStrict, fitted: anthropicFitted }
@@ -54,36 +54,42 @@ function isOverlay(tool: JsonObject): boolean {
 // ---- declarations ----------------------------------------------------------------------------------------
 
 export type ToolContext = {
-  request: ModelRequest
+  request: OfferRequest
   target: ModelTarget
   names: WireNames
   /** Our tools that the vendor defines: they are declared in its form. */
   bound: readonly BoundTool[]
   spoken: readonly Entry[]
-  /** Wire names that the vendor's tool search found: each must be declared, whatever is offered. */
-  found: ReadonlySet<string>
+  facts: HistoryFacts
   /** The form of the answer, which counts as one more strict schema. */
   format: JsonObject | undefined
   warn: Warn
 }
 
 export type Declarations = {
-  /** `tools` and `tool_choice`. */
-  fields: JsonObject
+  /** The list as JSON text; undefined if there are none. */
+  tools: string | undefined
+  /** Where a cache mark stands in that text: at the end of the last tool that is loaded. */
+  markAt: number
+  /** `tool_choice`; undefined: the model chooses. */
+  choice: JsonObject | undefined
   /** A call is demanded. */
   isForced: boolean
+  /** Tools are offered, and not only those declared that the history names. */
+  hasTools: boolean
   /** Wire name → our name, of the tools that are declared. */
   names: ReadonlyMap<string, string>
   textTools: ReadonlySet<string>
 }
 
 export function declareTools(context: ToolContext): Declarations {
-  const { request, target, names, bound, spoken, found, warn } = context
+  const { request, target, names, bound, spoken, warn } = context
+  const found = foundNames(context)
   const { offered, choice } = settleChoice(context)
   const wanted = request.tools.filter(
     ({ name }) => offered === undefined || offered.has(name) || found.has(names.toWire(name)),
   )
-  const isDeferred = deferralOf(context)
+  const isDeferred = deferralOf(context, found)
   const own = wanted.flatMap(
     tool => declareBound(tool, names, bound) ?? declareTool(tool, isDeferred(tool), context) ?? [],
   )
@@ -96,8 +102,10 @@ export function declareTools(context: ToolContext): Declarations {
   const loaded = keepOneLoaded(tools, warn)
   const tool_choice = hasTools ? encodeChoice(context, choice, loaded) : noChoice(context, loaded)
   return {
-    fields: { ...(loaded.length > 0 && { tools: loaded }), ...(tool_choice && { tool_choice }) },
+    ...listText(loaded),
+    choice: tool_choice,
     isForced: tool_choice?.['type'] === 'any' || tool_choice?.['type'] === 'tool',
+    hasTools,
     names: new Map(own.map(({ wire, tool }) => [wire, tool.name])),
     textTools: textToolNames(
       own.map(({ tool }) => tool),
@@ -106,8 +114,25 @@ export function declareTools(context: ToolContext): Declarations {
   }
 }
 
+function listText(tools: readonly JsonObject[]): Pick<Declarations, 'tools' | 'markAt'> {
+  if (tools.length === 0) return { tools: undefined, markAt: 0 }
+  const last = tools.findLastIndex(tool => tool['defer_loading'] !== true)
+  const texts = tools.map(wireJson)
+  const before = texts.slice(0, last + 1).join(',')
+  return { tools: `[${texts.join(',')}]`, markAt: before.length }
+}
+
+/** Wire names that a search found, the vendor's or ours: each must be declared, whatever is offered. */
+function foundNames({ facts, names, target }: ToolContext): ReadonlySet<string> {
+  if (facts.loads.size === 0 || !takesDeferred(target)) return facts.found
+  return new Set([...facts.found, ...[...facts.loads].map(name => names.toWire(name))])
+}
+
 /** A tool that was found but that nothing in the history refers to, as after a summary, is declared like any other. */
-function deferralOf({ request, target, names, found }: ToolContext): (tool: ToolDeclaration) => boolean {
+function deferralOf(
+  { request, target, names }: ToolContext,
+  found: ReadonlySet<string>,
+): (tool: ToolDeclaration) => boolean {
   if (!takesDeferred(target)) return () => false
   return ({ deferred, name }) =>
     deferred === true && (request.vendorSearch === true || found.has(names.toWire(name)))

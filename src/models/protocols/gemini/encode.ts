@@ -11,7 +11,7 @@ import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history
 import { isJsonObject, type Json, type JsonObject, parseBounded } from '../../../lib/json/index.ts'
 import { wellFormed } from '../../../lib/text/index.ts'
 import { historyArguments } from '../../common/arguments.ts'
-import { bodyWith, isFailed, nativeFor, resultText, sameOrigin, wireJson } from '../../common/artifacts.ts'
+import { isFailed, nativeFor, resultText, sameOrigin } from '../../common/artifacts.ts'
 import { formatSchema, settleFormat, type VendorFormat } from '../../common/format.ts'
 import {
   ASKED_TO_CONTINUE,
@@ -26,17 +26,24 @@ import {
 } from '../../common/history.ts'
 import { asObject, asString, isEmptyObject } from '../../common/json-read.ts'
 import { type Media, mention } from '../../common/media.ts'
+import {
+  bodyWith,
+  collectWarnings,
+  keepOffers,
+  type OfferRequest,
+  type Warn,
+  wireJson,
+} from '../../common/prepare.ts'
 import { geminiJson, geminiOpenApi } from '../../common/schema-dialect.ts'
 import { SessionCache } from '../../common/session-cache.ts'
 import { bindTools } from '../../common/vendor-typed.ts'
-import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { isAllowedName, toolNames, type WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { googleComputer, takesComputer } from '../google/computer.ts'
 import { googleReading } from '../google/decode.ts'
 import { FOREIGN_SIGNATURE, googleKey, googleMedia, isOlderGemini } from '../google/encode.ts'
 import type { Reading } from './decode.ts'
-import { declareTools, nameRule } from './tools.ts'
+import { type Declarations, declareTools, nameRule } from './tools.ts'
 
 export const protocolName = 'gemini'
 
@@ -49,30 +56,56 @@ export function prepare(
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
-  const { request, field: format, unchecked } = settleFormat(asked, each => vendorFormat(each, asked, target))
-  const origin: Origin = { protocol: protocolName, family: target.family }
-  const names = toolNames(request.tools, nameRule)
-  const bound = takesComputer(target) ? bindTools(request.tools, protocolName, geminiTyped, warn) : []
-  const declared = declareTools(request, target, names, bound, warn)
-  const { system, spoken } = splitSystem(request)
-  const isOlder = isOlderGemini(target)
-  const { contents, encoded } = encodeHistory(cache, { spoken, origin, names, isOlder, warn })
+  const offer = offerFor(asked, target, warn)
+  const formed = asked.format
+    ? settleFormat(asked, each => vendorFormat(each, asked, target))
+    : { request: asked }
+  const { request, field: format, unchecked } = formed
+  const { systemParts, spoken } = splitSystem(request)
+  const { contents, encoded } = encodeHistory(cache, { ...offer, spoken, warn })
   const { contents: _, ...own } = target.body
   const fields: JsonObject = {
     ...own,
-    ...(system.length > 0 && { systemInstruction: { parts: system.map(text => ({ text })) } }),
-    ...declared,
+    ...(systemParts.length > 0 && {
+      systemInstruction: { parts: systemParts.map(({ text }) => ({ text })) },
+    }),
+    ...offer.declared.fields,
     ...generationField(request, target, format),
   }
   return {
     path: `/models/${encodeURIComponent(target.model)}:streamGenerateContent?alt=sse`,
     headers: {},
-    body: bodyWith(fields, 'contents', contents),
+    body: bodyWith({ tools: offer.declared.tools }, fields, { contents }),
     warnings,
-    reading: { ...googleReading(request, names, origin), ...(bound.length > 0 && { bound }) },
+    reading: offer.reading,
     ...(unchecked && { unchecked }),
     usesStored: false,
     encoded,
+  }
+}
+
+// ---- the offer -------------------------------------------------------------------------------------------
+
+type Offer = {
+  origin: Origin
+  names: WireNames
+  isOlder: boolean
+  declared: Declarations
+  reading: Reading
+}
+
+const offerFor = keepOffers(makeOffer)
+
+function makeOffer(request: OfferRequest, target: ModelTarget, warn: Warn): Offer {
+  const origin: Origin = { protocol: protocolName, family: target.family }
+  const names = toolNames(request.tools, nameRule)
+  const bound = takesComputer(target) ? bindTools(request.tools, protocolName, geminiTyped, warn) : []
+  return {
+    origin,
+    names,
+    isOlder: isOlderGemini(target),
+    declared: declareTools(request, target, names, bound, warn),
+    reading: googleReading(request, names, origin, bound),
   }
 }
 

@@ -1,25 +1,30 @@
 // Tools and the choice between them as generateContent takes them.
 
-import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { Json, JsonObject } from '../../../lib/json/index.ts'
 import { asObject, isEmptyObject } from '../../common/json-read.ts'
+import { type OfferRequest, type Warn, wireJson } from '../../common/prepare.ts'
 import { geminiJson, geminiOpenApi } from '../../common/schema-dialect.ts'
 import type { BoundTool } from '../../common/vendor-typed.ts'
-import type { Warn } from '../../common/warnings.ts'
 import type { WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget } from '../../protocol.ts'
 import { type GoogleChoice, googleChoice, googleTools, unboundTools } from '../google/tools.ts'
 
 export { nameRule } from '../google/tools.ts'
 
-/** `tools` and `toolConfig`. */
+export type Declarations = {
+  /** The list as JSON text; undefined if there are none. */
+  tools: string | undefined
+  /** `toolConfig`. */
+  fields: JsonObject
+}
+
 export function declareTools(
-  request: ModelRequest,
+  request: OfferRequest,
   target: ModelTarget,
   names: WireNames,
   bound: readonly BoundTool[],
   warn: Warn,
-): JsonObject {
+): Declarations {
   const isOpenApi = target.quirks.has('openapi-schemas')
   const declared = googleTools(
     unboundTools(request, bound),
@@ -36,7 +41,7 @@ export function declareTools(
   const tools: Json[] = [...bound.map(each => each.declared), ...target.hosted]
   if (functionDeclarations.length > 0) tools.unshift({ functionDeclarations })
   const choice = googleChoice(request, declared, names, warn)
-  return { ...(tools.length > 0 && { tools }), ...encodeChoice(choice, target) }
+  return { tools: tools.length > 0 ? wireJson(tools) : undefined, fields: encodeChoice(choice, target) }
 }
 
 /** `auto` is the default. */

@@ -23,8 +23,15 @@ export function googleReading(
   { tools, parallel }: { tools: readonly ToolDeclaration[]; parallel: boolean },
   names: WireNames,
   origin: Origin,
+  bound: readonly BoundTool[],
 ): GoogleReading {
-  return { origin, names: names.fromWire, textTools: textToolNames(tools, names), single: !parallel }
+  return {
+    origin,
+    names: names.fromWire,
+    textTools: textToolNames(tools, names),
+    ...(bound.length > 0 && { bound }),
+    single: !parallel,
+  }
 }
 
 /** Models sometimes prefix a name with the namespace that they see their tools in. */

@@ -12,7 +12,7 @@ import {
   type Media,
   pictureOf,
 } from '../../common/media.ts'
-import type { Warn } from '../../common/warnings.ts'
+import type { Warn } from '../../common/prepare.ts'
 import type { WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget } from '../../protocol.ts'
 

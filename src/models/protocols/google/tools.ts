@@ -1,15 +1,14 @@
 // Tools and the choice between them, as far as both of Google's APIs agree. The field names of each API are in its own
 // tools.ts.
 
-import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { ToolDeclaration } from '../../../language/tools.ts'
 import type { JsonObject } from '../../../lib/json/index.ts'
 import { asObject, isEmptyObject } from '../../common/json-read.ts'
+import type { OfferRequest, Warn } from '../../common/prepare.ts'
 import type { Dialect } from '../../common/schema-dialect.ts'
 import { textToolDescription } from '../../common/text-tools.ts'
 import { functionSchema } from '../../common/tool-declarations.ts'
 import type { BoundTool } from '../../common/vendor-typed.ts'
-import type { Warn } from '../../common/warnings.ts'
 import type { NameRule, WireNames } from '../../common/wire-names.ts'
 
 /** Newer versions of the API take more characters. Every version takes these. */
@@ -24,7 +23,7 @@ export type GoogleTool = {
 }
 
 /** The request with the tools that are declared as functions: not those that have the vendor's own form. */
-export function unboundTools(request: ModelRequest, bound: readonly BoundTool[]): ModelRequest {
+export function unboundTools(request: OfferRequest, bound: readonly BoundTool[]): OfferRequest {
   if (bound.length === 0) return request
   const isBound = new Set(bound.map(({ tool }) => tool.name))
   return { ...request, tools: request.tools.filter(({ name }) => !isBound.has(name)) }
@@ -32,7 +31,7 @@ export function unboundTools(request: ModelRequest, bound: readonly BoundTool[])
 
 /** The tools in the vendor's dialect. A tool that cannot be declared is left out, never the request. */
 export function googleTools(
-  request: ModelRequest,
+  request: OfferRequest,
   names: WireNames,
   dialect: Dialect,
   warn: Warn,
@@ -57,7 +56,7 @@ export type GoogleChoice = { mode: 'auto' | 'any' | 'none' | 'validated'; only?:
 
 /** Undefined: nothing is to be said. */
 export function googleChoice(
-  { choice }: ModelRequest,
+  { choice }: OfferRequest,
   declared: readonly GoogleTool[],
   names: WireNames,
   warn: Warn,

@@ -9,7 +9,7 @@ import type { AnswerFormat } from '../../../language/format.ts'
 import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
 import { historyArguments } from '../../common/arguments.ts'
-import { bodyWith, isFailed, nativeFor, resultText, wireJson } from '../../common/artifacts.ts'
+import { isFailed, nativeFor, resultText } from '../../common/artifacts.ts'
 import { digestHistory, digestParts, keepsNativeIds } from '../../common/continuity.ts'
 import { formatSchema, settleFormat, type VendorFormat } from '../../common/format.ts'
 import {
@@ -26,10 +26,17 @@ import {
 } from '../../common/history.ts'
 import { asObject, asString, isEmptyObject } from '../../common/json-read.ts'
 import { type Media, mention } from '../../common/media.ts'
+import {
+  bodyWith,
+  collectWarnings,
+  keepOffers,
+  type OfferRequest,
+  type Warn,
+  wireJson,
+} from '../../common/prepare.ts'
 import { geminiJson } from '../../common/schema-dialect.ts'
 import { joinVariants, SessionCache } from '../../common/session-cache.ts'
 import { bindTools } from '../../common/vendor-typed.ts'
-import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
 import { isAllowedName, toolNames, type WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
@@ -37,7 +44,7 @@ import { googleComputer, takesComputer } from '../google/computer.ts'
 import { googleReading } from '../google/decode.ts'
 import { FOREIGN_SIGNATURE, googleKey, googleMedia, isOlderGemini } from '../google/encode.ts'
 import type { Reading } from './decode.ts'
-import { type Declarations, declareTools, nameRule } from './tools.ts'
+import { type Declarations, declareTools, nameRule, placeholders } from './tools.ts'
 
 export const protocolName = 'gemini-interactions'
 
@@ -53,23 +60,24 @@ export function prepare(
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
-  const { request, field: format, unchecked } = settleFormat(asked, each => vendorFormat(each, asked, target))
-  const origin: Origin = { protocol: protocolName, family: target.family }
-  const names = toolNames(request.tools, nameRule)
-  const bound = takesComputer(target) ? bindTools(request.tools, protocolName, interactionsTyped, warn) : []
-  const { system, spoken } = splitSystem(request)
+  const offer = offerFor(asked, target, warn)
+  const { origin, names } = offer
+  const formed = asked.format
+    ? settleFormat(asked, each => vendorFormat(each, asked, target))
+    : { request: asked }
+  const { request, field: format, unchecked } = formed
+  const { systemParts, spoken } = splitSystem(request)
   const ids = wireIds(cache, spoken, origin, ID_RULE)
   const context: EncodingContext = { spoken, origin, names, ids, warn }
   const range = rangeToSend(cache, context, target)
   const { steps, encoded, hasResults } = encodeHistory(cache, context, range)
-  const called = hasResults ? calledNames(spoken, names) : []
-  const declared = declareTools(request, target.hosted, names, bound, called, warn)
+  const isOwn = offer.declared.tools !== undefined || !hasResults
+  const declared = isOwn ? offer.declared : placeholders(calledNames(spoken, names))
   const { input: _, previous_interaction_id: __, background: ___, ...own } = target.body
   const fields: JsonObject = {
     ...own,
     model: target.model,
-    ...(system.length > 0 && { system_instruction: system.join('\n\n') }),
-    ...(declared.tools.length > 0 && { tools: declared.tools }),
+    ...(systemParts.length > 0 && { system_instruction: systemParts.map(({ text }) => text).join('\n\n') }),
     ...generationField(request, target, declared),
     ...(format && { response_format: format }),
     ...range.fields,
@@ -79,16 +87,35 @@ export function prepare(
   return {
     path: '/interactions',
     headers: {},
-    body: steps === undefined ? wireJson(fields) : bodyWith(fields, 'input', `[${steps}]`),
+    body: bodyWith({ tools: declared.tools }, fields, {
+      input: steps === undefined ? undefined : `[${steps}]`,
+    }),
     warnings,
     reading: {
-      ...googleReading(request, names, origin),
-      ...(bound.length > 0 && { bound }),
+      ...offer.reading,
       ...(target.stateful && { seen: digestHistory(cache, spoken) }),
     },
     ...(unchecked && { unchecked }),
     usesStored: 'previous_interaction_id' in range.fields,
     encoded,
+  }
+}
+
+// ---- the offer -------------------------------------------------------------------------------------------
+
+type Offer = { origin: Origin; names: WireNames; declared: Declarations; reading: Reading }
+
+const offerFor = keepOffers(makeOffer)
+
+function makeOffer(request: OfferRequest, target: ModelTarget, warn: Warn): Offer {
+  const origin: Origin = { protocol: protocolName, family: target.family }
+  const names = toolNames(request.tools, nameRule)
+  const bound = takesComputer(target) ? bindTools(request.tools, protocolName, interactionsTyped, warn) : []
+  return {
+    origin,
+    names,
+    declared: declareTools(request, target.hosted, names, bound, warn),
+    reading: googleReading(request, names, origin, bound),
   }
 }
 

@@ -1,28 +1,26 @@
 // Tools and the choice between them as Interactions takes them.
 
-import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { Json, JsonObject } from '../../../lib/json/index.ts'
+import { type OfferRequest, type Warn, wireJson } from '../../common/prepare.ts'
 import { geminiJson } from '../../common/schema-dialect.ts'
 import type { BoundTool } from '../../common/vendor-typed.ts'
-import type { Warn } from '../../common/warnings.ts'
 import type { WireNames } from '../../common/wire-names.ts'
 import { type GoogleChoice, googleChoice, googleTools, unboundTools } from '../google/tools.ts'
 
 export { nameRule } from '../google/tools.ts'
 
 export type Declarations = {
-  tools: Json[]
+  /** The list as JSON text; undefined if there are none. */
+  tools: string | undefined
   /** Undefined: the model chooses, which is the default. */
   choice: Json | undefined
 }
 
-/** `called`: the tools whose results are sent. The service refuses results when no tool is declared. */
 export function declareTools(
-  request: ModelRequest,
+  request: OfferRequest,
   hosted: readonly JsonObject[],
   names: WireNames,
   bound: readonly BoundTool[],
-  called: Iterable<string>,
   warn: Warn,
 ): Declarations {
   const declared = googleTools(unboundTools(request, bound), names, geminiJson, warn)
@@ -33,9 +31,16 @@ export function declareTools(
     ...(schema && { parameters: schema }),
   }))
   tools.push(...bound.map(each => each.declared), ...hosted)
-  if (tools.length > 0) return { tools, choice: encodeChoice(googleChoice(request, declared, names, warn)) }
-  for (const name of called) tools.push({ type: 'function', name, description: 'No longer available.' })
-  return { tools, choice: tools.length > 0 ? 'none' : undefined }
+  if (tools.length === 0) return { tools: undefined, choice: undefined }
+  return { tools: wireJson(tools), choice: encodeChoice(googleChoice(request, declared, names, warn)) }
+}
+
+/** `called`: the tools whose results are sent. The service refuses results when no tool is declared. */
+export function placeholders(called: ReadonlySet<string>): Declarations {
+  const tools = [...called].map(name => ({ type: 'function', name, description: 'No longer available.' }))
+  return tools.length > 0
+    ? { tools: wireJson(tools), choice: 'none' }
+    : { tools: undefined, choice: undefined }
 }
 
 function encodeChoice(choice: GoogleChoice | undefined): Json | undefined {

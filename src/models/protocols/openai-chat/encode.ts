@@ -9,7 +9,7 @@ import { type AssistantEntry, callsOf, type Entry, type ToolEntry } from '../../
 import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import { wellFormed } from '../../../lib/text/index.ts'
 import { historyArgumentsText } from '../../common/arguments.ts'
-import { bodyWith, flaggedText, mediaNote, nativeFor, wireJson } from '../../common/artifacts.ts'
+import { flaggedText, mediaNote, nativeFor } from '../../common/artifacts.ts'
 import { openaiFormat, settleFormat, type VendorFormat, withWords } from '../../common/format.ts'
 import { EMPTY_MESSAGE } from '../../common/history.ts'
 import {
@@ -23,15 +23,23 @@ import {
   textOfFile,
 } from '../../common/media.ts'
 import { openaiDialects } from '../../common/openai.ts'
+import {
+  bodyWith,
+  collectWarnings,
+  keepOffers,
+  type OfferRequest,
+  type Warn,
+  wireJson,
+} from '../../common/prepare.ts'
+import type { Restores } from '../../common/restore-values.ts'
 import { commaBetween, SessionCache } from '../../common/session-cache.ts'
 import { restoresOf } from '../../common/tool-declarations.ts'
-import { collectWarnings, type Warn } from '../../common/warnings.ts'
 import { type WireIds, wireIds } from '../../common/wire-ids.ts'
 import { toolNames, type WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
 import type { Reading } from './decode.ts'
 import { type ChatQuirk, hasQuirk, idRuleFor } from './quirks.ts'
-import { declareTools, nameRule } from './tools.ts'
+import { type Declarations, declareTools, nameRule } from './tools.ts'
 
 export const protocolName = 'openai-chat'
 
@@ -45,17 +53,12 @@ export function prepare(
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
-  const {
-    request,
-    field: format,
-    unchecked,
-    restored,
-  } = settleFormat(demanded(asked, target), each => vendorFormat(each, target))
-  const origin: Origin = { protocol: protocolName, family: target.family }
-  const names = toolNames(request.tools, nameRule)
-  const declared = declareTools(request, target, names, warn)
-  const strictTools = hasQuirk(target, 'no-strict') ? [] : request.tools
-  const restores = restoresOf(strictTools, openaiDialects, restored)
+  const offer = offerFor(asked, target, warn)
+  const { origin, names, declared } = offer
+  const told = demanded(asked, target)
+  const formed = told.format ? settleFormat(told, each => vendorFormat(each, target)) : { request: told }
+  const { request, field: format, unchecked, restored } = formed
+  const restores = restored ? { tools: new Map(), ...offer.restores, text: restored } : offer.restores
   const { history, system = '' } = request
   const ids = wireIds(cache, history, origin, idRuleFor(target))
   const { messages, encoded } = encodeHistory(cache, { history, system, origin, target, names, ids, warn })
@@ -69,13 +72,36 @@ export function prepare(
   return {
     path: '/chat/completions',
     headers: {},
-    body: bodyWith(fields, 'messages', `[${messages}]`),
+    body: bodyWith({ tools: declared.tools }, fields, { messages: `[${messages}]` }),
     warnings,
     reading: { origin, names: names.fromWire, textTools: declared.textTools, single: !request.parallel },
     ...(unchecked && { unchecked }),
     ...(restores && { restores }),
     usesStored: false,
     encoded,
+  }
+}
+
+// ---- the offer -------------------------------------------------------------------------------------------
+
+type Offer = {
+  origin: Origin
+  names: WireNames
+  declared: Declarations
+  /** Those of the tools. */
+  restores: Restores | undefined
+}
+
+const offerFor = keepOffers(makeOffer)
+
+function makeOffer(request: OfferRequest, target: ModelTarget, warn: Warn): Offer {
+  const names = toolNames(request.tools, nameRule)
+  const strictTools = hasQuirk(target, 'no-strict') ? [] : request.tools
+  return {
+    origin: { protocol: protocolName, family: target.family },
+    names,
+    declared: declareTools(request, target, names, warn),
+    restores: restoresOf(strictTools, openaiDialects),
   }
 }
 

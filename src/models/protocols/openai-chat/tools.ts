@@ -1,14 +1,13 @@
 // Tools and the choice between them as Chat Completions takes them. A tool that cannot be declared is left out, never
 // the request.
 
-import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { ToolDeclaration } from '../../../language/tools.ts'
 import type { Json, JsonObject } from '../../../lib/json/index.ts'
 import { asObject, asString } from '../../common/json-read.ts'
 import { type ChoiceForm, openaiChoice, openaiFunction } from '../../common/openai.ts'
+import { type OfferRequest, type Warn, wireJson } from '../../common/prepare.ts'
 import { textToolDescription, withExamples } from '../../common/text-tools.ts'
 import { hasUsableGrammar, textToolNames } from '../../common/tool-declarations.ts'
-import type { Warn } from '../../common/warnings.ts'
 import type { NameRule, WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget } from '../../protocol.ts'
 import { hasQuirk } from './quirks.ts'
@@ -18,14 +17,16 @@ export const nameRule: NameRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
 export const MAX_TOOLS = 128
 
 export type Declarations = {
-  /** `tools`, and the fields that the vendor takes only beside them. */
+  /** The list as JSON text; undefined if there are none. */
+  tools: string | undefined
+  /** The fields that the vendor takes only beside tools. */
   fields: JsonObject
   /** Wire names of the text tools that are offered as functions of one string. */
   textTools: ReadonlySet<string>
 }
 
 export function declareTools(
-  request: ModelRequest,
+  request: OfferRequest,
   target: ModelTarget,
   names: WireNames,
   warn: Warn,
@@ -45,19 +46,18 @@ export function declareTools(
   if (tools.length === 0) {
     if (request.choice !== 'auto' && request.choice !== 'none')
       warn('The use of a tool was demanded, but no tool is offered.')
-    return { fields: {}, textTools }
+    return { tools: undefined, fields: {}, textTools }
   }
   const tool_choice = encodeChoice(request, target, declared, warn)
   const fields: JsonObject = {
-    tools,
     ...(tool_choice !== undefined && { tool_choice }),
     ...(!hasQuirk(target, 'no-parallel-switch') && { parallel_tool_calls: request.parallel }),
   }
-  return { fields, textTools }
+  return { tools: wireJson(tools), fields, textTools }
 }
 
 /** As many as the vendor takes, the demanded ones first among them. */
-function offeredTools(request: ModelRequest, target: ModelTarget, warn: Warn): readonly ToolDeclaration[] {
+function offeredTools(request: OfferRequest, target: ModelTarget, warn: Warn): readonly ToolDeclaration[] {
   const { choice } = request
   const named = typeof choice === 'string' ? [] : 'tool' in choice ? [choice.tool] : choice.allowed
   const isOnlyAllowed =
@@ -96,7 +96,7 @@ function declareTool(
 }
 
 function encodeChoice(
-  { choice }: ModelRequest,
+  { choice }: OfferRequest,
   target: ModelTarget,
   declared: ReadonlyMap<string, JsonObject>,
   warn: Warn,

@@ -30,16 +30,15 @@ export type Introduced = {
   variant(index: number): string
 }
 
-const nothing: Introduced = { names: new Set(), itemsAt: () => [], variant: () => '' }
+/** Nothing was found. */
+export const nothing: Introduced = { names: new Set(), itemsAt: () => [], variant: () => '' }
 
 export function introducedIn(
   cache: SessionCache,
-  { history, tools, vendorSearch }: ModelRequest,
-  target: ModelTarget,
+  { history, tools }: ModelRequest,
   declare: Declare,
 ): Introduced {
   const deferred = tools.filter(tool => tool.deferred)
-  if (vendorSearch || deferred.length === 0 || !takesDeferred(target)) return nothing
   const first = introductions(cache, history)
   const byName = new Map(deferred.filter(({ name }) => first.has(name)).map(tool => [tool.name, tool]))
   const loadedAt = (index: number): ToolDeclaration[] =>

@@ -10,15 +10,7 @@ import type { AnswerPart, AssistantEntry, Entry, ToolEntry } from '../../../lang
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
 import { cutMiddle } from '../../../lib/text/index.ts'
 import { historyArgumentsText } from '../../common/arguments.ts'
-import {
-  bodyWith,
-  emptyWords,
-  flaggedText,
-  isFailed,
-  mediaNote,
-  nativeFor,
-  wireJson,
-} from '../../common/artifacts.ts'
+import { emptyWords, flaggedText, isFailed, mediaNote, nativeFor } from '../../common/artifacts.ts'
 import { digestHistory, digestParts, keepsNativeIds } from '../../common/continuity.ts'
 import { openaiFormat, settleFormat, type VendorFormat } from '../../common/format.ts'
 import { EMPTY_MESSAGE } from '../../common/history.ts'
@@ -34,19 +26,27 @@ import {
   pictureOf,
 } from '../../common/media.ts'
 import { openaiDialects } from '../../common/openai.ts'
+import {
+  bodyWith,
+  collectWarnings,
+  keepOffers,
+  type OfferRequest,
+  type Warn,
+  wireJson,
+} from '../../common/prepare.ts'
+import type { Restores } from '../../common/restore-values.ts'
 import { commaBetween, joinVariants, SessionCache } from '../../common/session-cache.ts'
 import { restoresOf } from '../../common/tool-declarations.ts'
-import { bindTools, plainTools } from '../../common/vendor-typed.ts'
-import { collectWarnings, type Warn } from '../../common/warnings.ts'
+import { type BoundTool, bindTools, plainTools } from '../../common/vendor-typed.ts'
 import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
 import { toolNames, type WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { countNativeParts, nativeItem, plainEntries } from './context.ts'
 import type { Reading } from './decode.ts'
-import { type Introduced, introducedIn } from './deferred.ts'
+import { type Introduced, introducedIn, nothing, takesDeferred } from './deferred.ts'
 import { noReasoning } from './failure.ts'
 import { approvalRequest } from './items.ts'
-import { declarer, declareTools, nameRule } from './tools.ts'
+import { type Declarations, declarer, declareTools, nameRule } from './tools.ts'
 import { responsesTyped, typedItem } from './vendor-typed.ts'
 
 export const protocolName = 'openai-responses'
@@ -62,36 +62,33 @@ export function prepare(
   cache = new SessionCache(),
 ): Prepared<Reading> {
   const { warnings, warn } = collectWarnings()
-  const { request, field: format, unchecked, restored } = settleFormat(asked, vendorFormat)
-  const origin: Origin = { protocol: protocolName, family: target.family }
+  const offer = offerFor(asked, target, warn)
+  const { origin, names, bound } = offer
+  const formed = asked.format ? settleFormat(asked, vendorFormat) : { request: asked }
+  const { request, field: format, unchecked, restored } = formed
+  const restores = restored ? { tools: new Map(), ...offer.restores, text: restored } : offer.restores
   const { history } = request
-  const names = toolNames(request.tools, nameRule)
-  const restores = restoresOf(request.tools, openaiDialects, restored)
-  const offered = target.quirks.has(plainTools) ? [] : request.tools
-  const bound = bindTools(offered, protocolName, responsesTyped, warn)
   const ids = wireIds(cache, history, origin, ID_RULE)
   const plain = plainEntries(cache, history, origin, takesReasoning(target))
-  const declare = declarer(names, bound, warn)
-  const introduced = introducedIn(cache, request, target, declare)
+  const introduced = introducedFor(cache, offer, request, warn)
   const context: EncodingContext = { history, origin, names, ids, plain, introduced, warn }
   const resumed = target.stateful && !target.forgotten ? resumption(cache, context) : undefined
   const input = encodeHistory(cache, context, resumed?.from ?? 0)
+  const declared = declarationsFor(offer, request, introduced, target, warn)
   const fields: JsonObject = {
-    ...operatorFields(target, warn),
+    ...offer.fields,
     ...(format && { text: { ...asObject(target.body['text']), format } }),
-    model: target.model,
     ...(request.system !== undefined && request.system !== '' && { instructions: request.system }),
     ...(resumed && { previous_response_id: resumed.response }),
-    ...declareTools(request, { target, declare, introduced: introduced.names }, warn),
+    ...declared.fields,
     ...limitFields(request.maxTokens ?? target.maxTokens, warn),
-    ...includeFields(target),
     store: target.stateful,
     stream: true,
   }
   return {
     path: '/responses',
     headers: {},
-    body: bodyWith(fields, 'input', `[${input.items}]`),
+    body: bodyWith({ tools: declared.tools }, fields, { input: `[${input.items}]` }),
     warnings,
     reading: {
       origin,
@@ -104,6 +101,69 @@ export function prepare(
     usesStored: resumed !== undefined,
     encoded: input.encoded,
   }
+}
+
+// ---- the offer -------------------------------------------------------------------------------------------
+
+type Offer = {
+  origin: Origin
+  names: WireNames
+  bound: readonly BoundTool[]
+  /** The input declares deferred tools where they were found. */
+  mayIntroduce: boolean
+  /** The body's fields that no history changes. */
+  fields: JsonObject
+  /** The declarations for a history that introduces no tools. */
+  declared: Declarations
+  /** Those of `declared`. */
+  warnings: readonly string[]
+  /** Those of the tools. */
+  restores: Restores | undefined
+}
+
+const offerFor = keepOffers(makeOffer)
+
+function makeOffer(request: OfferRequest, target: ModelTarget, warn: Warn): Offer {
+  const { tools, vendorSearch } = request
+  const names = toolNames(tools, nameRule)
+  const bound = bindTools(target.quirks.has(plainTools) ? [] : tools, protocolName, responsesTyped, warn)
+  const collected = collectWarnings()
+  const declare = declarer(names, bound, collected.warn)
+  return {
+    origin: { protocol: protocolName, family: target.family },
+    names,
+    bound,
+    mayIntroduce: !vendorSearch && takesDeferred(target) && tools.some(tool => tool.deferred),
+    fields: { ...operatorFields(target, warn), model: target.model, ...includeFields(target) },
+    declared: declareTools(request, { target, declare, introduced: nothing.names }, collected.warn),
+    warnings: collected.warnings,
+    restores: restoresOf(tools, openaiDialects),
+  }
+}
+
+function introducedFor(
+  cache: SessionCache,
+  { mayIntroduce, names, bound }: Offer,
+  request: ModelRequest,
+  warn: Warn,
+): Introduced {
+  return mayIntroduce ? introducedIn(cache, request, declarer(names, bound, warn)) : nothing
+}
+
+/** Those of the offer, unless the history introduces tools. */
+function declarationsFor(
+  { declared, warnings, names, bound }: Offer,
+  request: ModelRequest,
+  introduced: Introduced,
+  target: ModelTarget,
+  warn: Warn,
+): Declarations {
+  if (introduced.names.size > 0) {
+    const declare = declarer(names, bound, warn)
+    return declareTools(request, { target, declare, introduced: introduced.names }, warn)
+  }
+  for (const warning of warnings) warn(warning)
+  return declared
 }
 
 // ---- fields ----------------------------------------------------------------------------------------------

@@ -1,22 +1,19 @@
 // Tools and the choice between them as the Responses API takes them. Text tools are native here. A tool that cannot be
 // declared is left out, never the request.
 
-import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { ToolCaller, ToolChoice, ToolDeclaration } from '../../../language/tools.ts'
 import type { Json, JsonObject } from '../../../lib/json/index.ts'
 import { type ChoiceForm, openaiChoice, openaiFunction } from '../../common/openai.ts'
+import { type OfferRequest, type Warn, wireJson } from '../../common/prepare.ts'
 import { runsPrograms } from '../../common/programs.ts'
 import { withExamples } from '../../common/text-tools.ts'
 import { hasUsableGrammar } from '../../common/tool-declarations.ts'
 import type { BoundTool } from '../../common/vendor-typed.ts'
-import type { Warn } from '../../common/warnings.ts'
 import type { NameRule, WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget } from '../../protocol.ts'
 import { type Declare, searchable, takesDeferred } from './deferred.ts'
 
 export const nameRule: NameRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 128 }
-
-type ToolsRequest = Pick<ModelRequest, 'tools' | 'choice' | 'parallel' | 'vendorSearch'>
 
 export type Declaring = {
   target: ModelTarget
@@ -25,12 +22,18 @@ export type Declaring = {
   introduced: ReadonlySet<string>
 }
 
-/** `tools`, and the fields that the vendor takes only beside them. */
+export type Declarations = {
+  /** The list as JSON text; undefined if there are none. */
+  tools: string | undefined
+  /** The fields that the vendor takes only beside tools. */
+  fields: JsonObject
+}
+
 export function declareTools(
-  request: ToolsRequest,
+  request: OfferRequest,
   { target, declare, introduced }: Declaring,
   warn: Warn,
-): JsonObject {
+): Declarations {
   /** By our name. */
   const declared = new Map<string, JsonObject>()
   const searched: JsonObject[] = []
@@ -50,13 +53,12 @@ export function declareTools(
   if (tools.length === 0 && introduced.size === 0) {
     if (request.choice !== 'auto' && request.choice !== 'none')
       warn('The use of a tool was demanded, but no tool is offered.')
-    return {}
+    return { tools: undefined, fields: {} }
   }
   const tool_choice = encodeChoice(request.choice, declared, warn)
   return {
-    ...(tools.length > 0 && { tools }),
-    ...(tool_choice !== undefined && { tool_choice }),
-    parallel_tool_calls: request.parallel,
+    tools: tools.length > 0 ? wireJson(tools) : undefined,
+    fields: { ...(tool_choice !== undefined && { tool_choice }), parallel_tool_calls: request.parallel },
   }
 }
 
