@@ -6,6 +6,7 @@ import { type Fields, isRecord, noSuchSetting, type Wrong } from '../config/chec
 import type { ListedRow, LocalEngine, SessionRow, Store } from '../engine/index.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Log } from '../log.ts'
+import type { PaymentStore } from '../payments/port.ts'
 
 export type Retention = {
   /** Sessions that were not used for so many days are deleted. */
@@ -16,6 +17,7 @@ export type Retention = {
 
 export type RetentionWork = {
   store: Pick<Store, 'list'>
+  payments?: PaymentStore | undefined
   remove(ref: { owner: string; session: string }): Promise<void>
   /** By the name of the agent that a session began with. */
   rules: ReadonlyMap<string, Retention>
@@ -47,6 +49,7 @@ export function checkRetention(retention: unknown, key: string, wrong: Wrong): v
 type Retaining = {
   config: { agents: readonly { name: string; retention?: Retention }[] }
   local(): Promise<LocalEngine | undefined>
+  payments?: PaymentStore | undefined
   log: Log
 }
 
@@ -61,6 +64,7 @@ export async function startRetention(runtime: Retaining): Promise<() => void> {
   if (engine)
     void keepRetention({
       store: engine.sessions.ports.store,
+      payments: runtime.payments,
       remove: ref => engine.remove(ref),
       rules,
       now: Date.now,
@@ -110,7 +114,26 @@ export async function retainOnce(work: RetentionWork): Promise<number> {
     after = page.next
     await work.pause(stepMs)
   } while (after !== undefined)
+  if (work.payments) await forgetAnswers(work, work.payments)
   return deleted
+}
+
+/** Payments stay, but not what was asked and answered without a session. */
+async function forgetAnswers(work: RetentionWork, payments: PaymentStore): Promise<void> {
+  let after: string | undefined
+  do {
+    const page = await payments.list({ limit: rowsPerStep, ...(after !== undefined && { after }) })
+    for (const kept of page.rows) {
+      const { agent, worker, open, reservedAt = 0 } = kept.record
+      const { days = Infinity } = work.rules.get(agent) ?? {}
+      if (!worker || open || reservedAt >= work.now() - days * dayMs) continue
+      // One that someone else changes now is looked at again in the next walk.
+      await payments.record(kept, { request: null, answer: null, worker: '' }).catch(() => {})
+      await work.pause(stepMs)
+    }
+    after = page.next
+    await work.pause(stepMs)
+  } while (after !== undefined)
 }
 
 /** A store that fails is asked again later. */

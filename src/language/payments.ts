@@ -55,9 +55,11 @@ export type PaymentRecord = {
   given: JsonObject
   asked: JsonObject
   price: JsonObject
-  /** What is asked and answered, if it pays for a request without a session. */
-  request?: JsonObject
-  answer?: JsonObject
+  /** What is asked and answered, if it pays for a request without a session. Null: it is not kept any more. */
+  request?: JsonObject | null
+  answer?: JsonObject | null
+  /** The process that answers such a request. */
+  worker?: string
   /** The session that it pays for a turn of, written before the turn begins. It buys nothing in another one. */
   session?: string
   /** The turn that it pays for: its session, and the number of its first event there. */
@@ -83,4 +85,9 @@ export type PaymentRecord = {
 }
 
 /** Its members replace those of the record. */
-export type PaymentChange = Partial<Omit<PaymentRecord, 'id' | 'hash' | 'request'>>
+export type PaymentChange = Partial<Omit<PaymentRecord, 'id' | 'hash'>>
+
+/** The session that a payment is tied to. */
+export function boundSession({ session, work }: Pick<PaymentRecord, 'session' | 'work'>): string | undefined {
+  return session ?? work?.session
+}

@@ -40,6 +40,9 @@ export function perToken(text: string, decimals: number): string | undefined {
 
 export type TokensUsed = { input: number; output: number }
 
+/** A token has four characters. */
+export const estimateTokens = (said: unknown): number => Math.ceil(JSON.stringify(said).length / 4)
+
 export function isMetered({ inputToken, outputToken }: Price): boolean {
   return inputToken !== undefined || outputToken !== undefined
 }

@@ -3,7 +3,7 @@
 // at the place that all of them pass, the engine's boundary.
 import type { Engine } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
-import { isWallet, type PaymentRecord, walletOwner } from '../language/payments.ts'
+import { boundSession, isWallet, type PaymentRecord, walletOwner } from '../language/payments.ts'
 import { hashJson } from '../lib/json/hash.ts'
 import type { JsonObject } from '../lib/json/index.ts'
 import { printable } from '../lib/text/index.ts'
@@ -11,6 +11,7 @@ import { capOf, isMetered } from './amounts.ts'
 import type { PaymentsConfig } from './config.ts'
 import type { Verified } from './facilitator.ts'
 import { type GivenPayment, paymentId, textIn } from './given.ts'
+import { type AskOnce, OnceJob, turnJob } from './job.ts'
 import { type Kept, Ledger } from './ledger.ts'
 import { type Offer, offerFor, offersOf, receiptHeader, refusalOf, type Shown } from './offers.ts'
 import type { PaidRequest } from './paid-request.ts'
@@ -19,7 +20,7 @@ import type { Price, PricedRequest, PriceSource } from './price.ts'
 import { type Drive, type Driven, Settlement, type SettlementPorts } from './settlement.ts'
 import type { Work } from './watch-turn.ts'
 
-export type DeskOptions = Pick<SettlementPorts, 'now' | 'crashPoint' | 'log' | 'facilitator'> & {
+export type DeskOptions = Pick<SettlementPorts, 'now' | 'crashPoint' | 'log' | 'facilitator' | 'workers'> & {
   /** Without payments: what the desk itself asks of it is not paid for. */
   engine: Engine
   store: PaymentStore
@@ -50,10 +51,10 @@ export class PaymentDesk {
   constructor(options: DeskOptions) {
     this.#options = options
     this.ledger = new Ledger(options.store)
-    const { engine, facilitator, now, crashPoint, log, source = {}, config } = options
+    const { engine, facilitator, workers, now, crashPoint, log, source = {}, config } = options
     const { validSeconds = defaultValidSeconds } = config
     this.settlement = new Settlement({
-      ...{ engine, facilitator, now, crashPoint, log, source },
+      ...{ engine, facilitator, workers, now, crashPoint, log, source },
       ledger: this.ledger,
       leadMs: Math.min(longestLeadMs, (validSeconds * 1000) / 4),
     })
@@ -81,7 +82,7 @@ export class PaymentDesk {
    * Takes the payment of a request, or throws `payment_required` with what it costs. The same request of the same owner with
    * the same payment is admitted again, so that it gets the first answer.
    */
-  async admit(request: PaidRequest, owner: string, asked: Asked): Promise<Admitted> {
+  async admit(request: PaidRequest, owner: string, asked: Asked, once?: JsonObject): Promise<Admitted> {
     const priced = { ...asked, path: request.path }
     const shown = { url: request.url, description: `One answer of "${asked.agent}"` }
     const { given } = request
@@ -103,6 +104,7 @@ export class PaymentDesk {
     const fresh = {
       ...recordOf(id, hash, given, offer, asked, request.path, this.config),
       reservedAt: this.#options.now(),
+      ...(once && { request: once }),
     }
     const again = await this.#renewed(await this.ledger.reserve(fresh), fresh)
     this.#options.crashPoint('payment-reserved')
@@ -130,7 +132,7 @@ export class PaymentDesk {
   /** Ties a payment to the session of its turn. In another session it buys nothing, whoever comes first. */
   async bind(admitted: Admitted, session: string): Promise<Admitted> {
     const kept = await this.ledger.changeNow(admitted.kept, record => {
-      const bound = boundTo(record)
+      const bound = boundSession(record)
       if (bound !== undefined && bound !== session) throw paymentConflict()
       return bound === undefined ? { session } : undefined
     })
@@ -187,9 +189,18 @@ export class PaymentDesk {
 
   // ---- the work that is paid for ---------------------------------------------------------------------------
 
-  /** `early`: the answer is sent while it is made. */
-  begin({ kept }: Admitted, work: Work, early: boolean): Drive {
-    return this.settlement.drive(kept, work, early)
+  /** A turn of a session. An exact payment settles as soon as the model has begun. */
+  begin({ kept }: Admitted, work: Work): Drive {
+    return this.settlement.drive(kept, turnJob(this.#options.engine, this.ledger, work), true)
+  }
+
+  /** One answer without a session. `streams`: it is sent while it is made. */
+  answer(kept: Kept, ask: AskOnce, streams: boolean): { drive: Drive; job: OnceJob } {
+    refuseGone(kept.record)
+    const own = new OnceJob(this.ledger, this.#options.workers, ask)
+    const drive = this.settlement.drive(kept, own, streams)
+    if (drive.job instanceof OnceJob) return { drive, job: drive.job }
+    throw paymentConflict()
   }
 
   /** Nothing was done for it. */
@@ -288,16 +299,22 @@ function refuseRefunded({ state }: PaymentRecord): void {
   throw new TurnwireError('payment_conflict', 'This payment was paid back. Sign a new one.')
 }
 
+/** There is no answer, and there will be none: it was cut and has been charged for, or is not kept any more. */
+function refuseGone({ state, open, answer, owed }: PaymentRecord): void {
+  if (answer === null)
+    throw new TurnwireError(
+      'payment_conflict',
+      'This payment has paid for an answer that is not kept any more. Sign a new one.',
+    )
+  if (state !== 'settled' || open || answer || owed) return
+  throw new TurnwireError('stopping', 'The request was cancelled: its payment was about to expire.')
+}
+
 function otherWallet(): TurnwireError {
   return new TurnwireError(
     'payment_conflict',
     'This payment is from another wallet than the one that signed in. Pay with the wallet that signed in.',
   )
-}
-
-/** The session that a payment is tied to. */
-export function boundTo({ session, work }: PaymentRecord): string | undefined {
-  return session ?? work?.session
 }
 
 /** It pays for a request already, or has. */

@@ -2,7 +2,7 @@
 export { capOf, isMetered, perToken, toSmallest, toWhole } from './amounts.ts'
 export { ChainEvidence } from './chain-evidence.ts'
 export type { AssetConfig, PaymentsConfig, PriceConfig } from './config.ts'
-export { type Admitted, boundTo, PaymentDesk } from './desk.ts'
+export { PaymentDesk } from './desk.ts'
 export type { Facilitator } from './facilitator.ts'
 export { type Kept, Ledger } from './ledger.ts'
 export { LocalFacilitator } from './local-facilitator.ts'

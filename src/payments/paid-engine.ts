@@ -1,34 +1,62 @@
 // The engine bound to a caller, where turns are paid for: a turn of an agent with a price begins once its payment is reserved, and
 // its answer is given once what has to be settled first is settled. It stands where all wires pass, so that none of them
-// knows of payments. A stateless request that is paid for becomes a session of the payer with one turn: a crash does not
-// lose it, and the same request with the same payment gets the same answer.
+// knows of payments. A wallet's token is free for everyone, so it is no key: it reads what was paid for, and starts turns with
+// a payment. The records are asked each time, so this holds on every node, and after a restart.
 
 import { BoundEngine } from '../callers/bound-engine.ts'
 import type { Caller } from '../callers/caller.ts'
 import type { WorkLimits } from '../callers/work-limits.ts'
-import type { Accepted, Command, Engine, FollowItem, OnceItem, SessionRef } from '../engine/index.ts'
+import type {
+  Accepted,
+  Command,
+  Engine,
+  FollowItem,
+  HistoryQuery,
+  OnceItem,
+  SessionRef,
+} from '../engine/index.ts'
 import type { CallName } from '../engines/socket/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Ask } from '../language/events.ts'
-import { isWallet } from '../language/payments.ts'
+import { boundSession, isWallet, type PaymentRecord, walletOwner } from '../language/payments.ts'
 import { stoppable } from '../lib/async/stoppable.ts'
-import type { Asked } from './desk.ts'
-import { type Admitted, boundTo, PaidRequest, type PaymentDesk } from './index.ts'
-import { OnceFold } from './once-fold.ts'
-import { createsUnpaid, WalletGate } from './wallet-gate.ts'
+import type { JsonObject } from '../lib/json/index.ts'
+import type { Admitted, Asked, PaymentDesk } from './desk.ts'
+import { PaidRequest } from './paid-request.ts'
+import { paymentConflict } from './port.ts'
 
 type OnceRequest = Parameters<Engine['answerOnce']>[0]
 type Starting = Extract<Command, { do: 'say' | 'respond' | 'call' }>
 
-/** The wire of a stateless request that was paid for. */
-const paidWire = 'paid'
+/** What a wallet may ask of its own sessions. `read`: if they are paid for. `change`: if no payment of theirs is open. */
+const walletCalls: Partial<Record<CallName, 'free' | 'read' | 'change'>> = {
+  describe: 'free',
+  list: 'free',
+  lookUp: 'free',
+  summary: 'read',
+  history: 'read',
+  events: 'read',
+  blob: 'read',
+  remove: 'change',
+}
+
+/** Commands of a wallet that need no payment. `complete` comes from the server's own tools. */
+const walletCommands: ReadonlySet<Command['do']> = new Set(['cancel', 'claim', 'complete', 'keep'])
+
+/** Commands with which an owner could keep a turn from coming to its end. */
+const controls: ReadonlySet<Command['do']> = new Set([
+  'take-control',
+  'perform',
+  'answer-model',
+  'answer-call',
+  'replace-arguments',
+])
 
 /** What a caller may use that has shown nothing yet. */
 const open: ReadonlySet<CallName> = new Set(['describe'])
 
 export class PaidEngine extends BoundEngine {
   readonly #desk: PaymentDesk
-  readonly #gate: WalletGate
   /** Undefined: the caller's connection cannot carry a payment. */
   readonly #request: PaidRequest | undefined
   /** The caller is a wallet, and no operator who looks at what a wallet has. */
@@ -37,7 +65,6 @@ export class PaidEngine extends BoundEngine {
   constructor(engine: Engine, limits: WorkLimits, caller: Caller, desk: PaymentDesk) {
     super(engine, limits, caller)
     this.#desk = desk
-    this.#gate = new WalletGate(desk.ledger)
     this.#request = caller.payment instanceof PaidRequest ? caller.payment : undefined
     this.#isWallet = isWallet(caller.owner)
   }
@@ -59,12 +86,42 @@ export class PaidEngine extends BoundEngine {
         Engine[Name]
       >
     if (!this.#isWallet) return pass()
-    return this.#gate.call(name, args, this.#request).then<unknown>(pass) as ReturnType<Engine[Name]>
+    return this.#checkCall(name, args).then<unknown>(pass) as ReturnType<Engine[Name]>
+  }
+
+  /** Rejects with what keeps a wallet from this call. */
+  async #checkCall(name: CallName, args: readonly unknown[]): Promise<void> {
+    const kind = walletCalls[name]
+    if (kind === undefined || (name === 'history' && isRequest(args[1]))) throw needsKey()
+    if (kind === 'free') return
+    const ref = args[0] as SessionRef // The first argument of these calls.
+    // Of its own request: what it may have of that is decided where it is paid for.
+    if (this.#request?.session === ref.session) return
+    await (kind === 'read' ? this.#checkPaid(ref) : this.#checkClosed(ref))
+  }
+
+  /** Rejects unless every turn of the session is paid for, or is metered and about to be. */
+  async #checkPaid(ref: SessionRef): Promise<void> {
+    for await (const { kind, state, open } of this.#payments(ref)) {
+      if (state === 'failed') throw unpaid()
+      if (open && kind === 'exact' && (state === 'reserved' || state === 'settling')) throw notSettled()
+    }
+  }
+
+  /** Rejects while a payment of the session is open. */
+  async #checkClosed(ref: SessionRef): Promise<void> {
+    for await (const { open } of this.#payments(ref)) if (open) throw notSettled()
+  }
+
+  /** The payments of a session. That of a wallet is paid by the wallet; anyone may pay for a key. */
+  async *#payments({ owner, session }: SessionRef): AsyncGenerator<PaymentRecord> {
+    for await (const { record } of this.#desk.ledger.list({ session }))
+      if (!isWallet(owner) || walletOwner(record.payer) === owner) yield record
   }
 
   /** Who has a key and pays may not delete what is not settled either. */
   override async remove(ref: SessionRef): Promise<void> {
-    if (!this.#isWallet && this.#mustPay(this.caller.owner)) await this.#gate.change(ref)
+    if (!this.#isWallet && this.#mustPay(this.caller.owner)) await this.#checkClosed(ref)
     return super.remove(ref)
   }
 
@@ -84,9 +141,9 @@ export class PaidEngine extends BoundEngine {
     ref: SessionRef,
     follow: () => AsyncIterable<readonly FollowItem[]>,
   ): AsyncGenerator<readonly FollowItem[]> {
-    await this.#gate.read(ref)
+    await this.#checkPaid(ref)
     for await (const batch of follow()) {
-      await this.#gate.read(ref)
+      await this.#checkPaid(ref)
       yield batch
     }
   }
@@ -126,7 +183,7 @@ export class PaidEngine extends BoundEngine {
     const admitted = await this.#admit(request, owner, asked)
     // The same payment finds the session that it made.
     const { record } = admitted.kept
-    const bound = boundTo(record)
+    const bound = boundSession(record)
     if (bound !== undefined) {
       request.session = bound
       return { session: bound, existing: true }
@@ -153,7 +210,7 @@ export class PaidEngine extends BoundEngine {
     if (command.do !== 'say' && command.do !== 'respond' && command.do !== 'call')
       return this.#otherCommand(ref, command)
     if (!this.#mustPay(ref.owner)) return super.command(ref, command)
-    if (this.#isWallet && request?.session !== ref.session) await this.#gate.read(ref)
+    if (this.#isWallet && request?.session !== ref.session) await this.#checkPaid(ref)
     const { agent, settings } = await super.forward('summary', ref)
     const model = (command.do === 'call' ? undefined : command.settings?.model) ?? settings.model
     const asked = { agent, ...(model !== undefined && { model }) }
@@ -161,14 +218,16 @@ export class PaidEngine extends BoundEngine {
     if (!request?.payable) throw onlyOverHttp(agent)
     request.refuseSecond()
     const admitted = await this.#admit(request, ref.owner, asked)
-    return this.#begin(request, admitted, ref, command, true)
+    return this.#begin(request, admitted, ref, command)
   }
 
   async #otherCommand(ref: SessionRef, command: Command): Promise<Accepted> {
-    if (this.#isWallet) await this.#gate.command(ref, command, this.#request)
-    else if (this.#mustPay(this.caller.owner)) {
+    if (this.#isWallet) {
+      if (!walletCommands.has(command.do)) throw needsKey()
+      if (command.do === 'keep' && this.#request?.session !== ref.session) await this.#checkClosed(ref)
+    } else if (this.#mustPay(this.caller.owner)) {
       if (command.do === 'compact') await this.#refuseCompaction(ref)
-      await this.#gate.control(ref, command)
+      if (controls.has(command.do)) await this.#checkClosed(ref)
     }
     return super.command(ref, command)
   }
@@ -186,13 +245,7 @@ export class PaidEngine extends BoundEngine {
   }
 
   /** Starts the turn that a payment pays for. An exact payment has settled when this resolves. */
-  async #begin(
-    request: PaidRequest,
-    given: Admitted,
-    ref: SessionRef,
-    command: Starting,
-    early: boolean,
-  ): Promise<Accepted> {
+  async #begin(request: PaidRequest, given: Admitted, ref: SessionRef, command: Starting): Promise<Accepted> {
     const admitted = await this.#bind(request, given, ref.session)
     const { id } = admitted.kept.record
     const key = { key: `x402:${id}`, hash: id, retry: true as const }
@@ -205,9 +258,9 @@ export class PaidEngine extends BoundEngine {
       throw error
     }
     const { kind } = admitted.kept.record
-    const drive = this.#desk.begin(admitted, { ...ref, first: accepted.first }, early)
+    const drive = this.#desk.begin(admitted, { ...ref, first: accepted.first })
     request.drive = drive
-    if (kind === 'exact' && early) {
+    if (kind === 'exact') {
       const driven = await drive.settled
       if (driven.outcome === 'failed') await super.command(ref, { do: 'cancel' })
       await this.#desk.tell(request, driven)
@@ -237,39 +290,22 @@ export class PaidEngine extends BoundEngine {
       return
     }
     if (!request?.payable) throw onlyOverHttp(agent)
+    const { kept } = await this.#admit(request, owner, asked, once)
+    const { record } = kept
+    // It was paid for in an older form, in which it was a session.
+    if (boundSession(record) !== undefined) throw paymentConflict()
     const streams = once.deltas !== 'none'
-    const admitted = await this.#admit(request, owner, asked)
-    const ref = await this.#sessionFor(once, admitted)
-    const ask = { ...given, clientOnly: true as const }
-    const command: Starting = { do: 'say', wire: paidWire, parts: [], ask }
-    const { first } = await this.#begin(request, admitted, ref, command, streams)
-    const options = { from: first, until: 'stop', replay: true, deltas: once.deltas } as const
-    const fold = new OnceFold()
-    for await (const batch of super.follow(ref, options, signal)) {
-      const items = fold.take(batch)
-      if (items.length > 0) yield items
+    const ask = (paid: OnceRequest, stop: AbortSignal) => super.answerOnce(paid, stop)
+    const { drive, job } = this.#desk.answer(kept, ask, streams)
+    request.drive = drive
+    if (streams) {
+      if (record.kind === 'exact') await this.#desk.tell(request, await drive.settled)
+      yield* job.deltas(once.deltas, signal)
     }
     if (signal.aborted) return
-    const answer = fold.answer()
-    if (!streams && request.drive) await this.#desk.tell(request, await request.drive.settled)
+    const answer = await job.answer
+    if (!streams) await this.#desk.tell(request, await drive.settled)
     yield [{ type: 'answer', answer }]
-  }
-
-  async #sessionFor(
-    { owner, agent, model, clientTools, history }: OnceRequest,
-    { kept }: Admitted,
-  ): Promise<SessionRef> {
-    const { id } = kept.record
-    const { session } = await super.create({
-      owner,
-      agent,
-      wire: paidWire,
-      settings: { tools: null, options: {}, clientTools, ...(model !== undefined && { model }) },
-      seed: history,
-      clientOnly: true,
-      request: { key: `x402-session:${id}`, hash: id },
-    })
-    return { owner, session }
   }
 
   // ---- who pays --------------------------------------------------------------------------------------------
@@ -292,8 +328,8 @@ export class PaidEngine extends BoundEngine {
     )
   }
 
-  async #admit(request: PaidRequest, owner: string, asked: Asked): Promise<Admitted> {
-    const admitted = await this.#desk.admit(request, owner, asked)
+  async #admit(request: PaidRequest, owner: string, asked: Asked, once?: OnceRequest): Promise<Admitted> {
+    const admitted = await this.#desk.admit(request, owner, asked, once as JsonObject | undefined) // Plain data.
     request.admitted = true
     return admitted
   }
@@ -306,6 +342,41 @@ function askOf(ask: Ask | undefined, { price }: Admitted): { ask?: Ask } {
 }
 
 const ignored: Accepted = { first: 0, count: 0, at: 0, waited: [], replayed: false }
+
+function unpaid(): TurnwireError {
+  return new TurnwireError(
+    'forbidden',
+    'The payment of a turn of this session failed, so it cannot be read or continued. Send the request again with a new payment.',
+  )
+}
+
+/** The next request has the agent's instructions and tools in it. */
+function isRequest(query: unknown): boolean {
+  return (query as HistoryQuery).get === 'request' // The second argument of `history`.
+}
+
+function notSettled(): TurnwireError {
+  return new TurnwireError(
+    'payment_pending',
+    'A payment for this session is not settled yet. Try again in a moment.',
+    { retryAfterMs: 5_000 },
+  )
+}
+
+function needsKey(): TurnwireError {
+  return new TurnwireError(
+    'forbidden',
+    'A wallet can pay for turns, and read what it has paid for. This needs a key: Authorization: Bearer <key>.',
+  )
+}
+
+/** Sessions of a wallet begin with a turn that it pays for. */
+function createsUnpaid(): TurnwireError {
+  return new TurnwireError(
+    'forbidden',
+    'A wallet creates a session by paying for its first turn, such as with PUT /session or POST /v1/responses. To create one without a turn needs a key.',
+  )
+}
 
 function notFound(): TurnwireError {
   return new TurnwireError(

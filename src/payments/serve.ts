@@ -1,6 +1,7 @@
 // Joins payments to the server: the facilitator, the desk, the engine that wires are given, and the routes. Loaded only when
 // payments are configured. `priceSource` is where prices come from that the configuration does not know: see
 // src/payments/price.ts.
+import { randomUUID } from 'node:crypto'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import type { WorkLimits } from '../callers/work-limits.ts'
 import type { AgentConfig } from '../config/config.ts'
@@ -29,6 +30,7 @@ import {
   SignIn,
   toSmallest,
 } from './index.ts'
+import type { Workers } from './job.ts'
 import { PaidEngine } from './paid-engine.ts'
 import { operatorPayments, paymentsOf } from './report.ts'
 
@@ -79,7 +81,7 @@ export async function startPayments(
 }
 
 export async function openDesk(
-  runtime: Pick<Runtime, 'engine' | 'payments' | 'log' | 'config'>,
+  runtime: Pick<Runtime, 'engine' | 'payments' | 'log' | 'config'> & { nodes?: Runtime['nodes'] },
   config: PaymentsConfig,
   source?: PriceSource,
 ): Promise<PaymentDesk> {
@@ -93,6 +95,7 @@ export async function openDesk(
   return new PaymentDesk({
     engine,
     store,
+    workers: workersOf(runtime),
     config,
     source,
     facilitator: await openFacilitator(config),
@@ -101,6 +104,16 @@ export async function openDesk(
     crashPoint: killer(paymentCrashPoints),
     log,
   })
+}
+
+/** The nodes of a cluster know which of them live. Any other process that worked on a payment is gone. */
+function workersOf(runtime: { nodes?: Runtime['nodes'] }): Workers {
+  const self = runtime.nodes?.()?.self ?? randomUUID()
+  const isAlive = (worker: string): boolean => {
+    const known = runtime.nodes?.()
+    return known?.nodes.some(({ id, leftMs }) => id === worker && leftMs > known.ageMs) === true
+  }
+  return { self, isAlive }
 }
 
 async function openFacilitator(config: PaymentsConfig): Promise<Facilitator> {

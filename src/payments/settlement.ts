@@ -8,14 +8,16 @@
 // answer is whole. A turn that failed before that releases the payment.
 import type { Engine } from '../engine/index.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
-import type { PaymentChange, PaymentRecord } from '../language/payments.ts'
+import { boundSession, type PaymentChange, type PaymentRecord } from '../language/payments.ts'
+import type { JsonObject } from '../lib/json/index.ts'
 import { costOf, feeOf, type TokensUsed } from './amounts.ts'
 import { behindMs, type Facilitator } from './facilitator.ts'
+import { isHeld, type Job, OnceJob, turnJob, type Workers } from './job.ts'
 import { isBusy, type Kept, type Ledger, pause, retryMs } from './ledger.ts'
 import type { Price, PriceSource } from './price.ts'
 import { Refunds } from './refunds.ts'
 import { type Outcome, outcomeOf, SettlementRecords } from './settlement-records.ts'
-import { type TurnResult, type Work, watchTurn } from './watch-turn.ts'
+import type { TurnResult } from './watch-turn.ts'
 
 /** A turn that is over by then is found to be so first. */
 const leastTimerMs = 1000
@@ -45,6 +47,7 @@ export type SettlementPorts = {
   ledger: Ledger
   facilitator: Facilitator
   source: Pick<PriceSource, 'paid'>
+  workers: Workers
   /** How long before its payment expires a metered turn is ended. */
   leadMs: number
   now: () => number
@@ -56,7 +59,7 @@ export type SettlementPorts = {
 export type Driven = { outcome: Outcome; record: PaymentRecord }
 
 /** `settled`: once it is known whether the money has moved. `done`: once nothing is left to be done. Neither rejects. */
-export type Drive = { settled: Promise<Driven>; done: Promise<Driven> }
+export type Drive = { job: Job; settled: Promise<Driven>; done: Promise<Driven> }
 
 export class Settlement {
   readonly #ports: SettlementPorts
@@ -86,29 +89,31 @@ export class Settlement {
   }
 
   /** `early`: an exact payment settles as soon as the model has begun. Otherwise once the answer is whole. */
-  drive(kept: Kept, work: Work, early: boolean): Drive {
+  drive(kept: Kept, job: Job, early: boolean): Drive {
     const { id } = kept.record
+    const session = boundSession(kept.record)
     const before = this.#drives.get(id)
     if (before) return before
     const settled = Promise.withResolvers<Driven>()
-    this.#working.add(work.session)
-    const done = this.#driven(kept, work, early, settled.resolve).then(driven => {
-      settled.resolve(driven)
+    if (session !== undefined) this.#working.add(session)
+    const done = this.#driven(kept, job, early, settled.resolve).then(driven => {
       this.#drives.delete(id)
-      this.#working.delete(work.session)
+      if (session !== undefined) this.#working.delete(session)
+      job.over?.(driven.record)
+      settled.resolve(driven)
       return driven
     })
-    const drive = { settled: settled.promise, done }
+    const drive = { job, settled: settled.promise, done }
     this.#drives.set(id, drive)
     return drive
   }
 
   /** Never rejects. */
-  async #driven(given: Kept, work: Work, early: boolean, settled: (driven: Driven) => void): Promise<Driven> {
+  async #driven(given: Kept, job: Job, early: boolean, settled: (driven: Driven) => void): Promise<Driven> {
     let kept = given
     for (let times = 1; ; times += 1)
       try {
-        return await this.#run(kept, work, early, settled)
+        return await this.#run(kept, job, early, settled)
       } catch (error) {
         if (!isBusy(error)) {
           const fields = { payment: kept.record.id, error: wordsOf(error) }
@@ -117,7 +122,7 @@ export class Settlement {
         }
         kept = await this.#elsewhere(kept)
         const outcome = outcomeOf(kept.record)
-        if (outcome !== 'pending' || times >= mostTakeOvers || this.#stopped)
+        if (isDone(kept.record) || times >= mostTakeOvers || this.#stopped)
           return { outcome, record: kept.record }
       }
   }
@@ -129,38 +134,48 @@ export class Settlement {
       const found = (await this.#ports.ledger.find(kept.record.id).catch(() => undefined)) ?? kept
       if (found.version !== kept.version) changedAt = looks
       kept = found
-      if (outcomeOf(kept.record) !== 'pending' || looks - changedAt >= stillLooks) break
+      if (isDone(kept.record) || looks - changedAt >= stillLooks) break
       await pause(retryMs)
     }
     return kept
   }
 
-  async #run(given: Kept, work: Work, early: boolean, settled: (driven: Driven) => void): Promise<Driven> {
-    const { engine, ledger, crashPoint } = this.#ports
-    let kept = given
-    if (kept.record.state === 'failed') return { outcome: 'failed', record: kept.record }
-    if (!isSameWork(kept.record.work, work)) kept = await ledger.change(kept, { work, open: true })
-    crashPoint('payment-work-begun')
+  async #run(given: Kept, job: Job, early: boolean, settled: (driven: Driven) => void): Promise<Driven> {
+    if (given.record.state === 'failed') return { outcome: 'failed', record: given.record }
+    let kept = await job.take(given)
+    this.#ports.crashPoint('payment-work-begun')
     if (early && kept.record.kind === 'exact' && kept.record.state !== 'settled') {
-      const begun = await watchTurn(engine, work, true)
+      const begun = await job.begun()
       if (begun.result === 'failed') return this.#failed(kept, begun.reason)
       if (begun.result === 'begun') {
         kept = await this.#settle(kept, kept.record.cap)
-        settled({ outcome: outcomeOf(kept.record), record: kept.record })
-        if (kept.record.state !== 'settled') return { outcome: outcomeOf(kept.record), record: kept.record }
+        const outcome = outcomeOf(kept.record)
+        settled({ outcome, record: kept.record })
+        if (outcome === 'pending' && job.answered) kept = await this.#keepAnswer(kept, job, await job.ended())
+        if (outcome !== 'settled') return { outcome, record: kept.record }
       }
     }
-    const stopInTime = kept.record.kind === 'metered' ? this.#endInTime(kept.record, work) : undefined
-    const turn = await watchTurn(engine, work, false).finally(() => clearTimeout(stopInTime))
-    return this.#finish(kept, turn)
+    const stopInTime = kept.record.kind === 'metered' ? this.#endInTime(kept.record, job) : undefined
+    const turn = await job.ended().finally(() => clearTimeout(stopInTime))
+    return this.#finish(await this.#keepAnswer(kept, job, turn), turn)
+  }
+
+  /** The same request is given the same answer: it is durable before its end is shown. */
+  async #keepAnswer(kept: Kept, job: Job, turn: TurnResult): Promise<Kept> {
+    if (turn.result !== 'answered' || !turn.answer || kept.record.answer) return kept
+    const { usage, answer } = turn
+    const plain = answer as unknown as JsonObject // It crosses the engine's boundary.
+    const after = await this.#ports.ledger.change(kept, { usage, answer: plain, request: null })
+    job.answered?.(answer)
+    return after
   }
 
   /** A payment that has expired cannot be settled: what was answered until shortly before is what is charged. */
-  #endInTime({ id, validUntil }: PaymentRecord, { owner, session }: Work): NodeJS.Timeout {
-    const { engine, now, leadMs, log } = this.#ports
+  #endInTime({ id, validUntil }: PaymentRecord, job: Job): NodeJS.Timeout {
+    const { now, leadMs, log } = this.#ports
     const end = (): void => {
-      log('warn', 'A turn is ended, because its payment expires.', { payment: id, session })
-      engine.command({ owner, session }, { do: 'cancel' }).catch(() => {})
+      log('warn', 'A turn is ended, because its payment expires.', { payment: id })
+      job.cut()
     }
     const ms = validUntil * 1000 - leadMs - now()
     return setTimeout(end, Math.min(Math.max(ms, leastTimerMs), longestTimerMs)).unref()
@@ -282,12 +297,23 @@ export class Settlement {
 
   async #resume(kept: Kept): Promise<void> {
     const { record } = kept
+    const { engine, ledger } = this.#ports
     if (record.unclear) return
     if (record.state === 'refunding') await this.#refunds.resume(kept)
-    else if (record.work) this.drive(kept, record.work, false)
+    else if (record.work) this.drive(kept, turnJob(engine, ledger, record.work), false)
+    else if (record.worker !== undefined) await this.#resumeOnce(record.id)
     // Its request never began: it can pay for it until it expires.
     else if (record.validUntil * 1000 <= this.#ports.now())
       await this.#ports.ledger.change(kept, { state: 'released', open: false, reason: 'expired' })
+  }
+
+  /** The list has neither its request nor its answer. */
+  async #resumeOnce(id: string): Promise<void> {
+    const { engine, ledger, workers } = this.#ports
+    const kept = await ledger.find(id)
+    if (!kept || isHeld(kept.record, workers)) return
+    const job = new OnceJob(ledger, workers, (request, signal) => engine.answerOnce(request, signal))
+    this.drive(kept, job, false)
   }
 
   /** An operator says what the chain shows of a payment that is unclear. `transaction`: the one that moved it, if any. */
@@ -318,6 +344,8 @@ function isUnknown({ state, unclear }: PaymentRecord): boolean {
   return state === 'settling' && !unclear
 }
 
-function isSameWork(before: Work | undefined, now: Work): boolean {
-  return before?.session === now.session && before.first === now.first
+/** Nobody has to wait for it: of a request without a session the answer is there too. */
+function isDone(record: PaymentRecord): boolean {
+  const outcome = outcomeOf(record)
+  return record.worker !== undefined && outcome === 'settled' ? !record.open : outcome !== 'pending'
 }

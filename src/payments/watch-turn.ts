@@ -1,15 +1,18 @@
 // How the turn that a payment pays for came out: whether it has begun to answer, and at its stop what it used. Read from the
 // session's log, so that it is the same for whoever asks, at any time.
-import type { Engine, FollowItem } from '../engine/index.ts'
-import type { ModelAnswered, TurnEnded } from '../language/events.ts'
-import type { TokensUsed } from './amounts.ts'
+import type { Engine, FollowItem, OnceAnswer } from '../engine/index.ts'
+import type { Delta, ModelAnswered, TurnEnded } from '../language/events.ts'
+import { estimateTokens, type TokensUsed } from './amounts.ts'
 
 export type Work = { owner: string; session: string; first: number }
 
-/** `gone`: its session was deleted, or cannot be followed from here. `usage`: of what was answered before that. */
+/**
+ * `answer`: of a request without a session. `gone`: its session was deleted, or cannot be followed from here. `usage`: of what
+ * was answered before that.
+ */
 export type TurnResult =
   | { result: 'begun' }
-  | { result: 'answered'; usage: TokensUsed }
+  | { result: 'answered'; usage: TokensUsed; answer?: OnceAnswer }
   | { result: 'failed'; reason: string }
   | { result: 'gone'; reason: string; usage?: TokensUsed }
 
@@ -32,7 +35,8 @@ export async function watchTurn(
       if (over) return over
       if (item.type === 'event' && item.event.type === 'model.answered') answers.push(item.event)
       if (item.type === 'event' && item.event.type === 'turn.ended') cut = item.event.cut
-      if (untilBegun && (isSaid(item) || answers.length > 0)) return { result: 'begun' }
+      if (untilBegun && ((item.type === 'delta' && isSaid(item.delta)) || answers.length > 0))
+        return { result: 'begun' }
     }
   if (!cut) return { result: 'answered', usage: await usageOf(engine, { owner, session }, answers) }
   // The words of the step that was cut are an answer too. All that it gave is counted with the end of the turn.
@@ -48,11 +52,11 @@ function resultOf(item: FollowItem): TurnResult | undefined {
   return stop === 'error' ? { result: 'failed', reason: error?.code ?? 'internal' } : undefined
 }
 
-function isSaid(item: FollowItem): boolean {
-  return item.type === 'delta' && /^(?:text|thinking|call\.opened|arguments)$/.test(item.delta.type)
+export function isSaid({ type }: Delta): boolean {
+  return /^(?:text|thinking|call\.opened|arguments)$/.test(type)
 }
 
-/** A step whose vendor did not say what it used, such as one that was cut off, is estimated: a token has four characters. */
+/** A step whose vendor did not say what it used, such as one that was cut off, is estimated. */
 async function usageOf(
   engine: Engine,
   ref: { owner: string; session: string },
@@ -67,14 +71,12 @@ function usedBy(answers: readonly ModelAnswered[], input = 0): TokensUsed {
   const used = { input: 0, output: 0 }
   for (const { usage, parts } of answers) {
     used.input += usage?.input ?? input
-    used.output += usage?.output ?? tokensOf(parts)
+    used.output += usage?.output ?? estimateTokens(parts)
   }
   return used
 }
 
 async function estimateInput(engine: Engine, ref: { owner: string; session: string }): Promise<number> {
   const { entries } = await engine.history(ref, { get: 'view' })
-  return tokensOf(entries.filter(({ role }) => role !== 'assistant'))
+  return estimateTokens(entries.filter(({ role }) => role !== 'assistant'))
 }
-
-const tokensOf = (said: unknown): number => Math.ceil(JSON.stringify(said).length / 4)

@@ -13,6 +13,7 @@ import type {
 } from '../engine/ports/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Event, Recorded } from '../language/events.ts'
+import { boundSession } from '../language/payments.ts'
 import { roughSize } from '../lib/json/plain.ts'
 import { type KeepsPayments, type KeptPayment, type PaymentStore, paymentChanged } from '../payments/port.ts'
 import { checkLimit, decodeCursor, encodeCursor } from './cursor.ts'
@@ -28,7 +29,7 @@ import {
   type WriteFailure,
   type WriteRequest,
 } from './failures.ts'
-import { boundSession, listedPayment, pageRows, sameRequest, withChange } from './payment-rows.ts'
+import { listedPayment, pageRows, sameRequest, withChange } from './payment-rows.ts'
 
 type MemorySession = {
   /** Grows by one with each creation: the position of the session in lists. */

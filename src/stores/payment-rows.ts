@@ -1,7 +1,7 @@
 // How the durable stores write a payment: a small body that each change rewrites, and beside it the request and the answer, which
 // lists do not read. Also reads payments of the form before, in which each was a session. It knows no database.
 import type { Event } from '../language/events.ts'
-import type { PaymentChange, PaymentRecord } from '../language/payments.ts'
+import { boundSession, type PaymentChange, type PaymentRecord } from '../language/payments.ts'
 import type { JsonObject } from '../lib/json/index.ts'
 import { type KeptPayment, type PaymentPage, paymentConflict } from '../payments/port.ts'
 import { checkLimit } from './cursor.ts'
@@ -24,8 +24,8 @@ export function paymentColumns({ request, answer, ...small }: PaymentRecord): Pa
     session: boundSession(small) ?? null,
     open: small.open,
     body: JSON.stringify(small),
-    request: request ? JSON.stringify(request) : null,
-    answer: answer ? JSON.stringify(answer) : null,
+    request: request === undefined ? null : JSON.stringify(request),
+    answer: answer === undefined ? null : JSON.stringify(answer),
   }
 }
 
@@ -38,8 +38,8 @@ export function keptPayment(
 ): KeptPayment {
   // They were written from a PaymentRecord.
   const record = JSON.parse(body) as PaymentRecord
-  if (request !== null) record.request = JSON.parse(request) as JsonObject
-  if (answer !== null) record.answer = JSON.parse(answer) as JsonObject
+  if (request !== null) record.request = JSON.parse(request) as JsonObject | null
+  if (answer !== null) record.answer = JSON.parse(answer) as JsonObject | null
   return { record, version }
 }
 
@@ -57,11 +57,6 @@ export function listedPayment({ record, version }: KeptPayment): KeptPayment {
 export function sameRequest(there: KeptPayment, { hash }: PaymentRecord): KeptPayment {
   if (there.record.hash !== hash) throw paymentConflict()
   return there
-}
-
-/** The session that a payment is tied to. */
-export function boundSession({ session, work }: PaymentRecord): string | undefined {
-  return session ?? work?.session
 }
 
 /** Rows that a page asks for: one more than its limit tells whether there is a next page. */

@@ -85,6 +85,16 @@ export function paymentStoreContract(name: string, make: () => Promise<PaymentsU
       )
     })
 
+    test('a request and an answer can be deleted', async () => {
+      const kept = await store.reserve(samplePayment('a', { request: { said: 'Hi' } }))
+      const answered = await store.record(kept, { request: null, answer: { text: 'Hello' } })
+      assert.deepEqual(await store.find('a'), answered)
+      const [listed] = (await store.list({ limit: 1 })).rows
+      await store.record(listed!, { answer: null })
+      const { record } = (await store.find('a'))!
+      assert.deepEqual([record.request, record.answer], [null, null])
+    })
+
     test('lists give the newest first, in pages, of a payer, of a session, or with something left to do', async () => {
       for (let index = 0; index < 7; index += 1)
         await store.reserve(

@@ -9,6 +9,7 @@ import type { SessionStatus, Store } from '../../src/engine/ports/index.ts'
 import { scripted, startServer, Turnwire } from '../../src/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { until } from '../bounded/attack-rig.ts'
+import { samplePayment } from '../contracts/payment-store.ts'
 
 const day = 24 * 60 * 60_000
 const now = 1_000 * day
@@ -69,6 +70,33 @@ async function leftOf(sessions: readonly Made[], rules: Record<string, Retention
   for (const { id } of sessions) if (await store.row(id)) ids.push(id)
   return { ids, deleted, pauses, largest }
 }
+
+test('payments stay; what was asked and answered without a session goes with its time', async () => {
+  const { payments } = memoryStore()
+  const old = { worker: 'node', answer: { text: 'Hello' }, request: null, open: false }
+  const samples = { old: 31, young: 29, working: 31, other: 31 }
+  for (const [id, days] of Object.entries(samples))
+    await payments.reserve(
+      samplePayment(id, {
+        ...{ ...old, reservedAt: now - days * 24 * 60 * 60_000 },
+        ...(id === 'working' && { open: true }),
+        ...(id === 'other' && { agent: 'archivist' }),
+      }),
+    )
+  const work = { store: memoryStore(), payments, rules: new Map([['helper', { days: 30 }]]) }
+  for (let times = 0; times < 2; times += 1)
+    await retainOnce({ ...work, remove: async () => {}, now: () => now, pause: async () => {}, log() {} })
+  const kept = await Promise.all(Object.keys(samples).map(async id => (await payments.find(id))!))
+  assert.deepEqual(
+    kept.map(({ record: { answer }, version }) => [answer === null, version]),
+    [
+      [true, 2],
+      [false, 1],
+      [false, 1],
+      [false, 1],
+    ],
+  )
+})
 
 test('sessions that nobody used for so many days are deleted, also those that wait, not those at work', async () => {
   const sessions: Made[] = [

@@ -29,6 +29,8 @@ export type DeskOptions = {
   price?: Price
   facilitator?: Partial<Facilitator>
   config?: Partial<PaymentsConfig>
+  /** The other processes that live. */
+  others?: Set<string>
 }
 
 export const moves = async () => ({ state: 'moved' as const, transaction: '0x01' })
@@ -47,6 +49,7 @@ export async function openDesk(t: TestContext, options: DeskOptions = {}) {
   const desk = new PaymentDesk({
     engine,
     store: memoryStore().payments,
+    workers: { self: 'here', isAlive: worker => options.others?.has(worker) === true },
     config: { network: 'eip155:84532', asset, payTo, facilitator: { url: '' }, ...options.config },
     facilitator: {
       abilities: async () => ({ uptoBy: payTo }),

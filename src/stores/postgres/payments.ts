@@ -38,8 +38,8 @@ export class Payments implements PaymentStore {
 
   async record(kept: KeptPayment, change: Parameters<PaymentStore['record']>[1]): Promise<KeptPayment> {
     const changed = withChange(kept, change)
-    const { id, session, open, body, answer } = paymentColumns(changed.record)
-    const parameters = [session && toText(session), open, body, answer, toText(id), kept.version]
+    const { id, session, open, body, request, answer } = paymentColumns(changed.record)
+    const parameters = [session && toText(session), open, body, request, answer, toText(id), kept.version]
     const isWritten = await this.#db.steadily(async unknown => {
       const rows = await this.#db.run(this.#sql.updatePayment, parameters)
       return rows.length > 0 || (unknown && (await this.#isThere(id, body, changed.version)))

@@ -280,8 +280,9 @@ function paymentStatements(schema: string) {
       ON CONFLICT (id) DO NOTHING`,
     updatePayment: `
       UPDATE ${schema}.payments
-      SET session = $1, open = $2, body = $3, answer = coalesce($4::text, answer), version = version + 1
-      WHERE id = $5 AND version = $6 RETURNING id`,
+      SET session = $1, open = $2, body = $3, request = coalesce($4::text, request),
+        answer = coalesce($5::text, answer), version = version + 1
+      WHERE id = $6 AND version = $7 RETURNING id`,
     selectPayment: `SELECT version, body, request, answer FROM ${schema}.payments WHERE id = $1`,
     /** Before the position `$1` and the id `$2`. `by`: the column that is `$4`. */
     listPayments: (by: 'payer' | 'session' | null, open: boolean) => `

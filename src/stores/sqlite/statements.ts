@@ -140,8 +140,9 @@ export function prepareStatements(db: DatabaseSync) {
     insertPayment: change(`
       INSERT INTO payments (id, payer, session, open, version, body, request, answer) VALUES (?, ?, ?, ?, 1, ?, ?, ?)`),
     updatePayment: change(`
-      UPDATE payments SET session = ?1, open = ?2, body = ?3, answer = coalesce(?4, answer), version = version + 1
-      WHERE id = ?5 AND version = ?6`),
+      UPDATE payments SET session = ?1, open = ?2, body = ?3, request = coalesce(?4, request),
+        answer = coalesce(?5, answer), version = version + 1
+      WHERE id = ?6 AND version = ?7`),
     selectPayment: query<[version: number, body: string, request: string | null, answer: string | null]>(
       'SELECT version, body, request, answer FROM payments WHERE id = ?',
     ),

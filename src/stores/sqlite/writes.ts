@@ -166,8 +166,9 @@ function reservePayment(sql: Statements, columns: PaymentColumns): KeptPayment {
 }
 
 function recordPayment(sql: Statements, columns: PaymentColumns, version: number): void {
-  const { id, session, open, body, answer } = columns
-  if (sql.updatePayment(session, open ? 1 : 0, body, answer, id, version).rows === 0) throw paymentChanged()
+  const { id, session, open, body, request, answer } = columns
+  const { rows } = sql.updatePayment(session, open ? 1 : 0, body, request, answer, id, version)
+  if (rows === 0) throw paymentChanged()
 }
 
 export function readPayment(sql: Statements, id: string): KeptPayment | undefined {
