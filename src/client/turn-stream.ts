@@ -150,10 +150,16 @@ function decodeTurnEvent({ event, data }: SseMessage): TurnEvent | undefined {
       }
     }
     case 'tool_result': {
-      const { content } = members
+      const { content, report } = members
       const given = typeof content === 'string' || Array.isArray(content) ? content : ''
-      // Blocks are passed on unchecked: a reader skips the kinds that it does not know.
-      return { event, toolCallId: stringMember(members, 'toolCallId'), content: given as Content }
+      return {
+        event,
+        toolCallId: stringMember(members, 'toolCallId'),
+        // Blocks are passed on unchecked: a reader skips the kinds that it does not know.
+        content: given as Content,
+        // The server's gate has checked its members.
+        ...(isJsonObject(report) && { report: report as Report }),
+      }
     }
     case 'turn_stop':
       return { event, ...decodeStop(members) }

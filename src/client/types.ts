@@ -1,6 +1,7 @@
 // The Agent Application Protocol, version 3, as a client sees it. The types are those of the wire, without its code. A client
 // may meet servers of others: where such a server may leave a member out or say a word that Turnwire does not know, the type
 // here is wider.
+import type { Report } from '../language/report.ts'
 import type { ServerPrompt, ServerResource } from '../language/servers.ts'
 import type { JsonObject } from '../lib/json/index.ts'
 import type * as wire from '../wires/aap/schema.ts'
@@ -96,7 +97,8 @@ export type TurnEvent =
   | { event: 'text'; text: string }
   | { event: 'thinking'; thinking: string }
   | ({ event: 'tool_call' } & ToolCall)
-  | { event: 'tool_result'; toolCallId: string; content: wire.Content }
+  /** `report`: what the tool did, for people. An extension of Turnwire to the protocol. */
+  | { event: 'tool_result'; toolCallId: string; content: wire.Content; report?: Report }
   | ({ event: 'turn_stop' } & StopInfo)
 
 /** The text of a message or a result, without its other blocks. */

@@ -1,5 +1,5 @@
-// What a tool reports of its work beside its result: the files it works on, what it changes in them, the terminals it runs.
-// People see it; no model reads it. Paths are absolute or relative; whoever shows a relative one resolves it.
+// What a tool reports of its work beside its result: the files it works on, what it changes in them, the terminals it runs,
+// and what it found as a table. People see it; no model reads it. Paths are absolute or relative; whoever shows a relative one resolves it.
 
 export type Location = {
   path: string
@@ -21,11 +21,15 @@ export type TerminalReport = {
   exit?: { code: number } | { signal: string }
 }
 
+/** A table. A row has one cell for each column, in their order; cells are plain text. */
+export type Rows = { columns: string[]; rows: string[][] }
+
 /** Each member that is given replaces what was reported before. */
 export type Report = {
   locations?: Location[]
   diffs?: FileDiff[]
   terminals?: TerminalReport[]
+  rows?: Rows
   /** How many of the above were left out, because there was too much. */
   leftOut?: number
 }

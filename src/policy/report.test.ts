@@ -11,6 +11,7 @@ describe('reports', () => {
       locations: [{ path: 'a PIN12', line: 3, extra: 1 }],
       diffs: [{ path: 'a', oldText: 'PIN1', newText: 'x PIN2 \ud800', native: {} }],
       terminals: [{ id: '1', command: 'login PIN3', cwd: '/w', output: 'PIN4', exit: { code: 0, more: 1 } }],
+      rows: { columns: ['user', 'code', 'n'], rows: [['Ann', 'PIN5', 7], ['Bob'], 'no row'], more: 1 },
       other: 'x',
     } as unknown as Report // A tool may return anything.
     assert.deepEqual(gate.report(given), {
@@ -25,6 +26,14 @@ describe('reports', () => {
           exit: { code: 0 },
         },
       ],
+      rows: {
+        columns: ['user', 'code', 'n'],
+        rows: [
+          ['Ann', '[redacted: pin]', '7'],
+          ['Bob', '', ''],
+        ],
+      },
+      leftOut: 1,
     })
   })
 
@@ -47,6 +56,21 @@ describe('reports', () => {
     assert.equal(leftOut, 300)
     const output = gate.report({ terminals: [{ id: '1', output: large }] }).terminals?.[0]?.output
     assert.equal(output?.length, 256 * 1024)
+  })
+
+  test('of a table are bounded: columns, rows, and the length of a cell', () => {
+    const wide = Array.from({ length: 40 }, (_, at) => `c${at}`)
+    const { rows, leftOut } = gate.report({
+      rows: { columns: wide, rows: Array.from({ length: 600 }, () => wide) },
+    })
+    assert.deepEqual([rows?.columns.length, rows?.rows.length, rows?.rows[0]?.length], [30, 500, 30])
+    assert.equal(leftOut, 100)
+    const long = gate.report({ rows: { columns: ['a'], rows: [['x'.repeat(5000)]] } })
+    assert.equal(long.rows?.rows[0]?.[0]?.length, 1000)
+    const large = Array.from({ length: 400 }, () => ['y'.repeat(1000)])
+    assert.equal(gate.report({ rows: { columns: ['a'], rows: large } }).leftOut, 138)
+    assert.deepEqual(gate.report({ rows: { columns: [], rows: [['a']] } }), {})
+    assert.deepEqual(gate.report({ rows: 'a table' } as unknown as Report), {}) // A tool may return anything.
   })
 
   test('paths that no file can have, and wrong lines, are left out', () => {

@@ -1,12 +1,12 @@
-// What a tool reports of its work, or would do: files, changes in them, terminals. All of it is text.
+// What a tool reports of its work, or would do: files, changes in them, terminals, a table. All of it is text.
 import type { ReactElement } from 'react'
-import type { FileDiff, Report, TerminalReport } from '../language/report.ts'
+import type { FileDiff, Report, Rows, TerminalReport } from '../language/report.ts'
 import { printable } from '../lib/text/index.ts'
 import { Diff, Terminal } from './output.tsx'
 
 export function ReportView({ report }: { report: Report | undefined }): ReactElement | null {
   if (!report) return null
-  const { locations = [], diffs = [], terminals = [], leftOut } = report
+  const { locations = [], diffs = [], terminals = [], rows, leftOut } = report
   return (
     <section className="tw-report" aria-label="What the tool works on">
       {locations.length > 0 && (
@@ -27,6 +27,7 @@ export function ReportView({ report }: { report: Report | undefined }): ReactEle
       {terminals.map(terminal => (
         <TerminalState key={terminal.id} terminal={terminal} />
       ))}
+      {rows && <ReportedTable rows={rows} />}
       {leftOut !== undefined && <p className="tw-muted">{leftOut} more are left out.</p>}
     </section>
   )
@@ -41,6 +42,34 @@ function FileChange({ diff: { path, oldText, newText } }: { diff: FileDiff }): R
       </p>
       <Diff before={oldText ?? ''} after={newText ?? ''} label={`Changes in ${printable(path, 200)}`} />
     </div>
+  )
+}
+
+function ReportedTable({ rows: { columns, rows } }: { rows: Rows }): ReactElement {
+  return (
+    // A region that scrolls has to be reachable with the keyboard.
+    <section className="tw-report-rows" aria-label="Table" tabIndex={0}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column, at) => (
+              <th key={at} scope="col">
+                {printable(column, 200)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((cells, row) => (
+            <tr key={row}>
+              {cells.map((cell, at) => (
+                <td key={at}>{printable(cell, { multiline: true })}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
   )
 }
 

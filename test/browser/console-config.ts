@@ -59,6 +59,7 @@ const hostile = tool({
       { type: 'image', url: 'data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9ImFsZXJ0KDEpIi8+' },
       { type: 'image', url: 'https://evil.example/pixel.png' },
     ],
+    report: { rows: { columns: ['page', 'note'], rows: [[attacks.html, attacks.bidi]] } },
   }),
 })
 const dangerous = tool({ name: 'dangerous', description: 'Asks first.', input: anyObject, run: () => 'done' })

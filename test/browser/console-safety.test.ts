@@ -33,6 +33,10 @@ describe('what a model or a tool says', { skip }, () => {
     // The transcript holds only what is near the viewport.
     await page.locator('.tw-transcript .tw-scroll').evaluate(element => element.scrollTo({ top: 0 }))
     await page.locator('[data-status="ok"] .tw-call-line').click()
+    const table = page.getByRole('region', { name: 'Table' }).getByRole('table')
+    await table.getByRole('columnheader', { name: 'note' }).waitFor()
+    const cells = await table.getByRole('cell').allTextContents()
+    assert.deepEqual(cells, [attacks.html, attacks.bidi.replace('\u202e', '\\u202e')])
     const invalid = page.locator('[data-status="invalid"]')
     await invalid.waitFor()
     assert.match(

@@ -185,7 +185,10 @@ test('results and code keep their line breaks, and a failure shows its reason', 
     `import { anthropic, defineConfig, scripted, tool } from 'turnwire'
 const list = tool({
   name: 'list', description: 'Lists.', input: { type: 'object' }, trust: 'trusted',
-  run: () => Array.from({ length: 12 }, (_, index) => 'row ' + index).join('\\n'),
+  run(_input, context) {
+    context.report({ rows: { columns: ['order', 'sum'], rows: [['1024', '7 €'], ['9', '\\u001b[2J']] } })
+    return Array.from({ length: 12 }, (_, index) => 'row ' + index).join('\\n')
+  },
 })
 const script = [{ calls: [{ name: 'list' }] }, { text: 'if x:\\n    y  = 1' }, {}]
 export default defineConfig({
@@ -193,7 +196,10 @@ export default defineConfig({
 })`,
   )
   const { stdout, stderr } = turnwire(['chat'], { cwd, input: say('Go', 'And?') })
-  assert.match(stdout, / {2}✓ list {2}row 0\n {4}row 1\n[\s\S]* {4}row 7\n {4}… 4 more lines\n/)
+  assert.match(
+    stdout,
+    / {2}✓ list {2}row 0\n {4}row 1\n[\s\S]* {4}row 7\n {4}… 4 more lines\n {4}order {2}sum\n {4}1024 {3}7 €\n {4}9 {6}\\u001b\[2J\n/,
+  )
   assert.match(stdout, / {2}if x:\n {6}y {2}= 1\n\n› And/)
   assert.match(stdout, /› And\?\n\n {2}\(no words\)\n/)
   assert.equal(stderr, '')

@@ -51,6 +51,34 @@ describe('reports', () => {
     assert.deepEqual(result?.outcome.report, { locations: [{ path: 'second', line: 2 }], diffs })
   })
 
+  test('may have rows, which the last report replaces and the log keeps', async t => {
+    const columns = ['order', 'sum']
+    const work = tool({
+      ...base,
+      trust: 'trusted',
+      run(_input, { report }) {
+        report({ rows: { columns, rows: [['1', '10']] } })
+        report({ rows: { columns, rows: [['1', '10'], ['2']] } })
+        return 'two orders'
+      },
+    })
+    const { turnwire, session } = await open(work)
+    t.after(() => turnwire.close())
+    await session.send('go')
+    const [outcome] = (await session.history()).flatMap(entry =>
+      entry.role === 'tool' ? entry.results.map(result => result.outcome) : [],
+    )
+    assert.deepEqual(outcome?.report, {
+      rows: {
+        columns,
+        rows: [
+          ['1', '10'],
+          ['2', ''],
+        ],
+      },
+    })
+  })
+
   test('of a tool that failed stay too', async t => {
     const work = tool({
       ...base,

@@ -27,7 +27,8 @@ export async function askPermission(
   terminal.write(`\n  ${yellow('●')} ${bold(printable(call.name, 128))} wants to run\n`)
   if (call.reason !== undefined) terminal.write(`    ${yellow(printable(call.reason, 400))}\n`)
   terminal.write(described(input, styles, shownAtFirst))
-  if (call.preview) terminal.write(previewLines(call.preview, styles, previewAtFirst).join(''))
+  if (call.preview)
+    terminal.write(previewLines(call.preview, styles, previewAtFirst, terminal.width).join(''))
   for (;;) {
     const line = await terminal.ask(
       `  ${bold('Allow it?')} ${dim('y yes, n no, e edit, a always, v view all')} › `,
@@ -54,7 +55,9 @@ export async function askPermission(
       case 'v':
         terminal.write(described(input, styles, Number.POSITIVE_INFINITY))
         if (call.preview && !edited)
-          terminal.write(previewLines(call.preview, styles, Number.POSITIVE_INFINITY).join(''))
+          terminal.write(
+            previewLines(call.preview, styles, Number.POSITIVE_INFINITY, terminal.width).join(''),
+          )
         break
       case 'e': {
         const changed = await edit(input, terminal, styles, signal)

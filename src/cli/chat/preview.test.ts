@@ -10,9 +10,10 @@ test('a preview is shown as lines that differ, escaped and bounded', () => {
       { path: 'b.txt', oldText: null, newText: '1\n2\n3\n' },
       { path: 'c.txt', oldText: 'x', newText: null },
     ],
+    rows: { columns: ['to', 'sum'], rows: [['Ann', '10']] },
     leftOut: 2,
   }
-  const lines = previewLines(report, styles(false), 5)
+  const lines = previewLines(report, styles(false), 5, 80)
   assert.deepEqual(
     lines.map(line => line.trimEnd()),
     [
@@ -26,6 +27,8 @@ test('a preview is shown as lines that differ, escaped and bounded', () => {
       '      … 1 more lines',
       '    c.txt (deleted)',
       '      … 1 more lines',
+      '    to   sum',
+      '    Ann  10',
       '    2 more changes are too large to show',
     ],
   )

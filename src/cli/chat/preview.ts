@@ -1,12 +1,18 @@
-// What a call would do to files, as lines for a terminal. Pure. Everything is escaped, so that a file cannot pose as
+// What a call would do, as lines for a terminal: changes in files, and a table. Pure. Everything is escaped, so that a file cannot pose as
 // something else on the screen.
 import type { FileDiff, Report } from '../../language/report.ts'
 import { printableEnds } from '../../lib/text/index.ts'
 import { type DiffLine, lineDiff } from '../../lib/text/line-diff.ts'
 import type { Styles } from '../style.ts'
+import { tableLines } from './table.ts'
 
-/** `most`: the lines of differences that are shown; the rest is counted. */
-export function previewLines({ diffs = [], leftOut = 0 }: Report, styles: Styles, most: number): string[] {
+/** `most`: the lines of differences, and the rows, that are shown; the rest is counted. */
+export function previewLines(
+  { diffs = [], rows, leftOut = 0 }: Report,
+  styles: Styles,
+  most: number,
+  width: number,
+): string[] {
   const lines: string[] = []
   let left = most
   for (const diff of diffs) {
@@ -16,6 +22,7 @@ export function previewLines({ diffs = [], leftOut = 0 }: Report, styles: Styles
     if (changed.length > left) lines.push(`      ${styles.dim(`… ${changed.length - left} more lines`)}\n`)
     left = Math.max(0, left - changed.length)
   }
+  if (rows) lines.push(...tableLines(rows, styles, width, most))
   if (leftOut > 0) lines.push(`    ${styles.dim(`${leftOut} more changes are too large to show`)}\n`)
   return lines
 }

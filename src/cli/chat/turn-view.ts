@@ -3,13 +3,16 @@
 import { stripVTControlCharacters } from 'node:util'
 import { type Content, type ToolCall, type TurnEvent, textOfContent } from '../../client/index.ts'
 import type { Delta } from '../../language/events.ts'
+import type { Rows } from '../../language/report.ts'
 import { printable } from '../../lib/text/index.ts'
 import type { Style, Styles } from '../style.ts'
 import { Flow, widthOf } from './flow.ts'
+import { tableLines } from './table.ts'
 
 const longestArguments = 240
 const longestResult = 600
 const mostLines = 8
+const mostRows = 20
 const longestDetail = 200
 /** How much live output of a call is kept to find its last line. */
 const keptOutput = 2000
@@ -58,6 +61,7 @@ export class TurnView {
         break
       case 'tool_result':
         this.result(event.toolCallId, event.content)
+        if (event.report?.rows) this.#table(event.report.rows)
         break
       case 'turn_start':
       case 'turn_stop':
@@ -80,6 +84,10 @@ export class TurnView {
     this.#entry(mark, name, dim, where === '' ? '' : ` (${where})`, lines.join('\n'))
     const more = text.trimEnd().split('\n').length - lines.length
     if (more > 0) this.#write(dim(`    … ${more} more ${more === 1 ? 'line' : 'lines'}\n`))
+  }
+
+  #table(rows: Rows): void {
+    for (const line of tableLines(rows, this.#styles, this.#width(), mostRows)) this.#write(line)
   }
 
   /** Names of calls that this view has not shown. */

@@ -81,7 +81,7 @@ export function findTools(options: FindToolsOptions = {}): FindTools {
       const { tools } = context
       const own = options.lookup && (await lookedUp(options.lookup, query, limit, context, onFailure))
       const found = own ?? (await rank(catalogueOf(tools.shared), query, embedder, context, onFailure))
-      return report(pick(found, tools, limit))
+      return outputFor(pick(found, tools, limit))
     },
   })
   return Object.freeze({
@@ -154,20 +154,28 @@ function pick(
   return found
 }
 
-function report(found: readonly ToolDeclaration[]): { parts: ToolOutput['parts']; structured: unknown } {
-  const lines = found.map(({ name, description }) => `- ${name}: ${printable(description, shownChars)}`)
+/** The model reads a list; people are shown the same as a table. */
+function outputFor(
+  found: readonly ToolDeclaration[],
+): Pick<ToolOutput, 'parts' | 'report'> & { structured: unknown } {
+  const rows = found.map(({ name, description }) => [name, printable(description, shownChars)])
+  const lines = rows.map(([name, description]) => `- ${name}: ${description}`)
   const text =
     found.length === 0
       ? 'No tool fits. Search again with other words, or for a part of the task.'
       : `These tools are loaded now and can be called:\n${lines.join('\n')}`
-  return { parts: [{ type: 'text', text }], structured: { tools: found.map(({ name }) => name) } }
+  return {
+    parts: [{ type: 'text', text }],
+    structured: { tools: found.map(({ name }) => name) },
+    ...(found.length > 0 && { report: { rows: { columns: ['tool', 'description'], rows } } }),
+  }
 }
 
 /** The names in the structured result are what the model is offered from here on. */
 function withLoads(run: Tool['run']): Tool['run'] {
   return async (input, context) => {
     const output = await run(input, context)
-    // `report` made it.
+    // `outputFor` made it.
     const { tools } = output.structured as { tools: string[] }
     return { ...output, loads: tools }
   }

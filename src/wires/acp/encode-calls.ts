@@ -12,7 +12,7 @@ import type { Json } from '../../lib/json/index.ts'
 import { printableEnds } from '../../lib/text/index.ts'
 import { encodeOutcome, encodeRawOutput, encodeToolCall, type ShownFields } from './encode-content.ts'
 import {
-  reportDiffs,
+  reportContent,
   reportLocations,
   type TerminalUpdate,
   terminalContent,
@@ -92,7 +92,7 @@ export class CallEncoder {
       const content = [
         ...why,
         ...suspicionContent(described.rawInput),
-        ...reportDiffs(preview, this.#folderOf(call)),
+        ...reportContent(preview, this.#folderOf(call)),
       ]
       return [{ callId, name, text, argsHash, toolHash, elsewhere, fields, content }]
     })
@@ -155,7 +155,7 @@ export class CallEncoder {
   #changes(call: EncodedCall): ToolCallContent[] {
     const { id, report } = call
     const terminals = this.#showsTerminals ? terminalContent(id, report) : []
-    return [...reportDiffs(report, this.#folderOf(call)), ...terminals]
+    return [...reportContent(report, this.#folderOf(call)), ...terminals]
   }
 
   #terminalUpdates({ id, name, report, streamed }: EncodedCall): TerminalUpdate[] {

@@ -14,7 +14,7 @@ import type { LimitName, TurnStop } from '../../language/events.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject, parseBounded } from '../../lib/json/index.ts'
 import { printable, printableEnds } from '../../lib/text/index.ts'
-import { reportDiffs } from './encode-report.ts'
+import { reportContent } from './encode-report.ts'
 
 export function encodeBlock(part: InputPart | ResultPart): ContentBlock {
   if (part.type === 'text') return { type: 'text', text: part.text }
@@ -120,15 +120,15 @@ function fileUriPath(value: Json | undefined): string[] {
 
 // ---- outcomes ----------------------------------------------------------------------------------------------
 
-/** What changed files is shown as differences, anything else as its content; why it failed is shown in any case. */
+/** Changes of files are shown as differences, a table as one, anything else as its content; why it failed in any case. */
 export function encodeOutcome(
   outcome: Outcome,
   tool: ToolDeclaration | undefined,
   cwd: string,
 ): ToolCallContent[] {
   const content = outcome.parts.map(part => ({ type: 'content' as const, content: encodeBlock(part) }))
-  const diffs = outcome.report ? reportDiffs(outcome.report, cwd) : []
-  if (diffs.length > 0) return outcome.kind === 'ok' ? diffs : [...diffs, ...content]
+  const reported = outcome.report ? reportContent(outcome.report, cwd) : []
+  if (reported.length > 0) return outcome.kind === 'ok' ? reported : [...reported, ...content]
   const diff = tool === undefined || tool.kind === 'edit' ? encodeDiff(outcome.structured, cwd) : undefined
   return diff ? [diff] : content
 }

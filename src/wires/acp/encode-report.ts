@@ -1,10 +1,11 @@
-// Encodes what tools report: files, differences and terminals of the runtime's own. Pure. Relative paths are those of the
+// Encodes what tools report: files, differences, tables, and terminals of the runtime's own. Pure. Relative paths are those of the
 // session's working folder. Version 1 has only terminals of the client, so a client that shows others says so in
 // `clientCapabilities._meta.terminal_output`, as editors do.
 import { isAbsolute, resolve } from 'node:path'
 import type { SessionUpdate, ToolCallContent, ToolCallLocation } from '@agentclientprotocol/sdk'
 import type { Delta } from '../../language/events.ts'
-import type { Report, TerminalReport } from '../../language/report.ts'
+import type { Report, Rows, TerminalReport } from '../../language/report.ts'
+import { printable } from '../../lib/text/index.ts'
 
 /** A terminal that the runtime has: what it is, what it showed, how it ended. */
 export type TerminalUpdate = {
@@ -37,7 +38,7 @@ export function reportLocations({ locations = [], diffs = [] }: Report, cwd: str
 /** Marks a diff of a file that is deleted: version 1 has no word for it. */
 export const deletedMark = 'turnwire.dev/deleted'
 
-export function reportDiffs({ diffs = [] }: Report, cwd: string): ToolCallContent[] {
+function reportDiffs({ diffs = [] }: Report, cwd: string): ToolCallContent[] {
   return diffs.map(({ path, oldText, newText }) => ({
     type: 'diff',
     path: absolute(path, cwd),
@@ -45,6 +46,24 @@ export function reportDiffs({ diffs = [] }: Report, cwd: string): ToolCallConten
     newText: newText ?? '',
     ...(newText === null && { _meta: { [deletedMark]: true } }),
   }))
+}
+
+/** What is shown in place of a result's own content: differences, and a table, which the protocol has as Markdown text. */
+export function reportContent(report: Report, cwd: string): ToolCallContent[] {
+  const { rows } = report
+  const table = rows ? [{ type: 'content' as const, content: markdownTable(rows) }] : []
+  return [...reportDiffs(report, cwd), ...table]
+}
+
+function markdownTable({ columns, rows }: Rows): { type: 'text'; text: string } {
+  const line = (cells: readonly string[]): string => `| ${cells.map(markdownCell).join(' | ')} |`
+  const lines = [line(columns), `|${columns.map(() => ' --- |').join('')}`, ...rows.map(line)]
+  return { type: 'text', text: lines.join('\n') }
+}
+
+/** On one line, and as plain text: nothing in a cell ends it, or becomes a link, code or HTML. */
+function markdownCell(text: string): string {
+  return printable(text).replace(/[\\`*_[\]<>|~&]/g, '\\$&')
 }
 
 /** The ids of terminals are unique within a session. */

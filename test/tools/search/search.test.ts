@@ -283,7 +283,14 @@ describe('discovery is not permission', () => {
     const searches = (await session.history()).flatMap(entry =>
       entry.role === 'tool' ? entry.results.filter(({ name }) => name === 'find_tools') : [],
     )
-    assert.ok(searches[0]!.outcome.loads?.includes('stripe__refund_payment'))
+    const { loads, report } = searches[0]!.outcome
+    assert.ok(loads?.includes('stripe__refund_payment'))
+    assert.deepEqual(report?.rows?.columns, ['tool', 'description'])
+    assert.deepEqual(
+      report?.rows?.rows.map(([name]) => name),
+      loads,
+      'people see what was found as a table',
+    )
     assert.ok(!searches[1]!.outcome.loads?.includes('stripe__refund_payment'))
   })
 

@@ -85,6 +85,26 @@ test(
   },
 )
 
+test('rows are a Markdown table while the call asks and when it is done, and no cell ends it', async context => {
+  const rows = { columns: ['to', 'sum'], rows: [['Ann | <b>', '10\n20']] }
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    input: { type: 'object' },
+    preview: () => ({ rows }),
+    run: () => ({ parts: [{ type: 'text', text: 'paid' }], report: { rows } }),
+  })
+  const rig = makeAcp(context, { script: once('pay'), tools: [pay] })
+  const client = await rig.connect()
+  await client.prompt(await client.newSession(), 'go')
+  const text = '| to | sum |\n| --- | --- |\n| Ann \\| \\<b\\> | 10\\\\n20 |'
+  const table = [{ type: 'content', content: { type: 'text', text } }]
+  assert.deepEqual(client.permissions[0]?.toolCall.content, table)
+  const last = only(client.updates, 'tool_call_update').at(-1)
+  assert.deepEqual(last?.content, table)
+  assert.deepEqual(last?.rawOutput, { outcome: 'ok', text: 'paid' })
+})
+
 describe('terminals of the runtime', () => {
   const meta = (updates: readonly SessionUpdate[]) =>
     only(updates, 'tool_call_update').flatMap(({ _meta }) => (_meta == null ? [] : [_meta]))
