@@ -12,30 +12,38 @@ import type { ToolChange } from './decode-messages.ts'
 import { vendorTool } from './vendor-tools.ts'
 import { anthropicRefusal, flag, messagesTexts, object, objects, tagOf, text } from './wordings.ts'
 
-/** `name`: empty for a set of tools. `key`: the name of a tool; of a set the server that it is for, or its type. */
-export type PlacedHosted = ClientHosted & { path: string; name: string; key: string }
+/** `name`: empty for a set of tools. */
+export type PlacedHosted = ClientHosted & { path: string; name: string }
 export type MessagesTools = { clientTools: ToolDeclaration[]; hosted: PlacedHosted[] }
+
+/**
+ * A tool of the request. `key`: the name of a tool; of a set the server that it is for, or its type. One that was removed may
+ * be added again.
+ */
+type GivenTool = { key: string; client?: ToolDeclaration; hosted?: PlacedHosted; removed?: true }
 
 export function decodeMessagesTools(
   value: Json | undefined,
   changes: readonly ToolChange[],
   target: ModelTarget,
 ): MessagesTools {
-  const tools: MessagesTools = { clientTools: [], hosted: [] }
-  if (!isAbsent(value)) objects(value, 'tools', (tool, at) => addTool(tools, tool, at, target))
-  const given = toolNames(tools)
-  if (new Set(given).size < given.length) throw anthropicRefusal(says.repeatedTool)
-  return changes.reduce((before, change) => changed(before, change, target), tools)
+  const given = isAbsent(value) ? [] : objects(value, 'tools', (tool, at) => readTool(tool, at, target))
+  const toolNames = given
+    .map(({ client, hosted }) => client?.name ?? hosted?.name ?? '')
+    .filter(name => name !== '')
+  if (new Set(toolNames).size < toolNames.length) throw anthropicRefusal(says.repeatedTool)
+  const tools = changes.reduce((before, change) => changed(before, change, target), given)
+  const offered = tools.filter(({ removed }) => !removed)
+  return {
+    clientTools: offered.flatMap(({ client }) => client ?? []),
+    hosted: offered.flatMap(({ hosted }) => hosted ?? []),
+  }
 }
 
-function toolNames({ clientTools, hosted }: MessagesTools): string[] {
-  return [...clientTools, ...hosted].map(tool => tool.name).filter(name => name !== '')
-}
-
-function addTool(tools: MessagesTools, tool: JsonObject, at: string, target: ModelTarget): void {
+function readTool(tool: JsonObject, at: string, target: ModelTarget): GivenTool {
   if (isAbsent(tool['type']) || tool['type'] === 'custom') {
-    tools.clientTools.push(decodeMessagesTool(tool, at))
-    return
+    const client = decodeMessagesTool(tool, at)
+    return { key: client.name, client }
   }
   const type = text(tool['type'], `${at}.type`)
   const known = vendorTool(type)
@@ -45,10 +53,10 @@ function addTool(tools: MessagesTools, tool: JsonObject, at: string, target: Mod
   const name = isSet ? '' : text(tool['name'], `${at}.name`, toolNameRule)
   const server = purpose === 'mcp' ? text(tool['mcp_server_name'], `${at}.mcp_server_name`) : undefined
   const key = server === undefined ? name || type : toolsetKey(server)
-  if (plain && originFor(target, 'anthropic') === undefined) {
-    const isDeferred = optional(tool['defer_loading'], `${at}.defer_loading`, flag)
-    tools.clientTools.push({ ...plain(name), ...(isDeferred && { deferred: true }) })
-  } else tools.hosted.push({ declaration: tool, purpose, protocol: 'anthropic', path: at, name, key })
+  if (!plain || originFor(target, 'anthropic') !== undefined)
+    return { key, hosted: { declaration: tool, purpose, protocol: 'anthropic', path: at, name } }
+  const isDeferred = optional(tool['defer_loading'], `${at}.defer_loading`, flag)
+  return { key, client: { ...plain(name), ...(isDeferred && { deferred: true }) } }
 }
 
 const declaredFields = names('cache_control eager_input_streaming allowed_callers input_examples')
@@ -72,9 +80,6 @@ function decodeMessagesTool(tool: JsonObject, at: string): ToolDeclaration {
 
 // ---- additions and removals -----------------------------------------------------------------------------------
 
-/** `removed`: they may be added again. */
-type ChangedTools = MessagesTools & { removed?: MessagesTools }
-
 const changeKinds = [
   'tool_reference',
   'tool_definition',
@@ -82,67 +87,37 @@ const changeKinds = [
   'mcp_toolset_reference',
 ] as const
 
-function changed(before: ChangedTools, { adds, tool, path }: ToolChange, target: ModelTarget): ChangedTools {
+/** What was added stands at the end. */
+function changed(before: readonly GivenTool[], change: ToolChange, target: ModelTarget): GivenTool[] {
+  const { adds, tool, path } = change
   const kind = tagOf(tool, path, adds ? changeKinds : changeKinds.filter(each => each !== 'tool_definition'))
   if (kind === 'tool_definition') {
     const at = `${path}.definition`
-    const defined: MessagesTools = { clientTools: [], hosted: [] }
-    addTool(defined, object(tool['definition'], at), at, target)
-    const keys = new Set([...defined.clientTools, ...defined.hosted].map(keyOf))
-    return {
-      ...before,
-      ...joined(
-        picked(before, key => !keys.has(key)),
-        defined,
-      ),
-    }
+    const defined = readTool(object(tool['definition'], at), at, target)
+    return [...before.filter(({ key }) => key !== defined.key), defined]
   }
-  if (kind === 'tool_reference') return moved(before, text(tool['name'], `${path}.name`), adds, path)
-  const server = toolsetKey(text(tool['server_name'], `${path}.server_name`))
-  if (kind === 'mcp_toolset_reference') return moved(before, server, adds, path)
-  const name = text(tool['name'], `${path}.name`)
-  if (!before.hosted.some(each => keyOf(each) === server))
-    throw anthropicRefusal(messagesTexts.unknownChange(path, server))
-  const hosted = before.hosted.map(each => (keyOf(each) === server ? withEnabled(each, name, adds) : each))
-  return { ...before, hosted }
+  const isTool = kind === 'tool_reference'
+  const server = isTool ? '' : toolsetKey(text(tool['server_name'], `${path}.server_name`))
+  const name = kind === 'mcp_toolset_reference' ? '' : text(tool['name'], `${path}.name`)
+  const key = isTool ? name : server
+  const isMember = kind === 'mcp_tool_reference'
+  const isMeant = (each: GivenTool): boolean => each.key === key && !(isMember && each.removed)
+  if (!before.some(isMeant)) throw anthropicRefusal(messagesTexts.unknownChange(path, key))
+  if (isMember)
+    return before.map(each =>
+      each.hosted && isMeant(each) ? { ...each, hosted: withEnabled(each.hosted, name, adds) } : each,
+    )
+  const moved = before.filter(isMeant).map(adds ? loaded : (each): GivenTool => ({ ...each, removed: true }))
+  return [...before.filter(each => !isMeant(each)), ...moved]
 }
 
 const toolsetKey = (server: string): string => `MCP server ${server}`
 
-function keyOf(tool: ToolDeclaration | PlacedHosted): string {
-  return 'key' in tool ? tool.key : tool.name
-}
-
-function picked({ clientTools, hosted }: MessagesTools, isWanted: (key: string) => boolean): MessagesTools {
-  return {
-    clientTools: clientTools.filter(tool => isWanted(keyOf(tool))),
-    hosted: hosted.filter(tool => isWanted(keyOf(tool))),
-  }
-}
-
-function joined(first: MessagesTools, second: MessagesTools): MessagesTools {
-  return {
-    clientTools: [...first.clientTools, ...second.clientTools],
-    hosted: [...first.hosted, ...second.hosted],
-  }
-}
-
-/** Adds a tool that was declared before, or removes it. */
-function moved(before: ChangedTools, key: string, adds: boolean, path: string): ChangedTools {
-  const { removed = { clientTools: [], hosted: [] } } = before
-  const [there, away] = [picked(before, each => each === key), picked(removed, each => each === key)]
-  const found = joined(there, away)
-  if (found.clientTools.length + found.hosted.length === 0)
-    throw anthropicRefusal(messagesTexts.unknownChange(path, key))
-  const others = picked(before, each => each !== key)
-  const gone = picked(removed, each => each !== key)
-  if (!adds) return { ...others, removed: joined(gone, found) }
-  // Whoever adds a tool by its name has loaded it.
-  const clientTools = found.clientTools.map(tool => {
-    const { deferred: _, ...loaded } = tool
-    return loaded
-  })
-  return { ...joined(others, { ...found, clientTools }), removed: gone }
+/** Whoever adds a tool by its name has loaded it. */
+function loaded({ removed: _, client, ...tool }: GivenTool): GivenTool {
+  if (!client) return tool
+  const { deferred: __, ...declared } = client
+  return { ...tool, client: declared }
 }
 
 /** One tool of a set, by its name there. */
