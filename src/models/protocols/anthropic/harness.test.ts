@@ -2,10 +2,22 @@
 // and the answer becomes an entry as the engine would make it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  answerOf,
+  bodyOf,
+  entryOf,
+  failureOf,
+  results,
+  call as sampleCall,
+  outcome as sampleOutcome,
+  sampleRequest,
+  sampleTarget,
+  tool,
+  user,
+} from '../../../../test/models/samples.ts'
 import type { ModelAnswer, ModelDelta, ModelRequest } from '../../../engine/ports/index.ts'
 import type { CallPart, Outcome, OutcomeKind } from '../../../language/calls.ts'
-import { type AssistantEntry, callsOf, type Entry, type ToolEntry } from '../../../language/history.ts'
-import type { ToolDeclaration } from '../../../language/tools.ts'
+import type { AssistantEntry } from '../../../language/history.ts'
 import type { Json, JsonObject } from '../../../lib/json/index.ts'
 import { bendFrames, faultsOf, reshapeTurn } from '../../../testing/doubles/faults.ts'
 import {
@@ -21,79 +33,23 @@ import { anthropicMessages } from './index.ts'
 
 export type Prepared = AnyPrepared<Reading>
 
+export { answerOf, bodyOf, entryOf, failureOf, results, tool, user }
+
 export const target = (over: Partial<ModelTarget> = {}): ModelTarget => ({
+  ...sampleTarget,
   model: 'claude-sonnet-4-6',
   family: 'claude',
   maxTokens: 4096,
-  body: {},
-  hosted: [],
-  quirks: new Set(),
-  stateful: false,
   ...over,
 })
 
-export const request = (over: Partial<ModelRequest> = {}): ModelRequest => ({
-  session: 's',
-  history: [user('hello')],
-  tools: [tool('read')],
-  choice: 'auto',
-  parallel: true,
-  options: {},
-  ...over,
-})
+export const request = (over: Partial<ModelRequest> = {}): ModelRequest =>
+  sampleRequest({ tools: [tool('read')], ...over })
 
-export const user = (text: string): Entry => ({ role: 'user', parts: [{ type: 'text', text }] })
+export const outcome = (text: string, kind: OutcomeKind = 'ok'): Outcome => sampleOutcome(text, { kind })
 
-export const tool = (name: string, over: Partial<ToolDeclaration> = {}): ToolDeclaration => ({
-  name,
-  description: `Does ${name}.`,
-  input: { form: 'json', schema: { type: 'object', properties: { p: { type: 'string' } } } },
-  kind: 'other',
-  readOnly: false,
-  idempotent: false,
-  destructive: false,
-  side: 'server',
-  ...over,
-})
-
-export const outcome = (text: string, kind: OutcomeKind = 'ok'): Outcome => ({
-  kind,
-  parts: [{ type: 'text', text }],
-  from: { source: 'runtime' },
-})
-
-/** The results of an answer's calls. */
-export const results = (entry: AssistantEntry, said: string | Outcome = 'done'): ToolEntry => ({
-  role: 'tool',
-  results: callsOf(entry).map(({ id, name }) => ({
-    callId: id,
-    name,
-    outcome: typeof said === 'string' ? outcome(said) : said,
-  })),
-})
-
-let counter = 0
-
-/** The entry that the engine records for an answer. It goes through JSON, as it does through any store. */
-export function entryOf({ parts, origin, continuity }: ModelAnswer): AssistantEntry {
-  const entry = {
-    role: 'assistant',
-    parts: parts.map(part => (part.type === 'call' ? { ...part, id: `call_${++counter}` } : part)),
-    origin,
-    continuity,
-  }
-  // An entry that was written as JSON and read again is an entry.
-  return JSON.parse(JSON.stringify(entry)) as AssistantEntry
-}
-
-export const call = (id: string, name: string, over: Partial<CallPart> = {}): CallPart => ({
-  type: 'call',
-  id,
-  name,
-  form: 'json',
-  text: '{}',
-  ...over,
-})
+export const call = (id: string, name: string, over: Partial<CallPart> = {}): CallPart =>
+  sampleCall(id, { name, ...over })
 
 export type Heard = {
   prepared: Prepared
@@ -139,19 +95,6 @@ export function fold(prepared: Prepared, frames: readonly Frame[]): Pick<Heard, 
   const deltas = frames.flatMap(frame => anthropicMessages.step(state, frame))
   return { deltas, end: anthropicMessages.halt(state) }
 }
-
-export function answerOf({ end }: Pick<Heard, 'end'>): ModelAnswer {
-  assert.ok('answer' in end, JSON.stringify(end))
-  return end.answer
-}
-
-export function failureOf({ end }: Pick<Heard, 'end'>): ModelFailure {
-  assert.ok('failure' in end, JSON.stringify(end))
-  return end.failure
-}
-
-/** A request's body is always an object. */
-export const bodyOf = (prepared: Prepared): JsonObject => JSON.parse(prepared.body) as JsonObject
 
 export type Said = { role: string; content: (JsonObject & { type: string })[] }
 

@@ -2,10 +2,22 @@
 // its frames, and the answer becomes an entry as the engine would make it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  answerOf,
+  bodyOf,
+  entryOf,
+  failureOf,
+  results,
+  call as sampleCall,
+  outcome as sampleOutcome,
+  sampleRequest,
+  sampleTarget,
+  tool,
+  user,
+} from '../../../../test/models/samples.ts'
 import type { ModelAnswer, ModelDelta, ModelRequest } from '../../../engine/ports/index.ts'
 import type { CallPart, Outcome, OutcomeKind } from '../../../language/calls.ts'
-import { type AssistantEntry, callsOf, type Entry, type ToolEntry } from '../../../language/history.ts'
-import type { ToolDeclaration } from '../../../language/tools.ts'
+import type { AssistantEntry } from '../../../language/history.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import { surrogateProblem } from '../../../testing/doubles/body.ts'
 import { bendFrames, faultsOf, reshapeTurn } from '../../../testing/doubles/faults.ts'
@@ -26,86 +38,27 @@ type Prepared = AnyPrepared<GoogleReading>
 /** Either protocol; its own state stays inside. */
 export type Protocol = AnyProtocol<unknown, GoogleReading>
 
+export { answerOf, bodyOf, entryOf, failureOf, results, tool, user }
+
 export const target = (over: Partial<ModelTarget> = {}): ModelTarget => ({
+  ...sampleTarget,
   model: 'gemini-3-pro',
   family: 'gemini-3',
   maxTokens: 4096,
-  body: {},
-  hosted: [],
-  quirks: new Set(),
-  stateful: false,
   ...over,
 })
 
 export const older = target({ model: 'gemini-2.5-flash', family: 'gemini-2.5' })
 
-export const user = (text: string): Entry => ({ role: 'user', parts: [{ type: 'text', text }] })
+export const request = (over: Partial<ModelRequest> = {}): ModelRequest =>
+  sampleRequest({ tools: [tool('read'), tool('patch', { input: { form: 'text' } })], ...over })
 
-export const tool = (name: string, over: Partial<ToolDeclaration> = {}): ToolDeclaration => ({
-  name,
-  description: `Does ${name}.`,
-  input: { form: 'json', schema: { type: 'object', properties: { p: { type: 'string' } } } },
-  kind: 'other',
-  readOnly: false,
-  idempotent: false,
-  destructive: false,
-  side: 'server',
-  ...over,
-})
+export const outcome = (text: string, kind: OutcomeKind = 'ok'): Outcome => sampleOutcome(text, { kind })
 
-export const request = (over: Partial<ModelRequest> = {}): ModelRequest => ({
-  session: 's',
-  history: [user('hello')],
-  tools: [tool('read'), tool('patch', { input: { form: 'text' } })],
-  choice: 'auto',
-  parallel: true,
-  options: {},
-  ...over,
-})
-
-export const outcome = (text: string, kind: OutcomeKind = 'ok'): Outcome => ({
-  kind,
-  parts: [{ type: 'text', text }],
-  from: { source: 'runtime' },
-})
-
-/** The results of an answer's calls. */
-export const results = (entry: AssistantEntry, said: string | Outcome = 'done'): ToolEntry => ({
-  role: 'tool',
-  results: callsOf(entry).map(({ id, name }) => ({
-    callId: id,
-    name,
-    outcome: typeof said === 'string' ? outcome(said) : said,
-  })),
-})
-
-export const call = (id: string, name: string, over: Partial<CallPart> = {}): CallPart => ({
-  type: 'call',
-  id,
-  name,
-  form: 'json',
-  text: '{}',
-  ...over,
-})
+export const call = (id: string, name: string, over: Partial<CallPart> = {}): CallPart =>
+  sampleCall(id, { name, ...over })
 
 export const assistant = (...parts: AssistantEntry['parts']): AssistantEntry => ({ role: 'assistant', parts })
-
-let counter = 0
-
-/** The entry that the engine records for an answer. It goes through JSON, as it does through any store. */
-export function entryOf({ parts, origin, continuity }: ModelAnswer): AssistantEntry {
-  const entry = {
-    role: 'assistant',
-    parts: parts.map(part => (part.type === 'call' ? { ...part, id: `call_${++counter}` } : part)),
-    origin,
-    continuity,
-  }
-  // An entry that was written as JSON and read again is an entry.
-  return JSON.parse(JSON.stringify(entry)) as AssistantEntry
-}
-
-/** A request's body is always an object. */
-export const bodyOf = (prepared: Prepared): JsonObject => JSON.parse(prepared.body) as JsonObject
 
 export type Heard = {
   prepared: Prepared
@@ -189,16 +142,6 @@ function agrees(deltas: readonly ModelDelta[], answer: ModelAnswer): void {
     calls,
     asked.map(({ name, form, text }) => ({ name, form, text })),
   )
-}
-
-export function answerOf({ end }: Pick<Heard, 'end'>): ModelAnswer {
-  assert.ok('answer' in end, JSON.stringify(end))
-  return end.answer
-}
-
-export function failureOf({ end }: Pick<Heard, 'end'>): ModelFailure {
-  assert.ok('failure' in end, JSON.stringify(end))
-  return end.failure
 }
 
 export const callsIn = (answer: ModelAnswer) => answer.parts.filter(part => part.type === 'call')

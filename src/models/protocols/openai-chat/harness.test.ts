@@ -3,9 +3,17 @@
 
 import assert from 'node:assert/strict'
 import { foldDeltas } from '../../../../test/contracts/model.ts'
+import {
+  call,
+  outcome,
+  resultsOf,
+  sampleRequest,
+  sampleTarget,
+  tool as sampleTool,
+  user,
+} from '../../../../test/models/samples.ts'
 import type { ModelAnswer, ModelCall, ModelDelta, ModelRequest } from '../../../engine/ports/index.ts'
-import type { CallPart, Outcome } from '../../../language/calls.ts'
-import type { AnswerPart, AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
+import type { AnswerPart, AssistantEntry, Entry } from '../../../language/history.ts'
 import type { ToolDeclaration, ToolInput } from '../../../language/tools.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import { bendFrames, faultsOf, reshapeTurn } from '../../../testing/doubles/faults.ts'
@@ -15,57 +23,20 @@ import { chatDouble } from '../../../testing/doubles/openai-chat/index.ts'
 import type { ModelFailure, ModelTarget } from '../../protocol.ts'
 import { type ChatQuirk, openaiChat } from './index.ts'
 
-export const target: ModelTarget = {
-  model: 'gpt-test',
-  family: 'gpt',
-  maxTokens: 1000,
-  body: {},
-  hosted: [],
-  quirks: new Set(),
-  stateful: false,
-}
+export { call, outcome, resultsOf as results, user }
+
+export const target: ModelTarget = { ...sampleTarget, model: 'gpt-test', family: 'gpt' }
 export const origin = { protocol: 'openai-chat', family: 'gpt' }
 export const quirky = (...quirks: ChatQuirk[]): ModelTarget => ({ ...target, quirks: new Set(quirks) })
 
-export const request = (history: readonly Entry[], more: Partial<ModelRequest> = {}): ModelRequest => ({
-  session: 's',
-  history,
-  tools: [],
-  choice: 'auto',
-  parallel: true,
-  options: {},
-  ...more,
-})
-export const user = (text: string): Entry => ({ role: 'user', parts: [{ type: 'text', text }] })
+export const request = (history: readonly Entry[], more: Partial<ModelRequest> = {}): ModelRequest =>
+  sampleRequest({ history, ...more })
 export const assistant = (...parts: AnswerPart[]): AssistantEntry => ({ role: 'assistant', parts, origin })
-export const call = (id: string, more: Partial<CallPart> = {}): CallPart => ({
-  type: 'call',
-  id,
-  name: 'f',
-  form: 'json',
-  text: '{}',
-  ...more,
-})
-export const outcome = (text: string, more: Partial<Outcome> = {}): Outcome => ({
-  kind: 'ok',
-  parts: [{ type: 'text', text }],
-  from: { source: 'runtime' },
-  ...more,
-})
-export const results = (...given: [id: string, outcome: Outcome][]): ToolEntry => ({
-  role: 'tool',
-  results: given.map(([callId, each]) => ({ callId, name: 'f', outcome: each })),
-})
-export const tool = (name: string, input?: ToolInput): ToolDeclaration => ({
-  name,
-  description: `does ${name}`,
-  input: input ?? { form: 'json', schema: { type: 'object', properties: { a: { type: 'string' } } } },
-  kind: 'other',
-  readOnly: false,
-  idempotent: false,
-  destructive: false,
-  side: 'server',
-})
+export const tool = (name: string, input?: ToolInput): ToolDeclaration =>
+  sampleTool(name, {
+    description: `does ${name}`,
+    input: input ?? { form: 'json', schema: { type: 'object', properties: { a: { type: 'string' } } } },
+  })
 
 /** The body, when the strict double takes it. */
 export function accepted(asked: ModelRequest, to: ModelTarget = target): JsonObject {

@@ -2,9 +2,17 @@
 // socket, in which every request is checked and every answer becomes an entry as the engine would make it.
 
 import assert from 'node:assert/strict'
+import {
+  call,
+  outcome,
+  resultsOf,
+  sampleRequest,
+  sampleTarget,
+  tool as sampleTool,
+  user,
+} from '../../../../test/models/samples.ts'
 import type { ModelAnswer, ModelRequest } from '../../../engine/ports/index.ts'
-import type { CallPart, Outcome } from '../../../language/calls.ts'
-import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
+import type { AssistantEntry, Entry } from '../../../language/history.ts'
 import type { ToolDeclaration, ToolInput } from '../../../language/tools.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import { checkRequestAll } from '../../../testing/doubles/index.ts'
@@ -14,58 +22,17 @@ import { SessionCache } from '../../common/session-cache.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { openaiResponses } from './index.ts'
 
-export const target: ModelTarget = {
-  model: 'gpt-test',
-  family: 'gpt',
-  maxTokens: 1000,
-  body: {},
-  hosted: [],
-  quirks: new Set(),
-  stateful: false,
-}
+export { call, outcome, resultsOf as results, user }
+
+export const target: ModelTarget = { ...sampleTarget, model: 'gpt-test', family: 'gpt' }
 export const stateful: ModelTarget = { ...target, stateful: true }
 
-export const request = (history: readonly Entry[], more: Partial<ModelRequest> = {}): ModelRequest => ({
-  session: 's',
-  history,
-  tools: [],
-  choice: 'auto',
-  parallel: true,
-  options: {},
-  ...more,
-})
-export const user = (text: string): Entry => ({ role: 'user', parts: [{ type: 'text', text }] })
+export const request = (history: readonly Entry[], more: Partial<ModelRequest> = {}): ModelRequest =>
+  sampleRequest({ history, ...more })
 export const tool = (
   name: string,
   input: ToolInput = { form: 'json', schema: { type: 'object' } },
-): ToolDeclaration => ({
-  name,
-  description: `does ${name}`,
-  input,
-  kind: 'other',
-  readOnly: false,
-  idempotent: false,
-  destructive: false,
-  side: 'server',
-})
-export const call = (id: string, more: Partial<CallPart> = {}): CallPart => ({
-  type: 'call',
-  id,
-  name: 'f',
-  form: 'json',
-  text: '{}',
-  ...more,
-})
-export const outcome = (text: string, more: Partial<Outcome> = {}): Outcome => ({
-  kind: 'ok',
-  parts: [{ type: 'text', text }],
-  from: { source: 'runtime' },
-  ...more,
-})
-export const results = (...given: [id: string, outcome: Outcome][]): ToolEntry => ({
-  role: 'tool',
-  results: given.map(([callId, each]) => ({ callId, name: 'f', outcome: each })),
-})
+): ToolDeclaration => sampleTool(name, { description: `does ${name}`, input })
 
 export function bodyOf(prepared: Prepared): JsonObject {
   const body: unknown = JSON.parse(prepared.body)
