@@ -23,13 +23,27 @@ function fieldDifferences(before: JsonObject, after: JsonObject, path: string): 
   })
 }
 
+/** Elements that follow one another, by index: one that stayed, or some that were replaced by others. */
+type Run = { old: number[]; fresh: number[]; stayed: boolean }
+
+export function alignedRuns(before: readonly string[], after: readonly string[]): Run[] {
+  const runs: Run[] = []
+  let [i, j] = [0, 0]
+  for (const { mark } of alignLines(before, after)) {
+    const stayed = mark === ' '
+    if (stayed || runs.at(-1)?.stayed !== false) runs.push({ old: [], fresh: [], stayed })
+    if (mark !== '+') runs.at(-1)?.old.push(i++)
+    if (mark !== '-') runs.at(-1)?.fresh.push(j++)
+  }
+  return runs
+}
+
 /** Elements that were replaced are compared one by one as far as they are alike. */
 function listDifferences(before: readonly Json[], after: readonly Json[], path: string): string[] {
   const changed: string[] = []
   const [gone, come]: [number[], number[]] = [[], []]
-  let [i, j] = [0, 0]
-  let [old, fresh]: [number[], number[]] = [[], []]
-  const flush = (): void => {
+  const runs = alignedRuns(before.map(json), after.map(json))
+  for (const { old, fresh } of runs.filter(({ stayed }) => !stayed)) {
     for (const at of old) {
       const like = fresh.findIndex(other => isAlike(before[at], after[other]))
       if (like < 0) gone.push(at)
@@ -40,16 +54,7 @@ function listDifferences(before: readonly Json[], after: readonly Json[], path: 
       }
     }
     come.push(...fresh)
-    ;[old, fresh] = [[], []]
   }
-  for (const { mark } of alignLines(before.map(json), after.map(json))) {
-    if (mark === ' ') flush()
-    if (mark === '-') old.push(i)
-    if (mark === '+') fresh.push(j)
-    if (mark !== '+') i++
-    if (mark !== '-') j++
-  }
-  flush()
   return [...changed, ...movedOrDropped(before, after, gone, come, path)]
 }
 

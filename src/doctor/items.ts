@@ -53,8 +53,7 @@ class EntryBuilder {
 
   add(item: HistoryItem): void {
     if (item.kind === 'result') {
-      const open = this.#used.has(item) ? undefined : this.#callOf(item)
-      if (open) this.#answerCall(open, item)
+      if (!this.#used.has(item)) this.#answerCall(this.#callOf(item), item)
       return
     }
     const isModel = item.kind === 'said' || item.kind === 'call'
@@ -96,7 +95,8 @@ class EntryBuilder {
     )
   }
 
-  #answerCall(open: OpenCall, result: ResultItem): void {
+  #answerCall(open: OpenCall | undefined, result: ResultItem | undefined): void {
+    if (!open || !result) return
     this.#used.add(result)
     open.result = result
   }
@@ -104,11 +104,12 @@ class EntryBuilder {
   #close(): void {
     if (this.#answer.length > 0)
       this.#entries.push({ role: 'assistant', parts: this.#answer, origin: this.#origin })
-    for (const open of this.#open) {
-      const stray = this.#results.find(
-        result => result.id !== '' && result.id === open.call.id && !this.#used.has(result),
+    for (const open of this.#open.filter(({ result }) => !result)) {
+      const isStray = (result: ResultItem): boolean => result.id !== '' && result.id === open.call.id
+      this.#answerCall(
+        open,
+        this.#results.find(result => isStray(result) && !this.#used.has(result)),
       )
-      if (!open.result && stray) this.#answerCall(open, stray)
     }
     if (this.#open.length > 0) this.#entries.push({ role: 'tool', results: this.#open.map(callResult) })
     this.#answer = []

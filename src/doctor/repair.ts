@@ -2,9 +2,8 @@
 // does not need is taken back: the search tries large groups of changes first, so that it asks the check few times.
 
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
-import { alignLines } from '../lib/text/line-diff.ts'
 import { asObject, asString } from '../models/common/json-read.ts'
-import { differences } from './differences.ts'
+import { alignedRuns, differences } from './differences.ts'
 import { entriesOf, type HistoryItem } from './items.ts'
 import { declarationsIn, jsonText, objectsIn, readChoice, readTools } from './read.ts'
 import { type DoctorVendor, type Keep, systemItems, type VendorForm, vendorForms } from './vendors.ts'
@@ -39,12 +38,14 @@ export function repair(vendor: DoctorVendor, given: JsonObject, check: Check): R
 
 /** First with the vendor's own blocks and settings, then without those that it may refuse. */
 function* encodings(form: VendorForm, given: JsonObject): Generator<JsonObject> {
-  for (const [hasArtifacts, hasSettings] of [
-    [true, true],
-    [false, true],
-    [false, false],
-  ] as const) {
-    const fresh = encode(form, given, hasArtifacts, hasSettings ? settings(given) : {})
+  const kept = settings(given)
+  const ways: [hasArtifacts: boolean, settings: JsonObject][] = [
+    [true, kept],
+    [false, kept],
+    [false, {}],
+  ]
+  for (const [hasArtifacts, body] of ways) {
+    const fresh = encode(form, given, hasArtifacts, body)
     if (fresh !== undefined) yield fresh
   }
 }
@@ -85,16 +86,12 @@ function encode(
       stateful: false,
     },
   )
-  // These are about the transport, not about the history.
-  const {
-    stream: _,
-    stream_options: __,
-    store: ___,
-    include: ____,
-    ...fields
-  } = asObject(JSON.parse(prepared.body))
-  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [spelledAs(given, key), value]))
+  const fields = Object.entries(asObject(JSON.parse(prepared.body))).filter(([key]) => !TRANSPORT.has(key))
+  return Object.fromEntries(fields.map(([key, value]) => [spelledAs(given, key), value]))
 }
+
+/** Fields that are about the transport, not about the history. */
+const TRANSPORT = new Set(['stream', 'stream_options', 'store', 'include'])
 
 function historyItems(form: VendorForm, list: Json | undefined, keep: Keep): HistoryItem[] {
   if (Array.isArray(list)) return objectsIn(list).flatMap(element => form.items(element, keep))
@@ -184,22 +181,12 @@ function listChanges(form: VendorForm, given: JsonObject, fresh: JsonObject): Ch
     const [old, other] = [given[list], fresh[list]]
     if (!Array.isArray(old) || !Array.isArray(other)) return []
     const meaning = list === 'tools' ? toolMeaning : (element: Json): string => elementMeaning(form, element)
-    return runsOf(old, other, meaning).map(run => ({ list, ...run }))
+    return alignedRuns(old.map(meaning), other.map(meaning)).map(run => ({
+      list,
+      old: run.old.map(at => old[at] ?? null),
+      fresh: run.fresh.map(at => other[at] ?? null),
+    }))
   })
-}
-
-type Run = { old: Json[]; fresh: Json[] }
-
-function runsOf(old: readonly Json[], fresh: readonly Json[], meaning: (element: Json) => string): Run[] {
-  const runs: Run[] = []
-  let [i, j, isOpen] = [0, 0, false]
-  for (const { mark } of alignLines(old.map(meaning), fresh.map(meaning))) {
-    if (mark === ' ' || !isOpen) runs.push({ old: [], fresh: [] })
-    isOpen = mark !== ' '
-    if (mark !== '+') runs.at(-1)?.old.push(old[i++] ?? null)
-    if (mark !== '-') runs.at(-1)?.fresh.push(fresh[j++] ?? null)
-  }
-  return runs
 }
 
 function toolMeaning(tool: Json): string {

@@ -1,7 +1,7 @@
 // How each vendor writes a history: the field of the list, the fields of the instructions, and the items of one element of
 // the list. Elements are read leniently: roles, ids and types may be missing, wrong, or of another vendor.
 
-import type { Native } from '../language/content.ts'
+import type { Native, ResultPart } from '../language/content.ts'
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
 import { asObject, asString } from '../models/common/json-read.ts'
 import { type Protocol, protocols } from '../models/index.ts'
@@ -40,6 +40,17 @@ function spoken(role: Json | undefined, content: Json | undefined): HistoryItem[
   }))
 }
 
+function withNative(items: HistoryItem[], native: Native | undefined): HistoryItem[] {
+  return items.map(each =>
+    each.kind === 'said' && native ? { ...each, part: { ...each.part, native } } : each,
+  )
+}
+
+/** What answers a call, by its id, or by the name of its tool where there is none. */
+function answered(id: Json | undefined, parts: ResultPart[], failed = false, name = ''): HistoryItem {
+  return { kind: 'result', id: asString(id), name, parts, failed }
+}
+
 function hosted(tool: string, native: Native | undefined): HistoryItem[] {
   return native ? [{ kind: 'said', part: { type: 'hosted', tool, summary: tool, native } }] : []
 }
@@ -72,9 +83,7 @@ function anthropicItems({ role, content }: JsonObject, keep: Keep): HistoryItem[
       const parts = readResult(block['content']).filter(
         part => part.type !== 'text' || part.text.trim() !== '',
       )
-      return [
-        { kind: 'result', id: asString(tool_use_id), name: '', parts, failed: block['is_error'] === true },
-      ]
+      return [answered(tool_use_id, parts, block['is_error'] === true)]
     }
     if (type === 'thinking' || type === 'redacted_thinking')
       return thinking(asString(block['thinking']), signature === '' ? undefined : keep(block))
@@ -87,10 +96,7 @@ function anthropicItems({ role, content }: JsonObject, keep: Keep): HistoryItem[
 
 function chatItems(message: JsonObject): HistoryItem[] {
   const { role, content, refusal } = message
-  if (role === 'tool') {
-    const id = asString(message['tool_call_id'])
-    return [{ kind: 'result', id, name: '', parts: readResult(content), failed: false }]
-  }
+  if (role === 'tool') return [answered(message['tool_call_id'], readResult(content))]
   const calls = objectsIn(message['tool_calls']).map((call): CallItem => {
     const { name, input, arguments: args } = asObject(call[call['type'] === 'custom' ? 'custom' : 'function'])
     const item = called(call['id'], name, args ?? input)
@@ -104,20 +110,15 @@ function responsesItems(item: JsonObject, keep: Keep): HistoryItem[] {
   const { role, content, call_id: id, name, output } = item
   const type = asString(item['type']) || (role === undefined ? '' : 'message')
   switch (type) {
-    case 'message': {
-      const native = isModelRole(role) ? keep(item) : undefined
-      const items = spoken(role, content)
-      return items.map(each =>
-        each.kind === 'said' && native ? { ...each, part: { ...each.part, native } } : each,
-      )
-    }
+    case 'message':
+      return withNative(spoken(role, content), isModelRole(role) ? keep(item) : undefined)
     case 'function_call':
       return [called(id, name, item['arguments'], keep(item))]
     case 'custom_tool_call':
       return [{ ...called(id, name, item['input'], keep(item)), form: 'text' }]
     case 'function_call_output':
     case 'custom_tool_call_output':
-      return [{ kind: 'result', id: asString(id), name: '', parts: readResult(output), failed: false }]
+      return [answered(id, readResult(output))]
     case 'reasoning':
       return thinking(
         readContent(item['summary'])
@@ -142,9 +143,7 @@ function geminiItems(content: JsonObject, keep: Keep): HistoryItem[] {
     if (isJsonObject(call)) return [...parts, called(call['id'], call['name'], call['args'], native)]
     if (isJsonObject(response)) return [...parts, geminiResult(response)]
     if (part['thought'] === true) return thinking(asString(part['text']), native)
-    return parts.map(each =>
-      each.kind === 'said' && native ? { ...each, part: { ...each.part, native } } : each,
-    )
+    return withNative(parts, native)
   })
 }
 
@@ -159,17 +158,10 @@ function mediaIn(part: JsonObject): Json {
 function geminiResult({ id, name, response, parts }: JsonObject): HistoryItem {
   const { output, error, ...more } = asObject(response)
   const isWhole = Object.keys(more).length === 0
-  const said = isWhole ? (error ?? output) : response
-  const value = isJsonObject(response) ? said : response
+  const text = jsonText(isJsonObject(response) && isWhole ? (error ?? output) : response)
   const media = objectsIn(parts).map(readPart)
-  const text = jsonText(value)
-  return {
-    kind: 'result',
-    id: asString(id),
-    name: asString(name),
-    parts: [...(text === '' ? [] : [{ type: 'text', text } as const]), ...media],
-    failed: isWhole && error !== undefined,
-  }
+  const said: ResultPart[] = text === '' ? [] : [{ type: 'text', text }]
+  return answered(id, [...said, ...media], isWhole && error !== undefined, asString(name))
 }
 
 function interactionsItems(step: JsonObject, keep: Keep): HistoryItem[] {
@@ -180,10 +172,8 @@ function interactionsItems(step: JsonObject, keep: Keep): HistoryItem[] {
       return spoken(type === 'user_input' ? 'user' : 'model', content)
     case 'function_call':
       return [called(id, name, step['arguments'], keep(step))]
-    case 'function_result': {
-      const failed = step['is_error'] === true
-      return [{ kind: 'result', id: asString(step['call_id']), name: '', parts: readResult(result), failed }]
-    }
+    case 'function_result':
+      return [answered(step['call_id'], readResult(result), step['is_error'] === true)]
     case 'thought':
       return thinking('', asString(step['signature']) === '' ? undefined : keep(step))
     default:
@@ -191,16 +181,7 @@ function interactionsItems(step: JsonObject, keep: Keep): HistoryItem[] {
   }
 }
 
-export const doctorVendors = [
-  'anthropic',
-  'openai-responses',
-  'openai-chat',
-  'gemini',
-  'gemini-interactions',
-] as const
-export type DoctorVendor = (typeof doctorVendors)[number]
-
-export const vendorForms: Readonly<Record<DoctorVendor, VendorForm>> = {
+export const vendorForms = {
   anthropic: {
     protocol: protocols.anthropicMessages,
     model: 'claude-sonnet-4-6',
@@ -230,4 +211,9 @@ export const vendorForms: Readonly<Record<DoctorVendor, VendorForm>> = {
     system: 'system_instruction',
     items: interactionsItems,
   },
-}
+} satisfies Record<string, VendorForm>
+
+export type DoctorVendor = keyof typeof vendorForms
+
+/** The keys of the table are the vendors. */
+export const doctorVendors = Object.keys(vendorForms) as DoctorVendor[]
