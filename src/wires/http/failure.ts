@@ -1,5 +1,6 @@
 // What a caller is told of anything that was thrown, and what the operator's log keeps of it. The shape of the error
 // body is each wire's own.
+
 import { errorCodes, type PublicError, publicError, TurnwireError } from '../../language/errors.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 

@@ -3,11 +3,12 @@
 // reads it.
 import type { ServerResponse } from 'node:http'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import type { Context } from 'hono'
+import type { Context, ErrorHandler } from 'hono'
 import { loopTurn } from '../../lib/async/loop-turns.ts'
 import { SseWriter } from '../../lib/net/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { failureOf } from './failure.ts'
+import { plainErrorBody } from '../wire.ts'
+import { type Failure, failureOf, setRetryHeaders } from './failure.ts'
 import { type Held, unsentBytes } from './unsent.ts'
 
 export { RESPONSE_ALREADY_SENT }
@@ -106,4 +107,26 @@ function pacedWriter(outgoing: ServerResponse, onClose: () => void, stallMs?: nu
 function ownerOf(c: Context<WireEnv>): string {
   const principal: { owner: string } | undefined = c.get('principal')
   return principal?.owner ?? ''
+}
+
+/** For routes beside the wires, whose errors have a plain body. */
+export function plainErrors(host: WireHost): ErrorHandler<WireEnv> {
+  return (error, c) => {
+    const failure = failureOf(error, host.log)
+    return sendFailure(c, failure, plainErrorBody(failure))
+  }
+}
+
+/** `body`: in the wire's own form. The headers say whether, and when, to send the request again. */
+export function sendFailure(
+  c: Context<WireEnv>,
+  { code, status, retryAfterMs }: Failure,
+  body: unknown,
+): Response {
+  setRetryHeaders(c.env, { code, retryAfterMs })
+  const refusal = code === 'payment_required' ? c.get('payment')?.refusal : undefined
+  if (!refusal) return sendJson(c, body, status)
+  // Clients that pay know one form of this answer, whatever the protocol of the request is.
+  for (const [name, value] of Object.entries(refusal.headers)) c.env.outgoing.setHeader(name, value)
+  return sendJson(c, refusal.body, status)
 }

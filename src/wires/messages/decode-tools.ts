@@ -114,10 +114,11 @@ function changed(before: readonly GivenTool[], change: ToolChange, target: Model
 const toolsetKey = (server: string): string => `MCP server ${server}`
 
 /** Whoever adds a tool by its name has loaded it. */
-function loaded({ removed: _, client, ...tool }: GivenTool): GivenTool {
-  if (!client) return tool
+function loaded(tool: GivenTool): GivenTool {
+  const { removed: _, client, ...rest } = tool
+  if (!client) return rest
   const { deferred: __, ...declared } = client
-  return { ...tool, client: declared }
+  return { ...rest, client: declared }
 }
 
 /** One tool of a set, by its name there. */

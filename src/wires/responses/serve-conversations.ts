@@ -17,8 +17,8 @@ import {
   setMetadata,
 } from './conversations.ts'
 import { decodeMetadata } from './decode.ts'
-import { decodeHistory } from './decode-history.ts'
-import type { InputItem } from './decode-items.ts'
+import { decodeHistory, type InputItem } from './decode-items.ts'
+
 import { decodePage } from './decode-page.ts'
 import { pageOfItems } from './encode-input.ts'
 import { readItems } from './once.ts'

@@ -10,7 +10,7 @@ import { clientGone, foldItems, streamFromFirstFrame, streamItems } from '../htt
 import { refuseParameter, unsupportedParameterValue } from '../openai-refusal.ts'
 import { compactConversation, countInputTokens } from './compact.ts'
 import { decodeRequest, type ResponsesRequest } from './decode.ts'
-import { decodeHistory } from './decode-history.ts'
+import { decodeHistory } from './decode-items.ts'
 import { decodePage } from './decode-page.ts'
 import { ResponseEncoder } from './encode.ts'
 import { encodeInputItems, inputEntries, pageOfItems } from './encode-input.ts'

@@ -1,11 +1,9 @@
 // What the wires of stateless vendor APIs share. It knows no vendor's words.
-export { estimateTokens } from './estimate.ts'
 export { ifObject, ifTexts, openaiFormat, passedBody } from './formats.ts'
 export { HistoryBuilder } from './history.ts'
 export { askHosted, type ClientHosted, type HostedPurpose } from './hosted.ts'
 export { argumentsObject, filePart, imagePart } from './media.ts'
-export { type StatelessRequest, sendAnswer, streamAnswer } from './serve.ts'
-export { summarising } from './summary.ts'
+export { estimateTokens, type StatelessRequest, sendAnswer, streamAnswer, summarising } from './serve.ts'
 export {
   adviceFor,
   findTarget,

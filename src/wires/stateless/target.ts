@@ -14,7 +14,7 @@ export type ModelTarget = {
 }
 
 /** What a request may name. */
-export type Catalog = Pick<ServedDescription, 'agents' | 'models' | 'anyModel'>
+type Catalog = Pick<ServedDescription, 'agents' | 'models' | 'anyModel'>
 
 export function findTarget({ agents, models }: Catalog, name: string): ModelTarget | undefined {
   const own = agents.find(agent => agent.name === name)
