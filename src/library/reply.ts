@@ -1,11 +1,12 @@
 // What a program gets of a turn: items while it runs, and a reply when it stops. Everything is a copy, so that a program
 // can change it without reaching the session. Pure.
 import type { PlainError, SessionCall } from '../engine/index.ts'
-import type { CallPart, Outcome } from '../language/calls.ts'
+import type { Outcome } from '../language/calls.ts'
 import { textOf } from '../language/content.ts'
 import type { Event, LimitName, TurnStop } from '../language/events.ts'
 import type { FormSchema } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
+import { type ShownCall, type ShownEnd, ShownFold, type ShownWait } from '../language/show.ts'
 import { type Json, parseBounded } from '../lib/json/index.ts'
 
 /**
@@ -57,92 +58,69 @@ export type TurnItem =
   /** The last item. */
   | { type: 'end'; reply: Reply }
 
-/** Why a person is asked, and what they are shown. */
-type Asked = { reason?: string; preview?: Report }
-
-type Needs = { needs: 'permission' | 'result' } | { needs: 'answer'; question: PendingQuestion }
-type Known = { part: CallPart; text: string }
-
 /** Makes items of events, and remembers what the reply needs. */
 export class TurnReader {
-  readonly #calls = new Map<string, Known>()
+  readonly #shown: ShownFold
   /** The model's last words. */
   text: string
-  ended: Extract<Event, { type: 'turn.ended' }> | undefined
+  ended: ShownEnd | undefined
 
   /** `calls`: those of an answer that came before the first event. */
   constructor(calls: readonly SessionCall[], text = '') {
     this.text = text
-    for (const { part, text } of calls) this.#calls.set(part.id, { part, text })
+    this.#shown = new ShownFold(calls)
   }
 
   take(event: Event): TurnItem[] {
-    switch (event.type) {
-      case 'model.answered':
-        this.text = textOf(event.parts) || this.text
-        return event.parts.flatMap(part => (part.type === 'call' ? [this.#called(part)] : []))
-      case 'call.nested':
-        return [{ ...this.#called(event.call), parent: event.parent }]
-      case 'call.edited': {
-        const call = this.#calls.get(event.callId)
-        if (call) call.text = event.text
-        return []
+    const shown = this.#shown.take(event)
+    switch (shown?.type) {
+      case 'answer':
+        this.text = textOf(shown.answer.parts) || this.text
+        return shown.calls.map(calledItem)
+      case 'call':
+        return [calledItem(shown.call)]
+      case 'waits':
+        return pendingCall(shown).map(pending => ({ type: 'pending', ...pending }))
+      case 'result': {
+        const { callId, call, outcome } = shown
+        return [{ type: 'result', callId, tool: call?.part.name ?? '', outcome: structuredClone(outcome) }]
       }
-      case 'approval.requested':
-        this.#askedAgain(event)
-        return this.#pending(event.callId, { needs: 'permission' }, event.argsHash, event)
-      case 'call.handed':
-        return this.#pending(event.callId, { needs: 'result' }, event.argsHash)
-      case 'question.asked': {
-        const question = questionOf({ ...event, id: event.question })
-        return this.#pending(event.callId, { needs: 'answer', question }, '')
-      }
-      case 'call.settled': {
-        const { callId, outcome } = event
-        const tool = this.#calls.get(callId)?.part.name ?? ''
-        return [{ type: 'result', callId, tool, outcome: structuredClone(outcome) }]
-      }
-      case 'turn.started':
+      case 'turn':
         this.ended = undefined
         return []
-      case 'turn.ended':
-        this.ended = event
+      case 'end':
+        this.ended = shown.end
         return []
       default:
         return []
     }
   }
-
-  #called(part: CallPart): CalledItem {
-    this.#calls.set(part.id, { part, text: part.text })
-    return { type: 'call', callId: part.id, tool: part.name, input: inputOf(part.form, part.text) }
-  }
-
-  /** The arguments may have been changed when the call was allowed. */
-  #askedAgain({ callId, again }: Extract<Event, { type: 'approval.requested' }>): void {
-    const call = this.#calls.get(callId)
-    if (call && again) call.text = again.text
-  }
-
-  #pending(callId: string, needs: Needs, hash: string, asked: Asked = {}): TurnItem[] {
-    const call = this.#calls.get(callId)
-    if (!call) return []
-    return [{ type: 'pending', ...pendingCall(call, needs, hash, asked) }]
-  }
 }
 
 export function pendingOf(calls: readonly SessionCall[]): PendingCall[] {
-  return calls.flatMap(call => {
-    const hash = call.argsHash ?? ''
-    if (call.stage === 'asking') return [pendingCall(call, { needs: 'permission' }, hash, call)]
-    if (call.stage === 'handed') return [pendingCall(call, { needs: 'result' }, hash, call)]
-    if (call.stage !== 'started') return []
-    const open = call.questions?.filter(({ closed }) => !closed) ?? []
-    return open.map(asked => {
-      const question = questionOf(asked)
-      return pendingCall(call, { needs: 'answer', question }, hash, {})
-    })
-  })
+  const hashes = new Map(calls.map(({ part, argsHash }) => [part.id, argsHash]))
+  const waits = [...new ShownFold(calls).waits.values()]
+  return waits.flatMap(wait => pendingCall(wait, hashes.get(wait.callId)))
+}
+
+/** `hash`: of the arguments of a call that asks a question, if it is known. None for a call that is not known. */
+function pendingCall(wait: ShownWait, hash = ''): PendingCall[] {
+  if (!wait.call) return []
+  const { callId } = wait
+  const called = { callId, tool: wait.call.part.name, input: inputOf(wait.call) }
+  if (wait.for === 'result') return [{ ...called, needs: 'result', hash: wait.argsHash }]
+  if (wait.for === 'answer')
+    return [{ ...called, needs: 'answer', question: questionOf(wait.question), hash }]
+  const { argsHash, reason, preview } = wait.asked
+  return [
+    {
+      ...called,
+      needs: 'permission',
+      ...(reason !== undefined && { reason }),
+      ...(preview && { preview: structuredClone(preview) }),
+      hash: argsHash,
+    },
+  ]
 }
 
 function questionOf({ id, message, schema, url, expiresAt }: PendingQuestion): PendingQuestion {
@@ -155,25 +133,14 @@ function questionOf({ id, message, schema, url, expiresAt }: PendingQuestion): P
   }
 }
 
-function pendingCall(
-  { part, text }: Known,
-  needs: Needs,
-  hash: string,
-  { reason, preview }: Asked,
-): PendingCall {
-  return {
-    callId: part.id,
-    tool: part.name,
-    input: inputOf(part.form, text),
-    ...needs,
-    ...(reason !== undefined && { reason }),
-    ...(preview && { preview: structuredClone(preview) }),
-    hash,
-  }
+function calledItem(call: ShownCall): CalledItem {
+  const { part, parent } = call
+  const called = { type: 'call', callId: part.id, tool: part.name, input: inputOf(call) } as const
+  return parent === undefined ? called : { ...called, parent }
 }
 
-function inputOf(form: CallPart['form'], text: string): Json {
-  if (form === 'text') return text
+function inputOf({ part, text }: ShownCall): Json {
+  if (part.form === 'text') return text
   if (text.trim() === '') return {}
   return parseBounded(text) ?? text
 }

@@ -11,6 +11,7 @@ import {
 import type { AgentInfo, Engine, SessionRef, SessionSummary } from '../../engine/index.ts'
 import { textOf } from '../../language/content.ts'
 import type { Recorded } from '../../language/events.ts'
+import { ShownFold } from '../../language/show.ts'
 import { isNotFound } from './not-found.ts'
 import { type Answers, type CanAsk, giveAnswers, openRequests } from './questions.ts'
 import { McpTask, mcpWire } from './turn.ts'
@@ -105,19 +106,17 @@ export class McpTasks {
   }
 
   async #beginsTurn({ ref, first }: McpTask): Promise<boolean> {
-    const [event] = await this.#engine.events(ref, first - 1, 1)
-    return event?.seq === first && event.event.type === 'turn.started' && event.event.wire === mcpWire
+    const [recorded] = await this.#engine.events(ref, first - 1, 1)
+    const shown = recorded?.seq === first ? new ShownFold().take(recorded.event) : undefined
+    return shown?.type === 'turn' && shown.turn.wire === mcpWire
   }
 
   async #over(id: string, { ref, first }: McpTask): Promise<TaskFacts> {
     const fold = new TurnResult(ref.session)
     let createdAt = 0
-    let tool = ''
     for await (const { event } of eventsFrom(this.#engine, ref, first)) {
       if (createdAt === 0) createdAt = event.at
       fold.takeEvent(event)
-      if (event.type === 'model.answered')
-        for (const part of event.parts) if (part.type === 'call') tool = part.name
       if (fold.isOver) break
     }
     return {
@@ -125,7 +124,7 @@ export class McpTasks {
       createdAt,
       updatedAt: fold.at,
       requests: [],
-      ...endOf(fold, () => fold.result(this.#agent, tool)),
+      ...endOf(fold, () => fold.result(this.#agent, fold.tool)),
     }
   }
 }

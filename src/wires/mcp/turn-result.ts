@@ -5,6 +5,7 @@ import type { AgentInfo, FollowItem } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
 import { textOf } from '../../language/content.ts'
 import type { Event } from '../../language/events.ts'
+import { ShownFold } from '../../language/show.ts'
 import { encodeOutcome, failedResult } from './encode.ts'
 
 /** `done` of `total`, or words. */
@@ -13,10 +14,12 @@ export type TurnProgress = { message?: string; done?: number; total?: number }
 export class TurnResult {
   readonly #progress: (update: TurnProgress) => void
   readonly #session: string
-  readonly #nested = new Set<string>()
+  readonly #shown = new ShownFold()
   /** A person's message began the turn, not a call. */
   #isAsk = false
   text = ''
+  /** The tool that the model called last. */
+  tool = ''
   stop = 'end'
   outcome: Outcome | undefined
   isWaiting = false
@@ -44,15 +47,18 @@ export class TurnResult {
 
   takeEvent(event: Event): void {
     this.at = event.at
-    if (event.type === 'turn.started') this.#isAsk = event.ask?.direct !== true
-    else if (event.type === 'model.answered') this.text = textOf(event.parts)
-    else if (event.type === 'call.nested') this.#nested.add(event.call.id)
-    else if (event.type === 'call.settled' && !this.#nested.has(event.callId)) this.outcome = event.outcome
-    else if (event.type === 'turn.ended') {
+    const shown = this.#shown.take(event)
+    if (shown?.type === 'turn') this.#isAsk = shown.turn.ask?.direct !== true
+    else if (shown?.type === 'answer') {
+      this.text = textOf(shown.answer.parts)
+      this.tool = shown.calls.at(-1)?.part.name ?? this.tool
+    } else if (shown?.type === 'result') {
+      if (shown.call?.parent === undefined) this.outcome = shown.outcome
+    } else if (shown?.type === 'end') {
       this.isWaiting = false
       this.isOver = true
-      this.stop = event.stop
-      if (event.error) this.lost = event.error.message
+      this.stop = shown.end.stop
+      if (shown.end.error) this.lost = shown.end.error.message
     }
   }
 

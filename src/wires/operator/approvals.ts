@@ -2,6 +2,7 @@
 // state; the arguments that were approved last for the same tool come from its log, newest first.
 import type { AgentInfo, Engine, ListedSession, SessionCall, SessionSummary } from '../../engine/index.ts'
 import type { Recorded } from '../../language/events.ts'
+import { ShownFold } from '../../language/show.ts'
 import type { OperatorApproval } from './schema.ts'
 
 /** Sessions that wait beyond these are counted, not shown. */
@@ -35,10 +36,11 @@ async function approvalsOf(
   if (!summary || asking.length === 0) return []
   const log = await engine.events(ref, Math.max(0, summary.seq - 500), searchedBytes)
   const tools = agents.find(({ name }) => name === summary.agent)?.tools ?? []
+  const past = pastApprovals(log)
   return asking.map(call => {
     const { name } = call.part
     const tool = tools.find(each => each.name === name)
-    return waiting(summary, call, tool ?? { name }, log)
+    return waiting(summary, call, tool ?? { name }, past)
   })
 }
 
@@ -46,11 +48,10 @@ function waiting(
   { id, owner, agent, opening }: SessionSummary,
   { part, text, argsHash, toolHash, rule, reason, expiresAt }: SessionCall,
   tool: OperatorApproval['tool'],
-  log: readonly Recorded[],
+  { asked, approved }: PastApprovals,
 ): OperatorApproval {
-  const askedAt = log.findLast(({ event }) => event.type === 'approval.requested' && event.callId === part.id)
-    ?.event.at
-  const last = lastApproved(log, part.name)
+  const askedAt = asked.get(part.id)
+  const last = approved.get(part.name)
   return {
     session: id,
     owner,
@@ -69,20 +70,17 @@ function waiting(
   }
 }
 
-/** The arguments of the newest call of this tool that a person approved. */
-function lastApproved(log: readonly Recorded[], tool: string): { text: string; at: number } | undefined {
-  const texts = new Map<string, { name: string; text: string }>()
-  let last: { text: string; at: number } | undefined
+/** When each call was asked about last, and by tool the arguments that a person approved last. */
+type PastApprovals = { asked: Map<string, number>; approved: Map<string, { text: string; at: number }> }
+
+function pastApprovals(log: readonly Recorded[]): PastApprovals {
+  const past: PastApprovals = { asked: new Map(), approved: new Map() }
+  const fold = new ShownFold()
   for (const { event } of log) {
-    if (event.type === 'model.answered')
-      for (const part of event.parts) if (part.type === 'call') texts.set(part.id, part)
-    if (event.type === 'call.edited') {
-      const call = texts.get(event.callId)
-      if (call) texts.set(event.callId, { ...call, text: event.text })
-    }
-    if (event.type !== 'approval.decided' || !event.granted) continue
-    const call = texts.get(event.callId)
-    if (call?.name === tool) last = { text: call.text, at: event.at }
+    const shown = fold.take(event)
+    if (shown?.type === 'waits' && shown.for === 'permission') past.asked.set(shown.callId, event.at)
+    else if (shown?.type === 'decided' && shown.decision.granted && shown.call)
+      past.approved.set(shown.call.part.name, { text: shown.call.text, at: event.at })
   }
-  return last
+  return past
 }

@@ -1,6 +1,7 @@
 // Items that a request only names by id. They are looked up among the output of stored responses.
 import type { AgentInfo, Engine } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import { ShownFold } from '../../language/show.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { names } from '../fields.ts'
 import type { ResponseAnswer } from './encode.ts'
@@ -57,7 +58,11 @@ async function findItem(store: ItemStore, named: JsonObject, path: string): Prom
   try {
     const response = await findResponse(store.engine, store.owner, responseId(place))
     const item = encodeStored(store.agents, response).output.find(each => each.id === id)
-    const answers = response.events.flatMap(({ event }) => (event.type === 'model.answered' ? [event] : []))
+    const fold = new ShownFold()
+    const answers = response.events.flatMap(({ event }) => {
+      const shown = fold.take(event)
+      return shown?.type === 'answer' ? [shown.answer] : []
+    })
     const answerId = `${responseId(place)}_${place.answer}`
     // Output items are JSON by construction.
     if (item) return { item: item as JsonObject, answer: answers[place.answer], answerId }
