@@ -84,6 +84,18 @@ export function reachedFrom(file: string, imports: ImportMap, reached = new Set<
   return reached
 }
 
+/** The types of events in a text, as literals in code; `types`: those that count. */
+export function eventTypesIn(text: string, types: ReadonlySet<string>): string[] {
+  const literals = [...withoutComments(text).matchAll(/'([a-z]+\.[a-z]+)'/g)].map(
+    ([, literal = '']) => literal,
+  )
+  return [...new Set(literals.filter(literal => types.has(literal)))]
+}
+
+export function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+}
+
 export type FunctionLength = { name: string; lines: number }
 
 /**

@@ -7,6 +7,7 @@ import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
 import {
   type AdapterRule,
+  eventTypesIn,
   forbiddenImports,
   functionLengths,
   type Import,
@@ -16,6 +17,7 @@ import {
   largestKnot,
   reachedFrom,
   ruleFor,
+  withoutComments,
 } from './architecture-rules.ts'
 
 const common = ['src/language/', 'src/lib/']
@@ -233,10 +235,6 @@ function importsOf(file: string): Import[] {
   return found
 }
 
-function withoutComments(text: string): string {
-  return text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
-}
-
 const files = globSync(['src/**/*.{ts,tsx}', 'console/**/*.{ts,tsx}']).filter(
   file => !file.endsWith('.test.ts'),
 )
@@ -308,6 +306,60 @@ test('the session and its loop know no feature by name', () => {
   const known = imports.filter(({ from, to }) => knowing.includes(from) && features.includes(to))
   assert.deepEqual(
     known.map(({ from, to }) => `${from} -> ${to}`),
+    [],
+  )
+})
+
+/** Files and folders that read the types of events themselves, and why. */
+const readsEvents: Record<string, string> = {
+  'src/engine/': 'makes them, and folds them into its state',
+  'src/engines/moving/resumed-deltas.ts': 'keeps the promise of a delta mode, as the engine does',
+  'src/language/events.ts': 'declares them',
+  'src/language/show.ts': 'says what they mean to a client',
+  'src/language/seals.ts': 'takes sealed texts out of them',
+  'src/telemetry/': 'measures the engine itself',
+  'src/testing/': 'makes them for suites',
+  'src/wires/read-log.ts': 'a history as a model reads it, with the engine’s own fold',
+  'src/cli/transcript.ts': 'shows the log event by event',
+  'console/src/pages/session/log.tsx': 'shows the log event by event',
+  'src/payments/': 'how a turn ended and what it used, for its price',
+  'src/cli/chat/questions.ts': 'not yet a mapping of what is shown',
+  'src/client/session-fold.ts': 'not yet a mapping of what is shown',
+  'src/react/': 'not yet a mapping of what is shown',
+}
+
+test('only language/show.ts says what an event means to a client', () => {
+  const types = new Set(
+    [...readFileSync('src/language/show.ts', 'utf8').matchAll(/case '([a-z]+\.[a-z]+)'/g)].map(
+      ([, type = '']) => type,
+    ),
+  )
+  assert.ok(types.size >= 15)
+  const reading = files.filter(file => eventTypesIn(readFileSync(file, 'utf8'), types).length > 0)
+  const listed = Object.keys(readsEvents)
+  assert.deepEqual(
+    reading.filter(file => !listed.some(each => file.startsWith(each))),
+    [],
+    'map what ShownFold gives, or say in the list why the file reads events itself',
+  )
+  assert.deepEqual(
+    listed.filter(each => !reading.some(file => file.startsWith(each))),
+    [],
+    'these read no events any more: take them from the list',
+  )
+})
+
+test('a type of event is seen in a comparison, a case, a table and a type, and not in a comment', () => {
+  const types = new Set(['call.settled', 'turn.ended'])
+  for (const code of [
+    "if (event.type === 'call.settled') return",
+    "      case 'call.settled':",
+    "const stages = { 'call.settled': 1 }",
+    "type Settled = Extract<Event, { type: 'call.settled' }>",
+  ])
+    assert.deepEqual(eventTypesIn(code, types), ['call.settled'], code)
+  assert.deepEqual(
+    eventTypesIn("// As 'turn.ended'.\n/** 'turn.ended' */\nconst other = 'step.started'", types),
     [],
   )
 })
