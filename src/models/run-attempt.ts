@@ -130,9 +130,9 @@ function answerReader<State, Reading>(options: ExchangeOptions<State, Reading>):
     }
   }
   /** What was read before a broken frame is shown all the same. */
-  const read = (from: FrameReader, chunk: Uint8Array | undefined): boolean => {
+  const read = (chunk: Uint8Array | undefined): boolean => {
     try {
-      return from.push(chunk)
+      return frames?.push(chunk) === true
     } catch (error) {
       // An answer that a protocol cannot read must not look like a defect of the engine.
       if (error instanceof AnswerError) throw error
@@ -155,15 +155,14 @@ function answerReader<State, Reading>(options: ExchangeOptions<State, Reading>):
     headers: {},
     open(status, headers) {
       reader.headers = headers
-      const opened =
+      frames =
         status >= 200 && status <= 299
           ? frameReader(headers, limits, takeFrame)
           : refusalReader(limits, text => takeRefusal(status, text))
-      frames = opened
-      return chunk => read(opened, chunk)
+      return read
     },
     close(end) {
-      if (frames && (end.end === 'complete' || frames.partial === true)) read(frames, undefined)
+      if (end.end === 'complete' || frames?.partial === true) read(undefined)
     },
   }
   return reader

@@ -249,7 +249,8 @@ function prepareRequest<State, Reading>(
   const isOver = mostTokens !== undefined && maxTokens > mostTokens
   const request =
     tools === asked.tools && !isOver ? asked : { ...asked, tools, ...(isOver && { maxTokens: mostTokens }) }
-  const isChanged = hosted === false || body !== undefined || clientHosted !== undefined
+  const leavesHosted = hosted === false && deployed.hosted.length > 0
+  const isChanged = leavesHosted || body !== undefined || clientHosted !== undefined
   const target = isChanged ? changedTarget(protocol.name, deployed, asked) : deployed
   const prepared = protocol.prepare(request, target, SessionCache.of(asked.memory), now())
   if (body) warnOfOthers(body, protocol.name, prepared.warnings)

@@ -124,7 +124,7 @@ export function optional<T>(
   path: string,
   read: (value: Json, path: string) => T,
 ): T | undefined {
-  return isAbsent(value) ? undefined : read(value, path)
+  return value === undefined || value === null ? undefined : read(value, path)
 }
 
 /** Field names, written as words with spaces between them. */

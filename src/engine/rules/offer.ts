@@ -241,11 +241,17 @@ function addSize(total: SchemaSize, size: SchemaSize, words: string): void {
   }
 }
 
+/** A client declares the same schemas again and again: a schema that was found sound is not walked again. */
+const sound = new WeakMap<JsonObject, SchemaSize>()
+
 /** Refuses a schema that no call could ever fit. */
 function checkSchema(schema: JsonObject): SchemaSize {
+  const known = sound.get(schema)
+  if (known) return known
   const size = checkDeclaredSchema(schema)
   const { type } = schema
   if (type !== undefined && ![type].flat().includes('object'))
     throw new SchemaError('/type', 'The arguments of a tool are an object, so "type" must be "object".')
+  sound.set(schema, size)
   return size
 }

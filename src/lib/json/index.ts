@@ -138,7 +138,8 @@ type OpenContainer = {
 type Key = { name: string; before: Key | null }
 
 function addKey(object: OpenContainer, text: string, start: number, end: number): void {
-  const name = readKey(text, start, end)
+  const raw = text.slice(start + 1, end)
+  const name = raw.includes('\\') ? unescapedKey(text.slice(start, end + 1)) : raw
   for (let key = object.lastKey; key !== null; key = key.before)
     if (key.name === name) throw duplicateKey(start, name)
   if (object.keys?.has(name)) throw duplicateKey(start, name)
@@ -149,13 +150,11 @@ function addKey(object: OpenContainer, text: string, start: number, end: number)
   }
 }
 
-function readKey(text: string, start: number, end: number): string {
-  const raw = text.slice(start + 1, end)
-  if (!raw.includes('\\')) return raw
+function unescapedKey(quoted: string): string {
   try {
-    return JSON.parse(text.slice(start, end + 1)) as string // a quoted literal parses to a string or throws
+    return JSON.parse(quoted) as string // a quoted literal parses to a string or throws
   } catch {
-    return raw
+    return quoted.slice(1, -1)
   }
 }
 

@@ -12,6 +12,7 @@ import { clientTool } from '../own-tools.ts'
 import {
   adviceFor,
   ifTexts,
+  keepTools,
   openaiFormat,
   passedBody,
   type StatelessRequest,
@@ -145,14 +146,17 @@ function decodePassed(fields: JsonObject): Pick<Ask, 'body' | 'format'> {
 // ---- tools --------------------------------------------------------------------------------------------------
 
 function decodeChatTools(value: Json | undefined): ToolDeclaration[] {
-  if (isAbsent(value)) return []
+  return isAbsent(value) ? [] : knownTools(value)
+}
+
+const knownTools = keepTools((value): ToolDeclaration[] => {
   const decode = (tool: JsonObject, path: string): ToolDeclaration => {
     const type = oneOf(tool['type'], `${path}.type`, ['function', 'custom'])
     const given = object(tool[type], `${path}.${type}`)
     return (type === 'function' ? decodeFunction : decodeCustom)(given, `${path}.${type}`)
   }
   return objects(value, 'tools', decode, { min: 1, max: mostTools })
-}
+})
 
 function decodeFunction(given: JsonObject, path: string): ToolDeclaration {
   const schema = optional(given['parameters'], `${path}.parameters`, object)

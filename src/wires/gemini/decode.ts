@@ -12,6 +12,7 @@ import {
   type ClientHosted,
   ifObject,
   ifTexts,
+  keepTools,
   type ModelTarget,
   passedBody,
   type StatelessRequest,
@@ -42,7 +43,7 @@ export function decodeGeminiRequest(given: JsonObject, target: ModelTarget): Gem
   onlyKnown(given, { has: name => bodyFields.has(says.camelCase(name)) }, '')
   const body = members(given, '')
   if (body['cachedContent'] !== undefined) throw geminiRefusal(geminiTexts.cached)
-  const { clientTools, hosted } = decodeGeminiTools(body['tools'])
+  const { clientTools, hosted } = decodeGeminiTools(body['tools'] ?? [])
   const { choice, toolConfig } = decodeToolConfig(body['toolConfig'], clientTools)
   const { maxTokens, generationConfig } = decodeGeneration(body['generationConfig'])
   const { format, others } = decodeForm(generationConfig)
@@ -124,9 +125,9 @@ const purposes: Readonly<Record<string, ClientHosted['purpose']>> = {
   urlContext: 'fetch',
 }
 
-function decodeGeminiTools(value: Json | undefined): GeminiTools {
+const decodeGeminiTools = keepTools((value): GeminiTools => {
   const hosted: GeminiTools['hosted'] = []
-  const clientTools = objects(value ?? [], 'tools', (tool, path) => {
+  const clientTools = objects(value, 'tools', (tool, path) => {
     const { functionDeclarations = [], ...others } = members(tool, path)
     for (const [name, declaration] of Object.entries(others)) {
       const purpose = Object.hasOwn(purposes, name) ? purposes[name] : undefined
@@ -141,7 +142,7 @@ function decodeGeminiTools(value: Json | undefined): GeminiTools {
     seen.add(name)
   }
   return { clientTools, hosted }
-}
+})
 
 function decodeDeclaration(given: JsonObject, path: string): ToolDeclaration {
   const { name, description, parameters, parametersJsonSchema } = members(given, path)

@@ -6,7 +6,7 @@ import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { isAbsent, names, optional } from '../fields.ts'
 import { clientTool } from '../own-tools.ts'
-import { type ClientHosted, ifObject, type ModelTarget, originFor } from '../stateless/index.ts'
+import { type ClientHosted, ifObject, keepTools, type ModelTarget, originFor } from '../stateless/index.ts'
 import { toolNameRule } from './decode-blocks.ts'
 import type { ToolChange } from './decode-messages.ts'
 import { vendorTool } from './vendor-tools.ts'
@@ -27,12 +27,9 @@ export function decodeMessagesTools(
   changes: readonly ToolChange[],
   target: ModelTarget,
 ): MessagesTools {
-  const given = isAbsent(value) ? [] : objects(value, 'tools', (tool, at) => readTool(tool, at, target))
-  const toolNames = given
-    .map(({ client, hosted }) => client?.name ?? hosted?.name ?? '')
-    .filter(name => name !== '')
-  if (new Set(toolNames).size < toolNames.length) throw anthropicRefusal(says.repeatedTool)
-  const tools = changes.reduce((before, change) => changed(before, change, target), given)
+  const isVendors = originFor(target, 'anthropic') !== undefined
+  const given = isAbsent(value) ? [] : (isVendors ? vendorsTools : othersTools)(value)
+  const tools = changes.reduce((before, change) => changed(before, change, isVendors), given)
   const offered = tools.filter(({ removed }) => !removed)
   return {
     clientTools: offered.flatMap(({ client }) => client ?? []),
@@ -40,7 +37,20 @@ export function decodeMessagesTools(
   }
 }
 
-function readTool(tool: JsonObject, at: string, target: ModelTarget): GivenTool {
+/** For a model of this vendor, and for any other: that one is given some of the vendor's tools as the client's. */
+const vendorsTools = keepTools(value => readTools(value, true))
+const othersTools = keepTools(value => readTools(value, false))
+
+function readTools(value: Json, isVendors: boolean): readonly GivenTool[] {
+  const given = objects(value, 'tools', (tool, at) => readTool(tool, at, isVendors))
+  const toolNames = given
+    .map(({ client, hosted }) => client?.name ?? hosted?.name ?? '')
+    .filter(name => name !== '')
+  if (new Set(toolNames).size < toolNames.length) throw anthropicRefusal(says.repeatedTool)
+  return given
+}
+
+function readTool(tool: JsonObject, at: string, isVendors: boolean): GivenTool {
   if (isAbsent(tool['type']) || tool['type'] === 'custom') {
     const client = decodeMessagesTool(tool, at)
     return { key: client.name, client }
@@ -53,7 +63,7 @@ function readTool(tool: JsonObject, at: string, target: ModelTarget): GivenTool 
   const name = isSet ? '' : text(tool['name'], `${at}.name`, toolNameRule)
   const server = purpose === 'mcp' ? text(tool['mcp_server_name'], `${at}.mcp_server_name`) : undefined
   const key = server === undefined ? name || type : toolsetKey(server)
-  if (!plain || originFor(target, 'anthropic') !== undefined)
+  if (!plain || isVendors)
     return { key, hosted: { declaration: tool, purpose, protocol: 'anthropic', path: at, name } }
   const isDeferred = optional(tool['defer_loading'], `${at}.defer_loading`, flag)
   return { key, client: { ...plain(name), ...(isDeferred && { deferred: true }) } }
@@ -88,12 +98,12 @@ const changeKinds = [
 ] as const
 
 /** What was added stands at the end. */
-function changed(before: readonly GivenTool[], change: ToolChange, target: ModelTarget): GivenTool[] {
+function changed(before: readonly GivenTool[], change: ToolChange, isVendors: boolean): readonly GivenTool[] {
   const { adds, tool, path } = change
   const kind = tagOf(tool, path, adds ? changeKinds : changeKinds.filter(each => each !== 'tool_definition'))
   if (kind === 'tool_definition') {
     const at = `${path}.definition`
-    const defined = readTool(object(tool['definition'], at), at, target)
+    const defined = readTool(object(tool['definition'], at), at, isVendors)
     return [...before.filter(({ key }) => key !== defined.key), defined]
   }
   const isTool = kind === 'tool_reference'

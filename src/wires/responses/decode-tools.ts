@@ -8,6 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.t
 import { excerpt, isAbsent, names, optional } from '../fields.ts'
 import { refuseParameter, unsupportedParameterValue, wrongParameterType } from '../openai-refusal.ts'
 import { clientTool } from '../own-tools.ts'
+import { keepTools } from '../stateless/index.ts'
 import { field, unsupportedParameter } from './wordings.ts'
 
 const flatFields = names(
@@ -58,16 +59,28 @@ export function flatName(namespace: string, name: string): string {
  * tools of the same name.
  */
 export function decodeTools(value: Json | undefined, input?: Json): DeclaredTools {
+  const items = (Array.isArray(input) ? input : []).entries().filter(([, item]) => bringsTools(item))
+  const further = [...items]
+  return further.length === 0 ? ownTools(value ?? null) : readTools(value, further)
+}
+
+/** Those of a request whose input brings none. */
+const ownTools = keepTools(value => readTools(value, []))
+
+const bringsTools = (item: Json): boolean =>
+  isJsonObject(item) && (item['type'] === 'additional_tools' || item['type'] === 'tool_search_output')
+
+/** `further`: the items that bring tools, by their index. */
+function readTools(value: Json | undefined, further: readonly [number, Json][]): DeclaredTools {
   const reader = new ToolsReader()
   if (!isAbsent(value)) reader.take(field.list(value, 'tools'), 'tools')
   const own = new Set(reader.tools.keys())
-  for (const [index, item] of (Array.isArray(input) ? input : []).entries()) {
-    if (!isJsonObject(item)) continue
-    const { type, tools } = item
-    if ((type !== 'additional_tools' && type !== 'tool_search_output') || isAbsent(tools)) continue
+  for (const [index, item] of further) {
+    const { type, tools, call_id: call } = item as JsonObject // as `bringsTools` has found
+    if (isAbsent(tools)) continue
     const path = `input[${index}].tools`
     // What the client's own search found is declared where it was found, if the model's vendor has a form for that.
-    const isFound = type === 'tool_search_output' && !isAbsent(item['call_id'])
+    const isFound = type === 'tool_search_output' && !isAbsent(call)
     reader.take(field.list(tools, path), path, own, isFound)
   }
   return reader.done()

@@ -312,9 +312,9 @@ function decodeAsk(
 
 function decodeCarried(body: JsonObject, include: readonly string[]): JsonObject | undefined {
   const fields: JsonObject = {}
-  for (const [name, read] of Object.entries(carried)) {
-    const value = optional(body[name], name, read)
-    if (value !== undefined) fields[name] = value
+  for (const name in carried) {
+    const value = body[name]
+    if (value !== undefined && value !== null) fields[name] = carried[name]!(value, name)
   }
   // The model's adapter asks for encrypted reasoning in any case.
   const others = include.filter(value => value !== 'reasoning.encrypted_content')

@@ -88,7 +88,9 @@ export function requestFields(
 }
 
 function withDefaults(given: JsonObject, defaults: Readonly<Record<string, Json>>): JsonObject {
-  return Object.fromEntries(Object.entries(defaults).map(([name, value]) => [name, given[name] ?? value]))
+  const fields: JsonObject = {}
+  for (const name in defaults) fields[name] = given[name] ?? defaults[name]!
+  return fields
 }
 
 /** Fields that are repeated as the request gave them, with what the API says when it gave none. */
