@@ -1,6 +1,7 @@
 // Sessions under ids that clients choose: AG-UI's threads, the AI SDK's chats, DeltaKit's sessions. The id, its agent and its owner lead to the
 // same session on every node and after every restart, because the session was created under them.
-import type { CreateSession, Engine, RequestKey, SessionRef } from '../engine/index.ts'
+import type { CreateSession, Engine, RequestKey, SessionRef, SessionSummary } from '../engine/index.ts'
+import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { hashJson } from '../lib/json/hash.ts'
 
@@ -47,4 +48,56 @@ export function threadRequest(thread: AnyThread): RequestKey {
 
 function keyOf({ wire, agent = '', id }: AnyThread): string {
   return `${wire}:${agent}:${id}`
+}
+
+// ---- which messages are new ----------------------------------------------------------------------------------------
+
+type ThreadMessage = { id: string; role: string }
+
+/** How a wire whose clients send their whole history every time reads the user's messages in it. */
+export type UserMessages<Message extends ThreadMessage, User extends Message> = {
+  isUser(message: Message): message is User
+  key(id: string): string
+  parts(message: User): InputPart[]
+  /** How a message that comes again is told from one that is said anew. */
+  again(message: User): Pick<RequestKey, 'hash' | 'again'>
+}
+
+/** The user's messages at the end that are not recorded yet. */
+export function freshMessages<Message extends ThreadMessage, User extends Message>(
+  messages: readonly Message[],
+  { isUser }: Pick<UserMessages<Message, User>, 'isUser'>,
+  isKnown: (id: string) => boolean = () => false,
+): User[] {
+  const start = messages.findLastIndex(message => !isUser(message) || isKnown(message.id)) + 1
+  return messages.slice(start).filter(isUser)
+}
+
+/** The request keys of the user's messages. */
+export function messageKeys<Message extends ThreadMessage, User extends Message>(
+  messages: readonly Message[],
+  { isUser, key }: UserMessages<Message, User>,
+): string[] {
+  return messages.filter(isUser).map(({ id }) => key(id))
+}
+
+/** What the user says now. Without new messages, and unless calls were answered, the last one is said again. */
+export function newWords<Message extends ThreadMessage, User extends Message>(
+  { known, turn, lastRole }: Pick<SessionSummary, 'known' | 'turn' | 'lastRole'>,
+  messages: readonly Message[],
+  answered: boolean,
+  users: UserMessages<Message, User>,
+): { parts: InputPart[]; request?: RequestKey } | undefined {
+  const request = (user: User): RequestKey => ({ key: users.key(user.id), retry: true, ...users.again(user) })
+  const fresh = freshMessages(messages, users, id => known.includes(users.key(id)))
+  const newest = fresh.at(-1)
+  if (newest) {
+    const parts = fresh.flatMap(users.parts)
+    if (parts.length === 0) throw new TurnwireError('bad_request', 'The user message is empty.')
+    return { parts, request: request(newest) }
+  }
+  if (answered) return undefined
+  const last = messages.at(-1)
+  if (last && users.isUser(last)) return { parts: users.parts(last), request: request(last) }
+  return !turn && (lastRole === 'user' || lastRole === 'tool') ? { parts: [] } : undefined
 }

@@ -7,9 +7,7 @@ import type {
   GivenAnswer,
   GivenDecision,
   GivenResult,
-  RequestKey,
   SessionCall,
-  SessionSummary,
 } from '../../engine/index.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { FilePart, ImagePart, InputPart, Native, ThinkingPart } from '../../language/content.ts'
@@ -19,6 +17,7 @@ import type { FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { hashJson } from '../../lib/json/hash.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { freshMessages, type UserMessages } from '../client-threads.ts'
 import { shaped } from '../http/index.ts'
 import { leftOpen } from '../left-open.ts'
 import { changeOwn, clientTool } from '../own-tools.ts'
@@ -77,36 +76,22 @@ function mediaUrl(
 
 // ---- what is new --------------------------------------------------------------------------------------------
 
-const keyOf = (thread: string, message: string): string => `${aguiWire}:${thread}:${message}`
+type UserMessage = Extract<InputMessage, { role: 'user' }>
 
-/** The request keys of the user messages in a thread. */
-export function messageKeys({ threadId, messages }: RunInput): string[] {
-  return messages.flatMap(message => (message.role === 'user' ? [keyOf(threadId, message.id)] : []))
-}
+const isUser = (message: InputMessage): message is UserMessage => message.role === 'user'
 
-/** What the user says now. A message that was sent before is said anew, unless it comes again with the same run. */
-export function newWords(
-  { known, turn, lastRole }: Pick<SessionSummary, 'known' | 'turn' | 'lastRole'>,
-  { threadId, runId, messages }: RunInput,
-  agent: AgentInfo,
-  answered: boolean,
-): { parts: InputPart[]; request?: RequestKey } | undefined {
-  const requestOf = (id: string): RequestKey => {
-    const key = keyOf(threadId, id)
-    return { key, hash: hashJson([key, runId]), retry: true, again: 'changed' }
+/** A message that was sent before is said anew, unless it comes again with the same run. */
+export function userMessages(
+  { threadId, runId }: RunInput,
+  { images }: AgentInfo,
+): UserMessages<InputMessage, UserMessage> {
+  const key = (id: string): string => `${aguiWire}:${threadId}:${id}`
+  return {
+    isUser,
+    key,
+    parts: ({ content }) => decodeContent(content, images),
+    again: ({ id }) => ({ hash: hashJson([key(id), runId]), again: 'changed' }),
   }
-  const fresh = freshMessages(messages, id => known.includes(keyOf(threadId, id)))
-  const newest = fresh.at(-1)
-  if (newest) {
-    const parts = fresh.flatMap(message => decodeContent(message.content, agent.images))
-    if (parts.length === 0) refuseAgui('The user message is empty.')
-    return { parts, request: requestOf(newest.id) }
-  }
-  if (answered) return undefined
-  const last = messages.at(-1)
-  if (last?.role === 'user')
-    return { parts: decodeContent(last.content, agent.images), request: requestOf(last.id) }
-  return !turn && (lastRole === 'user' || lastRole === 'tool') ? { parts: [] } : undefined
 }
 
 /** How the session of a thread is created. Refuses the new messages before anything is made. */
@@ -116,26 +101,13 @@ export function threadCreation(
   unseal: (value: string) => Json | undefined,
 ): Pick<CreateSession, 'settings' | 'seed'> {
   if (messages.length === 0) refuseAgui('messages is empty: send what the user says.')
-  const fresh = freshMessages(messages, () => false)
+  const fresh = freshMessages(messages, { isUser })
   for (const { content } of fresh) decodeContent(content, agent.images)
   const plain = { tools: null, options: {}, clientTools: [] }
   return {
     settings: { ...plain, ...changeOwn(plain, aguiWire, decodeRunTools(tools)) },
     seed: decodeSeed(messages.slice(0, messages.length - fresh.length), agent, unseal),
   }
-}
-
-/** The user messages at the end that are not recorded yet. */
-function freshMessages(
-  messages: readonly InputMessage[],
-  known: (id: string) => boolean,
-): Extract<InputMessage, { role: 'user' }>[] {
-  const fresh: Extract<InputMessage, { role: 'user' }>[] = []
-  for (const message of messages.toReversed()) {
-    if (message.role !== 'user' || known(message.id)) break
-    fresh.unshift(message)
-  }
-  return fresh
 }
 
 export function decodeResults(

@@ -11,7 +11,7 @@ import type {
   SessionSummary,
 } from '../../engine/index.ts'
 import { type Json, parseJson } from '../../lib/json/index.ts'
-import { openThread } from '../client-threads.ts'
+import { messageKeys, newWords, openThread } from '../client-threads.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
 import { readJsonObject } from '../http/index.ts'
 import { streamItems } from '../http/stream.ts'
@@ -25,9 +25,8 @@ import {
   decodeResults,
   decodeRunInput,
   decodeRunTools,
-  messageKeys,
-  newWords,
   threadCreation,
+  userMessages,
 } from './decode.ts'
 import { type RunItem, runFrames } from './encode.ts'
 import type { RunInput } from './schema.ts'
@@ -49,10 +48,12 @@ async function serveRun(c: Context<WireEnv>, host: WireHost, turns: StopByLeavin
   const ref = await openThread(engine, thread, () =>
     threadCreation(input, agent, value => unseal(host, owner, value)),
   )
-  const before = await engine.summary(ref, messageKeys(input))
+  const users = userMessages(input, agent)
+  const before = await engine.summary(ref, messageKeys(input.messages, users))
   const results = decodeResults(input.messages, agent, before.calls)
   const { decisions, answers } = resumedBy(input, name)
-  const words = newWords(before, input, agent, results.length + decisions.length + answers.length > 0)
+  const answered = results.length + decisions.length + answers.length > 0
+  const words = newWords(before, input.messages, answered, users)
   const commands = commandsOf(before, input, { results, decisions, answers, words })
   const [command] = commands
   // A refusal of the first command is an error of HTTP; after that it is an event of the stream.

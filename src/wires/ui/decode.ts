@@ -7,9 +7,7 @@ import type {
   GivenAnswer,
   GivenDecision,
   GivenResult,
-  RequestKey,
   SessionCall,
-  SessionSummary,
 } from '../../engine/index.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
@@ -19,6 +17,7 @@ import type { FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { hashJson } from '../../lib/json/hash.ts'
 import { isJsonObject, type Json, type JsonObject, parseBounded } from '../../lib/json/index.ts'
+import { freshMessages, type UserMessages } from '../client-threads.ts'
 import { shaped } from '../http/index.ts'
 import { leftOpen } from '../left-open.ts'
 import { clientTool, declareOwn } from '../own-tools.ts'
@@ -41,50 +40,22 @@ export function decodeChatTools(tools: ChatRequest['tools']): ToolDeclaration[] 
 
 // ---- the user's words ---------------------------------------------------------------------------------------
 
-/** The user messages at the end of the chat that are not recorded yet. */
-function freshMessages(messages: readonly UiMessage[], known: (id: string) => boolean): UiMessage[] {
-  const fresh: UiMessage[] = []
-  for (const message of messages.toReversed()) {
-    if (message.role !== 'user' || known(message.id)) break
-    fresh.unshift(message)
-  }
-  return fresh
-}
-
-const keyOf = (chat: string, message: string): string => `${uiWire}:${chat}:${message}`
-
-/** The request keys of the user messages in a chat. */
-export function messageKeys({ id, messages }: ChatRequest): string[] {
-  return messages.flatMap(message => (message.role === 'user' ? [keyOf(id, message.id)] : []))
-}
+const isUser = (message: UiMessage): message is UiMessage => message.role === 'user'
 
 /**
- * What the user says now. A message that was sent before is shown again, or put to the model again if that failed. It is
- * said anew if it was changed, or if the answer is to be regenerated.
+ * A message that was sent before is shown again, or put to the model again if that failed. It is said anew if it was
+ * changed, or if the answer is to be regenerated.
  */
-export function newWords(
-  { known, turn, lastRole }: Pick<SessionSummary, 'known' | 'turn' | 'lastRole'>,
-  { id, messages, trigger }: ChatRequest,
-  agent: AgentInfo,
-  answered: boolean,
-): { parts: InputPart[]; request?: RequestKey } | undefined {
-  const partsOf = (list: readonly UiMessage[]): InputPart[] =>
-    list.flatMap(message => decodeMessage(message, agent.images))
-  const requestOf = (message: UiMessage): RequestKey => {
-    const key = keyOf(id, message.id)
-    const hash = hashJson([key, partsOf([message]) as Json]) // Parts are JSON.
-    return { key, hash, retry: true, again: trigger === 'regenerate-message' ? 'always' : 'changed' }
-  }
-  const fresh = freshMessages(messages, message => known.includes(keyOf(id, message)))
-  const newest = fresh.at(-1)
-  if (newest) {
-    const parts = partsOf(fresh)
-    return parts.length === 0 ? refuseUi('The user message is empty.') : { parts, request: requestOf(newest) }
-  }
-  if (answered) return undefined
-  const last = messages.at(-1)
-  if (last?.role === 'user') return { parts: partsOf([last]), request: requestOf(last) }
-  return !turn && (lastRole === 'user' || lastRole === 'tool') ? { parts: [] } : undefined
+export function userMessages(
+  { id: chat, trigger }: ChatRequest,
+  { images }: AgentInfo,
+): UserMessages<UiMessage, UiMessage> {
+  const key = (id: string): string => `${uiWire}:${chat}:${id}`
+  const parts = (message: UiMessage): InputPart[] => decodeMessage(message, images)
+  const again = trigger === 'regenerate-message' ? 'always' : 'changed'
+  // Parts are JSON.
+  const hash = (message: UiMessage): string => hashJson([key(message.id), parts(message) as Json])
+  return { isUser, key, parts, again: message => ({ hash: hash(message), again }) }
 }
 
 /** Answers to questions that are open. A client may send the same answers again with a later message: they are left out. */
@@ -114,7 +85,7 @@ export function chatCreation(
   { messages, tools }: ChatRequest,
   agent: AgentInfo,
 ): Pick<CreateSession, 'settings' | 'seed'> {
-  const fresh = freshMessages(messages, () => false)
+  const fresh = freshMessages(messages, { isUser })
   for (const message of fresh)
     if (decodeMessage(message, agent.images).length === 0) refuseUi('The user message is empty.')
   const plain = { tools: null, options: {}, clientTools: [] }

@@ -11,7 +11,7 @@ import type {
   SessionSummary,
 } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { type ClientThread, findThread, openThread } from '../client-threads.ts'
+import { type ClientThread, findThread, messageKeys, newWords, openThread } from '../client-threads.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
 import { readJsonObject } from '../http/index.ts'
 import { clientGone, streamItems } from '../http/stream.ts'
@@ -22,11 +22,10 @@ import {
   decodeAnswers,
   decodeChatRequest,
   decodeChatTools,
-  messageKeys,
-  newWords,
   questionAnswers,
   toolParts,
   uiWire,
+  userMessages,
 } from './decode.ts'
 import { type MessageOptions, messageFrames } from './encode.ts'
 import { ResumedChats } from './resumed-chats.ts'
@@ -53,10 +52,11 @@ class UiHandlers {
     const engine = c.get('engine')
     const request = decodeChatRequest(await readJsonObject(c, this.#host.limits))
     const agent = agentNamed(this.#host, c.req.param('agent') ?? '')
+    const users = userMessages(request, agent)
     const thread = threadOf(c, request.id)
     const ref = await openThread(engine, thread, () => chatCreation(request, agent))
     await this.#resumed.keep(engine, thread, ref)
-    const before = await engine.summary(ref, messageKeys(request))
+    const before = await engine.summary(ref, messageKeys(request.messages, users))
     const settings = changesOf(before, request)
     const { results, decisions, message } = decodeAnswers(
       toolParts(request.messages),
@@ -65,7 +65,7 @@ class UiHandlers {
     )
     const answers = questionAnswers(request, before.calls, c.get('principal').name)
     const answered = results.length + decisions.length + answers.length > 0
-    const words = newWords(before, request, agent, answered)
+    const words = newWords(before, request.messages, answered, users)
     const common = settings ? { settings } : {}
     if (answered) {
       const accepted = await engine.command(ref, {
