@@ -3,29 +3,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'
-import type { Model } from '../../../src/engine/index.ts'
-import { anthropic, gemini, openai, openaiChat } from '../../../src/models/index.ts'
-import type { VendorName } from '../../../src/testing/index.ts'
-import { double, serve, weather } from '../stateless/rig.ts'
+import { openaiChat } from '../../../src/models/index.ts'
+import { cities, double, serve, vendors, weather } from '../stateless/rig.ts'
 
 const turns = [
-  {
-    thinking: 'Two cities.',
-    text: 'Let me look.',
-    calls: [
-      { name: 'weather', input: { city: 'Oslo' } },
-      { name: 'weather', input: { city: 'Rome' } },
-    ],
-  },
+  { thinking: 'Two cities.', text: 'Let me look.', calls: cities },
   { text: 'Rain and sun.' },
   { text: 'You are welcome.' },
-]
-
-const vendors: [vendor: VendorName, model: (url: string) => Model][] = [
-  ['anthropic', baseUrl => anthropic({ model: 'claude-opus-4-6', apiKey: 'k', baseUrl })],
-  ['gemini', url => gemini({ model: 'gemini-3-pro', apiKey: 'k', baseUrl: `${url}/v1beta` })],
-  ['openai-chat', url => openaiChat({ model: 'gpt-5', apiKey: 'k', baseUrl: `${url}/v1` })],
-  ['openai-responses', url => openai({ model: 'gpt-5', apiKey: 'k', baseUrl: `${url}/v1` })],
 ]
 
 for (const [vendor, modelAt] of vendors)

@@ -7,28 +7,8 @@ import { generateText, isStepCount, jsonSchema, streamText, tool } from 'ai'
 import OpenAI, { APIError, NotFoundError } from 'openai'
 import { rehearsal } from '../../../src/models/rehearsal/index.ts'
 import { scripted } from '../../../src/models/scripted/index.ts'
-import { serve, weather } from '../stateless/rig.ts'
+import { forecast, serve, weather, weatherModel } from '../stateless/rig.ts'
 
-const conversation = () =>
-  scripted([
-    {
-      text: 'Let me look.',
-      chunk: 5,
-      calls: [
-        { name: 'weather', input: { city: 'Oslo' } },
-        { name: 'weather', input: { city: 'Rome' } },
-      ],
-      usage: { input: 10, output: 5 },
-    },
-    {
-      text: 'Rain and sun.',
-      chunk: 3,
-      usage: { input: 20, output: 5 },
-      expect: { results: [{ text: 'Oslo: rain' }, { text: 'Rome: sun' }] },
-    },
-  ])
-
-const forecast: Record<string, string> = { Oslo: 'rain', Rome: 'sun' }
 const cityOf = (args: unknown): string => (args as { city: string }).city
 const look = (args: unknown): string => `${cityOf(args)}: ${forecast[cityOf(args)]}`
 
@@ -39,7 +19,7 @@ const sdkTool = {
 
 describe('openai', () => {
   test("creates a completion, and throws the vendor's error classes", async t => {
-    const { url } = await serve(t, { helper: conversation() })
+    const { url } = await serve(t, { helper: weatherModel() })
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'any', maxRetries: 0 })
     const answer = await client.chat.completions.create({
       model: 'helper',
@@ -55,7 +35,7 @@ describe('openai', () => {
   })
 
   test('streams, and folds the stream into the same message', async t => {
-    const { url } = await serve(t, { helper: conversation() })
+    const { url } = await serve(t, { helper: weatherModel() })
     const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'any' })
     const stream = client.chat.completions.stream({
       model: 'helper',
@@ -79,7 +59,7 @@ describe('openai', () => {
 
   for (const stream of [false, true])
     test(`runTools runs the tool loop${stream ? ' in streams' : ''}`, async t => {
-      const { url } = await serve(t, { helper: conversation() })
+      const { url } = await serve(t, { helper: weatherModel() })
       const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'any' })
       const body = {
         model: 'helper',
@@ -153,7 +133,7 @@ describe('@ai-sdk/openai', () => {
   }
 
   test('generates with tools', async t => {
-    const { url } = await serve(t, { helper: conversation() })
+    const { url } = await serve(t, { helper: weatherModel() })
     const openai = createOpenAI({ baseURL: `${url}/v1`, apiKey: 'any' })
     const result = await generateText({
       model: openai.chat('helper'),
@@ -166,7 +146,7 @@ describe('@ai-sdk/openai', () => {
   })
 
   test('streams with tools', async t => {
-    const { url } = await serve(t, { helper: conversation() })
+    const { url } = await serve(t, { helper: weatherModel() })
     const openai = createOpenAI({ baseURL: `${url}/v1`, apiKey: 'any' })
     const result = streamText({
       model: openai.chat('helper'),

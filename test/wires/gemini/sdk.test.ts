@@ -3,17 +3,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ApiError, type Content, type FunctionCall, GoogleGenAI, type Part } from '@google/genai'
-import type { Model } from '../../../src/engine/index.ts'
-import { anthropic, gemini, openai, openaiChat } from '../../../src/models/index.ts'
 import { rehearsal } from '../../../src/models/rehearsal/index.ts'
 import { scripted } from '../../../src/models/scripted/index.ts'
-import type { ScriptedTurn, VendorName } from '../../../src/testing/index.ts'
-import { double, serve, weather } from '../stateless/rig.ts'
+import { cities, double, serve, vendors, weather, weatherTurns } from '../stateless/rig.ts'
 
-const cities = [
-  { name: 'weather', input: { city: 'Oslo' } },
-  { name: 'weather', input: { city: 'Rome' } },
-]
 const conversation = () =>
   scripted([
     { text: 'Let me look.', chunk: 5, calls: cities, usage: { input: 10, output: 5 } },
@@ -136,24 +129,10 @@ describe('@google/genai', () => {
   })
 })
 
-const turns: ScriptedTurn[] = [
-  { thinking: 'Two cities.', text: 'Let me look.', calls: cities },
-  { thinking: 'One more.', calls: [cities[0]!] },
-  { text: 'Rain and sun.' },
-  { text: 'You are welcome.' },
-]
-
-const vendors: [vendor: VendorName, model: (url: string) => Model][] = [
-  ['anthropic', baseUrl => anthropic({ model: 'claude-opus-4-6', apiKey: 'k', baseUrl })],
-  ['gemini', url => gemini({ model: 'gemini-3-pro', apiKey: 'k', baseUrl: `${url}/v1beta` })],
-  ['openai-chat', url => openaiChat({ model: 'gpt-5', apiKey: 'k', baseUrl: `${url}/v1` })],
-  ['openai-responses', url => openai({ model: 'gpt-5', apiKey: 'k', baseUrl: `${url}/v1` })],
-]
-
 for (const [vendor, modelAt] of vendors)
   for (const stream of [true, false])
     test(`@google/genai → ${vendor}${stream ? ', streaming' : ''}`, async t => {
-      const behind = await double(t, vendor, turns)
+      const behind = await double(t, vendor, weatherTurns)
       const { url } = await serve(t, { helper: modelAt(behind.url) })
       const client = clientOf(url)
       const first = await talk(client, stream, 'weather in Oslo and Rome?')

@@ -3,28 +3,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
-import type { Model } from '../../../src/engine/index.ts'
-import { anthropic, gemini, openai, openaiChat } from '../../../src/models/index.ts'
-import type { ScriptedTurn, VendorName } from '../../../src/testing/index.ts'
-import { double, serve, weather } from '../stateless/rig.ts'
-
-const cities = [
-  { name: 'weather', input: { city: 'Oslo' } },
-  { name: 'weather', input: { city: 'Rome' } },
-]
-const turns: ScriptedTurn[] = [
-  { thinking: 'Two cities.', text: 'Let me look.', calls: cities },
-  { thinking: 'One more.', calls: [cities[0]!] },
-  { text: 'Rain and sun.' },
-  { text: 'You are welcome.' },
-]
-
-const vendors: [vendor: VendorName, model: (url: string) => Model][] = [
-  ['anthropic', baseUrl => anthropic({ model: 'claude-opus-4-6', apiKey: 'k', baseUrl })],
-  ['gemini', url => gemini({ model: 'gemini-3-pro', apiKey: 'k', baseUrl: `${url}/v1beta` })],
-  ['openai-chat', url => openaiChat({ model: 'gpt-5', apiKey: 'k', baseUrl: `${url}/v1` })],
-  ['openai-responses', url => openai({ model: 'gpt-5', apiKey: 'k', baseUrl: `${url}/v1` })],
-]
+import { anthropic, openaiChat } from '../../../src/models/index.ts'
+import type { ScriptedTurn } from '../../../src/testing/index.ts'
+import { double, serve, vendors, weather, weatherTurns } from '../stateless/rig.ts'
 
 const declared = {
   name: 'weather',
@@ -62,7 +43,7 @@ async function talk(
 for (const [vendor, modelAt] of vendors)
   for (const stream of [true, false])
     test(`@anthropic-ai/sdk → ${vendor}${stream ? ', streaming' : ''}`, async t => {
-      const behind = await double(t, vendor, turns)
+      const behind = await double(t, vendor, weatherTurns)
       const { url } = await serve(t, { helper: modelAt(behind.url) })
       const client = new Anthropic({ baseURL: url, apiKey: 'any', maxRetries: 0 })
       const first = await talk(client, stream, 'weather in Oslo and Rome?')
@@ -88,12 +69,15 @@ function secretsIn(data: string): string[] {
 }
 
 describe('thinking comes back to its maker', () => {
-  const scripts: [name: string, turns: ScriptedTurn[]][] = [
-    ['with words', turns],
-    ['without words', turns.map(turn => ('thinking' in turn ? { ...turn, thinking: { text: '' } } : turn))],
+  const scripts: [name: string, weatherTurns: ScriptedTurn[]][] = [
+    ['with words', weatherTurns],
+    [
+      'without words',
+      weatherTurns.map(turn => ('thinking' in turn ? { ...turn, thinking: { text: '' } } : turn)),
+    ],
     [
       'redacted',
-      turns.map(turn =>
+      weatherTurns.map(turn =>
         'thinking' in turn ? { ...turn, thinking: { text: '', redacted: 'c2VjcmV0' } } : turn,
       ),
     ],

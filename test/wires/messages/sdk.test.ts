@@ -5,28 +5,8 @@ import Anthropic, { APIError, BadRequestError, NotFoundError } from '@anthropic-
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema'
 import { rehearsal } from '../../../src/models/rehearsal/index.ts'
 import { scripted } from '../../../src/models/scripted/index.ts'
-import { serve, weather } from '../stateless/rig.ts'
+import { forecast, serve, weather, weatherModel } from '../stateless/rig.ts'
 
-const conversation = () =>
-  scripted([
-    {
-      text: 'Let me look.',
-      chunk: 5,
-      calls: [
-        { name: 'weather', input: { city: 'Oslo' } },
-        { name: 'weather', input: { city: 'Rome' } },
-      ],
-      usage: { input: 10, output: 5 },
-    },
-    {
-      text: 'Rain and sun.',
-      chunk: 3,
-      usage: { input: 20, output: 5 },
-      expect: { results: [{ text: 'Oslo: rain' }, { text: 'Rome: sun' }] },
-    },
-  ])
-
-const forecast: Record<string, string> = { Oslo: 'rain', Rome: 'sun' }
 const declared = {
   name: 'weather',
   description: weather.description,
@@ -40,7 +20,7 @@ const runnable = betaTool({
 })
 
 test("creates a message, and throws the vendor's error classes", async t => {
-  const { url } = await serve(t, { helper: conversation() })
+  const { url } = await serve(t, { helper: weatherModel() })
   const client = new Anthropic({ baseURL: url, apiKey: 'any', maxRetries: 0 })
   const message = await client.messages.create({
     model: 'helper',
@@ -61,7 +41,7 @@ test("creates a message, and throws the vendor's error classes", async t => {
 })
 
 test('streams, and folds the stream into the same message', async t => {
-  const { url } = await serve(t, { helper: conversation() })
+  const { url } = await serve(t, { helper: weatherModel() })
   const client = new Anthropic({ baseURL: url, apiKey: 'any' })
   const stream = client.messages.stream({
     model: 'helper',
@@ -84,7 +64,7 @@ test('streams, and folds the stream into the same message', async t => {
 
 for (const stream of [false, true])
   test(`the tool runner runs the tool loop${stream ? ' in streams' : ''}`, async t => {
-    const { url } = await serve(t, { helper: conversation() })
+    const { url } = await serve(t, { helper: weatherModel() })
     const client = new Anthropic({ baseURL: url, apiKey: 'any' })
     const runner = client.beta.messages.toolRunner({
       model: 'helper',

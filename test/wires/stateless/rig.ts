@@ -3,9 +3,12 @@ import type { TestContext } from 'node:test'
 import type { AgentConfig, TurnwireConfig } from '../../../src/config/config.ts'
 import type { EngineDescription, Model, OpenSessions } from '../../../src/engine/index.ts'
 import { Turnwire } from '../../../src/library/turnwire.ts'
+import { anthropic, gemini, openai, openaiChat } from '../../../src/models/index.ts'
+import { scripted } from '../../../src/models/scripted/index.ts'
 import { startServer } from '../../../src/server/server.ts'
 import {
   type RunningDouble,
+  type ScriptedTurn,
   type ServeOptions,
   startDouble,
   type VendorName,
@@ -105,3 +108,38 @@ export const weather = {
     additionalProperties: false,
   },
 }
+
+export const cities = [
+  { name: 'weather', input: { city: 'Oslo' } },
+  { name: 'weather', input: { city: 'Rome' } },
+]
+
+/** A model that asks for the weather of two cities. */
+export const weatherModel = (): Model =>
+  scripted([
+    { text: 'Let me look.', chunk: 5, calls: cities, usage: { input: 10, output: 5 } },
+    {
+      text: 'Rain and sun.',
+      chunk: 3,
+      usage: { input: 20, output: 5 },
+      expect: { results: [{ text: 'Oslo: rain' }, { text: 'Rome: sun' }] },
+    },
+  ])
+
+export const forecast: Record<string, string> = { Oslo: 'rain', Rome: 'sun' }
+
+/** The same from a vendor that thinks, and that is asked a second time. */
+export const weatherTurns: ScriptedTurn[] = [
+  { thinking: 'Two cities.', text: 'Let me look.', calls: cities },
+  { thinking: 'One more.', calls: cities.slice(0, 1) },
+  { text: 'Rain and sun.' },
+  { text: 'You are welcome.' },
+]
+
+/** A model of each vendor, at the address of its double. */
+export const vendors: [vendor: VendorName, model: (url: string) => Model][] = [
+  ['anthropic', baseUrl => anthropic({ model: 'claude-opus-4-6', apiKey: 'k', baseUrl })],
+  ['gemini', url => gemini({ model: 'gemini-3-pro', apiKey: 'k', baseUrl: `${url}/v1beta` })],
+  ['openai-chat', url => openaiChat({ model: 'gpt-5', apiKey: 'k', baseUrl: `${url}/v1` })],
+  ['openai-responses', url => openai({ model: 'gpt-5', apiKey: 'k', baseUrl: `${url}/v1` })],
+]
