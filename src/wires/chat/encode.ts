@@ -1,7 +1,8 @@
 // An answer as Chat Completions gives it: one `chat.completion`, or a stream of chunks. Thinking is in
 // `reasoning_content`, which the vendor itself does not have and its clients pass along.
+import { chatCall, chatUsage } from '../../apis/openai/chat-frames.ts'
 import type { OnceAnswer, OnceItem, PlainError } from '../../engine/index.ts'
-import type { CallForm, CallPart } from '../../language/calls.ts'
+import type { CallForm } from '../../language/calls.ts'
 import { textOf } from '../../language/content.ts'
 import type { Delta, Usage } from '../../language/events.ts'
 import { dataFrame } from '../http/index.ts'
@@ -31,7 +32,9 @@ export function encodeCompletion(head: CompletionHead, { parts, stop, usage }: O
     refusal: isRefusal ? text || refusedSilently : null,
     annotations: [],
     ...(thinking !== '' && { reasoning_content: thinking }),
-    ...(calls.length > 0 && { tool_calls: calls.map(encodeChatCall) }),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map(({ id, name, form, text: input }) => chatCall(id, name, form, input)),
+    }),
   }
   return {
     ...head,
@@ -43,27 +46,10 @@ export function encodeCompletion(head: CompletionHead, { parts, stop, usage }: O
   }
 }
 
-function encodeChatCall({ id, name, form, text }: Omit<CallPart, 'type'>): object {
-  return form === 'text'
-    ? { id, type: 'custom', custom: { name, input: text } }
-    : { id, type: 'function', function: { name, arguments: text } }
-}
-
 /** Zeros if the model gave no count: readers of this API expect the field. */
 function encodeChatUsage(usage: Usage | undefined): object {
-  const { input = 0, output = 0, cacheRead = 0, thinking = 0 } = usage ?? {}
-  return {
-    prompt_tokens: input,
-    completion_tokens: output,
-    total_tokens: input + output,
-    prompt_tokens_details: { cached_tokens: cacheRead, audio_tokens: 0 },
-    completion_tokens_details: {
-      reasoning_tokens: thinking,
-      audio_tokens: 0,
-      accepted_prediction_tokens: 0,
-      rejected_prediction_tokens: 0,
-    },
-  }
+  const { input = 0, output = 0, cacheRead: cached = 0, thinking: reasoning = 0 } = usage ?? {}
+  return chatUsage({ input, output, cached, reasoning })
 }
 
 // ---- the stream ---------------------------------------------------------------------------------------------
@@ -100,7 +86,7 @@ export class ChatStreamEncoder implements FrameEncoder<OnceItem> {
         const { callId: id, name, form } = delta
         const index = this.#calls.size
         this.#calls.set(id, { index, form })
-        return this.#delta({ tool_calls: [{ index, ...encodeChatCall({ id, name, form, text: '' }) }] })
+        return this.#delta({ tool_calls: [{ index, ...chatCall(id, name, form, '') }] })
       }
       case 'arguments': {
         const call = this.#calls.get(delta.callId)

@@ -1,5 +1,6 @@
 // Builds the `chat.completion` of a scripted turn, and streams from it, so that both forms agree: the role first, then text and
 // calls in pieces, a finish reason, usage, [DONE]. Compatible servers differ by their quirks only: see `ChatQuirks`.
+import { chatCall, chatUsage } from '../../../apis/openai/chat-frames.ts'
 import type { DoubleRequest } from '../double.ts'
 import { faultOf } from '../faults.ts'
 import { countTokens, obfuscation } from '../openai/envelope.ts'
@@ -9,7 +10,6 @@ import {
   jsonFrame,
   type NeutralStop,
   neutralStops,
-  type ScriptedCall,
   type ScriptedTurn,
   scriptedStop,
   scriptedText,
@@ -51,7 +51,11 @@ export function answerChat(
 ): DoubleAnswer {
   const { model, stream_options: options } = asRecord(body)
   const quirks = { ...declared, ...faultQuirks(turn) }
-  const built = { model, ...buildCompletion(turn, salt, quirks), usage: chatUsage(turn, rawText) }
+  const built = {
+    model,
+    ...buildCompletion(turn, salt, quirks),
+    usage: chatUsage(countTokens(turn, rawText)),
+  }
   const completion = isRecord(turn.raw) ? { ...built, ...turn.raw } : built
   return { body: completion, frames: streamCompletion(completion, asRecord(options), turn.chunk, quirks) }
 }
@@ -63,7 +67,10 @@ function faultQuirks(turn: ScriptedTurn): Partial<ChatQuirks> {
 }
 
 function buildCompletion(turn: ScriptedTurn, salt: string, { showReasoning }: ChatQuirks): JsonRecord {
-  const calls = (turn.calls ?? []).map((call, at) => callObject(call, at, salt))
+  const calls = (turn.calls ?? []).map((call, at) => {
+    const { id = mintId('call_', at, salt), name, custom } = call
+    return chatCall(id, name, custom ? 'text' : 'json', scriptedText(call))
+  })
   const message = {
     role: 'assistant',
     content: turn.refusal === undefined ? (turn.text ?? null) : null,
@@ -80,30 +87,6 @@ function buildCompletion(turn: ScriptedTurn, salt: string, { showReasoning }: Ch
     choices: [{ index: 0, message, logprobs: null, finish_reason }],
     service_tier: 'default',
     system_fingerprint: 'fp_turnwire',
-  }
-}
-
-function callObject(call: ScriptedCall, at: number, salt: string): JsonRecord {
-  const id = call.id ?? mintId('call_', at, salt)
-  const { name } = call
-  return call.custom
-    ? { id, type: 'custom', custom: { name, input: scriptedText(call) } }
-    : { id, type: 'function', function: { name, arguments: scriptedText(call) } }
-}
-
-function chatUsage(turn: ScriptedTurn, rawText: string): JsonRecord {
-  const counts = countTokens(turn, rawText)
-  return {
-    prompt_tokens: counts.input,
-    completion_tokens: counts.output,
-    total_tokens: counts.input + counts.output,
-    prompt_tokens_details: { cached_tokens: counts.cached, audio_tokens: 0 },
-    completion_tokens_details: {
-      reasoning_tokens: counts.reasoning,
-      audio_tokens: 0,
-      accepted_prediction_tokens: 0,
-      rejected_prediction_tokens: 0,
-    },
   }
 }
 
