@@ -58,17 +58,7 @@ const rules: ImportRule[] = [
   },
   {
     in: 'src/payments/',
-    may: [
-      'src/payments/',
-      'src/callers/',
-      'src/library/visit.ts',
-      'src/wires/',
-      'src/world.ts',
-      'src/config/',
-      'src/engine/index.ts',
-      ...common,
-    ],
-    types: ['src/engines/socket/', 'src/runtime.ts'],
+    may: ['src/payments/', 'src/callers/', 'src/engine/index.ts', ...common],
   },
   {
     in: 'src/relay/',
@@ -161,6 +151,7 @@ const rules: ImportRule[] = [
       'src/doctor/',
       'src/log.ts',
       'src/runtime.ts',
+      'src/world.ts',
       'src/engine/index.ts',
       ...common,
     ],

@@ -3,10 +3,13 @@
 // engine, so none of them can forget whose session it is.
 import type { Command, Engine, LookUpAnswer, LookUpQuery, SessionChange } from '../engine/ports/boundary.ts'
 import { type CallName, callByName, ForwardingEngine } from '../engines/socket/index.ts'
+
 import { TurnwireError } from '../language/errors.ts'
 import { stoppable } from '../lib/async/stoppable.ts'
 import type { Caller } from './caller.ts'
 import type { WorkLimits } from './work-limits.ts'
+
+export type { CallName }
 
 /** Commands that set a session to work. */
 const startsTurn: ReadonlySet<Command['do']> = new Set(['say', 'respond', 'call', 'complete'])

@@ -1,4 +1,7 @@
 // Who is calling: whose sessions they reach, and what their request carries besides its body.
+import type { HttpBindings } from '@hono/node-server'
+import type { Context, Hono } from 'hono'
+import type { Engine } from '../engine/ports/boundary.ts'
 import type { TraceContext } from '../language/trace.ts'
 import type { Json, JsonObject } from '../lib/json/index.ts'
 
@@ -43,4 +46,27 @@ export type RequestPayment = {
   readonly refusal: { headers: Record<string, string>; body: JsonObject; required: JsonObject } | undefined
   /** Of a payment that is settled. */
   readonly receipt: JsonObject | undefined
+}
+
+/** What the server knows of a request by the time that a route gets it. */
+export type WireEnv = {
+  Bindings: HttpBindings
+  Variables: {
+    principal: Principal
+    /** Bound to the caller. */
+    engine: Engine
+    account?: OwnerAccount
+    payment?: RequestPayment
+  }
+}
+
+/** What the server gives to routes beside the wires. */
+export type RouteHost = {
+  /** Routes whose errors have a plain body. */
+  app(): Hono<WireEnv>
+  /** The body of a request, if it is a JSON object of at most so many bytes. Throws `bad_request` or `too_large`. */
+  readBody(c: Context<WireEnv>, bytes: number): Promise<JsonObject>
+  send(c: Context<WireEnv>, body: object): Response
+  /** Throws `forbidden` unless the caller is an operator. */
+  requireOperator(c: Context<WireEnv>): void
 }

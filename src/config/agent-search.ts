@@ -1,11 +1,18 @@
 // An agent that searches its tools: the tool for it, and which tools are declared from the start.
 import type { AgentSearch, Tool } from '../engine/ports/index.ts'
 import { hostedApproval } from '../language/tools.ts'
+import {
+  checkCount,
+  checkKinds,
+  checkKnown,
+  checkTexts,
+  type Fields,
+  isRecord,
+  type Wrong,
+} from '../lib/checks/fields.ts'
 import type { Log } from '../log.ts'
 import { matchesName } from '../policy/index.ts'
 import { type FindTools, findTools, findToolsName } from '../tools/search/index.ts'
-import { checkKinds, checkKnown, checkTexts, type Fields, isRecord, type Wrong } from './check-fields.ts'
-import { checkCount } from './check-values.ts'
 import type { AgentConfig } from './config.ts'
 
 type Search = {

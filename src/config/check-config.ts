@@ -8,12 +8,8 @@ import { checkRetention } from '../data/retention.ts'
 import type { Store, Tool } from '../engine/ports/index.ts'
 import { checkCluster } from '../engines/cluster/check-settings.ts'
 import { TurnwireError } from '../language/errors.ts'
-import { logLevels } from '../log.ts'
-import { checkPayments } from '../payments/check-settings.ts'
-import { checkLimits, createGate } from '../policy/index.ts'
-import { checkRelay } from '../relay/check-settings.ts'
-import { checkSearch } from './agent-search.ts'
 import {
+  checkCount,
   checkKinds,
   checkKnown,
   checkSwitches,
@@ -21,10 +17,15 @@ import {
   type Fields,
   isRecord,
   type Wrong,
-} from './check-fields.ts'
+} from '../lib/checks/fields.ts'
+import { logLevels } from '../log.ts'
+import { checkPayments } from '../payments/check-settings.ts'
+import { checkLimits, createGate } from '../policy/index.ts'
+import { checkRelay } from '../relay/check-settings.ts'
+import { checkSearch } from './agent-search.ts'
 import { checkEgress, checkHooks, checkTelemetry } from './check-hooks.ts'
 import { checkOffers, checkServing } from './check-offers.ts'
-import { checkAnswer, checkCode, checkCount } from './check-values.ts'
+import { checkAnswer, checkCode } from './check-values.ts'
 import { serverDefaults, type TurnwireConfig } from './config.ts'
 import { checkAgentServers, checkMcp } from './mcp-config.ts'
 import { checkModels, isModel } from './named-models.ts'

@@ -1,7 +1,7 @@
 // Checks what a configuration says about the way around a call: its hooks, what may be fetched, and what is traced.
 import { hookNames } from '../language/events.ts'
+import { checkKinds, checkKnown, isRecord, type Wrong } from '../lib/checks/fields.ts'
 import { isHostPattern } from '../lib/net/egress.ts'
-import { checkKinds, checkKnown, isRecord, type Wrong } from './check-fields.ts'
 
 export function checkHooks(hooks: unknown, wrong: Wrong): void {
   if (hooks === undefined) return

@@ -1,5 +1,5 @@
 // Checks what an agent offers beside tools, and what of it is served to MCP clients.
-import { checkKinds, checkKnown, isRecord, type Wrong } from './check-fields.ts'
+import { checkKinds, checkKnown, isRecord, type Wrong } from '../lib/checks/fields.ts'
 
 const switches = ['tools', 'ask', 'resources', 'prompts']
 

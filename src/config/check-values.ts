@@ -1,9 +1,9 @@
 // Checks of single settings of a configuration. `wrong` takes the setting's key and what to do.
 import { wordsOf } from '../language/errors.ts'
+import { checkKinds, checkKnown, isRecord } from '../lib/checks/fields.ts'
 import { checkDeclaredSchema } from '../lib/schema/declared.ts'
 import { describeSchema } from '../lib/schema/standard.ts'
 import { checkCodeLimits, defaultCodeName } from '../tools/index.ts'
-import { checkKinds, checkKnown, isRecord } from './check-fields.ts'
 
 type Wrong = (key: string, words: string) => void
 
@@ -45,9 +45,4 @@ export function checkCode(code: unknown, tools: unknown, key: string, wrong: Wro
 function checkCodeName(name: unknown, tools: unknown, key: string, wrong: Wrong): void {
   const isTaken = Array.isArray(tools) && tools.some(tool => isRecord(tool) && tool['name'] === name)
   if (isTaken) wrong(key, `"${String(name)}" is the name of a tool. Give programs another: code: { name }.`)
-}
-
-export function checkCount(count: unknown, key: string, wrong: Wrong): void {
-  if (count === undefined || (Number.isSafeInteger(count) && Number(count) > 0)) return
-  wrong(key, 'must be a whole number above 0.')
 }

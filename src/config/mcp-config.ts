@@ -3,6 +3,7 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ownServer } from '../language/servers.ts'
+import { isRecord, noSuchSetting, type Wrong } from '../lib/checks/fields.ts'
 import { errorMessage } from '../lib/text/error-message.ts'
 import {
   checkSpec,
@@ -12,7 +13,6 @@ import {
   type McpServerSpec,
   type McpStdioServer,
 } from '../tools/mcp/index.ts'
-import { isRecord, noSuchSetting, type Wrong } from './check-fields.ts'
 import type { TurnwireConfig } from './config.ts'
 
 type ServerOptions = Pick<

@@ -2,7 +2,7 @@
 // means is decided in language/model-names.ts.
 import type { Model } from '../engine/ports/index.ts'
 import { isModelPattern } from '../language/model-names.ts'
-import { isRecord, type Wrong } from './check-fields.ts'
+import { isRecord, type Wrong } from '../lib/checks/fields.ts'
 import type { TurnwireConfig } from './config.ts'
 
 /** Every entry with its model. The configuration was checked. */

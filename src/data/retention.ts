@@ -2,9 +2,9 @@
 // bytes. It walks through the list of all sessions in small steps with pauses, so that it never holds up anyone. Stored
 // responses are sessions too.
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Fields, isRecord, noSuchSetting, type Wrong } from '../config/check-fields.ts'
 import type { ListedRow, LocalEngine, SessionRow, Store } from '../engine/index.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
+import { type Fields, isRecord, noSuchSetting, type Wrong } from '../lib/checks/fields.ts'
 import type { Log } from '../log.ts'
 import type { PaymentStore } from '../payments/port.ts'
 

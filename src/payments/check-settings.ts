@@ -1,7 +1,7 @@
 // Checks what an operator wrote about payments and prices: every mistake with its key and what to do. An amount that the
 // asset cannot express is a mistake, never rounded.
 
-import { checkKinds, checkKnown, type Fields, isRecord, type Wrong } from '../config/check-fields.ts'
+import { checkKinds, checkKnown, type Fields, isRecord, type Wrong } from '../lib/checks/fields.ts'
 import { perToken, toSmallest } from './amounts.ts'
 
 const address = /^0x[0-9a-fA-F]{40}$/

@@ -3,7 +3,7 @@
 // knows of payments. A wallet's token is free for everyone, so it is no key: it reads what was paid for, and starts turns with
 // a payment. The records are asked each time, so this holds on every node, and after a restart.
 
-import { BoundEngine } from '../callers/bound-engine.ts'
+import { BoundEngine, type CallName } from '../callers/bound-engine.ts'
 import type { Caller } from '../callers/caller.ts'
 import type { WorkLimits } from '../callers/work-limits.ts'
 import type {
@@ -15,7 +15,6 @@ import type {
   OnceItem,
   SessionRef,
 } from '../engine/index.ts'
-import type { CallName } from '../engines/socket/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Ask } from '../language/events.ts'
 import { boundSession, isWallet, type PaymentRecord, walletOwner } from '../language/payments.ts'

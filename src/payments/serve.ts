@@ -1,42 +1,61 @@
-// Joins payments to the server: the facilitator, the desk, the engine that wires are given, and the routes. Loaded only when
-// payments are configured. `priceSource` is where prices come from that the configuration does not know: see
-// src/payments/price.ts.
+// Payments as the server has them: the facilitator, the desk, the engines that wires are given, and the routes. Loaded only when
+// payments are configured. `source` is where prices come from that the configuration does not know: see price.ts.
 import { randomUUID } from 'node:crypto'
-import { type Context, Hono, type MiddlewareHandler } from 'hono'
+import type { Context, Hono, MiddlewareHandler } from 'hono'
+import type { Caller, Principal, RouteHost, WireEnv } from '../callers/caller.ts'
 import type { WorkLimits } from '../callers/work-limits.ts'
-import type { AgentConfig } from '../config/config.ts'
+import type { Engine } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { anyWallet, isWallet } from '../language/payments.ts'
-import type { Runtime } from '../runtime.ts'
-import type { Principal, WireEnv, WireHost } from '../wires/host.ts'
-import { plainErrors, readJsonObject, sendJson } from '../wires/http/index.ts'
-import { requireOperator } from '../wires/operator/index.ts'
-import type { WireRequest } from '../wires/wire.ts'
-import { killer } from '../world.ts'
-import {
-  ChainEvidence,
-  chainIdOf,
-  challengeFor,
-  type Facilitator,
-  LocalFacilitator,
-  PaidRequest,
-  PaymentDesk,
-  type PaymentsConfig,
-  type Price,
-  type PriceSource,
-  paymentCrashPoints,
-  perToken,
-  RemoteFacilitator,
-  SignIn,
-  toSmallest,
-} from './index.ts'
+import { perToken, toSmallest } from './amounts.ts'
+import { ChainEvidence } from './chain-evidence.ts'
+import type { PaymentsConfig, PriceConfig } from './config.ts'
+import { type DeskOptions, PaymentDesk } from './desk.ts'
+import type { Facilitator } from './facilitator.ts'
 import type { Workers } from './job.ts'
+import { LocalFacilitator } from './local-facilitator.ts'
+import { chainIdOf } from './networks.ts'
 import { PaidEngine } from './paid-engine.ts'
+import { PaidRequest } from './paid-request.ts'
+import type { PaymentStore } from './port.ts'
+import type { Price, PriceSource } from './price.ts'
+import { RemoteFacilitator } from './remote-facilitator.ts'
 import { operatorPayments, paymentsOf } from './report.ts'
+import { paymentCrashPoints } from './settlement.ts'
+import { challengeFor, SignIn, type SignInPorts } from './sign-in.ts'
+
+/** What payments need to know of an agent. */
+type PricedAgent = { name: string; price?: PriceConfig; serveMcp?: object }
+
+/** The nodes of a cluster, as they were seen `ageMs` ago. */
+type Nodes = { self: string; nodes: readonly { id: string; leftMs: number }[]; ageMs: number }
+
+export type PaymentsSetup = {
+  engine: Engine
+  /** Undefined: the store of the configuration keeps none. */
+  store: PaymentStore | undefined
+  agents: readonly PricedAgent[]
+  config: PaymentsConfig
+  source?: PriceSource | undefined
+  /** Undefined: no other process works on the same payments. */
+  nodes?: () => Nodes | undefined
+  /** Kills the process at one of these points, in tests. */
+  killer?: (points: typeof paymentCrashPoints) => DeskOptions['crashPoint']
+  log: DeskOptions['log']
+}
+
+export type PaymentsServer = {
+  limits: WorkLimits
+  routes: RouteHost
+  vault: Omit<SignInPorts, 'now'>
+  /** Under which the server is known. Undefined: under that of each request. */
+  publicUrl: string | undefined
+  /** Whether a request begins a turn. A caller without a key gets no further than those. */
+  isPayable: (request: { method: string; path: string; header(name: string): string | undefined }) => boolean
+}
 
 export type Payments = {
-  /** What wires are given: its engines are paid. */
-  host: WireHost
+  engineFor: (caller: Caller) => Engine
   desk: PaymentDesk
   middleware: MiddlewareHandler<WireEnv>
   /** The caller of a request that has no key and may pay. */
@@ -49,71 +68,56 @@ export type Payments = {
   stop(): void
 }
 
-/** `isPayable`: whether a request begins a turn. Whoever has no key gets no further than those. */
-export async function startPayments(
-  runtime: Runtime,
-  host: WireHost,
-  limits: WorkLimits,
-  config: PaymentsConfig,
-  isPayable: (request: WireRequest) => boolean,
-): Promise<Payments> {
-  const desk = await openDesk(runtime, config, runtime.priceSource)
-  const signIn = new SignIn({ ...host, now: Date.now })
-  const { engine } = runtime
-  const paid: WireHost = { ...host, engineFor: caller => new PaidEngine(engine, limits, caller, desk) }
+export async function startPayments(setup: PaymentsSetup, server: PaymentsServer): Promise<Payments> {
+  const desk = await openDesk(setup)
+  const signIn = new SignIn({ ...server.vault, now: Date.now })
+  const { engine, agents } = setup
   desk.start()
   return {
-    host: paid,
+    engineFor: caller => new PaidEngine(engine, server.limits, caller, desk),
     desk,
-    middleware: attachPayment(runtime, isPayable),
+    middleware: attachPayment(server),
     bareCaller: c =>
-      isPayable(c.req) && isForSale(runtime.config.agents, c.req.path)
+      server.isPayable(c.req) && isForSale(agents, c.req.path)
         ? { owner: anyWallet, name: anyWallet }
         : undefined,
     callerOf: token => {
       const owner = signIn.owner(token)
       return owner === undefined ? undefined : { owner, name: owner }
     },
-    signInRoutes: () => signInRoutes(host, signIn),
-    routes: () => reportRoutes(paid, desk),
+    signInRoutes: () => signInRoutes(server, signIn),
+    routes: () => reportRoutes(server.routes, desk),
     stop: () => desk.stop(),
   }
 }
 
-export async function openDesk(
-  runtime: Pick<Runtime, 'engine' | 'payments' | 'log' | 'config'> & { nodes?: Runtime['nodes'] },
-  config: PaymentsConfig,
-  source?: PriceSource,
-): Promise<PaymentDesk> {
-  const { engine, payments: store, log } = runtime
+export async function openDesk(setup: PaymentsSetup): Promise<PaymentDesk> {
+  const { engine, store, agents, config, source, killer, log } = setup
   if (!store)
     throw new TurnwireError(
       'config_invalid',
       'Payments are configured, but the store of the configuration keeps none. Use a data folder, or PostgreSQL.',
     )
-  const prices = new Map(runtime.config.agents.map(agent => [agent.name, priceOf(agent, config)]))
+  const prices = new Map(agents.map(({ name, price }) => [name, price && priceOf(price, config)]))
   return new PaymentDesk({
-    engine,
-    store,
-    workers: workersOf(runtime),
-    config,
-    source,
+    ...{ engine, store, config, source, log },
+    workers: workersIn(setup.nodes),
     facilitator: await openFacilitator(config),
     priceOf: agent => prices.get(agent),
     now: Date.now,
-    crashPoint: killer(paymentCrashPoints),
-    log,
+    crashPoint: killer?.(paymentCrashPoints) ?? (() => {}),
   })
 }
 
 /** The nodes of a cluster know which of them live. Any other process that worked on a payment is gone. */
-function workersOf(runtime: { nodes?: Runtime['nodes'] }): Workers {
-  const self = runtime.nodes?.()?.self ?? randomUUID()
-  const isAlive = (worker: string): boolean => {
-    const known = runtime.nodes?.()
-    return known?.nodes.some(({ id, leftMs }) => id === worker && leftMs > known.ageMs) === true
+function workersIn(nodes: PaymentsSetup['nodes']): Workers {
+  return {
+    self: nodes?.()?.self ?? randomUUID(),
+    isAlive: worker => {
+      const known = nodes?.()
+      return known?.nodes.some(({ id, leftMs }) => id === worker && leftMs > known.ageMs) === true
+    },
   }
-  return { self, isAlive }
 }
 
 async function openFacilitator(config: PaymentsConfig): Promise<Facilitator> {
@@ -139,8 +143,7 @@ async function openFacilitator(config: PaymentsConfig): Promise<Facilitator> {
 }
 
 /** The configuration was checked, so every text is a number that fits. */
-function priceOf({ price }: AgentConfig, { payTo, asset, terminal }: PaymentsConfig): Price | undefined {
-  if (!price) return undefined
+function priceOf(price: PriceConfig, { payTo, asset, terminal }: PaymentsConfig): Price {
   const { decimals = 6 } = asset
   const smallest = (text: string): string => toSmallest(text, decimals) ?? '0'
   const token = (text: string): string => perToken(text, decimals) ?? '0'
@@ -157,7 +160,7 @@ function priceOf({ price }: AgentConfig, { payTo, asset, terminal }: PaymentsCon
 // ---- requests ------------------------------------------------------------------------------------------------
 
 /** Over MCP a caller sees what an agent has before it calls. Who has no key sees it of agents with a price. */
-function isForSale(agents: readonly AgentConfig[], path: string): boolean {
+function isForSale(agents: readonly PricedAgent[], path: string): boolean {
   const [isMcp, name] = /^\/mcp(?:\/([^/]+))?$/.exec(path) ?? []
   if (isMcp === undefined) return true
   const served = agents.filter(({ serveMcp }) => serveMcp)
@@ -166,20 +169,13 @@ function isForSale(agents: readonly AgentConfig[], path: string): boolean {
 }
 
 /** Every request may pay. */
-function attachPayment(
-  { config }: Runtime,
-  isPayable: (request: WireRequest) => boolean,
-): MiddlewareHandler<WireEnv> {
+function attachPayment({ isPayable, publicUrl }: PaymentsServer): MiddlewareHandler<WireEnv> {
   return (c, next) => {
     const { outgoing } = c.env
-    const { owner } = c.get('principal')
     const { method, path } = c.req
     const request = new PaidRequest({
-      owner,
-      payable: isPayable(c.req),
-      method,
-      path,
-      url: `${config.server?.publicUrl ?? new URL(c.req.url).origin}${path}`,
+      ...{ owner: c.get('principal').owner, payable: isPayable(c.req), method, path },
+      url: `${publicUrl ?? new URL(c.req.url).origin}${path}`,
       header: name => c.req.header(name),
       setHeader: (name, value) => void (outgoing.headersSent || outgoing.setHeader(name, value)),
       isAnswering: () => outgoing.headersSent,
@@ -192,33 +188,28 @@ function attachPayment(
 
 const smallBody = 8 * 1024
 
-function signInRoutes(host: WireHost, signIn: SignIn): Hono<WireEnv> {
-  const app = new Hono<WireEnv>()
-  app.onError(plainErrors(host))
+function signInRoutes({ routes, vault }: PaymentsServer, signIn: SignIn): Hono<WireEnv> {
+  const app = routes.app()
   app.get('/v1/wallet/challenge', c => {
-    const message = challengeFor(
-      { ...host, now: Date.now },
-      c.req.header('host') ?? '',
-      c.req.query('address') ?? '',
-    )
-    return sendJson(c, { message })
+    const { host = '' } = c.req.header()
+    return routes.send(c, {
+      message: challengeFor({ ...vault, now: Date.now }, host, c.req.query('address') ?? ''),
+    })
   })
   app.post('/v1/wallet/sign-in', async c => {
-    const body = await readJsonObject(c, { ...host.limits, bodyBytes: smallBody })
-    const { message, signature } = body
+    const { message, signature } = await routes.readBody(c, smallBody)
     if (typeof message !== 'string' || typeof signature !== 'string')
       throw new TurnwireError(
         'bad_request',
         'Send {"message", "signature"}: the text, and what your wallet made of it.',
       )
-    return sendJson(c, await signIn.token(message, signature))
+    return routes.send(c, await signIn.token(message, signature))
   })
   return app
 }
 
-function reportRoutes(host: WireHost, desk: PaymentDesk): Hono<WireEnv> {
-  const app = new Hono<WireEnv>()
-  app.onError(plainErrors(host))
+function reportRoutes(routes: RouteHost, desk: PaymentDesk): Hono<WireEnv> {
+  const app = routes.app()
   app.get('/v1/usage', async c => {
     const { owner } = c.get('principal')
     if (!isWallet(owner))
@@ -226,22 +217,22 @@ function reportRoutes(host: WireHost, desk: PaymentDesk): Hono<WireEnv> {
         'bad_request',
         'This shows what a wallet has paid. Sign in with one: docs/guide/payments.md.',
       )
-    return sendJson(c, await paymentsOf(desk.ledger, owner.slice(anyWallet.length), pageOf(c)))
+    return routes.send(c, await paymentsOf(desk.ledger, owner.slice(anyWallet.length), pageOf(c)))
   })
   app.get('/operator/payments', async c => {
-    requireOperator(c)
-    return sendJson(c, await operatorPayments(desk, pageOf(c)))
+    routes.requireOperator(c)
+    return routes.send(c, await operatorPayments(desk, pageOf(c)))
   })
   app.post('/operator/payments/:id/refund', async c => {
-    requireOperator(c)
-    const record = await desk.refund(c.req.param('id'), c.get('principal').name)
-    return sendJson(c, { id: record.id, state: record.state, refund: record.refund ?? null })
+    routes.requireOperator(c)
+    const { id, state, refund = null } = await desk.refund(c.req.param('id'), c.get('principal').name)
+    return routes.send(c, { id, state, refund })
   })
   app.post('/operator/payments/:id/resolve', async c => {
-    requireOperator(c)
-    const { transaction } = await readJsonObject(c, { ...host.limits, bodyBytes: smallBody })
+    routes.requireOperator(c)
+    const { transaction } = await routes.readBody(c, smallBody)
     const { id, state } = await desk.resolve(c.req.param('id'), transaction)
-    return sendJson(c, { id, state })
+    return routes.send(c, { id, state })
   })
   return app
 }

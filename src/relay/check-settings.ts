@@ -1,7 +1,6 @@
 // Checks the setting `relay`.
 
-import { checkKnown, isRecord, type Wrong } from '../config/check-fields.ts'
-import { checkCount } from '../config/check-values.ts'
+import { checkCount, checkKnown, isRecord, type Wrong } from '../lib/checks/fields.ts'
 import { relayDefaults } from './config.ts'
 
 export function checkRelay(relay: unknown, wrong: Wrong): void {

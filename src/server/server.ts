@@ -4,6 +4,7 @@ import type { Server as NodeServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { BoundEngine } from '../callers/bound-engine.ts'
+import type { RouteHost } from '../callers/caller.ts'
 import { Keys } from '../callers/keys.ts'
 import { OwnerAccounts } from '../callers/owner-limits.ts'
 import { WorkLimits } from '../callers/work-limits.ts'
@@ -20,7 +21,10 @@ import type { OpenRelay } from '../relay/server/join.ts'
 import type { Runtime } from '../runtime.ts'
 import { type Measures, metricsRoute } from '../telemetry/index.ts'
 import type { WireEnv, WireHost } from '../wires/host.ts'
+import { plainErrors, readJsonObject, sendJson } from '../wires/http/index.ts'
+import { requireOperator } from '../wires/operator/index.ts'
 import type { ServedWire } from '../wires/wire.ts'
+import { killer } from '../world.ts'
 import { logRequests } from './access-log.ts'
 import { authenticate } from './authenticate.ts'
 import { ConsoleCookies } from './console-cookie.ts'
@@ -69,7 +73,7 @@ export async function serveRuntime(
     const bounds = new WorkLimits(runtime.engine, config)
     const plain = await hostOf(runtime, bounds)
     const payments = await openPayments(runtime, plain, bounds, keys, table)
-    const host = payments?.host ?? plain
+    const host: WireHost = { ...plain, ...(payments && { engineFor: payments.engineFor }) }
     const accounts = new OwnerAccounts(config, host.limits.bodyBytes)
     const measures = measured(runtime, accounts)
     if (relay) host.relay = relay.join(payments?.desk)
@@ -205,7 +209,28 @@ async function openPayments(
       'Payments are configured, but the server has no key, so whoever reaches it would be its operator and pay nothing. Make a key first: turnwire keys add <name> --operator.',
     )
   const { startPayments } = await import('../payments/serve.ts')
-  return startPayments(runtime, host, limits, payments, request => table.isPayable(request))
+  const { engine, config, log, priceSource: source } = runtime
+  const setup = { engine, store: runtime.payments, agents: config.agents, config: payments, source, log }
+  return startPayments(
+    { ...setup, nodes: () => runtime.nodes(), killer },
+    {
+      limits,
+      routes: routeHost(host),
+      vault: host,
+      publicUrl: config.server?.publicUrl,
+      isPayable: request => table.isPayable(request),
+    },
+  )
+}
+
+/** For routes beside the wires. */
+function routeHost(host: WireHost): RouteHost {
+  return {
+    app: () => new Hono<WireEnv>().onError(plainErrors(host)),
+    readBody: (c, bodyBytes) => readJsonObject(c, { ...host.limits, bodyBytes }),
+    send: (c, body) => sendJson(c, body),
+    requireOperator,
+  }
 }
 
 export type AppOptions = {

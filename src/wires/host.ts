@@ -1,24 +1,12 @@
 // What the server gives every HTTP wire. A wire decodes requests, commands the engine and encodes what comes of it; who the
 // caller is, how large a body may be and where logs go is decided by the server, once for all wires.
-import type { HttpBindings } from '@hono/node-server'
-import type { Caller, OwnerAccount, Principal, RequestPayment } from '../callers/caller.ts'
+import type { Caller, Principal } from '../callers/caller.ts'
 import type { AgentInfo, Engine, EngineDescription, EnginePorts } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { SealUse } from '../language/seals.ts'
 import type { JsonObject } from '../lib/json/index.ts'
 
-export type { Caller, OwnerAccount, Principal, RequestPayment } from '../callers/caller.ts'
-
-export type WireEnv = {
-  Bindings: HttpBindings
-  Variables: {
-    principal: Principal
-    /** Bound to the caller. */
-    engine: Engine
-    account?: OwnerAccount
-    payment?: RequestPayment
-  }
-}
+export type { Caller, OwnerAccount, Principal, RequestPayment, WireEnv } from '../callers/caller.ts'
 
 /** A request for an agent on its owner's machine, as the wire is to decode it. */
 export type RelayedTarget = {

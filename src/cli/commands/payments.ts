@@ -1,13 +1,13 @@
 // Lists payments, as lines or for a spreadsheet, pays one back, and takes an operator's word for what the chain shows of one.
+import type { TurnwireConfig } from '../../config/config.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import type { PaymentRecord } from '../../language/payments.ts'
 import { printable } from '../../lib/text/index.ts'
-import {
-  csvOf,
-  listPayments,
-  type PaymentRecord,
-  refundPayment,
-  resolvePayment,
-  toWhole,
-} from '../../payments/visit.ts'
+import { visitSessions } from '../../library/visit.ts'
+import { toWhole } from '../../payments/amounts.ts'
+import type { PaymentDesk } from '../../payments/desk.ts'
+import { Ledger } from '../../payments/ledger.ts'
+import { csvOf } from '../../payments/report.ts'
 import { type CliCommand, UsageError } from '../command.ts'
 import { configOption, dataOption, sessionPlace, setUp } from '../setup.ts'
 
@@ -28,7 +28,7 @@ expired since. Look for it on the chain, then say so with resolve: the transacti
     const { decimals = 6 } = config.payments?.asset ?? {}
     if (action === 'refund') {
       if (id === undefined) throw new UsageError('Say which: turnwire payments refund <id>')
-      const record = await refundPayment(place, config, id)
+      const record = await atDesk(place, config, desk => desk.refund(id, 'command'))
       process.stdout.write(`${lineOf(record, decimals)}\n`)
       return record.state === 'refunded' ? 0 : 1
     }
@@ -37,7 +37,7 @@ expired since. Look for it on the chain, then say so with resolve: the transacti
         throw new UsageError(
           'Say which, and what moved it: turnwire payments resolve <id> <transaction>, or none',
         )
-      const record = await resolvePayment(place, config, id, transaction)
+      const record = await atDesk(place, config, desk => desk.resolve(id, transaction))
       process.stdout.write(`${lineOf(record, decimals)}\n`)
       return 0
     }
@@ -50,6 +50,29 @@ expired since. Look for it on the chain, then say so with resolve: the transacti
     else process.stdout.write(listOf(records, decimals))
     return 0
   },
+}
+
+/** Newest first. They are those of the process that has the data folder, if one has. */
+function listPayments(place: string, config: TurnwireConfig): Promise<PaymentRecord[]> {
+  return visitSessions(place, config, async (_, store) => {
+    const records: PaymentRecord[] = []
+    for await (const { record } of new Ledger(store).list()) records.push(record)
+    return records
+  })
+}
+
+/** Acts with the wallet of the configuration. */
+function atDesk<Result>(
+  place: string,
+  { payments, agents }: TurnwireConfig,
+  act: (desk: PaymentDesk) => Promise<Result>,
+): Promise<Result> {
+  return visitSessions(place, undefined, async (engine, store) => {
+    if (!payments)
+      throw new TurnwireError('config_invalid', 'The configuration has no `payments`, so there is no wallet.')
+    const { openDesk } = await import('../../payments/serve.ts')
+    return act(await openDesk({ engine, store, agents, config: payments, log: () => {} }))
+  })
 }
 
 function listOf(records: readonly PaymentRecord[], decimals: number): string {

@@ -1,6 +1,5 @@
 // Checks `server.cluster` of a configuration.
-import { checkKinds, checkKnown, isRecord, type Wrong } from '../../config/check-fields.ts'
-import { checkCount } from '../../config/check-values.ts'
+import { checkCount, checkKinds, checkKnown, isRecord, type Wrong } from '../../lib/checks/fields.ts'
 
 const keys = ['address', 'listen', 'secret', 'leaseMs']
 /** A shorter lease ends while a busy machine does something else. */

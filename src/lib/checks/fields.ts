@@ -1,6 +1,6 @@
-// Checks of one field of a configuration, for check-config.ts: its name, its kind, its form. Each reports under the key that
-// the operator wrote.
-import { nearest } from '../lib/text/nearest.ts'
+// Checks of one field of a configuration: its name, its kind, its form. Each reports under the key that the operator wrote.
+// What the settings are is up to the room that has them.
+import { nearest } from '../text/nearest.ts'
 
 /** Reports a mistake: its key, and what to do. */
 export type Wrong = (key: string, words: string) => void
@@ -41,6 +41,12 @@ export function checkTexts(value: unknown, form: RegExp, words: string, key: str
 export function checkKnown(fields: Fields, known: readonly string[], prefix: string, wrong: Wrong): void {
   for (const key of Object.keys(fields))
     if (!known.includes(key)) wrong(`${prefix}${key}`, noSuchSetting(key, known))
+}
+
+/** Undefined, or a whole number above 0. */
+export function checkCount(count: unknown, key: string, wrong: Wrong): void {
+  if (count === undefined || (Number.isSafeInteger(count) && Number(count) > 0)) return
+  wrong(key, 'must be a whole number above 0.')
 }
 
 /** Names the setting that was probably meant, else all of them. */
