@@ -56,11 +56,11 @@ type ThreadMessage = { id: string; role: string }
 
 /** How a wire whose clients send their whole history every time reads the user's messages in it. */
 export type UserMessages<Message extends ThreadMessage, User extends Message> = {
-  isUser(message: Message): message is User
-  key(id: string): string
-  parts(message: User): InputPart[]
+  isUser: (message: Message) => message is User
+  key: (id: string) => string
+  parts: (message: User) => InputPart[]
   /** How a message that comes again is told from one that is said anew. */
-  again(message: User): Pick<RequestKey, 'hash' | 'again'>
+  again: (message: User) => Pick<RequestKey, 'hash' | 'again'>
 }
 
 /** The user's messages at the end that are not recorded yet. */
