@@ -3,6 +3,7 @@
 // double, and one of these fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { refusesEach, type ShapeCase } from '../../../../test/doubles/rig.ts'
 import { checkRequestAll, startDouble } from '../index.ts'
 import type { JsonRecord } from '../shape.ts'
 
@@ -33,7 +34,7 @@ const picture = (media_type: string, data: string) => ({
 })
 const bare = (key: string): JsonRecord => ({ [key]: undefined })
 
-const cases: [rule: string, message: string, patch: JsonRecord][] = [
+const cases: ShapeCase[] = [
   ['A-00', 'model: Field required', bare('model')],
   ['A-00', 'model: Input should be a valid string', { model: 5 }],
   ['A-00', 'max_tokens: Field required', bare('max_tokens')],
@@ -208,17 +209,7 @@ const cases: [rule: string, message: string, patch: JsonRecord][] = [
   ],
 ]
 
-for (const [rule, message, patch] of cases)
-  test(`${rule} ${message}`, () => {
-    const { model, ...rest } = { ...base, ...patch } as JsonRecord
-    const body = Object.fromEntries(
-      Object.entries({ model, ...rest }).filter(([, value]) => value !== undefined),
-    )
-    const found = checkRequestAll('anthropic', body)
-    const own = found.find(each => each.message.startsWith(message))
-    assert.ok(own, JSON.stringify(found))
-    assert.deepEqual([own.rule, own.status, own.type], [rule, 400, 'invalid_request_error'])
-  })
+refusesEach('anthropic', base, cases, { status: 400, type: 'invalid_request_error' })
 
 test('A-00 refuses a body that is not an object', () => {
   assert.equal(checkRequestAll('anthropic', [])[0]?.message, 'Input should be a valid dictionary')

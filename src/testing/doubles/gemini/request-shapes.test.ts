@@ -2,11 +2,9 @@
 // `request.test.ts` has the rules about how things relate. Remove a check from the double, and one of these fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RunningDouble } from '../double.ts'
+import { postGoogle, refusesEach, type ShapeCase, shownError } from '../../../../test/doubles/rig.ts'
 import type { JsonRecord } from '../shape.ts'
 import { checkRequestAll, startDouble } from '../vendors.ts'
-
-type Case = [rule: string, message: string, patch: JsonRecord]
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUg=='
 const SIGNED = { thoughtSignature: 'skip_thought_signature_validator' }
@@ -30,7 +28,7 @@ const choose = (functionCallingConfig: unknown): JsonRecord => ({
   toolConfig: { functionCallingConfig },
 })
 
-const geminiCases: Case[] = [
+const geminiCases: ShapeCase[] = [
   ['G-00', "Invalid value at 'tools' (type.googleapis.com", { tools: {} }],
   ['G-00', "Invalid value at 'generation_config'", { generationConfig: 5 }],
   ['G-14', 'system_instruction: only text parts are supported.', { systemInstruction: { parts: [] } }],
@@ -119,13 +117,7 @@ const geminiCases: Case[] = [
   ],
 ]
 
-for (const [rule, message, patch] of geminiCases)
-  test(`${rule} ${message}`, () => {
-    const found = checkRequestAll('gemini', { ...gemini, ...patch })
-    const own = found.find(each => each.message.startsWith(message))
-    assert.ok(own, JSON.stringify(found))
-    assert.deepEqual([own.rule, own.status], [rule, 400])
-  })
+refusesEach('gemini', gemini, geminiCases, { status: 400 })
 
 test('pictures of kinds that Gemini reads are accepted', () => {
   const picture = (mimeType: string, data: string) =>
@@ -135,30 +127,20 @@ test('pictures of kinds that Gemini reads are accepted', () => {
   assert.deepEqual(picture('audio/wav', 'AAAA'), [])
 })
 
-const post = async (
-  double: RunningDouble,
-  path: string,
-  body: string,
-  type = 'application/json',
-): Promise<[number, JsonRecord]> => {
-  const headers = { 'x-goog-api-key': 'k', 'content-type': type }
-  const response = await fetch(double.url + path, { method: 'POST', headers, body })
-  return [response.status, (await response.json()) as JsonRecord]
-}
-const shown = ([status, { error }]: [number, JsonRecord]): string =>
-  `${status} ${(error as { message: string }).message}`
-
 test('a body that cannot be read is refused before any rule', async t => {
   const double = await startDouble({ vendor: 'gemini' })
   t.after(() => double.close())
   const path = '/v1beta/models/gemini-3-pro:generateContent'
   assert.match(
-    shown(await post(double, path, '{}', 'text/plain')),
+    shownError(await postGoogle(double, path, '{}', 'text/plain')),
     /^400 Invalid content type: expected application\/json/,
   )
-  assert.match(shown(await post(double, path, '{"contents"')), /^400 Invalid JSON payload received\./)
+  assert.match(
+    shownError(await postGoogle(double, path, '{"contents"')),
+    /^400 Invalid JSON payload received\./,
+  )
   assert.equal(
-    shown(await post(double, path, '[]')),
+    shownError(await postGoogle(double, path, '[]')),
     '400 Invalid JSON payload received. Expected an object.',
   )
 })

@@ -2,11 +2,9 @@
 // `request.test.ts` has the rules about how things relate. Remove a check from the double, and one of these fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RunningDouble } from '../double.ts'
+import { postGoogle, refusesEach, type ShapeCase, shownError } from '../../../../test/doubles/rig.ts'
 import type { JsonRecord } from '../shape.ts'
-import { checkRequestAll, startDouble } from '../vendors.ts'
-
-type Case = [rule: string, message: string, patch: JsonRecord]
+import { startDouble } from '../vendors.ts'
 
 const SIGNED = { thoughtSignature: 'skip_thought_signature_validator' }
 
@@ -31,7 +29,7 @@ const result = (more: JsonRecord = {}) => ({
 const offer = (...tools: unknown[]): JsonRecord => ({ tools })
 const f = { type: 'function', name: 'f' }
 
-const interactionsCases: Case[] = [
+const interactionsCases: ShapeCase[] = [
   ['I-01', "'input' must not be empty.", { input: [] }],
   ['I-01', "'input' must be a string, content, or a list", { input: 5 }],
   [
@@ -88,42 +86,23 @@ const interactionsCases: Case[] = [
   ],
 ]
 
-for (const [rule, message, patch] of interactionsCases)
-  test(`${rule} ${message}`, () => {
-    const found = checkRequestAll('gemini-interactions', { ...interactions, ...patch })
-    const own = found.find(each => each.message.startsWith(message))
-    assert.ok(own, JSON.stringify(found))
-    assert.deepEqual([own.rule, own.status], [rule, 400])
-  })
-
-const post = async (
-  double: RunningDouble,
-  path: string,
-  body: string,
-  type = 'application/json',
-): Promise<[number, JsonRecord]> => {
-  const headers = { 'x-goog-api-key': 'k', 'content-type': type }
-  const response = await fetch(double.url + path, { method: 'POST', headers, body })
-  return [response.status, (await response.json()) as JsonRecord]
-}
-const shown = ([status, { error }]: [number, JsonRecord]): string =>
-  `${status} ${(error as { message: string }).message}`
+refusesEach('gemini-interactions', interactions, interactionsCases, { status: 400 })
 
 test('a body that cannot be read is refused before any rule', async t => {
   const double = await startDouble({ vendor: 'gemini-interactions' })
   t.after(() => double.close())
   const path = '/v1beta/interactions'
-  assert.match(shown(await post(double, path, '{"input"')), /^400 Invalid JSON payload received\./)
-  assert.equal(shown(await post(double, path, '[]')), '400 The body must be a JSON object.')
+  assert.match(shownError(await postGoogle(double, path, '{"input"')), /^400 Invalid JSON payload received\./)
+  assert.equal(shownError(await postGoogle(double, path, '[]')), '400 The body must be a JSON object.')
 })
 
 test('an interaction that does not run in the background cannot be cancelled', async t => {
   const double = await startDouble({ vendor: 'gemini-interactions', script: [{ text: 'yes' }] })
   t.after(() => double.close())
   const path = '/v1beta/interactions'
-  const [, { id }] = await post(double, path, JSON.stringify({ model: 'gemini-3-pro', input: 'hi' }))
+  const [, { id }] = await postGoogle(double, path, JSON.stringify({ model: 'gemini-3-pro', input: 'hi' }))
   assert.equal(
-    shown(await post(double, `${path}/${String(id)}/cancel`, '{}')),
+    shownError(await postGoogle(double, `${path}/${String(id)}/cancel`, '{}')),
     '400 Only a background interaction can be cancelled.',
   )
 })
@@ -131,6 +110,6 @@ test('an interaction that does not run in the background cannot be cancelled', a
 test('an unknown path is not found', async t => {
   const double = await startDouble({ vendor: 'gemini-interactions' })
   t.after(() => double.close())
-  const [status, { error }] = await post(double, '/v1beta/nothing', '{}')
+  const [status, { error }] = await postGoogle(double, '/v1beta/nothing', '{}')
   assert.deepEqual([status, error], [404, { code: 'not_found', message: 'Requested entity was not found.' }])
 })

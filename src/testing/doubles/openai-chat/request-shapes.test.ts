@@ -2,14 +2,11 @@
 // `request.test.ts` has the rules about how things relate. Remove a check from the double, and one of these fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { refusesEach, type ShapeCase } from '../../../../test/doubles/rig.ts'
 import type { JsonRecord } from '../shape.ts'
 import { checkRequestAll } from '../vendors.ts'
 
-type Case = [rule: string, message: string, patch: JsonRecord]
-
 const SVG = 'data:image/svg+xml;base64,PHN2Zy8+'
-const without = (value: JsonRecord): JsonRecord =>
-  Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined))
 
 const chat = { model: 'gpt-5.2', messages: [{ role: 'user', content: 'hi' }] }
 const say = (...messages: unknown[]): JsonRecord => ({ messages })
@@ -22,7 +19,7 @@ const grammar = (grammar: unknown): JsonRecord => ({
   tools: [{ type: 'custom', custom: { name: 'g', format: { type: 'grammar', grammar } } }],
 })
 
-const chatCases: Case[] = [
+const chatCases: ShapeCase[] = [
   ['C-00', 'you must provide a model parameter', { model: undefined }],
   ['C-00', "The 'stream_options' parameter is only allowed", { stream_options: { include_usage: true } }],
   ['C-00', "Setting 'max_tokens' and 'max_completion_tokens'", { max_tokens: 1, max_completion_tokens: 1 }],
@@ -138,13 +135,7 @@ const chatCases: Case[] = [
   ],
 ]
 
-for (const [rule, message, patch] of chatCases)
-  test(`${rule} ${message}`, () => {
-    const found = checkRequestAll('openai-chat', without({ ...chat, ...patch }))
-    const own = found.find(each => each.message.startsWith(message))
-    assert.ok(own, JSON.stringify(found))
-    assert.deepEqual([own.rule, own.type], [rule, 'invalid_request_error'])
-  })
+refusesEach('openai-chat', chat, chatCases, { type: 'invalid_request_error' })
 
 test('C-00 refuses a body that is not an object, also as a compatible server', () => {
   for (const vendor of ['openai-chat', 'openai-compatible'] as const)

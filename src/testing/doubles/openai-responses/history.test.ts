@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  responsesBody as body,
+  callItem as call,
+  outputItem as output,
+  responsesTool as tool,
+  userItem as user,
+} from '../../../../test/doubles/rig.ts'
 import type { DoubleRequest } from '../double.ts'
 import type { Mode, Rejection, ScriptedTurn } from '../script.ts'
 import { checkRequestAll } from '../vendors.ts'
@@ -7,28 +14,6 @@ import { newResponsesMemory, type ResponsesMemory } from './history.ts'
 import { openaiResponsesDouble } from './index.ts'
 
 type Body = Record<string, unknown>
-
-const user = { role: 'user', content: 'hello' }
-const call = (call_id: string, more: Body = {}) => ({
-  type: 'function_call',
-  call_id,
-  name: 'read',
-  arguments: '{}',
-  ...more,
-})
-const output = (call_id: string, more: Body = {}) => ({
-  type: 'function_call_output',
-  call_id,
-  output: 'ok',
-  ...more,
-})
-const body = (input: unknown, more: Body = {}): Body => ({ model: 'm', input, ...more })
-const tool = (name: string, more: Body = {}) => ({
-  type: 'function',
-  name,
-  parameters: { type: 'object', properties: {} },
-  ...more,
-})
 
 /** One request after another against one memory, as a caller with this key would send them. */
 function session(key = 'sk-a', memory: ResponsesMemory = newResponsesMemory()) {

@@ -2,14 +2,11 @@
 // `request.test.ts` has the rules about how things relate. Remove a check from the double, and one of these fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { refusesEach, type ShapeCase } from '../../../../test/doubles/rig.ts'
 import type { JsonRecord } from '../shape.ts'
 import { checkRequestAll, startDouble } from '../vendors.ts'
 
-type Case = [rule: string, message: string, patch: JsonRecord]
-
 const SVG = 'data:image/svg+xml;base64,PHN2Zy8+'
-const without = (value: JsonRecord): JsonRecord =>
-  Object.fromEntries(Object.entries(value).filter(([, field]) => field !== undefined))
 
 const responses = { model: 'gpt-5.2', input: 'hi' }
 const give = (...input: unknown[]): JsonRecord => ({ input })
@@ -38,7 +35,7 @@ const output = (more: JsonRecord = {}) => ({
 const program = { type: 'program', id: 'prg_1', call_id: 'p', code: 'f()', fingerprint: 'fp' }
 const made = { type: 'program', caller_id: 'p' }
 
-const responsesCases: Case[] = [
+const responsesCases: ShapeCase[] = [
   [
     'R-00',
     "Missing required parameter: 'text.format.name'.",
@@ -190,13 +187,7 @@ const responsesCases: Case[] = [
   ],
 ]
 
-for (const [rule, message, patch] of responsesCases)
-  test(`${rule} ${message}`, () => {
-    const found = checkRequestAll('openai-responses', without({ ...responses, ...patch }))
-    const own = found.find(each => each.message.startsWith(message))
-    assert.ok(own, JSON.stringify(found))
-    assert.deepEqual([own.rule, own.type], [rule, 'invalid_request_error'])
-  })
+refusesEach('openai-responses', responses, responsesCases, { type: 'invalid_request_error' })
 
 test('R-00 refuses a body that is not an object', () => {
   assert.match(checkRequestAll('openai-responses', 'hi')[0]?.message ?? '', /^Invalid type for 'body'/)

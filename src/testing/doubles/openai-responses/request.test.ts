@@ -1,31 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import {
+  responsesBody as body,
+  callItem as call,
+  outputItem as output,
+  responsesTool as tool,
+  userItem as user,
+} from '../../../../test/doubles/rig.ts'
 import { checkRequest, checkRequestAll } from '../vendors.ts'
 import { sealReasoning } from './history.ts'
 
 type Body = Record<string, unknown>
 
-const user = { role: 'user', content: 'hello' }
-const call = (call_id: string, more: Body = {}) => ({
-  type: 'function_call',
-  call_id,
-  name: 'read',
-  arguments: '{}',
-  ...more,
-})
-const output = (call_id: string, more: Body = {}) => ({
-  type: 'function_call_output',
-  call_id,
-  output: 'ok',
-  ...more,
-})
-const body = (input: unknown, more: Body = {}): Body => ({ model: 'm', input, ...more })
-const tool = (name: string, more: Body = {}) => ({
-  type: 'function',
-  name,
-  parameters: { type: 'object', properties: {} },
-  ...more,
-})
 const sealed = (id: string, more: Body = {}) => ({
   type: 'reasoning',
   id,
