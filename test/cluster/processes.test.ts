@@ -184,6 +184,54 @@ test('a node that was stopped while a session was being made answers as the node
   assert.equal(cluster.effects().length, 1)
 })
 
+test('a node that was stopped while a session was being opened answers as the node does that has it now', {
+  timeout: 240_000,
+}, async t => {
+  const cluster = await processes(t, leaseMs)
+  const network = await networkTo(await databaseUrl())
+  t.after(() => network.close())
+  const [a, b, c] = [
+    await cluster.start({ database: network.url, prepare: false }),
+    await cluster.start(),
+    await cluster.start(),
+  ]
+  const openings = [
+    ['open', 'SET epoch = s.epoch + 1'],
+    ['open', 'OVER (ORDER BY first_seq)'],
+    ['attach', 'SET epoch = s.epoch + 1'],
+    ['claim', 'SET epoch = s.epoch + 1'],
+  ] as const
+  const sessions = await Promise.all(openings.map(() => begin(c.url)))
+  c.child.kill('SIGTERM')
+  await ended(c.child)
+  for (const [at, [order, statement]] of openings.entries()) {
+    const id = sessions[at]!
+    let isPrepared = false
+    // The text of a statement is sent before its parameters.
+    const answer = network.holdAnswer(text => {
+      isPrepared ||= text.includes(statement)
+      return isPrepared && text.includes(id)
+    })
+    const opening = a.order(order, id)
+    await until(() => answer.bytes > 0)
+    a.child.kill('SIGSTOP')
+    const asked = await insist(() => say(b.url, id, 'Send the mail', `turn-${at}`))
+    assert.equal(asked.stopReason, 'tool_use')
+    const joined = a.log().split('joined again').length
+    a.child.kill('SIGCONT')
+    await until(() => a.log().split('joined again').length > joined)
+    await until(async () => (await fetch(`${a.url}/health`)).status === 200)
+    answer.release()
+    await opening
+    const [here, there] = [await stateOf(a.url, id), await stateOf(b.url, id)]
+    assert.deepEqual(here, there, order)
+    const permission = { role: 'tool_permission', toolCallId: toolCallIn(asked), granted: true }
+    const answered = await post<Answer>(a.url, `/sessions/${id}/turns`, { messages: [permission] })
+    assert.equal(answered.stopReason, 'end_turn', order)
+    assert.equal(cluster.effects().length, at + 1, order)
+  }
+})
+
 test('a rolling restart under load loses no turn and no stream', { timeout: 240_000 }, async t => {
   const cluster = await processes(t, leaseMs)
   const nodes = [await cluster.start(), await cluster.start(), await cluster.start()]

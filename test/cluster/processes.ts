@@ -11,7 +11,16 @@ import { secret } from './rig.ts'
 
 const script = join(import.meta.dirname, 'server.ts')
 
-export type NodeProcess = { url: string; child: ChildProcess; log: () => string }
+/** `order`: the node itself opens a session, and says when that is done, whatever came of it. */
+export type NodeProcess = {
+  url: string
+  child: ChildProcess
+  log: () => string
+  order: (what: NodeOrder, session: string) => Promise<void>
+}
+
+/** A command that opens the session, tools that are attached to it, a call that a client claims. */
+export type NodeOrder = 'open' | 'attach' | 'claim'
 
 /** What a node is told beside its command line. */
 export type NodeSettings = {
@@ -20,6 +29,8 @@ export type NodeSettings = {
   keys?: KeyEntry[]
   /** How long it waits for a database that went away. */
   patienceMs?: number
+  /** False: the text of each statement is sent every time. */
+  prepare?: boolean
 }
 
 export type StartOptions = NodeSettings & {
@@ -89,7 +100,17 @@ export async function processes(
       })
       ended.catch(() => {})
       const [line] = (await Promise.race([once(child.stdout, 'data'), ended])) as [Buffer]
-      return { url: line.toString().split(' ')[0] ?? '', child, log: () => log }
+      const order: NodeProcess['order'] = async (what, session) => {
+        const words = `${what} ${session}`
+        const done = new Promise<void>(resolve => {
+          child.stdout.on('data', (bytes: Buffer) => {
+            if (bytes.toString().includes(words)) resolve()
+          })
+        })
+        child.stdin.write(`${words}\n`)
+        await done
+      }
+      return { url: line.toString().split(' ')[0] ?? '', child, log: () => log, order }
     },
     effects: () => {
       const file = join(folder, 'effects')
