@@ -1,5 +1,6 @@
-// What the host and the sandbox's thread say to each other: plain data. The host gives the program first, then results, one
-// thing at a time. The thread answers results when the program can do no more for now.
+// What the host and the sandbox's thread say to each other: plain data. The host gives the program first, then results. The
+// thread answers results when the program can do no more for now. Both say much in several pieces, because a message is
+// written and read in one turn of the host's event loop, in which nobody else is served.
 
 export type CodeLimits = {
   /** Mebibytes of the whole sandbox; the engine itself takes about 17. */
@@ -39,6 +40,32 @@ export type Slice = {
   calls: ProgramCall[]
   end?: { ok: true; text: string } | { ok: false; message: string; line?: number }
   logs: string[]
+}
+
+/** What the host says after the program itself. `isPart`: more results follow. `more`: it asks for the next piece of a slice. */
+export type HostMessage = { results: Delivery[]; isPart?: true } | { more: true }
+
+/** A slice, or a piece of one: the next comes when it is asked for. */
+export type SlicePiece = Slice & { isPart?: true }
+
+/** Characters of one message. One call or result alone may have more. */
+const pieceChars = 256 * 1024
+
+/** The same, in lists that each fit into a message. There is at least one. */
+export function pieces<Item extends { text: string }>(items: readonly Item[]): Item[][] {
+  let piece: Item[] = []
+  let chars = 0
+  const all = [piece]
+  for (const item of items) {
+    if (piece.length > 0 && chars + item.text.length > pieceChars) {
+      piece = []
+      chars = 0
+      all.push(piece)
+    }
+    piece.push(item)
+    chars += item.text.length
+  }
+  return all
 }
 
 export function computedTooLong(timeMs: number): string {

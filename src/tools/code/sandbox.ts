@@ -1,7 +1,16 @@
 // A sandbox with one program, seen from outside: a thread that is given results and says what the program did with them. A
 // thread that does not answer in time, or takes too much memory, is ended.
 import type { Worker } from 'node:worker_threads'
-import { computedTooLong, type Delivery, type SandboxSetup, type Slice } from './messages.ts'
+import { loopTurn } from '../../lib/async/loop-turns.ts'
+import {
+  computedTooLong,
+  type Delivery,
+  type HostMessage,
+  pieces,
+  type SandboxSetup,
+  type Slice,
+  type SlicePiece,
+} from './messages.ts'
 import { giveThread, takeThread } from './threads.ts'
 
 /** Until a new thread has its engine. */
@@ -12,7 +21,7 @@ const graceMs = 500
 export class Sandbox {
   readonly #worker: Worker
   readonly #timeMs: number
-  #answer: PromiseWithResolvers<Slice> | undefined
+  #answer: PromiseWithResolvers<SlicePiece> | undefined
   /** What the program may still compute; the thread counts the same more exactly. */
   #leftMs: number
   #ended: string | undefined
@@ -27,7 +36,7 @@ export class Sandbox {
     this.#leftMs = setup.limits.timeMs + startMs
     this.#worker = worker
     worker.postMessage(setup)
-    this.#worker.on('message', (slice: Slice) => this.#answered(slice))
+    this.#worker.on('message', (piece: SlicePiece) => this.#answered(piece))
     this.#worker.on('error', () =>
       this.#end('The program took more memory than it may, or broke its sandbox.'),
     )
@@ -39,12 +48,30 @@ export class Sandbox {
 
   /** Gives results to the program, and waits until it can do no more for now. Never rejects. */
   async step(deliveries: readonly Delivery[]): Promise<Slice> {
+    const lists = pieces(deliveries)
+    const last = lists.pop() ?? []
+    for (const results of lists) {
+      this.#worker.postMessage({ results, isPart: true } satisfies HostMessage)
+      await loopTurn()
+    }
+    let { isPart, ...slice } = await this.#ask({ results: last })
+    while (isPart) {
+      await loopTurn()
+      const next = await this.#ask({ more: true })
+      ;({ isPart } = next)
+      const { logs, end } = next
+      slice = { calls: [...slice.calls, ...next.calls], logs, ...(end && { end }) }
+    }
+    return slice
+  }
+
+  async #ask(message: HostMessage): Promise<SlicePiece> {
     if (this.#ended !== undefined) return broken(this.#ended)
-    const answer = Promise.withResolvers<Slice>()
+    const answer = Promise.withResolvers<SlicePiece>()
     this.#answer = answer
     const began = performance.now()
     const watchdog = setTimeout(() => this.#end(computedTooLong(this.#timeMs)), this.#leftMs + graceMs)
-    this.#worker.postMessage(deliveries)
+    this.#worker.postMessage(message)
     try {
       return await answer.promise
     } finally {
@@ -58,10 +85,10 @@ export class Sandbox {
     this.#end('The program was stopped.')
   }
 
-  #answered(slice: Slice): void {
+  #answered(piece: SlicePiece): void {
     const answer = this.#answer
     this.#answer = undefined
-    answer?.resolve(slice)
+    answer?.resolve(piece)
   }
 
   #end(words: string): void {

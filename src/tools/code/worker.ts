@@ -15,9 +15,12 @@ import { Catalogue } from './catalogue.ts'
 import {
   computedTooLong,
   type Delivery,
+  type HostMessage,
   type ProgramCall,
+  pieces,
   type SandboxSetup,
   type Slice,
+  type SlicePiece,
 } from './messages.ts'
 import { prelude } from './prelude.ts'
 
@@ -203,8 +206,23 @@ async function load(setup: SandboxSetup): Promise<Program> {
 
 parentPort?.once('message', (setup: SandboxSetup) => {
   const program = load(setup)
-  const answer = async (deliveries: Delivery[]): Promise<void> =>
-    parentPort?.postMessage((await program).step(deliveries))
+  let results: Delivery[] = []
+  let answers: SlicePiece[] = []
+  const receive = async (message: HostMessage): Promise<void> => {
+    if ('results' in message) {
+      results.push(...message.results)
+      if (message.isPart) return
+      answers = inPieces((await program).step(results))
+      results = []
+    }
+    parentPort?.postMessage(answers.shift())
+  }
   // A failure ends the thread, which the host sees.
-  parentPort?.on('message', (deliveries: Delivery[]) => void answer(deliveries))
+  parentPort?.on('message', (message: HostMessage) => void receive(message))
 })
+
+function inPieces(slice: Slice): SlicePiece[] {
+  const lists = pieces(slice.calls)
+  const last = lists.pop() ?? []
+  return [...lists.map(calls => ({ calls, logs: [], isPart: true as const })), { ...slice, calls: last }]
+}

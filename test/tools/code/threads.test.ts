@@ -2,6 +2,7 @@
 // others on the event loop.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import type { ToolContext } from '../../../src/engine/index.ts'
 import { textOf } from '../../../src/language/content.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
@@ -103,4 +104,46 @@ test('each large call of a program has a turn of the event loop for itself', asy
   clearImmediate(next)
   assert.equal(said, 'done')
   assert.equal(new Set(seen).size, 30, seen.join(' '))
+})
+
+test('no turn of the event loop takes more than one large call or result to or from a program', async t => {
+  let turn = 0
+  const count = (): void => {
+    turn += 1
+    next = setImmediate(count)
+  }
+  let next = setImmediate(count)
+  t.after(() => clearImmediate(next))
+  /** Characters that crossed in each turn. */
+  const crossed = new Map<number, number>()
+  const cross = (message: unknown): void => {
+    const chars = JSON.stringify(message)?.length ?? 0
+    crossed.set(turn, (crossed.get(turn) ?? 0) + chars)
+  }
+  // Both are called with their own `this` below.
+  const emit = Reflect.get(Worker.prototype, 'emit') as (...args: unknown[]) => boolean
+  const postMessage = Reflect.get(Worker.prototype, 'postMessage') as (message: unknown) => void
+  t.mock.method(Worker.prototype, 'emit', function (this: Worker, name: string, ...args: unknown[]) {
+    if (name === 'message') cross(args[0])
+    return Reflect.apply(emit, this, [name, ...args])
+  })
+  t.mock.method(Worker.prototype, 'postMessage', function (this: Worker, message: unknown) {
+    cross(message)
+    return Reflect.apply(postMessage, this, [message])
+  })
+  const code = `
+    const text = 'x'.repeat(1_000_000)
+    const results = await Promise.all(Array.from({ length: 12 }, (_, n) => tools.wait({ n, text })))
+    return results.map(result => result.length).join(' ')`
+  const gate = Promise.withResolvers<void>()
+  let made = 0
+  const said = await run('ann', code, async () => {
+    made += 1
+    if (made === 12) gate.resolve()
+    await gate.promise
+    return 'y'.repeat(1_000_000)
+  })
+  assert.equal(said, Array.from({ length: 12 }, () => '1000000').join(' '))
+  const most = Math.max(...crossed.values())
+  assert.ok(most > 1_000_000 && most < 1_400_000, `${most} characters in one turn`)
 })
