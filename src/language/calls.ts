@@ -59,8 +59,11 @@ export const readOutputName = 'read_output'
 /** What that tool reads: a kept output, or a result that was cut, whose blob has its parts. */
 export type ReadableOutput = KeptOutput | { blob: string; parts: true }
 
-/** Who let a call run: the person, at once or by an earlier grant, and the rule because of which one was needed. */
-export type Approval = { by: string; rule: string; grantId?: string }
+/**
+ * Who or what let a call run. `rule`: the rule that allowed it, or because of which a person was needed. `by`: that person, who
+ * decided at once or, with `grantId`, by an earlier grant.
+ */
+export type Approval = { rule: string; by?: string; grantId?: string }
 
 /**
  * What a tool read for its result. `uri`: where it was found in the end, without query, fragment and user, where secrets stand. `at`: when, in milliseconds.
@@ -70,6 +73,19 @@ export type OutcomeSource = { uri: string; at: number; viewport?: { width: numbe
 
 /** Of one result. */
 export const mostSources = 16
+
+/** The name of the rule by which a call runs that nothing but the operator's trust in its tool allows. */
+export const operatorTrust = 'operator-trust'
+
+/** Where a result came from and how, beside `from`. */
+export type OutcomeProvenance = {
+  /** Absent, of a call that ran: nothing but the operator's trust in its tool let it run. */
+  allowed?: Approval
+  /** What the tool read, as far as it did so through the engine or says so. */
+  sources?: OutcomeSource[]
+  /** The bytes of the whole result, if `parts` show less of it. */
+  wholeBytes?: number
+}
 
 /** Undefined: it is no address. */
 export function sourceUri(address: string | URL): string | undefined {
@@ -82,10 +98,8 @@ export type Outcome = {
   /** What the model reads. Never empty: an empty result becomes a text that says so. */
   parts: ResultPart[]
   structured?: Json
-  /** Set when a person let the call run. No model reads it. */
-  approval?: Approval
-  /** What the tool read, as far as it did so through the engine or says so. No model reads it. */
-  sources?: OutcomeSource[]
+  /** No model reads it. Absent: there is nothing to say beyond `from`. */
+  provenance?: OutcomeProvenance
   /** The arguments that the tool ran with, where its schema changed them: defaults, transforms. No model reads it. */
   input?: Json
   /** Of a tool that threw: the class or the code of what it threw. */

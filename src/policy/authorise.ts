@@ -4,6 +4,7 @@
 
 import type { Question, Verdict } from '../engine/ports/index.ts'
 import { coversArguments } from '../language/argument-patterns.ts'
+import { operatorTrust } from '../language/calls.ts'
 import type { Grant } from '../language/events.ts'
 import { type ToolDeclaration, type ToolKind, toolKinds } from '../language/tools.ts'
 import { isThenable } from '../lib/async/thenable.ts'
@@ -49,7 +50,7 @@ export function createAuthoriser(
     if (question.trust === 'deny')
       return {
         verdict: 'deny',
-        rule: 'operator-trust',
+        rule: operatorTrust,
         reason: `The operator does not allow the tool "${question.tool.name}" to run.`,
       }
     if (isRefused(question))
@@ -188,8 +189,8 @@ function byTrust(question: Question): Verdict {
   if (question.tool.side === 'client') return { verdict: 'allow', rule: 'client-tool' }
   if (question.clientTrust === true) return { verdict: 'allow', rule: 'client-trust' }
   if (question.clientTrust === false) return ask(question, 'client-trust')
-  if (question.trust === 'trusted') return { verdict: 'allow', rule: 'operator-trust' }
-  return ask(question, 'operator-trust')
+  if (question.trust === 'trusted') return { verdict: 'allow', rule: operatorTrust }
+  return ask(question, operatorTrust)
 }
 
 function ask(question: Question, rule: string, reason?: string, expiresInMs?: number): Verdict {

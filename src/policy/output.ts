@@ -42,7 +42,9 @@ export function finishTool(
     if (output.details !== undefined) addDetails(finished, output.details, settings)
     // The engine, which has a clock, says when.
     if (output.sources && output.sources.length > 0)
-      finished.outcome.sources = output.sources.slice(0, mostSources).map(source => ({ ...source, at: 0 }))
+      finished.outcome.provenance = {
+        sources: output.sources.slice(0, mostSources).map(source => ({ ...source, at: 0 })),
+      }
     if (output.report) finished.outcome.report = finishReport(output.report, settings.redactor)
     if (checked.kind === 'ok' && output.loads && output.loads.length > 0)
       finished.outcome.loads = [...output.loads]

@@ -256,6 +256,9 @@ function Facts({ call }: { call: CallView }): ReactElement {
   if (attempts > 1) facts.push(['Attempts', String(attempts)])
   if (outcome?.redactions) facts.push(['Redacted', `${outcome.redactions} values`])
   if (outcome) facts.push(['Result from', provenance(outcome.from)])
+  const { sources = [], wholeBytes } = outcome?.provenance ?? {}
+  if (sources.length > 0) facts.push(['Read', sources.map(({ uri }) => uri).join(', ')])
+  if (wholeBytes !== undefined) facts.push(['Cut', `from ${wholeBytes.toLocaleString('en')} bytes`])
   return (
     <dl className="tw-facts">
       {facts.map(([name, value]) => (

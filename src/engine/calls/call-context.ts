@@ -172,12 +172,13 @@ export class CallContext implements ToolContext {
 
   /** What was reported while the tool ran is kept with its outcome, unless the output reported it anew. */
   withReport<Attempt extends Finished>(attempt: Attempt): Attempt {
-    const { sources: given } = attempt.outcome
+    const given = attempt.outcome.provenance?.sources
     if (!this.#report && this.#used === undefined && !this.#sources && !given) return attempt
     const outcome = { ...attempt.outcome }
     const sources = [...(this.#sources ?? []), ...(given ?? [])].slice(0, mostSources)
     const now = this.#session.ports.world.now()
-    if (sources.length > 0) outcome.sources = sources.map(source => ({ ...source, at: source.at || now }))
+    if (sources.length > 0)
+      outcome.provenance = { sources: sources.map(source => ({ ...source, at: source.at || now })) }
     if (this.#report) outcome.report = { ...this.#report, ...outcome.report }
     if (this.#used !== undefined) outcome.input = this.#hidden(this.#used)
     return { ...attempt, outcome }

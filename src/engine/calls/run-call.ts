@@ -301,11 +301,12 @@ class CallRun {
     if (!output) return attempt
     if (this.#kept) await dropKept(this.#session, this.#call.part.id, this.#kept.bytes)
     this.#kept = undefined
-    const { loads, report } = attempt.outcome
+    const { loads, report, provenance } = attempt.outcome
     const replaced = loads && !output.failed ? { loads, ...output } : output
     const finished = await agent.gate.finish(replaced, this.#tool, this.#call.part.id, state.owner)
-    // The hook replaces what the model reads. The work that was done stays reported.
-    return report ? { ...finished, outcome: { report, ...finished.outcome } } : finished
+    // The hook replaces what the model reads. The work that was done stays reported, and its sources named.
+    const kept = { ...(report && { report }), ...(provenance && { provenance }) }
+    return { ...finished, outcome: { ...kept, ...finished.outcome } }
   }
 
   #conclude({ outcome, blob }: Finished): void {

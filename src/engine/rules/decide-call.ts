@@ -128,10 +128,18 @@ export function decideClaim(
   return { v: 1, at: now, type: 'call.claimed', callId, by, until: now + forMs }
 }
 
+/** The outcome says by itself what let its call run, and how much of the result it shows. */
+function withProvenance({ approval: allowed }: CallState, outcome: Outcome): Outcome {
+  const wholeBytes = outcome.produced ?? outcome.kept?.bytes
+  if (!allowed && wholeBytes === undefined) return outcome
+  const provenance = { ...outcome.provenance }
+  if (allowed) provenance.allowed = allowed
+  if (wholeBytes !== undefined) provenance.wholeBytes = wholeBytes
+  return { ...outcome, provenance }
+}
+
 export function decideSettled(call: CallState, outcome: Outcome, { now }: Now): CallSettled {
-  const { part, approval } = call
-  const settled = approval ? { ...outcome, approval } : outcome
-  return { v: 1, at: now, type: 'call.settled', callId: part.id, outcome: settled }
+  return { v: 1, at: now, type: 'call.settled', callId: call.part.id, outcome: withProvenance(call, outcome) }
 }
 
 /** A result that comes after its call was settled is recorded, and shown to no model. */

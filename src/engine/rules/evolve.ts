@@ -1,6 +1,12 @@
 // evolve(state, event): applies an event to a state, in place. It reads no clock, draws no random number and does no I/O. It
 // checks nothing either: an event in the log has happened.
-import type { CallPart, CallResult, Outcome, ReadableOutput } from '../../language/calls.ts'
+import {
+  type CallPart,
+  type CallResult,
+  type Outcome,
+  operatorTrust,
+  type ReadableOutput,
+} from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type {
   Allowed,
@@ -269,6 +275,7 @@ function allowCall(state: SessionState, callId: string, allowed: Allowed): void 
     call.rule = allowed.rule
     delete call.approval
     if (grant) call.approval = { by: grant.by, rule: allowed.rule, grantId: grant.id }
+    else if (allowed.rule !== operatorTrust) call.approval = { rule: allowed.rule }
   }
   if (grant?.usesLeft === undefined) return
   if (grant.usesLeft <= 1) state.grants.delete(grant.id)

@@ -7,7 +7,7 @@ import { indexBatch, type SessionState, type TurnState } from './state.ts'
  * Of the states that this program folds. Raise it when `evolve` or the shape of the state changes: older snapshots are then
  * not used. A test compares it with what the golden transcripts fold to.
  */
-export const stateVersion = 4
+export const stateVersion = 5
 
 /** What a model reads, where it is not all of the entries: the first and the last of them, and what is between. */
 type View = { first: number; between: Entry[]; last: number }

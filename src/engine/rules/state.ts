@@ -30,7 +30,7 @@ export type CallState = Omit<SessionCall, 'questions'> & {
   decided?: { granted: boolean; by: string; reason?: string; remember?: true }
   /** Set when `text` was redacted: the exact arguments. */
   sealed?: string
-  /** Set when a person let it run. */
+  /** What let it run, if it is more than the operator's trust in its tool. */
   approval?: Approval
   /** The client that runs it, until a time. */
   claim?: { by: string; until: number }

@@ -2,6 +2,7 @@
 // for the model and a value for programs.
 
 import type { ToolOutput } from '../../engine/ports/index.ts'
+import { sourceUri } from '../../language/calls.ts'
 import { isResultPart } from '../../language/content.ts'
 import type { Report } from '../../language/report.ts'
 import { isJsonObject, type Json } from '../../lib/json/index.ts'
@@ -46,9 +47,10 @@ type UncheckedOutput = {
   stream?: unknown
   report?: unknown
   details?: unknown
+  sources?: unknown
 }
 
-const outputKeys = new Set(['parts', 'structured', 'failed', 'stream', 'report', 'details'])
+const outputKeys = new Set(['parts', 'structured', 'failed', 'stream', 'report', 'details', 'sources'])
 
 function isOutput(value: unknown): value is UncheckedOutput {
   return (
@@ -76,9 +78,24 @@ function explicitOutput(output: UncheckedOutput, name: string): ToolOutput {
     ...(failed === true && { failed }),
     ...(stream !== undefined && { stream }),
     ...detailsOf({ details }, name),
+    ...(output.sources !== undefined && { sources: namedSources(output.sources, name) }),
     // The gate takes only the members that it knows.
     ...(isJsonObject(report) && { report: report as Report }),
   }
+}
+
+/** Without query, fragment and user. */
+function namedSources(sources: unknown, name: string): { uri: string }[] {
+  const list: unknown[] = Array.isArray(sources) ? sources : [sources]
+  return list.map(source => {
+    const given = isJsonObject(source) ? source['uri'] : undefined
+    const uri = typeof given === 'string' ? sourceUri(given) : undefined
+    if (uri === undefined)
+      throw new TypeError(
+        `The tool "${name}" returned "sources" that name no address: give a list of { uri: "https://…" }.`,
+      )
+    return { uri }
+  })
 }
 
 function jsonText(value: unknown, name: string): string {

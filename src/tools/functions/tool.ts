@@ -43,9 +43,10 @@ export type OutputSchema = AnySchema | undefined
 /** The argument of `run`: the value after the schema's defaults and transforms. */
 export type InputOf<S> = S extends 'text' | Grammar ? string : InferOutput<S>
 
-/** `details`: JSON for the application and people only. */
+/** `details`: JSON for the application and people only. `sources`: the addresses that the tool read. */
 type Shown = {
   readonly parts: readonly ResultPart[]
+  readonly sources?: readonly { readonly uri: string }[]
   readonly report?: Report
   readonly details?: unknown
 }

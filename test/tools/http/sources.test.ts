@@ -31,7 +31,7 @@ test('the outcome names what a tool fetched, without query and key', async t => 
   const session = await turnwire.session('a')
   await session.send('Go')
   const entry = (await session.history()).find(each => each.role === 'tool')
-  const sources = entry?.results.map(({ outcome }) => outcome.sources)
+  const sources = entry?.results.map(({ outcome }) => outcome.provenance?.sources)
   assert.deepEqual(
     sources?.map(each => each?.map(({ uri }) => uri)),
     [[`http://${host}/orders`], [`http://${host}/page`], undefined],
@@ -71,7 +71,7 @@ test('the outcome names the address after a redirect', async t => {
   const entry = (await session.history()).find(each => each.role === 'tool')
   const outcome = entry?.results[0]?.outcome
   assert.deepEqual(
-    outcome?.sources?.map(({ uri }) => uri),
+    outcome?.provenance?.sources?.map(({ uri }) => uri),
     [`http://${host}/there`],
   )
   assert.deepEqual(
@@ -81,23 +81,27 @@ test('the outcome names the address after a redirect', async t => {
   )
 })
 
-test('the outcome says who let the call run, and by which rule one was asked', async t => {
+test('the outcome says who or what let the call run', async t => {
   const send = tool({ name: 'send', description: 'x', input: { type: 'object' }, run: () => 'sent' })
   const free = tool({
     ...{ name: 'free', description: 'x', trust: 'trusted' },
     input: { type: 'object' },
     run: () => 'ok',
   })
+  const ruled = tool({ name: 'ruled', description: 'x', input: { type: 'object' }, run: () => 'ok' })
   const again = { calls: [{ name: 'send', input: {} }] }
   const model = scripted([
-    { calls: [...again.calls, { name: 'free', input: {} }] },
+    { calls: [...again.calls, { name: 'free', input: {} }, { name: 'ruled', input: {} }] },
     { text: 'done' },
     again,
     { text: 'done' },
   ])
-  const rules = [{ tool: 'send', then: 'ask' as const }]
+  const rules = [
+    { tool: 'send', then: 'ask' as const },
+    { tool: 'ruled', then: 'allow' as const },
+  ]
   const turnwire = await Turnwire.open({
-    agents: [{ name: 'a', model, tools: [send, free], rules }],
+    agents: [{ name: 'a', model, tools: [send, free, ruled], rules }],
     data: 'memory',
   })
   t.after(() => turnwire.close())
@@ -107,11 +111,53 @@ test('the outcome says who let the call run, and by which rule one was asked', a
   await session.approve(waiting!.callId, { by: 'ana', remember: true })
   await session.send('Again')
   const approvals = (await session.history()).flatMap(entry =>
-    entry.role === 'tool' ? entry.results.map(({ outcome }) => outcome.approval) : [],
+    entry.role === 'tool' ? entry.results.map(({ outcome }) => outcome.provenance?.allowed) : [],
   )
-  const [asked, unasked, remembered] = approvals
+  const [asked, unasked, byRule, remembered] = approvals
   assert.deepEqual(asked, { by: 'ana', rule: 'policy[0]' })
   assert.equal(unasked, undefined)
+  assert.deepEqual(byRule, { rule: 'policy[1]' })
   assert.equal(remembered?.by, 'ana')
   assert.equal(typeof remembered?.grantId, 'string')
+})
+
+test('the outcome says how large a result was that it shows in part', async t => {
+  const common = { description: 'x', input: { type: 'object' }, trust: 'trusted', outputLimit: 1024 } as const
+  const tools = [
+    tool({ ...common, name: 'long', run: () => 'x'.repeat(5_000) }),
+    tool({ ...common, name: 'short', run: () => 'ok' }),
+  ]
+  const model = scripted([{ calls: tools.map(({ name }) => ({ name, input: {} })) }, { text: 'done' }])
+  const turnwire = await Turnwire.open({ agents: [{ name: 'a', model, tools }], data: 'memory' })
+  t.after(() => turnwire.close())
+  const session = await turnwire.session('a')
+  await session.send('Go')
+  const entry = (await session.history()).find(each => each.role === 'tool')
+  assert.deepEqual(
+    entry?.results.map(({ outcome }) => outcome.provenance),
+    [{ wholeBytes: 5_000 }, undefined],
+  )
+})
+
+test('sources stay named when a hook replaces the result', async t => {
+  const read = tool({
+    ...{ name: 'read', description: 'x', trust: 'trusted', input: { type: 'object' } },
+    run: () => ({ parts: [{ type: 'text', text: 'raw' }], sources: [{ uri: 'file:///notes?key=1' }] }),
+  })
+  const model = scripted([{ calls: [{ name: 'read', input: {} }] }, { text: 'done' }])
+  const turnwire = await Turnwire.open({
+    agents: [{ name: 'a', model, tools: [read] }],
+    hooks: { afterCall: () => ({ output: { parts: [{ type: 'text', text: 'cleaned' }] } }) },
+    data: 'memory',
+  })
+  t.after(() => turnwire.close())
+  const session = await turnwire.session('a')
+  await session.send('Go')
+  const entry = (await session.history()).find(each => each.role === 'tool')
+  const { parts, provenance } = entry?.results[0]?.outcome ?? {}
+  assert.match(JSON.stringify(parts), /cleaned/)
+  assert.deepEqual(
+    provenance?.sources?.map(({ uri }) => uri),
+    ['file:///notes'],
+  )
 })
