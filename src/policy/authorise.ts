@@ -7,7 +7,7 @@ import { coversArguments } from '../language/argument-patterns.ts'
 import { operatorTrust } from '../language/calls.ts'
 import type { Grant } from '../language/events.ts'
 import { type ToolDeclaration, type ToolKind, toolKinds } from '../language/tools.ts'
-import { isThenable } from '../lib/async/thenable.ts'
+import { isThenable } from '../lib/async/promises.ts'
 import { invalidPolicy } from './invalid-policy.ts'
 import { checkRate, type Rate, RateCount } from './rate.ts'
 

@@ -4,7 +4,7 @@
 import type { Phase } from '../../language/content.ts'
 import type { Delta } from '../../language/events.ts'
 import type { Report } from '../../language/report.ts'
-import { soon } from '../../lib/async/soon.ts'
+import { soon } from '../../lib/async/promises.ts'
 import type { FollowItem } from '../ports/boundary.ts'
 import type { SessionStatus } from '../ports/index.ts'
 import { isSamePart } from './step.ts'

@@ -5,7 +5,7 @@
 import { publicError, TurnwireError } from '../../language/errors.ts'
 import type { Delta, Event } from '../../language/events.ts'
 import { withoutSeals } from '../../language/seals.ts'
-import { soon } from '../../lib/async/soon.ts'
+import { soon } from '../../lib/async/promises.ts'
 import type { FollowItem, FollowOptions, SessionRef } from '../ports/boundary.ts'
 import type { SessionStatus } from '../ports/index.ts'
 import { stoppedEngine } from '../rules/outcomes.ts'

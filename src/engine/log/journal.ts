@@ -1,7 +1,7 @@
 // Writes a session's events to its log. An event changes the state at once and is shown once it is durable. Events that are
 // recorded in the same microtask turn are written together.
 import type { Event, TurnStop } from '../../language/events.ts'
-import { soon } from '../../lib/async/soon.ts'
+import { soon } from '../../lib/async/promises.ts'
 import { roughSize } from '../../lib/json/plain.ts'
 import type {
   CrashPoint,

@@ -53,13 +53,9 @@ export function searchOf(
   ask: Pick<Ask, 'vendorSearch' | 'clientOnly'> | undefined,
   model: Pick<Model, 'searchesTools' | 'mostTools'>,
 ): Pick<Deferral, 'byVendor' | 'allOfClient' | 'mostTools'> {
-  const can = model.searchesTools === true
   const isWanted = ask?.vendorSearch === true || (search?.byVendor === true && ask?.clientOnly !== true)
-  return {
-    byVendor: can && isWanted,
-    allOfClient: !can && ask?.vendorSearch === true,
-    mostTools: model.mostTools,
-  }
+  const byVendor = isWanted && model.searchesTools === true
+  return { byVendor, allOfClient: !byVendor && ask?.vendorSearch === true, mostTools: model.mostTools }
 }
 
 /** What a model is declared of an offer: the tools that are always there, then what was found, in that order. */

@@ -1,7 +1,7 @@
 // Gives the sessions of a stopping node to the others, in turn, as soon as nothing runs in them here.
 import type { NodeStore, Session } from '../../engine/index.ts'
 import { wordsOf } from '../../language/errors.ts'
-import { soon } from '../../lib/async/soon.ts'
+import { soon } from '../../lib/async/promises.ts'
 import type { Log } from '../../log.ts'
 
 /** Takes sessions: another node. */

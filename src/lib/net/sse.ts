@@ -9,16 +9,15 @@ type SseEvent = { event?: string; id?: string | number; data: string }
 /** One frame. Each line of data gets its own prefix. U+2028 and U+2029 do not end a line in this format. */
 export function encodeSse({ event, id, data }: SseEvent): string {
   let frame = ''
-  if (event !== undefined) frame += `event: ${fieldValue('event', event)}\n`
-  if (id !== undefined) frame += `id: ${fieldValue('id', String(id))}\n`
+  if (event !== undefined) frame += `event: ${event}\n`
+  if (id !== undefined) frame += `id: ${id}\n`
+  if (UNSAFE.test(event ?? '') || (typeof id === 'string' && UNSAFE.test(id)))
+    throw new TypeError('An event or id of SSE must not contain CR, LF or NUL.')
   const lines = data.includes('\n') || data.includes('\r') ? data.replace(/\r\n|\r|\n/g, '\ndata: ') : data
   return `${frame}data: ${lines}\n\n`
 }
 
-function fieldValue(field: string, value: string): string {
-  if (/[\r\n\0]/.test(value)) throw new TypeError(`An SSE ${field} must not contain CR, LF or NUL.`)
-  return value
-}
+const UNSAFE = /[\r\n\0]/
 
 // ---------------------------------------------------------------------------------------------------------
 // Writing

@@ -9,7 +9,7 @@ const deployment = {
   baseUrl: 'https://api.anthropic.com',
   ownModels: true,
   keyVariable: 'ANTHROPIC_API_KEY',
-  auth: key => ({ 'x-api-key': key }),
+  keyHeader: 'x-api-key',
   thinking: wanted =>
     typeof wanted === 'string'
       ? { thinking: { type: 'adaptive' }, output_config: { effort: wanted } }

@@ -22,7 +22,7 @@ export function azureOpenai(options: AzureOptions): Model {
   const shared = {
     name: 'azure-openai',
     keyVariable: 'AZURE_OPENAI_API_KEY',
-    auth: (key: string) => ({ 'api-key': key }),
+    keyHeader: 'api-key',
     ownFamily: true,
     ownOptions: ['endpoint', 'apiVersion', 'api'] satisfies (keyof AzureOptions)[],
   }

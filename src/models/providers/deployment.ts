@@ -51,7 +51,8 @@ export type Deployment<State> = {
   /** The environment variable of the key. Absent: no key is needed. */
   keyVariable?: string
   keyOptional?: boolean
-  auth?: (key: string) => Record<string, string>
+  /** The header that has the key. Absent: it is a bearer token. */
+  keyHeader?: string
   path?: (path: string) => string
   quirks?: readonly string[] | ((model: string) => readonly string[])
   /** Serves the vendor's own models under their own names, so their known context sizes apply. */
@@ -147,14 +148,12 @@ function baseUrlOf(value: string | (() => string)): string {
   return typeof value === 'string' ? value : value()
 }
 
-export const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` })
-
 function authOf<State>(
-  { name, keyVariable, keyOptional, auth = bearer }: Deployment<State>,
+  { name, keyVariable, keyOptional, keyHeader }: Deployment<State>,
   own: string | undefined,
 ): Record<string, string> {
   const key = (own ?? (keyVariable === undefined ? '' : (process.env[keyVariable] ?? ''))).trim()
-  if (key !== '') return auth(key)
+  if (key !== '') return keyHeader === undefined ? { authorization: `Bearer ${key}` } : { [keyHeader]: key }
   if (keyVariable === undefined || keyOptional === true) return {}
   throw missingSetting(name, keyVariable, 'apiKey')
 }

@@ -2,7 +2,6 @@
 import type { Model } from '../../engine/ports/index.ts'
 import { geminiInteractions as protocol, type State } from '../protocols/interactions/index.ts'
 import { type Deployment, deploy, type ProviderOptions } from './deployment.ts'
-import { googleKey } from './gemini.ts'
 
 const deployment: Deployment<State> = {
   name: 'gemini-interactions',
@@ -10,7 +9,7 @@ const deployment: Deployment<State> = {
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
   ownModels: true,
   keyVariable: 'GEMINI_API_KEY',
-  auth: googleKey,
+  keyHeader: 'x-goog-api-key',
   thinking: wanted => ({
     generation_config:
       typeof wanted === 'string' ? { thinking_level: wanted, thinking_summaries: 'auto' } : wanted,

@@ -3,8 +3,6 @@ import type { Model } from '../../engine/ports/index.ts'
 import { geminiGenerate, type State } from '../protocols/gemini/index.ts'
 import { type Deployment, deploy, type ProviderOptions } from './deployment.ts'
 
-export const googleKey = (key: string): Record<string, string> => ({ 'x-goog-api-key': key })
-
 export const geminiThinking: NonNullable<Deployment<State>['thinking']> = wanted => ({
   generationConfig: {
     thinkingConfig: typeof wanted === 'string' ? { thinkingLevel: wanted, includeThoughts: true } : wanted,
@@ -17,7 +15,7 @@ const deployment: Deployment<State> = {
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
   ownModels: true,
   keyVariable: 'GEMINI_API_KEY',
-  auth: googleKey,
+  keyHeader: 'x-goog-api-key',
   thinking: geminiThinking,
 }
 

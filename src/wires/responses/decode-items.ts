@@ -107,11 +107,8 @@ const readers: Readonly<Record<string, ItemReader>> = {
   agent_message: readAgentMessage,
 }
 
-/**
- * What each item of a request's `input` means. A text is one user message. References must have been resolved before.
- */
-export function decodeItems(input: string | readonly Json[], context: ItemContext): InputItem[][] {
-  if (typeof input === 'string') return [[{ kind: 'user', parts: [{ type: 'text', text: input }] }]]
+/** What each item of a request's `input` means. References must have been resolved before. */
+export function decodeItems(input: readonly Json[], context: ItemContext): InputItem[][] {
   return input.map((value, index) => {
     const path = `input[${index}]`
     const { [clientNotes]: _, ...item } = field.object(value, path)

@@ -6,7 +6,6 @@ import type { WireHost } from '../host.ts'
 import { modelInfo, summarising } from '../stateless/index.ts'
 import { protocol, type ResponsesRequest, wireName } from './decode.ts'
 import { decodeHistory, decodeItems, type InputItem } from './decode-items.ts'
-
 import type { EncoderOptions } from './encode.ts'
 import { calledIn, requestFields } from './encode-response.ts'
 import { resolveReferences } from './references.ts'
@@ -23,6 +22,8 @@ export async function readItems(
   owner: string,
   { agent, model, input = [] }: Pick<ResponsesRequest, 'agent' | 'model' | 'input'>,
 ): Promise<ReadInput> {
+  if (typeof input === 'string')
+    return { items: [{ kind: 'user', parts: [{ type: 'text', text: input }] }], repeated: undefined }
   const { about } = host
   const seal: Seal = (text, use) => host.seal(text, use)
   const unseal: Seal = (text, use) => host.unseal(text, use)

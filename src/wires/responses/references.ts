@@ -20,11 +20,8 @@ export type ItemStore = {
 const referenceFields = names('type id')
 
 /** The first item of an answer comes with what the model's vendor wants back of that answer. */
-export async function resolveReferences(
-  store: ItemStore,
-  input: string | readonly Json[],
-): Promise<string | readonly Json[]> {
-  if (typeof input === 'string' || !input.some(isReference)) return input
+export async function resolveReferences(store: ItemStore, input: readonly Json[]): Promise<readonly Json[]> {
+  if (!input.some(isReference)) return input
   const resolved: Json[] = []
   const seen = new Set<string>()
   for (const [index, named] of input.entries()) {

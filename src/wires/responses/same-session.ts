@@ -16,10 +16,9 @@ export type Repeated = { response: string; before: InputItem[]; added: InputItem
 
 /** `items`: what each item of `input` means. Undefined: no item of the input is from a response of ours. */
 export function splitInput(
-  input: string | readonly Json[],
+  input: readonly Json[],
   items: readonly (readonly InputItem[])[],
 ): Repeated | undefined {
-  if (typeof input === 'string') return undefined
   const last = input.findLastIndex(item => placeOf(item) !== undefined)
   const place = last < 0 ? undefined : placeOf(input[last]!)
   if (!place) return undefined

@@ -14,6 +14,7 @@ import type { ModelTarget } from '../../protocol.ts'
 const noCacheMarks = 'no-cache-marks'
 
 const MARK: JsonObject = { type: 'ephemeral' }
+const MARK_TEXT = wireJson(MARK)
 
 /** The mark that the caller put on this block. */
 export function markOf(part: { native?: Native }, origin: Origin): Json | undefined {
@@ -22,8 +23,8 @@ export function markOf(part: { native?: Native }, origin: Origin): Json | undefi
 }
 
 /** `block` is the JSON text of an object. */
-export function withMark(block: string, mark: Json | undefined = MARK): string {
-  return `${block.slice(0, -1)},"cache_control":${wireJson(mark)}}`
+export function withMark(block: string, mark?: Json): string {
+  return `${block.slice(0, -1)},"cache_control":${mark === undefined ? MARK_TEXT : wireJson(mark)}}`
 }
 
 export function isMarked(entry: Entry, origin: Origin): boolean {

@@ -95,7 +95,8 @@ export function step(state: State, { event: name = '', data }: Frame): ModelDelt
     state.failure = passingFailure('Anthropic sent an event that is not JSON.')
     return []
   }
-  const handle = HANDLERS.get(asString(event['type']) || name)
+  const { type } = event
+  const handle = HANDLERS.get(typeof type === 'string' ? type : name)
   const deltas = handle?.(state, event) ?? []
   if (deltas.length > 0) state.shown = true
   return deltas
