@@ -1,11 +1,16 @@
-// The answer that a decoder ends with, its calls and its token counts, built with empty fields left out.
+// The answer that a decoder ends with, its calls and its token counts, built with empty fields left out. The arguments of a
+// call are gathered while they stream, found cut or whole at the end of an answer, and written into a history. A cut call
+// never runs. In a history, arguments that are no JSON object are wrapped in one, because vendors take only objects, and so are
+// those that nest too deep or are too long, which no request could carry; the text in the log stays as the model wrote it.
 
 import type { ModelAnswer, ModelCall } from '../../engine/ports/index.ts'
-import type { CallForm } from '../../language/calls.ts'
+import type { CallForm, CallPart } from '../../language/calls.ts'
 import type { Native, Origin } from '../../language/content.ts'
 import type { Usage, VendorAnswer } from '../../language/events.ts'
-import { isJsonObject, type Json } from '../../lib/json/index.ts'
-import { printable } from '../../lib/text/index.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { cutUtf8, printable } from '../../lib/text/index.ts'
+import { type TextUnwrapper, textUnwrapper, wrapText } from './text-tools.ts'
+import { argumentsObject } from './vendor-typed.ts'
 
 export type AnswerStop = ModelAnswer['stop']
 export type ModelPart = ModelAnswer['parts'][number]
@@ -103,4 +108,96 @@ function programOf({ data }: Native): string | undefined {
   if (!isJsonObject(caller) || caller['type'] === undefined || caller['type'] === 'direct') return undefined
   const id = caller['tool_id'] ?? caller['caller_id']
   return typeof id === 'string' ? id : ''
+}
+
+// ---- arguments ------------------------------------------------------------------------------------------
+
+/**
+ * `closed`: the vendor marked the arguments as whole. `unclosed`: the vendor has such a mark and it never came.
+ * `length`: the answer hit its limit in its last call, and the vendor has no mark.
+ */
+export type ArgumentsEnd = 'closed' | 'unclosed' | 'length'
+
+export function isCut(call: { form: CallForm; text: string }, end: ArgumentsEnd): boolean {
+  if (end === 'closed') return false
+  if (end === 'unclosed') return true
+  return call.form === 'text' || argumentsObject(call.text) === undefined
+}
+
+/** Empty arguments mean this on every vendor. */
+export const NO_ARGUMENTS = '{}'
+
+/** The arguments of one call while they stream. */
+export class CallArguments {
+  readonly form: CallForm
+  /** As the vendor sent them. */
+  raw = ''
+  /** As they are shown: `raw`, or the text in it when the tool was declared as a function of one string. */
+  text = ''
+  readonly #unwrapper: TextUnwrapper | undefined
+  readonly #translate: ((raw: string) => string) | undefined
+  /** The string that the text was wrapped in has ended. */
+  #closed = false
+
+  /**
+   * `wrapped`: a text tool that was declared as a function. `translate`: the whole arguments of a vendor-typed tool as its
+   * own; they are shown once they are whole.
+   */
+  constructor(form: CallForm, wrapped = form === 'text', translate?: (raw: string) => string) {
+    this.form = form
+    this.#unwrapper = wrapped && translate === undefined ? textUnwrapper() : undefined
+    this.#translate = translate
+  }
+
+  /** Takes a fragment; gives the text that it adds. */
+  push(fragment: string): string {
+    this.raw += fragment
+    if (this.#translate !== undefined) return ''
+    const text = this.#unwrapper === undefined ? fragment : this.#unwrapper.push(fragment)
+    this.text += text
+    return text
+  }
+
+  /** Gives the rest of the text once no fragment follows. `fill`: empty arguments become an empty object. */
+  end(fill = true): string {
+    if (this.#translate !== undefined) return this.#add(this.#translate(this.raw || NO_ARGUMENTS))
+    if (this.#unwrapper === undefined)
+      return fill && this.form === 'json' && this.raw === '' ? this.#add(NO_ARGUMENTS) : ''
+    const { rest, closed } = this.#unwrapper.end()
+    this.#closed = closed
+    return this.#add(rest)
+  }
+
+  /** Valid after `end()`. */
+  isCut(end: ArgumentsEnd): boolean {
+    if (end === 'closed') return false
+    if (this.#unwrapper !== undefined && end === 'length') return !this.#closed
+    return isCut({ form: this.form, text: this.raw }, end)
+  }
+
+  #add(text: string): string {
+    this.text += text
+    return text
+  }
+}
+
+/** Longer arguments of a past call are shortened: with them no vendor would take any further request. */
+const mostChars = 16 * 1024 * 1024
+const mostInvalid = 64 * 1024
+
+function writableObject(text: string): JsonObject | undefined {
+  return text.length > mostChars ? undefined : argumentsObject(text)
+}
+
+/** The arguments of a past call as an object: never null, a list or a text, which vendors refuse in a history. */
+export function historyArguments(call: CallPart): JsonObject {
+  if (call.form === 'text') return wrapText(call.text)
+  if (call.text.trim() === '') return {}
+  return writableObject(call.text) ?? { invalid_arguments: cutUtf8(call.text, mostInvalid).text }
+}
+
+/** The same as JSON text, in the model's own spelling if that is an object. */
+export function historyArgumentsText(call: CallPart): string {
+  if (call.form === 'json' && writableObject(call.text) !== undefined) return call.text
+  return JSON.stringify(historyArguments(call))
 }

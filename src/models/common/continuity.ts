@@ -7,7 +7,7 @@ import type { AnswerPart, AssistantEntry, Entry } from '../../language/history.t
 import { hashJson, sha256 } from '../../lib/json/hash.ts'
 import type { Json } from '../../lib/json/index.ts'
 import type { SessionCache } from './session-cache.ts'
-import type { WireIds } from './wire-ids.ts'
+import type { WireIds } from './wire-names.ts'
 
 /** A digest of the entries before `end`. */
 export function digestHistory(cache: SessionCache, history: readonly Entry[], end = history.length): string {

@@ -3,7 +3,7 @@
 // of the session. So media that a vendor does not take is mentioned in words, not sent.
 
 import type { FilePart, ImagePart } from '../../language/content.ts'
-import { mediaNote, splitDataUri } from './artifacts.ts'
+import { mediaNote, splitDataUri } from './history.ts'
 
 export type Media = ImagePart | FilePart
 export type Inline = { mediaType: string; base64: string }

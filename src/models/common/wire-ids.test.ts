@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { CallPart, Outcome } from '../../language/calls.ts'
 import type { AssistantEntry, Entry } from '../../language/history.ts'
 import { SessionCache } from './session-cache.ts'
-import { wireId, wireIds } from './wire-ids.ts'
+import { wireId, wireIds } from './wire-names.ts'
 
 const idRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 40 }
 const call = (id: string, nativeId?: string): CallPart => ({

@@ -6,7 +6,7 @@ import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { Native, Origin } from '../../../language/content.ts'
 import type { Entry } from '../../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
-import { nativeFor } from '../../common/artifacts.ts'
+import { nativeFor } from '../../common/history.ts'
 import { type OfferRequest, wireJson } from '../../common/prepare.ts'
 import type { ModelTarget } from '../../protocol.ts'
 

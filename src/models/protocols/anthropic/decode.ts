@@ -8,13 +8,15 @@ import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/inde
 import { printable } from '../../../lib/text/index.ts'
 import {
   type AnswerStop,
+  type ArgumentsEnd,
+  CallArguments,
   type ModelPart,
+  NO_ARGUMENTS,
   usageOfCounts,
   vendorAnswer,
   wholeAnswer,
   wholeCall,
 } from '../../common/answer.ts'
-import { type ArgumentsEnd, CallArguments, NO_ARGUMENTS } from '../../common/arguments.ts'
 import { passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
 import { argumentsObject, type BoundTool, boundTo } from '../../common/vendor-typed.ts'

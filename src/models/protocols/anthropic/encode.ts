@@ -9,13 +9,13 @@ import type { AnswerFormat } from '../../../language/format.ts'
 import type { AssistantEntry, Entry, SystemEntry, ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../../lib/json/index.ts'
 import { wellFormed } from '../../../lib/text/index.ts'
-import { nativeFor } from '../../common/artifacts.ts'
 import { formatSchema, settleFormat, type VendorFormat } from '../../common/format.ts'
 import {
   ASKED_TO_CONTINUE,
   CONTINUE,
   loneCall,
   loneResult,
+  nativeFor,
   splitSystem,
   systemNote,
 } from '../../common/history.ts'
@@ -32,8 +32,7 @@ import { anthropicFitted, anthropicStrict } from '../../common/schema-dialect.ts
 import { joinVariants, SessionCache } from '../../common/session-cache.ts'
 import { wrapText } from '../../common/text-tools.ts'
 import { type BoundTool, bindTools, plainTools } from '../../common/vendor-typed.ts'
-import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
-import { toolNames, type WireNames } from '../../common/wire-names.ts'
+import { type IdRule, toolNames, type WireIds, type WireNames, wireIds } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { markedTools, markOf, mayMark, setsMarks, systemField, withMark } from './cache.ts'
 import { computerBeta } from './computer.ts'

@@ -4,8 +4,14 @@
 import type { Outcome } from '../../../language/calls.ts'
 import type { InputPart, Origin, ResultPart } from '../../../language/content.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
-import { emptyWords, isFailed, mediaNote, nativeFor, resultText } from '../../common/artifacts.ts'
-import { EMPTY_MESSAGE } from '../../common/history.ts'
+import {
+  EMPTY_MESSAGE,
+  emptyWords,
+  isFailed,
+  mediaNote,
+  nativeFor,
+  resultText,
+} from '../../common/history.ts'
 import {
   commonPictures,
   type Inline,

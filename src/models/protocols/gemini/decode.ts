@@ -10,13 +10,13 @@ import { elementsAt, findValue, valueText } from '../../../lib/json/places.ts'
 import { printable } from '../../../lib/text/index.ts'
 import {
   type AnswerStop,
+  CallArguments,
   type ModelPart,
   usageOfCounts,
   vendorAnswer,
   wholeAnswer,
   wholeCall,
 } from '../../common/answer.ts'
-import { CallArguments } from '../../common/arguments.ts'
 import { failureText, passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
 import { wrapText } from '../../common/text-tools.ts'

@@ -10,16 +10,19 @@ import type { AnswerFormat } from '../../../language/format.ts'
 import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject, parseBounded } from '../../../lib/json/index.ts'
 import { wellFormed } from '../../../lib/text/index.ts'
-import { historyArguments } from '../../common/arguments.ts'
-import { isFailed, nativeFor, resultText, sameOrigin } from '../../common/artifacts.ts'
+import { historyArguments } from '../../common/answer.ts'
 import { formatSchema, settleFormat, type VendorFormat } from '../../common/format.ts'
 import {
   ASKED_TO_CONTINUE,
   type CallPair,
   CONTINUE,
+  isFailed,
   loneCall,
   loneResult,
+  nativeFor,
   pairsAt,
+  resultText,
+  sameOrigin,
   splitSystem,
   systemNote,
   unpairedIds,

@@ -4,7 +4,7 @@
 
 import type { Outcome } from '../../../language/calls.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
-import { isFailed, resultText } from '../../common/artifacts.ts'
+import { isFailed, resultText } from '../../common/history.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
 import { plainTools, type VendorTyped } from '../../common/vendor-typed.ts'
 import type { ModelTarget } from '../../protocol.ts'

@@ -2,7 +2,7 @@
 // stand-in for a missing one, and media.
 
 import type { Origin } from '../../../language/content.ts'
-import { mediaNote } from '../../common/artifacts.ts'
+import { mediaNote } from '../../common/history.ts'
 import {
   type Inline,
   inlineOf,

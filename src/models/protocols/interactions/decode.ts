@@ -8,13 +8,13 @@ import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/inde
 import { printable } from '../../../lib/text/index.ts'
 import {
   type AnswerStop,
+  CallArguments,
   type ModelPart,
   usageOfCounts,
   vendorAnswer,
   wholeAnswer,
   wholeCall,
 } from '../../common/answer.ts'
-import { CallArguments } from '../../common/arguments.ts'
 import { digestParts } from '../../common/continuity.ts'
 import { failureText, passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'

@@ -8,8 +8,7 @@ import type { InputPart, Origin, ResultPart } from '../../../language/content.ts
 import type { AnswerFormat } from '../../../language/format.ts'
 import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
-import { historyArguments } from '../../common/arguments.ts'
-import { isFailed, nativeFor, resultText } from '../../common/artifacts.ts'
+import { historyArguments } from '../../common/answer.ts'
 import { digestHistory, digestParts, keepsNativeIds } from '../../common/continuity.ts'
 import { formatSchema, settleFormat, type VendorFormat } from '../../common/format.ts'
 import {
@@ -17,9 +16,12 @@ import {
   type CallPair,
   CONTINUE,
   calledNames,
+  isFailed,
   loneCall,
   loneResult,
+  nativeFor,
   pairsAt,
+  resultText,
   splitSystem,
   systemNote,
   unpairedIds,
@@ -37,8 +39,14 @@ import {
 import { geminiJson } from '../../common/schema-dialect.ts'
 import { joinVariants, SessionCache } from '../../common/session-cache.ts'
 import { bindTools } from '../../common/vendor-typed.ts'
-import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
-import { isAllowedName, toolNames, type WireNames } from '../../common/wire-names.ts'
+import {
+  type IdRule,
+  isAllowedName,
+  toolNames,
+  type WireIds,
+  type WireNames,
+  wireIds,
+} from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { googleComputer, takesComputer } from '../google/computer.ts'
 import { googleReading } from '../google/decode.ts'

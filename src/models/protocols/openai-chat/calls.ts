@@ -4,8 +4,7 @@
 
 import type { ModelCall, ModelDelta } from '../../../engine/ports/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
-import { wholeCall } from '../../common/answer.ts'
-import { CallArguments } from '../../common/arguments.ts'
+import { CallArguments, wholeCall } from '../../common/answer.ts'
 import { asObject, asString, readJson } from '../../common/json-read.ts'
 
 export type CallReading = {

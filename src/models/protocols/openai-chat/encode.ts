@@ -8,10 +8,9 @@ import type { AnswerFormat } from '../../../language/format.ts'
 import { type AssistantEntry, callsOf, type Entry, type ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import { wellFormed } from '../../../lib/text/index.ts'
-import { historyArgumentsText } from '../../common/arguments.ts'
-import { flaggedText, mediaNote, nativeFor } from '../../common/artifacts.ts'
+import { historyArgumentsText } from '../../common/answer.ts'
 import { openaiFormat, settleFormat, type VendorFormat, withWords } from '../../common/format.ts'
-import { EMPTY_MESSAGE } from '../../common/history.ts'
+import { EMPTY_MESSAGE, flaggedText, mediaNote, nativeFor } from '../../common/history.ts'
 import {
   commonPictures,
   inlineOf,
@@ -34,8 +33,7 @@ import {
 import type { Restores } from '../../common/restore-values.ts'
 import { commaBetween, SessionCache } from '../../common/session-cache.ts'
 import { restoresOf } from '../../common/tool-declarations.ts'
-import { type WireIds, wireIds } from '../../common/wire-ids.ts'
-import { toolNames, type WireNames } from '../../common/wire-names.ts'
+import { toolNames, type WireIds, type WireNames, wireIds } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
 import type { Reading } from './decode.ts'
 import { type ChatQuirk, hasQuirk, idRuleFor } from './quirks.ts'

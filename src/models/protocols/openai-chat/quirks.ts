@@ -1,7 +1,7 @@
 // How servers that speak Chat Completions differ in what they take. A deployment declares its deviations by these names;
 // none is guessed.
 
-import type { IdRule } from '../../common/wire-ids.ts'
+import type { IdRule } from '../../common/wire-names.ts'
 import type { ModelTarget } from '../../protocol.ts'
 
 export const chatQuirks = {

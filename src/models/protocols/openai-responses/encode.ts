@@ -9,11 +9,17 @@ import type { AnswerFormat } from '../../../language/format.ts'
 import type { AnswerPart, AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
 import { cutMiddle } from '../../../lib/text/index.ts'
-import { historyArgumentsText } from '../../common/arguments.ts'
-import { emptyWords, flaggedText, isFailed, mediaNote, nativeFor } from '../../common/artifacts.ts'
+import { historyArgumentsText } from '../../common/answer.ts'
 import { digestHistory, digestParts, keepsNativeIds } from '../../common/continuity.ts'
 import { openaiFormat, settleFormat, type VendorFormat } from '../../common/format.ts'
-import { EMPTY_MESSAGE } from '../../common/history.ts'
+import {
+  EMPTY_MESSAGE,
+  emptyWords,
+  flaggedText,
+  isFailed,
+  mediaNote,
+  nativeFor,
+} from '../../common/history.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
 import {
   commonPictures,
@@ -38,8 +44,7 @@ import type { Restores } from '../../common/restore-values.ts'
 import { commaBetween, joinVariants, SessionCache } from '../../common/session-cache.ts'
 import { restoresOf } from '../../common/tool-declarations.ts'
 import { type BoundTool, bindTools, plainTools } from '../../common/vendor-typed.ts'
-import { type IdRule, type WireIds, wireIds } from '../../common/wire-ids.ts'
-import { toolNames, type WireNames } from '../../common/wire-names.ts'
+import { type IdRule, toolNames, type WireIds, type WireNames, wireIds } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
 import { countNativeParts, nativeItem, plainEntries } from './context.ts'
 import type { Reading } from './decode.ts'

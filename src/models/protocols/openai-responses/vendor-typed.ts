@@ -3,7 +3,7 @@
 
 import type { Outcome } from '../../../language/calls.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
-import { flaggedText, isFailed } from '../../common/artifacts.ts'
+import { flaggedText, isFailed } from '../../common/history.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
 import type { VendorTyped } from '../../common/vendor-typed.ts'
 import { computerTool } from './computer.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CallPart } from '../../language/calls.ts'
-import { CallArguments, historyArguments, historyArgumentsText, isCut } from './arguments.ts'
+import { CallArguments, historyArguments, historyArgumentsText, isCut } from './answer.ts'
 
 const call: CallPart = { type: 'call', id: 'a', name: 't', form: 'json', text: '{}' }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Outcome } from '../../language/calls.ts'
-import { flaggedText, nativeFor, resultText, splitDataUri } from './artifacts.ts'
+import { flaggedText, nativeFor, resultText, splitDataUri } from './history.ts'
 import { wireJson } from './prepare.ts'
 
 const chat = { protocol: 'openai-chat', family: 'gpt' }
