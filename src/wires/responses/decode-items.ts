@@ -55,56 +55,54 @@ type ItemContext = {
 /** What Codex notes for itself on any item. */
 const clientNotes = 'internal_chat_message_metadata_passthrough'
 
-const messageFields = names('type role content id status phase')
-/** The official SDK adds `parsed_arguments`, and sends it back with the rest. */
-const callFields = names(
-  'type id call_id name arguments parsed_arguments status namespace caller async created_by',
-)
-const customFields = names('type id call_id name input status namespace caller async created_by')
-const outputFields = names('type id call_id output status caller name namespace created_by')
-const reasoningFields = names('type id summary content encrypted_content status')
-const ranFields = names('type id server_label name arguments output error status approval_request_id')
-const approvalFields = names('type id server_label name arguments')
-const approvedFields = names('type id approval_request_id approve reason')
-
-const searchFields = names('type id call_id execution arguments status created_by')
-const foundFields = names('type id call_id execution tools status created_by')
-const compactionFields = names('type id encrypted_content created_by')
-const programFields = names('type id call_id code fingerprint')
-const programOutputFields = names('type id call_id result status')
-const agentMessageFields = names('type id author recipient content agent')
-
 const phases = ['commentary', 'final_answer'] as const
 
 const idLength = { min: 1, max: 64 }
 const nameLength = { min: 1, max: 128 }
 
 type ItemReader = (item: JsonObject, path: string, context: ItemContext) => InputItem[]
+/** `known`: the members that it may have. Absent: any. */
+type ItemKind = { known?: ReadonlySet<string>; read: ItemReader }
 
-const readers: Readonly<Record<string, ItemReader>> = {
-  message: readMessage,
-  function_call: (item, path, context) => [readCall(item, path, context, 'json')],
-  custom_tool_call: (item, path, context) => [readCall(item, path, context, 'text')],
-  function_call_output: (item, path, context) => [readOutput(item, path, context, 'function call')],
-  custom_tool_call_output: (item, path, context) => [readOutput(item, path, context, 'custom tool call')],
-  reasoning: readReasoning,
-  mcp_call: (item, path) => [readRan(item, path)],
-  mcp_approval_request: (item, path) => {
-    field.onlyKnown(item, approvalFields, path)
-    return []
-  },
-  mcp_approval_response: (item, path) => [readApproval(item, path)],
-  mcp_list_tools: () => [],
+const withOnly = (members: string, read: ItemReader): ItemKind => ({
+  known: names(`type id ${members}`),
+  read,
+})
+
+const kinds: Readonly<Record<string, ItemKind>> = {
+  message: withOnly('role content status phase', readMessage),
+  // The official SDK adds `parsed_arguments`, and sends it back with the rest.
+  function_call: withOnly(
+    'call_id name arguments parsed_arguments status namespace caller async created_by',
+    (item, path, context) => [readCall(item, path, context, 'json')],
+  ),
+  custom_tool_call: withOnly(
+    'call_id name input status namespace caller async created_by',
+    (item, path, context) => [readCall(item, path, context, 'text')],
+  ),
+  function_call_output: withOnly(
+    'call_id output status caller name namespace created_by',
+    (item, path, context) => [readOutput(item, path, context, 'function call')],
+  ),
+  custom_tool_call_output: withOnly(
+    'call_id output status caller name namespace created_by',
+    (item, path, context) => [readOutput(item, path, context, 'custom tool call')],
+  ),
+  reasoning: withOnly('summary content encrypted_content status', readReasoning),
+  mcp_call: withOnly('server_label name arguments output error status approval_request_id', readRan),
+  mcp_approval_request: withOnly('server_label name arguments', () => []),
+  mcp_approval_response: withOnly('approval_request_id approve reason', readApproval),
+  mcp_list_tools: { read: () => [] },
   // Their tools are read with those of the request.
-  additional_tools: () => [],
+  additional_tools: { read: () => [] },
   // What it changes is read with the parameters of the request.
-  configuration_update: () => [],
-  program: (item, path, context) => readVendors(item, path, programFields, context),
-  program_output: (item, path, context) => readVendors(item, path, programOutputFields, context),
-  tool_search_call: readSearch,
-  tool_search_output: readFound,
-  compaction: readCompaction,
-  agent_message: readAgentMessage,
+  configuration_update: { read: () => [] },
+  program: withOnly('call_id code fingerprint', readProgram),
+  program_output: withOnly('call_id result status', readProgram),
+  tool_search_call: withOnly('call_id execution arguments status created_by', readSearch),
+  tool_search_output: withOnly('call_id execution tools status created_by', readFound),
+  compaction: withOnly('encrypted_content created_by', readCompaction),
+  agent_message: withOnly('author recipient content agent', readAgentMessage),
 }
 
 /** What each item of a request's `input` means. References must have been resolved before. */
@@ -114,14 +112,14 @@ export function decodeItems(input: readonly Json[], context: ItemContext): Input
     const { [clientNotes]: _, ...item } = field.object(value, path)
     const type = item['type'] ?? (item['role'] === undefined ? undefined : 'message')
     if (type === undefined) throw missingParameter(`${path}.type`)
-    const reader = typeof type === 'string' && Object.hasOwn(readers, type) ? readers[type] : undefined
-    if (!reader) throw unsupportedParameterValue(`${path}.type`, type, Object.keys(readers))
-    return reader(item, path, context)
+    const kind = typeof type === 'string' && Object.hasOwn(kinds, type) ? kinds[type] : undefined
+    if (!kind) throw unsupportedParameterValue(`${path}.type`, type, Object.keys(kinds))
+    if (kind.known) field.onlyKnown(item, kind.known, path)
+    return kind.read(item, path, context)
   })
 }
 
 function readMessage(item: JsonObject, path: string, context: ItemContext): InputItem[] {
-  field.onlyKnown(item, messageFields, path)
   const role = field.oneOf(item['role'] ?? undefined, `${path}.role`, [
     'user',
     'assistant',
@@ -140,16 +138,14 @@ function readMessage(item: JsonObject, path: string, context: ItemContext): Inpu
   return [{ kind: 'said', part: { ...said, ...vendorNative(item, context) } }]
 }
 
+function readProgram(item: JsonObject, path: string, context: ItemContext): InputItem[] {
+  field.text(item['call_id'], `${path}.call_id`)
+  return readVendors(item, path, context)
+}
+
 /** An item that only the vendor itself can read. Other models do without it. */
-function readVendors(
-  item: JsonObject,
-  path: string,
-  known: ReadonlySet<string>,
-  { origin }: ItemContext,
-): InputItem[] {
-  field.onlyKnown(item, known, path)
+function readVendors(item: JsonObject, path: string, { origin }: ItemContext): InputItem[] {
   const tool = field.text(item['type'], `${path}.type`)
-  if (known !== compactionFields) field.text(item['call_id'], `${path}.call_id`)
   return origin
     ? [{ kind: 'said', part: { type: 'hosted', tool, summary: tool, native: { origin, data: item } } }]
     : []
@@ -163,7 +159,6 @@ function vendorNative(item: JsonObject, { origin }: ItemContext): { native?: Nat
 }
 
 function readCall(item: JsonObject, path: string, context: ItemContext, form: 'json' | 'text'): InputItem {
-  field.onlyKnown(item, form === 'json' ? callFields : customFields, path)
   const member = form === 'json' ? 'arguments' : 'input'
   const id = field.text(item['call_id'] ?? item['id'] ?? undefined, `${path}.call_id`, idLength)
   const native = vendorNative(item, context)
@@ -193,7 +188,6 @@ function readName(item: JsonObject, path: string): string {
 
 /** A search that the client runs is a call. One that a vendor ran is no part of the conversation here. */
 function readSearch(item: JsonObject, path: string): InputItem[] {
-  field.onlyKnown(item, searchFields, path)
   if (isAbsent(item['call_id'])) return []
   const id = field.text(item['call_id'], `${path}.call_id`, idLength)
   const text = JSON.stringify(item['arguments'] ?? {})
@@ -202,7 +196,6 @@ function readSearch(item: JsonObject, path: string): InputItem[] {
 }
 
 function readFound(item: JsonObject, path: string): InputItem[] {
-  field.onlyKnown(item, foundFields, path)
   if (isAbsent(item['call_id'])) return []
   const callId = field.text(item['call_id'], `${path}.call_id`, idLength)
   const found = decodeTools(item['tools'] ?? [])
@@ -214,13 +207,12 @@ function readFound(item: JsonObject, path: string): InputItem[] {
 }
 
 function readCompaction(item: JsonObject, path: string, context: ItemContext): InputItem[] {
-  field.onlyKnown(item, compactionFields, path)
   const at = `${path}.encrypted_content`
   const token = field.text(item['encrypted_content'], at, { max: 10 * 1024 * 1024 })
   const summary = context.openSummary(token)
   // One that the vendor made goes back to it.
   if (summary === undefined && context.origin && !isSealedSummary(token))
-    return readVendors(item, path, compactionFields, context)
+    return readVendors(item, path, context)
   if (summary === undefined)
     return refuseParameter(
       `The encrypted content of '${path}' could not be read. It must come from this server, unchanged.`,
@@ -239,7 +231,6 @@ function readCompaction(item: JsonObject, path: string, context: ItemContext): I
 }
 
 function readAgentMessage(item: JsonObject, path: string, { images }: ItemContext): InputItem[] {
-  field.onlyKnown(item, agentMessageFields, path)
   const author = field.text(item['author'], `${path}.author`)
   const recipient = field.text(item['recipient'], `${path}.recipient`)
   const content = field.list(item['content'], `${path}.content`)
@@ -251,7 +242,6 @@ function readAgentMessage(item: JsonObject, path: string, { images }: ItemContex
 }
 
 function readOutput(item: JsonObject, path: string, { images }: ItemContext, noun: CallNoun): InputItem {
-  field.onlyKnown(item, outputFields, path)
   const callId = field.text(item['call_id'], `${path}.call_id`, idLength)
   if (isAbsent(item['output'])) throw missingParameter(`${path}.output`)
   const output = decodeInputParts(item['output'], `${path}.output`, images)
@@ -259,7 +249,6 @@ function readOutput(item: JsonObject, path: string, { images }: ItemContext, nou
 }
 
 function readReasoning(item: JsonObject, path: string, context: ItemContext): InputItem[] {
-  field.onlyKnown(item, reasoningFields, path)
   const token = optional(item['encrypted_content'], `${path}.encrypted_content`, field.text) ?? ''
   const thoughts = [
     ...readThoughts(item['summary'], `${path}.summary`),
@@ -285,8 +274,7 @@ function readThoughts(value: Json | undefined, path: string): string[] {
   return thoughts.filter(thought => thought !== '')
 }
 
-function readRan(item: JsonObject, path: string): InputItem {
-  field.onlyKnown(item, ranFields, path)
+function readRan(item: JsonObject, path: string): InputItem[] {
   const part: CallPart = {
     type: 'call',
     id: field.text(item['id'], `${path}.id`, idLength),
@@ -298,7 +286,7 @@ function readRan(item: JsonObject, path: string): InputItem {
   const failed = !isAbsent(error)
   const result = failed ? errorText(error) : (optional(item['output'], `${path}.output`, field.text) ?? '')
   const output: ResultPart[] = result === '' ? [] : [{ type: 'text', text: result }]
-  return { kind: 'ran', part, output, failed, path }
+  return [{ kind: 'ran', part, output, failed, path }]
 }
 
 function errorText(error: Json): string {
@@ -306,13 +294,12 @@ function errorText(error: Json): string {
   return JSON.stringify(isJsonObject(error) ? (error['content'] ?? error['message'] ?? error) : error)
 }
 
-function readApproval(item: JsonObject, path: string): InputItem {
-  field.onlyKnown(item, approvedFields, path)
+function readApproval(item: JsonObject, path: string): InputItem[] {
   const id = field.text(item['approval_request_id'], `${path}.approval_request_id`, idLength)
   const reason = optional(item['reason'], `${path}.reason`, field.text)
   const approve = field.flag(item['approve'] ?? undefined, `${path}.approve`)
   const callId = callOfApproval(id)
-  return { kind: 'approval', callId, id, approve, ...(reason !== undefined && { reason }), path }
+  return [{ kind: 'approval', callId, id, approve, ...(reason !== undefined && { reason }), path }]
 }
 
 // ---- the conversation ---------------------------------------------------------------------------------------
