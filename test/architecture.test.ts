@@ -62,18 +62,9 @@ const rules: ImportRule[] = [
   },
   {
     in: 'src/relay/',
-    may: [
-      'src/relay/',
-      'src/payments/',
-      'src/wires/',
-      'src/models/',
-      'src/config/',
-      'src/server/',
-      'src/engine/index.ts',
-      'src/runtime.ts',
-      ...ports,
-    ],
-    types: ['src/engines/', 'src/log.ts'],
+    // Of the wires the Responses wire: relayed requests and answers have its form on both sides.
+    may: ['src/relay/', 'src/callers/', 'src/models/', 'src/wires/', 'src/engine/index.ts', ...common],
+    types: ['src/payments/', 'src/engines/'],
   },
   { in: 'src/client/', may: ['src/client/', ...common], types: [schemas] },
   { in: 'src/react/', may: ['src/react/', 'src/client/', ...common], types: [schemas] },

@@ -13,8 +13,8 @@ export type PayingWallet = {
   }): Promise<`0x${string}`>
 }
 
-/** What is to be paid, as it was offered. Amounts are in the smallest unit of the asset. */
-export type PaymentOffer = {
+/** What is to be paid, as it was asked for. Amounts are in the smallest unit of the asset. */
+export type PaymentTerms = {
   url: string
   scheme: string
   network: string
@@ -24,7 +24,7 @@ export type PaymentOffer = {
   amount: string
 }
 
-export type PaymentDone = PaymentOffer & {
+export type PaymentDone = PaymentTerms & {
   /** From the receipt, if there was one: metered streams are settled after their end. */
   transaction?: string
   charged?: string
@@ -45,7 +45,7 @@ export type PayingFetchOptions = {
   /** The most for all requests of this function. What a metered payment did not use counts as spent. */
   maxTotal: string
   /** Called before each payment. False: it is not made. */
-  approve?: (offer: PaymentOffer) => boolean | Promise<boolean>
+  approve?: (terms: PaymentTerms) => boolean | Promise<boolean>
   onPayment?: (payment: PaymentDone) => void
   /** What sends the requests. Default: the global fetch. */
   fetch?: typeof fetch
@@ -66,7 +66,7 @@ export type PayingFetch = typeof fetch & {
   }>
 }
 
-/** Nothing was signed: the offers go beyond what is allowed. */
+/** Nothing was signed: the terms go beyond what is allowed. */
 export class PaymentRefused extends Error {
   override readonly name = 'PaymentRefused'
 }
@@ -135,15 +135,15 @@ class Payer {
 
   /** Signs a payment within what is allowed. */
   async #make(required: Required, url: string) {
-    const offer = this.#choose(required, url)
+    const terms = this.#choose(required, url)
     const { approve } = this.#options
-    if (approve && !(await approve(offer.shown))) throw new PaymentRefused('The payment was not approved.')
-    this.#count(offer.shown)
-    return { payment: await this.#sign(required, offer.accepted), shown: offer.shown }
+    if (approve && !(await approve(terms.shown))) throw new PaymentRefused('The payment was not approved.')
+    this.#count(terms.shown)
+    return { payment: await this.#sign(required, terms.accepted), shown: terms.shown }
   }
 
   /** A payment that is pending is good: the same one is sent again, and no other is made. */
-  async #send(request: Request, offer: PaymentOffer): Promise<Response> {
+  async #send(request: Request, terms: PaymentTerms): Promise<Response> {
     const { fetch: ask = fetch, pendingTries = defaultPendingTries, onPayment } = this.#options
     for (let tries = 0; ; tries += 1) {
       const answer = await ask(request.clone())
@@ -152,12 +152,12 @@ class Payer {
         await pause(Math.min(Number(answer.headers.get('retry-after') ?? 1) * 1000, longestPauseMs))
         continue
       }
-      if (answer.ok) onPayment?.({ ...offer, ...receiptIn(answer) })
+      if (answer.ok) onPayment?.({ ...terms, ...receiptIn(answer) })
       return answer
     }
   }
 
-  #choose(required: Required, url: string): { accepted: Record<string, unknown>; shown: PaymentOffer } {
+  #choose(required: Required, url: string): { accepted: Record<string, unknown>; shown: PaymentTerms } {
     const reasons: string[] = []
     for (const accepted of required.accepts) {
       const shown = shownOf(accepted, url)
@@ -165,23 +165,23 @@ class Payer {
       if (shown && reason === undefined) return { accepted, shown }
       if (reason !== undefined) reasons.push(reason)
     }
-    const why = reasons.length > 0 ? reasons.join('; ') : 'there is no offer'
+    const why = reasons.length > 0 ? reasons.join('; ') : 'there are no terms'
     throw new PaymentRefused(`Nothing was paid: ${why}.`)
   }
 
-  /** Why an offer is not taken. Undefined: it is. */
-  #refusal(offer: PaymentOffer, { resource }: Required): string | undefined {
+  /** Why terms are not taken. Undefined: they are. */
+  #refusal(terms: PaymentTerms, { resource }: Required): string | undefined {
     const { networks, assets, recipients, origins, maxPerRequest, maxTotal } = this.#options
     const has = (list: readonly string[], item: string): boolean =>
       list.some(each => each.toLowerCase() === item.toLowerCase())
-    const amount = BigInt(offer.amount)
-    if (offer.scheme !== 'exact' && offer.scheme !== 'upto')
-      return `the scheme "${offer.scheme}" is not known`
-    if (!has(networks, offer.network)) return `the network ${offer.network} is not allowed`
-    if (!has(assets, offer.asset)) return `the asset ${offer.asset} is not allowed`
-    if (recipients && !has(recipients, offer.payTo)) return `the recipient ${offer.payTo} is not allowed`
-    if (origins && !has(origins, new URL(offer.url).origin)) return `the server ${offer.url} is not allowed`
-    if (resource?.url !== undefined && !isSamePlace(resource.url, offer.url))
+    const amount = BigInt(terms.amount)
+    if (terms.scheme !== 'exact' && terms.scheme !== 'upto')
+      return `the scheme "${terms.scheme}" is not known`
+    if (!has(networks, terms.network)) return `the network ${terms.network} is not allowed`
+    if (!has(assets, terms.asset)) return `the asset ${terms.asset} is not allowed`
+    if (recipients && !has(recipients, terms.payTo)) return `the recipient ${terms.payTo} is not allowed`
+    if (origins && !has(origins, new URL(terms.url).origin)) return `the server ${terms.url} is not allowed`
+    if (resource?.url !== undefined && !isSamePlace(resource.url, terms.url))
       return `it is for ${resource.url}, which was not asked for`
     if (amount > BigInt(maxPerRequest)) return `${amount} is more than the ${maxPerRequest} for one request`
     if (this.spent + amount > BigInt(maxTotal))
@@ -190,7 +190,7 @@ class Payer {
   }
 
   /** Before anything is signed, so that requests at the same time cannot spend more together. */
-  #count({ amount }: PaymentOffer): void {
+  #count({ amount }: PaymentTerms): void {
     this.spent += BigInt(amount)
   }
 
@@ -251,18 +251,18 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), character => character.charCodeAt(0))
 }
 
-function shownOf(accepted: Record<string, unknown>, url: string): PaymentOffer | undefined {
+function shownOf(accepted: Record<string, unknown>, url: string): PaymentTerms | undefined {
   const { scheme, network, asset, payTo, amount } = accepted
   const texts = [scheme, network, asset, payTo, amount]
   if (!texts.every(text => typeof text === 'string') || !/^\d+$/.test(amount as string)) return undefined
-  return { url, scheme, network, asset, payTo, amount } as PaymentOffer
+  return { url, scheme, network, asset, payTo, amount } as PaymentTerms
 }
 
 /** The same path: a server behind a proxy may know itself by another name. */
-function isSamePlace(offered: string, asked: string): boolean {
+function isSamePlace(given: string, asked: string): boolean {
   // By this x402 names a tool of the MCP server that was asked.
-  if (offered.startsWith('mcp://tool/')) return true
-  return URL.canParse(offered) && new URL(offered).pathname === new URL(asked).pathname
+  if (given.startsWith('mcp://tool/')) return true
+  return URL.canParse(given) && new URL(given).pathname === new URL(asked).pathname
 }
 
 function pause(ms: number): Promise<void> {

@@ -4,7 +4,7 @@ export {
   type PayingFetchOptions,
   type PayingWallet,
   type PaymentDone,
-  type PaymentOffer,
   PaymentRefused,
+  type PaymentTerms,
   payingFetch,
 } from './paying-fetch.ts'

@@ -35,13 +35,13 @@ export type PaymentsConfig = {
    * Who checks payments and moves the money. `url`: a facilitator elsewhere, by x402's protocol; with `rpcUrl` the chain is
    * looked at when it does not say how a settlement ended. `key`: this server, with a wallet that pays the fees of the chain;
    * the key is 32 bytes as 0x and 64 hexadecimal digits. `confirmations`: how many blocks make a transaction count where the
-   * chain is looked at, its own among them. Default 1. `maxFeePerGas`: the most that a transaction of the wallet may offer for
+   * chain is looked at, its own among them. Default 1. `maxFeePerGas`: the most that a transaction of the wallet may pay for
    * a unit of gas, in gwei. While the chain wants more, nothing is sent, and payments are pending. Default "1000".
    */
   facilitator:
     | { url: string; headers?: Readonly<Record<string, string>>; rpcUrl?: string; confirmations?: number }
     | { key: string; rpcUrl: string; confirmations?: number; maxFeePerGas?: string }
-  /** Offers Sixerr's form of metered payments too. `address`: the contract that settles them. Needs a key. */
+  /** Takes Sixerr's form of metered payments too. `address`: the contract that settles them. Needs a key. */
   terminal?: { address: string; feeBps?: number }
   /** Whether holders of a key pay too. Default false: they have an account. */
   keysPay?: boolean

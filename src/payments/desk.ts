@@ -13,11 +13,11 @@ import type { Verified } from './facilitator.ts'
 import { type GivenPayment, paymentId, textIn } from './given.ts'
 import { type AskOnce, OnceJob, turnJob } from './job.ts'
 import { type Kept, Ledger } from './ledger.ts'
-import { type Offer, offerFor, offersOf, receiptHeader, refusalOf, type Shown } from './offers.ts'
 import type { PaidRequest } from './paid-request.ts'
 import { type PaymentStore, paymentConflict } from './port.ts'
 import type { Price, PricedRequest, PriceSource } from './price.ts'
 import { type Drive, type Driven, Settlement, type SettlementPorts } from './settlement.ts'
+import { receiptHeader, refusalOf, type Shown, type Terms, takenTerms, termsFor } from './terms.ts'
 import type { Work } from './watch-turn.ts'
 
 export type DeskOptions = Pick<SettlementPorts, 'now' | 'crashPoint' | 'log' | 'facilitator' | 'workers'> & {
@@ -71,9 +71,9 @@ export class PaymentDesk {
     return (await this.#options.source?.prices(asked)) ?? (own ? [own] : [])
   }
 
-  async #offers(asked: PricedRequest, shown: Shown): Promise<Offer[]> {
+  async #terms(asked: PricedRequest, shown: Shown): Promise<Terms[]> {
     const prices = await this.prices(asked)
-    return offersOf(prices, this.config, await this.#options.facilitator.abilities(), shown)
+    return termsFor(prices, this.config, await this.#options.facilitator.abilities(), shown)
   }
 
   // ---- taking a payment ------------------------------------------------------------------------------------
@@ -99,10 +99,10 @@ export class PaymentDesk {
         throw await this.refuse(request, priced, shown, kept.record.reason || 'settlement_failed')
       return { kept, price: priceIn(kept.record) }
     }
-    const offer = await this.#check(request, priced, shown, given)
+    const terms = await this.#check(request, priced, shown, given)
     this.#options.crashPoint('payment-verified')
     const fresh = {
-      ...recordOf(id, hash, given, offer, asked, request.path, this.config),
+      ...recordOf(id, hash, given, terms, asked, request.path, this.config),
       reservedAt: this.#options.now(),
       ...(once && { request: once }),
     }
@@ -139,22 +139,22 @@ export class PaymentDesk {
     return { ...admitted, kept }
   }
 
-  /** The offer that the payment takes, if it is good. */
+  /** The terms that the payment takes, if it is good. */
   async #check(
     request: PaidRequest,
     priced: PricedRequest,
     shown: Shown,
     given: GivenPayment,
-  ): Promise<Offer> {
+  ): Promise<Terms> {
     if (given.resource !== undefined && given.resource !== shown.url)
       throw await this.refuse(request, priced, shown, 'The payment is for another resource')
-    const offer = offerFor(given, await this.#offers(priced, shown))
-    if (!offer) throw await this.refuse(request, priced, shown, 'No matching payment requirements')
+    const terms = takenTerms(given, await this.#terms(priced, shown))
+    if (!terms) throw await this.refuse(request, priced, shown, 'No matching payment requirements')
     const { validSeconds = defaultValidSeconds } = this.config
     if (given.validUntil * 1000 < this.#options.now() + leastLeft * validSeconds * 1000)
       throw await this.refuse(request, priced, shown, 'The payment expires too soon')
-    const verified = await this.#verified(given, offer)
-    if (verified.ok) return offer
+    const verified = await this.#verified(given, terms)
+    if (verified.ok) return terms
     this.#options.log('info', 'A payment was refused.', {
       reason: verified.reason,
       ...(verified.message !== undefined && { message: verified.message.slice(0, 300) }),
@@ -163,7 +163,7 @@ export class PaymentDesk {
   }
 
   /** Whoever is said to pay must be who signed. */
-  async #verified(given: GivenPayment, { asked }: Offer): Promise<Verified> {
+  async #verified(given: GivenPayment, { asked }: Terms): Promise<Verified> {
     const verified = await this.#options.facilitator.verify(given, asked)
     if (!verified.ok || verified.payer === undefined || verified.payer.toLowerCase() === given.payer)
       return verified
@@ -177,9 +177,9 @@ export class PaymentDesk {
     shown: Shown,
     why: string,
   ): Promise<TurnwireError> {
-    const offers = await this.#offers(priced, shown)
-    request.refusal = refusalOf(offers, shown, why)
-    if (offers.length === 0)
+    const terms = await this.#terms(priced, shown)
+    request.refusal = refusalOf(terms, shown, why)
+    if (terms.length === 0)
       return new TurnwireError(
         'payment_failed',
         `"${priced.agent}" is to be paid for, but this server's facilitator can take none of its prices.`,
@@ -330,7 +330,7 @@ function recordOf(
   id: string,
   hash: string,
   given: GivenPayment,
-  { price, asked }: Offer,
+  { price, asked }: Terms,
   { agent }: Asked,
   path: string,
   { network, asset }: PaymentsConfig,

@@ -3,7 +3,7 @@
 import type { PaymentRecord } from '../language/payments.ts'
 import type { JsonObject } from '../lib/json/index.ts'
 import type { GivenPayment } from './given.ts'
-import type { Abilities } from './offers.ts'
+import type { Abilities } from './terms.ts'
 
 /** `payer`: whose signature it is, if that is said. */
 export type Verified = { ok: true; payer?: string } | { ok: false; reason: string; message?: string }

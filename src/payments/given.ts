@@ -20,9 +20,9 @@ export type GivenPayment = {
   /** How the money would move: by the token itself, or by Permit2. */
   through: 'eip3009' | 'permit2'
   signatureHash: string
-  /** Of version 2: the offer that it takes. */
+  /** Of version 2: the terms that it takes. */
   accepted?: JsonObject
-  /** Of version 1: which of the offers it takes. */
+  /** Of version 1: which of the terms it takes. */
   taken?: { scheme: string; network: string }
   /** Of version 2: what it says that it pays for. */
   resource?: string
@@ -63,7 +63,7 @@ export function readPaymentObject(given: Json): GivenPayment {
 
 /**
  * The same for every repetition of a payment, whatever its signature looks like: a chain takes each of these once.
- * `network` and `asset`: of the offer that it takes.
+ * `network` and `asset`: of the terms that it takes.
  */
 export function paymentId(
   { payer, nonce, through }: Pick<GivenPayment, 'payer' | 'nonce' | 'through'>,
@@ -75,7 +75,7 @@ export function paymentId(
   return `pay_${hashJson([network, scope, payer, nonce])}`
 }
 
-/** A text, or a whole number as one, of what was read or offered before. */
+/** A text, or a whole number as one, of what was read or shown before. */
 export function textIn(value: JsonObject, name: string): string {
   const found = value[name]
   if (typeof found === 'string' || typeof found === 'number') return String(found)

@@ -15,9 +15,9 @@ import {
 } from './facilitator.ts'
 import type { GivenPayment } from './given.ts'
 import { chainIdOf, networkNameV1 } from './networks.ts'
-import type { Abilities } from './offers.ts'
 import { loadX402 } from './packages.ts'
 import { settleTerminal, verifyTerminal } from './terminal.ts'
+import type { Abilities } from './terms.ts'
 import { type TransactionState, Wallet } from './wallet.ts'
 
 type X402 = Awaited<ReturnType<typeof loadX402>>

@@ -7,8 +7,8 @@ import { anyWallet, walletOwner } from '../language/payments.ts'
 import { hashJson } from '../lib/json/hash.ts'
 import type { Json, JsonObject } from '../lib/json/index.ts'
 import { type GivenPayment, paymentHeaders, readPayment, readPaymentObject } from './given.ts'
-import type { Refusal } from './offers.ts'
 import type { Drive } from './settlement.ts'
+import type { Refusal } from './terms.ts'
 
 export type RequestFacts = {
   /** Who calls. Of a caller without a key: `wallet:`. */

@@ -1,7 +1,7 @@
 // What a request costs, who is paid, and where that is asked. `PriceSource` is the seam for prices that the configuration
 // does not know: of agents on their owners' machines, each with a wallet and prices of its own. Such a source is given to
 // the server beside the configuration (`priceSource` of src/payments/serve.ts); the desk (desk.ts) asks it for every
-// request that carries no valid key, offers what it says, and takes a payment only for one of the prices it said.
+// request that carries no valid key, shows what it says, and takes a payment only for one of the prices it said.
 // Nothing here touches a chain, a header or HTTP.
 //
 // How a request reaches the provider that was paid: `Price.to` is added to the `to` of what the turn asks (`Ask.to`). It is

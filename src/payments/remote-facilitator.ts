@@ -13,7 +13,7 @@ import {
   type Verified,
 } from './facilitator.ts'
 import type { GivenPayment } from './given.ts'
-import type { Abilities } from './offers.ts'
+import type { Abilities } from './terms.ts'
 
 export type RemoteOptions = {
   url: string

@@ -108,7 +108,7 @@ export class Wallet {
     return hash
   }
 
-  /** A transaction that offered less than the chain wants would wait, and keep all later ones waiting. */
+  /** A transaction that pays less than the chain wants would wait, and keep all later ones waiting. */
   #refuseFee(wanted: bigint): void {
     const { maxFeePerGas = defaultMaxFee } = this.#options
     const { parseGwei, formatGwei } = this.#viem

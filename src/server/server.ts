@@ -17,7 +17,6 @@ import { checkHost, checkOrigin } from '../lib/net/http.ts'
 import { runtimeOf, type Turnwire } from '../library/turnwire.ts'
 import type { Payments } from '../payments/serve.ts'
 import type { RelayServer } from '../relay/server/index.ts'
-import type { OpenRelay } from '../relay/server/join.ts'
 import type { Runtime } from '../runtime.ts'
 import { type Measures, metricsRoute } from '../telemetry/index.ts'
 import type { WireEnv, WireHost } from '../wires/host.ts'
@@ -32,6 +31,7 @@ import { consoleRoutes, missingPage } from './console-files.ts'
 import { listen, MountedApp } from './listen.ts'
 import { operatorBackend } from './operator.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
+import type { OpenRelay } from './relay.ts'
 import { acceptUpgrades } from './upgrades.ts'
 import { type ServedHost, WireTable, type wires } from './wires.ts'
 
@@ -189,7 +189,7 @@ export async function servedHost(
 
 /** Loaded only when it is configured. */
 async function loadRelay(runtime: Runtime): Promise<OpenRelay | undefined> {
-  const { openRelay } = await import('../relay/server/join.ts')
+  const { openRelay } = await import('./relay.ts')
   return openRelay(runtime, limitsOf(runtime.config))
 }
 
@@ -281,7 +281,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   const wires = table.list()
   app.get('/', c => c.json({ turnwire: 'is served here', agents: agents.map(({ name }) => name), wires }))
   for (const { routes } of served) if (routes) app.route('/', routes)
-  if (relay) app.route('/', relay.operatorRoutes(host))
+  if (relay) app.route('/', relay.operatorRoutes(routeHost(host)))
   if (measures) app.route('/', metricsRoute(measures, runtime.engine))
   if (payments) app.route('/', payments.routes())
   return app

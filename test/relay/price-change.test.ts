@@ -4,7 +4,7 @@ import test from 'node:test'
 import type { JsonObject } from '../../src/lib/json/index.ts'
 import type { PaymentsConfig } from '../../src/payments/config.ts'
 import type { GivenPayment, PaymentForm } from '../../src/payments/given.ts'
-import { type Offer, offerFor, offersOf } from '../../src/payments/offers.ts'
+import { type Terms, takenTerms, termsFor } from '../../src/payments/terms.ts'
 import type { Machine } from '../../src/relay/server/machine.ts'
 import { relayPrices } from '../../src/relay/server/prices.ts'
 import { Registry } from '../../src/relay/server/registry.ts'
@@ -20,7 +20,7 @@ const config: PaymentsConfig = {
 }
 
 /** One agent that can be given other prices, and what is offered for it. */
-function offering(first: [string, string]) {
+function pricing(first: [string, string]) {
   const clock = { now: 1_000_000 }
   const registry = new Registry(() => clock.now, 600_000)
   const agent = registry.add(wallet, wallet, {} as Machine) // Only counted here.
@@ -29,12 +29,12 @@ function offering(first: [string, string]) {
   reprice(first)
   const source = relayPrices({ registry, maxCost: '1000000' })
   const to = { route: { agentId: wallet }, model: 'm', stream: false }
-  const offers = async (): Promise<Offer[]> => {
+  const terms = async (): Promise<Terms[]> => {
     const prices = await source.prices({ agent: attachedAgent, to, path: '/v1/responses' })
     const abilities = { uptoBy: `0x${'e'.repeat(40)}`, terminal: true }
-    return offersOf(prices ?? [], config, abilities, { url: 'u', description: 'd' })
+    return termsFor(prices ?? [], config, abilities, { url: 'u', description: 'd' })
   }
-  return { clock, reprice, offers }
+  return { clock, reprice, terms }
 }
 
 function paying(form: PaymentForm, accepted?: JsonObject): GivenPayment {
@@ -51,26 +51,26 @@ function paying(form: PaymentForm, accepted?: JsonObject): GivenPayment {
   }
 }
 
-const askedIn = (offers: readonly Offer[], form: PaymentForm): JsonObject =>
-  offers.find(offer => offer.form === form)!.asked
+const askedIn = (terms: readonly Terms[], form: PaymentForm): JsonObject =>
+  terms.find(each => each.form === form)!.asked
 
 test('a payment of x402 that was signed before a change of price is not taken', async () => {
-  const { reprice, offers } = offering(['1', '4'])
-  const given = paying('x402-2', askedIn(await offers(), 'x402-2'))
-  assert.ok(offerFor(given, await offers()))
+  const { reprice, terms } = pricing(['1', '4'])
+  const given = paying('x402-2', askedIn(await terms(), 'x402-2'))
+  assert.ok(takenTerms(given, await terms()))
   reprice(['1', '400000'])
-  assert.equal(offerFor(given, await offers()), undefined)
+  assert.equal(takenTerms(given, await terms()), undefined)
   reprice(['1', '4'])
-  assert.ok(offerFor(given, await offers()))
+  assert.ok(takenTerms(given, await terms()))
 })
 
 test('a payment in Sixerr’s form costs the lowest price that was shown while it could be signed', async () => {
-  const { clock, reprice, offers } = offering(['1', '4'])
+  const { clock, reprice, terms } = pricing(['1', '4'])
   const charged = async (): Promise<unknown[]> => {
-    const price = offerFor(paying('sixerr'), await offers())?.price
+    const price = takenTerms(paying('sixerr'), await terms())?.price
     return [price?.inputToken, price?.outputToken]
   }
-  const shown = async (): Promise<unknown> => askedIn(await offers(), 'sixerr')['outputTokenPrice']
+  const shown = async (): Promise<unknown> => askedIn(await terms(), 'sixerr')['outputTokenPrice']
   reprice(['2', '400000'])
   assert.deepEqual([await charged(), await shown()], [['1', '4'], '400000'])
   // Another step, or going through a time without a price, does not end it.
@@ -87,7 +87,7 @@ test('a payment in Sixerr’s form costs the lowest price that was shown while i
 })
 
 test('the first price of an agent holds at once', async () => {
-  const { offers } = offering(['7', '8'])
-  const price = offerFor(paying('sixerr'), await offers())?.price
+  const { terms } = pricing(['7', '8'])
+  const price = takenTerms(paying('sixerr'), await terms())?.price
   assert.deepEqual([price?.inputToken, price?.outputToken], ['7', '8'])
 })

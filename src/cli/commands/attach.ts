@@ -115,7 +115,7 @@ async function openAgent(values: Values): Promise<Local> {
   const address = textValue(values, 'url')
   if (address === undefined) {
     const setup = await setUp(values)
-    const { openAttachedAgent } = await import('../../relay/attach.ts')
+    const { openAttachedAgent } = await import('../attached-agent.ts')
     const log = createLog({ level: setup.config.server?.log ?? 'warn' })
     const { agent, name, close } = await openAttachedAgent(setup.config, textValue(values, 'agent'), log)
     return { agent, name, close, shown: `with the agent "${name}" of ${setup.source}; it has no tools here` }

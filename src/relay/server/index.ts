@@ -1,10 +1,11 @@
 // The relay of a server: agents on their owners' machines, behind the server's own wires. It is loaded only when the
 // configuration has the setting `relay`.
 import type { Hono } from 'hono'
-import type { Model, ModelDelta } from '../../engine/ports/index.ts'
+import type { Principal, RequestPayment, RouteHost, WireEnv } from '../../callers/caller.ts'
+import type { Model, ModelDelta } from '../../engine/index.ts'
 import { walletOwner } from '../../language/payments.ts'
 import type { PriceSource } from '../../payments/price.ts'
-import type { Principal, Relay, RequestPayment, WireEnv, WireHost } from '../../wires/host.ts'
+import type { Relay, WireHost } from '../../wires/host.ts'
 import type { Socket } from '../../wires/http/frame-queue.ts'
 import { defaultMaxCost, type RelayConfig, relayDefaults } from '../config.ts'
 import { type Hex, readAddress } from '../viem.ts'
@@ -137,9 +138,9 @@ export class RelayServer implements Relay {
   }
 
   /** For operators: mounted behind the check of keys. */
-  operatorRoutes(host: WireHost): Hono<WireEnv> {
+  operatorRoutes(routes: RouteHost): Hono<WireEnv> {
     const look = async (): Promise<void> => this.look?.()
-    return relayOperatorRoutes({ host, registry: this.#registry, look, earnings: () => this.earnings })
+    return relayOperatorRoutes({ routes, registry: this.#registry, look, earnings: () => this.earnings })
   }
 
   /** Machines that are attached. */

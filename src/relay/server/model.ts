@@ -1,7 +1,7 @@
 // An attached agent as a model: the request goes to a machine in the relay's form, and the answer is read by the decoder of
 // the Responses protocol, as that of any vendor. A machine that fails before it said anything costs the client nothing:
 // another one is asked. Once something was said, a failure is a failure.
-import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../../engine/ports/index.ts'
+import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, type JsonObject, parseJson } from '../../lib/json/index.ts'
 import { printable } from '../../lib/text/index.ts'

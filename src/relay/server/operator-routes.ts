@@ -1,13 +1,11 @@
 // The attached agents for the operator of the relay: what everyone may see of them, and what they were paid.
-import { type Context, Hono } from 'hono'
-import type { WireEnv, WireHost } from '../../wires/host.ts'
-import { plainErrors, sendJson } from '../../wires/http/index.ts'
-import { requireOperator } from '../../wires/operator/index.ts'
+import type { Context, Hono } from 'hono'
+import type { RouteHost, WireEnv } from '../../callers/caller.ts'
 import type { Registry } from './registry.ts'
 import { describe, type Earnings, pageIn } from './routes.ts'
 
 export type OperatorRoutes = {
-  host: WireHost
+  routes: RouteHost
   registry: Registry
   /** Asks the other nodes what is attached there. */
   look: () => Promise<void>
@@ -16,15 +14,14 @@ export type OperatorRoutes = {
 }
 
 export function relayOperatorRoutes(relay: OperatorRoutes): Hono<WireEnv> {
-  const app = new Hono<WireEnv>()
-  app.onError(plainErrors(relay.host))
+  const app = relay.routes.app()
   app.get('/operator/relay', c => listAgents(c, relay))
   return app
 }
 
 async function listAgents(c: Context<WireEnv>, relay: OperatorRoutes): Promise<Response> {
-  const { registry, look, earnings } = relay
-  requireOperator(c)
+  const { routes, registry, look, earnings } = relay
+  routes.requireOperator(c)
   await look()
   const { agents, next } = pageIn(c, registry)
   const earned = await earnings()?.all()
@@ -32,5 +29,5 @@ async function listAgents(c: Context<WireEnv>, relay: OperatorRoutes): Promise<R
     ...describe(registry, agent),
     ...(earned && { earned: earned.get(agent.agentId) ?? [] }),
   }))
-  return sendJson(c, { agents: shown, ...(next !== undefined && { next }) })
+  return routes.send(c, { agents: shown, ...(next !== undefined && { next }) })
 }

@@ -14,8 +14,8 @@ export type PriceOptions = {
   feeBps?: number | undefined
 }
 
-/** Prices that are offered for one request. */
-const mostOffers = 8
+/** Prices that one request is shown. */
+const mostShown = 8
 
 /** Agents that cost nothing are for those who have a key. */
 export function relayPrices(options: PriceOptions): PriceSource {
@@ -25,7 +25,7 @@ export function relayPrices(options: PriceOptions): PriceSource {
       if (agent !== attachedAgent || !relayed) return Promise.resolve(undefined)
       const found = options.registry.ranked(relayed.route)
       if (found.length === 0) return Promise.reject(unavailable('No agent is attached.'))
-      const priced = found.filter(({ prices: set }) => isPriced(set)).slice(0, mostOffers)
+      const priced = found.filter(({ prices: set }) => isPriced(set)).slice(0, mostShown)
       return Promise.resolve(priced.map(each => priceOf(each, options)))
     },
   }

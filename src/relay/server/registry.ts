@@ -118,7 +118,7 @@ export class Registry {
     return agent
   }
 
-  /** From now on requests cost this. An agent without prices was offered to nobody, so there is nothing to hold. */
+  /** From now on requests cost this. An agent without prices was shown to nobody, so there is nothing to hold. */
   reprice(agent: RelayAgent, prices: Prices): void {
     const before = agent.prices
     agent.prices = prices

@@ -3,8 +3,8 @@
 // someone else act for the wallet.
 import { randomBytes } from 'node:crypto'
 import type { Context } from 'hono'
+import type { WireEnv } from '../../callers/caller.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { WireEnv } from '../../wires/host.ts'
 
 export function signInPage(c: Context<WireEnv>): Response {
   const callback = readCallback(c.req.query('callback'))

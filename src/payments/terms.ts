@@ -1,15 +1,15 @@
-// What a request can be paid with: the prices as offers in the forms of x402 version 2 and 1 and of Sixerr, the 402 answer
-// that shows them, and which of them a given payment takes. Pure.
+// The terms of a request: its prices in the forms of x402 version 2 and 1 and of Sixerr, the 402 answer that shows them, and
+// which of them a given payment takes. Pure.
 import { canonicalJson, type JsonObject } from '../lib/json/index.ts'
 import { capOf, isMetered } from './amounts.ts'
 import type { PaymentsConfig } from './config.ts'
 import type { GivenPayment, PaymentForm } from './given.ts'
 import type { Price } from './price.ts'
 
-/** One way to pay one price. `asked` is what the payer is shown, in the words of `form`. */
-export type Offer = { form: PaymentForm; price: Price; asked: JsonObject }
+/** One way to pay one price. `asked`: what the payer is shown, in the words of `form`. */
+export type Terms = { form: PaymentForm; price: Price; asked: JsonObject }
 
-/** What the facilitator can do, which decides what is offered. */
+/** What the facilitator can do, which decides the terms. */
 export type Abilities = {
   /** The address that settles metered payments: payers sign it. Absent: it settles none. */
   uptoBy?: string
@@ -23,27 +23,27 @@ export type Shown = { url: string; description: string }
 
 export const defaultValidSeconds = 600
 
-export function offersOf(
+export function termsFor(
   prices: readonly Price[],
   config: PaymentsConfig,
   abilities: Abilities,
   shown: Shown,
-): Offer[] {
+): Terms[] {
   return prices.flatMap(price =>
-    isMetered(price) ? meteredOffers(price, config, abilities) : fixedOffers(price, config, abilities, shown),
+    isMetered(price) ? meteredTerms(price, config, abilities) : fixedTerms(price, config, abilities, shown),
   )
 }
 
-function meteredOffers(
+function meteredTerms(
   { held, ...price }: Price,
   config: PaymentsConfig,
   { uptoBy, terminal }: Abilities,
-): Offer[] {
+): Terms[] {
   const { network, asset } = config
   const timeout = { maxTimeoutSeconds: config.validSeconds ?? defaultValidSeconds }
-  const offers: Offer[] = []
+  const all: Terms[] = []
   if (uptoBy !== undefined) {
-    // A payment repeats its offer word for word, so one that was signed before a price changed is not taken.
+    // A payment repeats its terms word for word, so one that was signed before a price changed is not taken.
     const extra = {
       name: asset.name,
       version: asset.version,
@@ -55,7 +55,7 @@ function meteredOffers(
     }
     const paid = { asset: asset.address, amount: capOf(price), payTo: price.payTo }
     const asked = { scheme: 'upto', network, ...paid, ...timeout, extra }
-    offers.push({ form: 'x402-2', price, asked })
+    all.push({ form: 'x402-2', price, asked })
   }
   if (terminal && config.terminal) {
     const asked = {
@@ -70,22 +70,22 @@ function meteredOffers(
       platformFeeBps: price.feeBps ?? 0,
       ...timeout,
     }
-    // This form does not say which offer it takes: whoever was shown a lower price lately pays that.
-    offers.push({ form: 'sixerr', price: { ...price, ...held }, asked })
+    // This form does not say which terms it takes: whoever was shown a lower price lately pays that.
+    all.push({ form: 'sixerr', price: { ...price, ...held }, asked })
   }
-  return offers
+  return all
 }
 
-function fixedOffers(
+function fixedTerms(
   price: Price,
   { network, asset, validSeconds = defaultValidSeconds }: PaymentsConfig,
   { v1Network }: Abilities,
   { url, description }: Shown,
-): Offer[] {
+): Terms[] {
   const transfer = asset.transfer ?? ['eip3009']
   const domain = { name: asset.name, version: asset.version }
   const common = { asset: asset.address, payTo: price.payTo, maxTimeoutSeconds: validSeconds }
-  const offers = transfer.map((through): Offer => {
+  const all = transfer.map((through): Terms => {
     const extra = through === 'permit2' ? { ...domain, assetTransferMethod: 'permit2' } : domain
     const asked = { scheme: 'exact', network, amount: capOf(price), ...common, extra }
     return { form: 'x402-2', price, asked }
@@ -101,22 +101,22 @@ function fixedOffers(
       ...common,
       extra: domain,
     }
-    offers.push({ form: 'x402-1', price, asked })
+    all.push({ form: 'x402-1', price, asked })
   }
-  return offers
+  return all
 }
 
 /** The answer to a request that is not paid: headers, and a body. */
 export type Refusal = { headers: Record<string, string>; body: JsonObject; required: JsonObject }
 
-/** `error`: why an offered payment was not taken. */
-export function refusalOf(offers: readonly Offer[], { url, description }: Shown, error: string): Refusal {
+/** `error`: why a payment was not taken. */
+export function refusalOf(terms: readonly Terms[], { url, description }: Shown, error: string): Refusal {
   const of = (form: PaymentForm): JsonObject[] =>
-    offers.filter(offer => offer.form === form).map(({ asked }) => asked)
+    terms.filter(each => each.form === form).map(({ asked }) => asked)
   const resource = { url, description, mimeType: 'application/json' }
   const required = { x402Version: 2, error, resource, accepts: of('x402-2') }
   const sixerr = of('sixerr')
-  // One body serves both older forms: no price is offered in both.
+  // One body serves both older forms: no price has terms in both.
   const body =
     sixerr.length > 0
       ? { x402Version: 2, error, accepts: sixerr }
@@ -124,20 +124,20 @@ export function refusalOf(offers: readonly Offer[], { url, description }: Shown,
   return { headers: { 'PAYMENT-REQUIRED': base64(required), 'Cache-Control': 'no-store' }, body, required }
 }
 
-/** The offer that a payment takes. Undefined: it takes none of these. */
-export function offerFor(given: GivenPayment, offers: readonly Offer[]): Offer | undefined {
+/** The terms that a payment takes. Undefined: it takes none of these. */
+export function takenTerms(given: GivenPayment, all: readonly Terms[]): Terms | undefined {
   const { accepted, taken, form, amount } = given
-  return offers.find(offer => {
-    if (offer.form !== form) return false
-    if (accepted) return canonicalJson(accepted) === canonicalJson(offer.asked)
+  return all.find(terms => {
+    if (terms.form !== form) return false
+    if (accepted) return canonicalJson(accepted) === canonicalJson(terms.asked)
     if (taken)
       return (
-        taken.scheme === offer.asked['scheme'] &&
-        taken.network === offer.asked['network'] &&
-        amount === offer.asked['maxAmountRequired']
+        taken.scheme === terms.asked['scheme'] &&
+        taken.network === terms.asked['network'] &&
+        amount === terms.asked['maxAmountRequired']
       )
     // Sixerr: a payer may sign for more than is asked; what it costs is capped by the price.
-    return BigInt(amount) >= BigInt(capOf(offer.price))
+    return BigInt(amount) >= BigInt(capOf(terms.price))
   })
 }
 

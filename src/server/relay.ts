@@ -1,17 +1,16 @@
 // Joins the relay with the server: its routes and sockets, the agent of the engine that stands for attached ones, and what
 // those cost. The relay itself is loaded only when it is configured.
 
-import { buildAgents } from '../../config/build-agent.ts'
-import type { ClusterNode } from '../../engines/cluster/cluster-node.ts'
-import { modelKey } from '../../language/model-names.ts'
-import type { PaymentDesk } from '../../payments/index.ts'
-import { defaultValidSeconds } from '../../payments/offers.ts'
-import { PaidRequest } from '../../payments/paid-request.ts'
-import type { Runtime } from '../../runtime.ts'
-import type { WireHost } from '../../wires/host.ts'
-import type { UpgradeRoute } from '../../wires/wire.ts'
-import { RelayEarnings } from './earnings.ts'
-import type { RelayServer } from './index.ts'
+import { buildAgents } from '../config/build-agent.ts'
+import { modelKey } from '../language/model-names.ts'
+import type { PaymentDesk } from '../payments/index.ts'
+import { PaidRequest } from '../payments/paid-request.ts'
+import { defaultValidSeconds } from '../payments/terms.ts'
+import { RelayEarnings } from '../relay/server/earnings.ts'
+import type { RelayServer } from '../relay/server/index.ts'
+import type { Runtime } from '../runtime.ts'
+import type { WireHost } from '../wires/host.ts'
+import type { UpgradeRoute } from '../wires/wire.ts'
 
 export type OpenRelay = {
   server: RelayServer
@@ -29,7 +28,7 @@ export async function openRelay(
   const { config, log } = runtime
   const { relay: settings, policy, payments } = config
   if (!settings) return undefined
-  const { RelayServer, attachedAgent, answerMs } = await import('./index.ts')
+  const { RelayServer, attachedAgent, answerMs } = await import('../relay/server/index.ts')
   const server = new RelayServer({
     config: settings,
     host: { log, limits, sign: text => runtime.vault.sign(text) },
@@ -67,8 +66,8 @@ export async function openRelay(
 }
 
 /** Machines that are attached to other nodes are reached too. */
-async function joinNodes(server: RelayServer, node: ClusterNode): Promise<() => void> {
-  const { RelayNodes } = await import('./nodes.ts')
+async function joinNodes(server: RelayServer, node: NonNullable<Runtime['node']>): Promise<() => void> {
+  const { RelayNodes } = await import('../relay/server/nodes.ts')
   const nodes = new RelayNodes(server, node)
   return () => nodes.close()
 }

@@ -5,9 +5,9 @@
 import type { AgentConfig, TurnwireConfig } from '../config/config.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Log } from '../log.ts'
+import { configuredAgent, type LocalAgent } from '../relay/owner/local-agent.ts'
 import { Runtime } from '../runtime.ts'
 import { hostOf } from '../server/server.ts'
-import { configuredAgent, type LocalAgent } from './owner/local-agent.ts'
 
 export type AttachedAgent = { agent: LocalAgent; name: string; close: () => Promise<void> }
 
