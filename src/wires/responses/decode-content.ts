@@ -51,10 +51,7 @@ export function decodeInputParts(
 export function decodeMessageText(value: Json | undefined, path: string): string {
   if (typeof value === 'string') return value
   return field
-    .list(value, path)
-    .map((item, index) => {
-      const at = `${path}[${index}]`
-      const part = field.object(item, at)
+    .objects(value, path, (part, at) => {
       const type = field.oneOf(part['type'] ?? null, `${at}.type`, [
         'input_text',
         'output_text',

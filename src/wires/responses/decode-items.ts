@@ -267,9 +267,7 @@ function readReasoning(item: JsonObject, path: string, context: ItemContext): In
 function readThoughts(value: Json | undefined, path: string): string[] {
   if (isAbsent(value)) return []
   const thoughts = Array.isArray(value)
-    ? value.map((part, index) =>
-        field.text(field.object(part, `${path}[${index}]`)['text'], `${path}[${index}].text`),
-      )
+    ? field.objects(value, path, (part, at) => field.text(part['text'], `${at}.text`))
     : [field.text(value, path)]
   return thoughts.filter(thought => thought !== '')
 }

@@ -164,14 +164,12 @@ class ToolsReader {
     field.onlyKnown(space, namespaceFields, path)
     const namespace = field.text(space['name'], `${path}.name`, { min: 1, max: 128 })
     this.#namespaces[namespace] = optional(space['description'], `${path}.description`, field.text) ?? ''
-    for (const [index, item] of field.list(space['tools'], `${path}.tools`).entries()) {
-      const at = `${path}.tools[${index}]`
-      const given = field.object(item, at)
+    field.objects(space['tools'], `${path}.tools`, (given, at) => {
       const { name, ...tool } = decodeTool(given, at)
       const flat = flatName(namespace, name)
       this.#take({ ...tool, name: flat }, given, at, replaceable)
       this.#called[flat] = { namespace, name }
-    }
+    })
   }
 
   /** A client's own search is a tool that it runs. */
@@ -247,10 +245,9 @@ export function decodeChoice(
   if (value['type'] !== 'allowed_tools') return { tool: chosenTool(value, 'tool_choice', offered) }
   const inner = isJsonObject(value['allowed_tools']) ? value['allowed_tools'] : value
   const mode = field.oneOf(inner['mode'] ?? null, 'tool_choice.mode', ['auto', 'required'])
-  const allowed = field.list(inner['tools'], 'tool_choice.tools').map((item, index) => {
-    const path = `tool_choice.tools[${index}]`
-    return chosenTool(field.object(item, path), path, offered)
-  })
+  const allowed = field.objects(inner['tools'], 'tool_choice.tools', (item, path) =>
+    chosenTool(item, path, offered),
+  )
   return { allowed, mode }
 }
 
