@@ -64,6 +64,17 @@ function cases(): Record<string, Case> {
     'delete pieces': { text: sql.deletePieces, values: ["'s1'", "'b'"] },
     'delete pieced': { text: sql.deletePieced, values: ["'s1'", "'b'"] },
     'delete request': { text: sql.deleteRequest, values: ["'owner7'", "'k7'", "'s7'"] },
+    'all events': { text: sql.selectAllEvents, values: ["'s1'"] },
+    payment: { text: sql.selectPayment, values: ["'p7'"] },
+    'change of a payment': {
+      text: sql.updatePayment,
+      values: ["'s1'", 'true', "'{}'", 'NULL', 'NULL', "'p7'", '1'],
+    },
+    payments: { text: sql.listPayments(null, false), values: page },
+    'open payments': { text: sql.listPayments(null, true), values: page },
+    'payments of a wallet': { text: sql.listPayments('payer', false), values: [...page, "'owner7'"] },
+    'open payments of a wallet': { text: sql.listPayments('payer', true), values: [...page, "'owner7'"] },
+    'payments of a session': { text: sql.listPayments('session', false), values: [...page, "'s7'"] },
     create: {
       text: sql.createSessions,
       values: [
@@ -77,8 +88,9 @@ function cases(): Record<string, Case> {
   }
 }
 
-/** Insert a row by its key, or read a table that has a few rows. */
+/** Insert a row by its key, or read a table that has a few rows. `listOldPayments` runs once, when an older database is migrated. */
 const small = [
+  ...['insertPayment', 'listOldPayments'],
   ...['putMeta', 'selectMeta', 'touch', 'takeRoom', 'putBlob', 'putPieced', 'insertPiece'],
   ...['joinNode', 'forgetNodes', 'renewNode', 'endNode', 'listNodes'],
 ]
@@ -148,7 +160,9 @@ async function fill(sql: postgres.Sql): Promise<void> {
     `INSERT INTO ${quoted}.blobs SELECT 's' || n, 'b', 4, 'body' FROM ${numbers}`,
     `INSERT INTO ${quoted}.blobs_in_pieces SELECT 's' || n, 'b', 4, true FROM ${numbers}`,
     `INSERT INTO ${quoted}.pieces SELECT 's' || n, 'b', 0, 'body' FROM ${numbers}`,
-    ...['sessions', 'events', 'summaries', 'requests', 'blobs', 'blobs_in_pieces', 'pieces'].map(
+    `INSERT INTO ${quoted}.payments
+      SELECT 'p' || n, 'owner' || n % 100, 's' || n, n % 500 = 0, 1, 1700000000000000 + n, '{}' FROM ${numbers}`,
+    ...['sessions', 'events', 'summaries', 'requests', 'blobs', 'blobs_in_pieces', 'pieces', 'payments'].map(
       table => `ANALYZE ${quoted}.${table}`,
     ),
   ])
