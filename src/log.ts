@@ -1,11 +1,11 @@
 // The log: one JSON object a line, on standard error. Values that are known to be secret are masked wherever they occur,
 // and so is text that looks like a credential.
 
-import type { EnginePorts } from './engine/ports/index.ts'
+import type { Log } from './engine/ports/local.ts'
 import type { Json } from './lib/json/index.ts'
 import { printable, printableJson } from './lib/text/index.ts'
 
-export type Log = EnginePorts['log']
+export type { Log }
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 

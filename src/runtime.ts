@@ -79,6 +79,8 @@ export class Runtime {
   readonly #onTools = new Set<() => void>()
   readonly #unlisted = new Map<string, Agent>()
   #parts: { agents: readonly Agent[]; vault: SigningVault } | undefined
+  /** The engine that this process started last. */
+  #started: LocalEngine | undefined
   #recovered: LocalEngine | undefined
   /** From here on tools of this process may reach the folder. */
   readonly #openFolder: () => void
@@ -122,6 +124,7 @@ export class Runtime {
     if (!place.store)
       return new FolderEngine({
         folder: place.folder,
+        version: ownVersion(),
         graceMs,
         log,
         openStore: () => openFolderStore(place.folder, log),
@@ -132,6 +135,7 @@ export class Runtime {
     return new cluster({
       store: place.store,
       settings: clusterSettings(this.config.server?.cluster),
+      version: ownVersion(),
       startEngine: (store, summon) => this.#startEngine(store, summon),
       graceMs,
       vault: this.vault.sign('turnwire nodes'),
@@ -230,8 +234,8 @@ export class Runtime {
 
   /** Undefined: another process has the folder. */
   async local(): Promise<LocalEngine | undefined> {
-    if (this.#inner instanceof FolderEngine) return this.#inner.local()
-    return 'local' in this.#inner ? this.#inner.local : this.#inner
+    const isHere = !(this.#inner instanceof FolderEngine) || (await this.#inner.local()) !== undefined
+    return isHere ? this.#started : undefined
   }
 
   /** Undefined: no other process can work on the same sessions. */
@@ -293,7 +297,7 @@ export class Runtime {
     this.#mcpStarted = this.#mcp.start(mcpPatienceMs)
     const byName = new Map(agents.map(agent => [agent.name, agent]))
     const models = new Map(this.config.agents.map(({ name, model }) => [name, model]))
-    return new LocalEngine({
+    this.#started = new LocalEngine({
       store: this.telemetry.watch(store),
       world: this.#world,
       vault,
@@ -316,6 +320,7 @@ export class Runtime {
         this.#address && `${this.#address}${callbackPath}/${makeToken(call, text => vault.sign(text))}`,
       log: this.log,
     })
+    return this.#started
   }
 }
 

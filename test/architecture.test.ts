@@ -295,10 +295,11 @@ test('the session and its loop know no feature by name', () => {
 /** Files and folders that read the types of events themselves, and why. */
 const readsEvents: Record<string, string> = {
   'src/engine/': 'makes them, and folds them into its state',
-  'src/engines/moving/resumed-deltas.ts': 'keeps the promise of a delta mode, as the engine does',
+  'src/engines/moving/resumed-deltas.ts': 'keeps that promise when a reader moves',
   'src/language/events.ts': 'declares them',
   'src/language/show.ts': 'says what they mean to a client',
   'src/language/seals.ts': 'takes sealed texts out of them',
+  'src/language/step-deltas.ts': 'keeps the promise of a delta mode, for the engine and its homes',
   'src/telemetry/': 'measures the engine itself',
   'src/testing/': 'makes them for suites',
   'src/wires/read-log.ts': 'a history as a model reads it, with the engine’s own fold',

@@ -2,8 +2,7 @@
 // what it starts counts towards the limits of the session's owner and belongs to the caller's trace. Wires get no other
 // engine, so none of them can forget whose session it is.
 import type { Command, Engine, LookUpAnswer, LookUpQuery, SessionChange } from '../engine/ports/boundary.ts'
-import { type CallName, callByName, ForwardingEngine } from '../engines/socket/index.ts'
-
+import { type CallName, callByName, ForwardingEngine } from '../engine/ports/forward.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { stoppable } from '../lib/async/stoppable.ts'
 import type { Caller } from './caller.ts'

@@ -5,6 +5,7 @@
 import { buildAgents } from '../config/build-agent.ts'
 import type { TurnwireConfig } from '../config/config.ts'
 import { isPostgresUrl } from '../data/data-place.ts'
+import { ownVersion } from '../data/version.ts'
 import { type Engine, LocalEngine, type SessionRef, type SessionSummary } from '../engine/index.ts'
 import { connect } from '../engines/folder/find-engine.ts'
 import { TurnwireError } from '../language/errors.ts'
@@ -28,7 +29,7 @@ export async function visitSessions<Result>(
   look: (engine: Engine, payments: PaymentStore) => Promise<Result>,
 ): Promise<Result> {
   const isDatabase = isPostgresUrl(place)
-  const found = isDatabase ? undefined : await connect(place)
+  const found = isDatabase ? undefined : await connect(place, ownVersion())
   if (found) {
     try {
       return await look(found.engine, found.payments)

@@ -1,15 +1,9 @@
 // The work that a payment pays for: a turn of a session, or one answer without a session. The settlement takes it, waits until
 // it has begun or ended, and ends it in time; who reads it meanwhile is up to the engine that was paid.
-import {
-  type DeltaMode,
-  type Engine,
-  type OnceAnswer,
-  type OnceItem,
-  type OnceRequest,
-  StepDeltas,
-} from '../engine/index.ts'
+import type { DeltaMode, Engine, OnceAnswer, OnceItem, OnceRequest } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { PaymentRecord } from '../language/payments.ts'
+import { StepDeltas } from '../language/step-deltas.ts'
 import { estimateTokens, type TokensUsed } from './amounts.ts'
 import type { Kept, Ledger } from './ledger.ts'
 import { paymentChanged } from './port.ts'

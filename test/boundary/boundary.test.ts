@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { Engine, SessionRef } from '../../src/engine/index.ts'
-import { callNames, streamNames } from '../../src/engines/socket/protocol.ts'
+import { callNames, streamNames } from '../../src/engine/ports/forward.ts'
 import { tool } from '../../src/tools/index.ts'
 import { makeRig, owner, stopAll } from '../engine/rig.ts'
 import { begin, collect, say } from '../engines/rig.ts'

@@ -1,6 +1,7 @@
 // Several nodes in one process over one memory, with real connections between them. Everything is real but the models, the
 // machines, and that a node which dies is one that was cut off from the store and from the others.
 import { setTimeout as pause } from 'node:timers/promises'
+import { ownVersion } from '../../src/data/version.ts'
 import type {
   AttachedTool,
   Engine,
@@ -72,6 +73,7 @@ export function makeCluster(leaseMs = 60_000) {
       const node = new ClusterNode({
         store,
         settings: { secret, leaseMs, ...options.settings },
+        version: ownVersion(),
         startEngine(given, summon) {
           const rig = makeRig({ ...options, store: given, summon })
           local = rig.local

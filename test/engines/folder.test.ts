@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { ownVersion } from '../../src/data/version.ts'
 import {
   type AttachedItem,
   type AttachedTool,
@@ -35,6 +36,7 @@ function folderOf(t: TestContext, name = 'data'): string {
 function open(t: TestContext, folder: string, options: RigOptions = {}, graceMs = 500): FolderEngine {
   const engine = new FolderEngine({
     folder,
+    version: ownVersion(),
     graceMs,
     log: () => {},
     openStore: () => openFolderStore(folder),

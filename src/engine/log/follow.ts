@@ -5,6 +5,7 @@
 import { publicError, TurnwireError } from '../../language/errors.ts'
 import type { Delta, Event } from '../../language/events.ts'
 import { withoutSeals } from '../../language/seals.ts'
+import { StepDeltas } from '../../language/step-deltas.ts'
 import { soon } from '../../lib/async/promises.ts'
 import type { FollowItem, FollowOptions, SessionRef } from '../ports/boundary.ts'
 import type { SessionStatus } from '../ports/index.ts'
@@ -14,7 +15,6 @@ import type { LogPages } from './log-pages.ts'
 import type { LoggedSession } from './logged-session.ts'
 import { mayPass } from './passing-failure.ts'
 import { StatusTracker } from './status-tracker.ts'
-import { StepDeltas } from './step-deltas.ts'
 
 /** What the store has of a session that is not in memory. `stuck`: nobody will continue its turn, for this reason. */
 export type Resting = { head: number; status: SessionStatus; stuck?: TurnwireError }

@@ -19,6 +19,7 @@ import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { AnswerAction, FormContent } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../../language/servers.ts'
+import type { DeltaMode } from '../../language/step-deltas.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import type { TraceContext } from '../../language/trace.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
@@ -38,6 +39,7 @@ import type {
 } from './index.ts'
 import type { SessionCall } from './session-call.ts'
 
+export type { DeltaMode } from '../../language/step-deltas.ts'
 export type * from './session-call.ts'
 
 /** At most 16 calls. Those that answer several questions take the question as a value, whose `get` says which. */
@@ -396,19 +398,6 @@ export type FollowOptions = {
   /** Who reads. While someone does, a summary of the session says so. */
   as?: string
 }
-
-/**
- * Which deltas a reader gets, and how a model step that starts over is shown.
- *
- * `none`: no deltas. `raw`: as they happen; a step that starts over gives `step.reset`.
- * In the other modes the deltas of a step add up to its answer: what was not given while the model spoke is given right
- * before `model.answered`, also for events that are read from the log.
- * `take-back`: a step that starts over gives `step.reset`, and then all of it again.
- * `append`: text and thinking only. What a new attempt repeats is not given again; from where it differs, the whole
- * attempt follows after an empty line.
- * `fail`: what a new attempt repeats is not given again; where it differs, the reader gets `lost`.
- */
-export type DeltaMode = 'none' | 'raw' | 'take-back' | 'append' | 'fail'
 
 /** What an encoder made of an item, by wire, so that it is made once for all readers of the same item. */
 type Encoded = { encoded?: Record<string, string> }

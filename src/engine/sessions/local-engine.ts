@@ -20,7 +20,6 @@ import type {
   Command,
   CreatedSession,
   CreateSession,
-  Engine,
   EngineDescription,
   FollowItem,
   FollowOptions,
@@ -38,6 +37,7 @@ import type {
   SessionSummary,
 } from '../ports/boundary.ts'
 import type { EnginePorts, ListPage } from '../ports/index.ts'
+import type { EngineHere, LeftSession } from '../ports/local.ts'
 import { describeAgent, modelInfo } from '../rules/describe.ts'
 import { goneAgent } from '../rules/gone-agent.ts'
 import { waitsForOthers } from '../rules/nested.ts'
@@ -49,9 +49,10 @@ import { answerOnce } from './answer-once.ts'
 import { Attachment } from './attachment.ts'
 import { OpenSessions } from './open-sessions.ts'
 import type { Session } from './session.ts'
+import { stopSessions } from './stop-sessions.ts'
 import { refuseIfWorking } from './sub-sessions.ts'
 
-export class LocalEngine implements Engine {
+export class LocalEngine implements EngineHere {
   readonly sessions: OpenSessions
   readonly #ports: EnginePorts
   /** Requests of `answerOnce` that are under way. */
@@ -63,19 +64,40 @@ export class LocalEngine implements Engine {
     this.sessions = new OpenSessions(ports)
   }
 
-  /** Continues every session that was at work when its writer went away. Gives how many there were. */
   recover(): Promise<number> {
     return this.sessions.recover()
   }
 
-  /**
-   * Model steps are dropped (they are asked again at the next start); running calls get `graceMs` to finish. Requests of
-   * `answerOnce` fail with `stopping`. `left`: called with each session once nothing of it runs here any more.
-   */
-  stop(graceMs: number, left?: (session: Session) => void): Promise<void> {
+  recoverThese(ids: readonly string[]): Promise<number> {
+    return this.sessions.recoverThese(ids)
+  }
+
+  stop(graceMs: number, left?: (session: LeftSession) => void): Promise<void> {
     const reason = new TurnwireError('stopping', 'The server is stopping. Try again in a moment.')
     for (const answering of this.#answering) answering.abort(reason)
-    return this.sessions.stop(graceMs, left)
+    return this.sessions.stop(
+      graceMs,
+      left &&
+        (({ id, epoch, status, driver }) =>
+          left({ id, epoch, isUnfinished: status === 'running' || driver.callsRunning > 0 })),
+    )
+  }
+
+  running(owner: string, all: boolean): string[] {
+    return this.sessions.running(owner, all)
+  }
+
+  heldEpoch(ref: SessionRef): number | undefined {
+    return this.sessions.inMemory(ref)?.epoch
+  }
+
+  async giveUp(ref: SessionRef, epoch: number, graceMs: number, reason: TurnwireError): Promise<void> {
+    const session = this.sessions.inMemory(ref)
+    if (session?.epoch === epoch) await stopSessions([session], { graceMs, world: this.#ports.world, reason })
+  }
+
+  loseAll(reason: TurnwireError): void {
+    this.sessions.loseAll(reason)
   }
 
   get description(): EngineDescription {

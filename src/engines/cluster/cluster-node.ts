@@ -1,10 +1,10 @@
 // One node of a cluster, put together: its lease, its listener for other nodes, its engine, the routing in front of it, and
 // the taking over of sessions. The engine itself knows nothing of nodes.
 import { randomBytes } from 'node:crypto'
-import { ownVersion } from '../../data/version.ts'
-import type { LocalEngine, NodeStore, SeenNode, Store } from '../../engine/index.ts'
+import type { Store } from '../../engine/ports/index.ts'
+import type { EngineHere, Log } from '../../engine/ports/local.ts'
+import type { NodeStore, SeenNode } from '../../engine/ports/node.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { Log } from '../../log.ts'
 import { type Channel, type ExtraStreams, serveEngine } from '../socket/index.ts'
 import { ClusterEngine, type RemoteNode } from './cluster-engine.ts'
 import { fencedStore } from './fenced-store.ts'
@@ -28,8 +28,10 @@ import { TakeOver } from './take-over.ts'
 export type ClusterNodeOptions = {
   store: NodeStore
   settings: ClusterSettings
+  /** Of this program, for people. */
+  version: string
   /** `summon`: another node gives a session up to this one. */
-  startEngine(store: Store, summon: (session: string) => Promise<void>): LocalEngine
+  startEngine(store: Store, summon: (session: string) => Promise<void>): EngineHere
   /** How long running tools may take to finish when the node stops. */
   graceMs: number
   /** The same text for the same vault key. */
@@ -47,7 +49,7 @@ const answerWithinMs = 300
 
 export class ClusterNode {
   readonly engine: ClusterEngine
-  readonly local: LocalEngine
+  readonly local: EngineHere
   /** Streams for other nodes beside those of the engine. */
   readonly streams: { -readonly [Name in keyof ExtraStreams]: ExtraStreams[Name] } = {}
   readonly #options: ClusterNodeOptions
@@ -80,7 +82,7 @@ export class ClusterNode {
       leaseMs,
       newId: () => (ids++ === 0 ? this.#firstId : newId()),
       address: () => this.#address,
-      version: ownVersion(),
+      version: options.version,
       canWork: () => this.#canWork(),
       onLost: reason => this.#lose(reason),
       onJoined: () => void this.#takeOver.sweep(),
@@ -101,8 +103,8 @@ export class ClusterNode {
     this.#takeOver = new TakeOver({
       store,
       self: () => this.#lease.id,
-      recover: ids => this.local.sessions.recoverThese(ids),
-      isAwaited: session => this.engine.hasAttached(session),
+      recover: ids => this.local.recoverThese(ids),
+      isAwaited: session => this.engine.attachments.has(session),
       log,
     })
   }
@@ -219,7 +221,7 @@ export class ClusterNode {
           this.#lease.meetOther()
           return prove(secret, address, id)
         },
-        running: (owner, all) => this.local.sessions.running(String(owner), all === true),
+        running: (owner, all) => this.local.running(String(owner), all === true),
         takeOver: ids => this.#take(ids),
         left: () => void this.#takeOver.sweep(),
         giveUp: (session, epoch) => served.giveUp(String(session), Number(epoch), graceMs),
@@ -231,14 +233,14 @@ export class ClusterNode {
 
   #hello(): NodeHello {
     const { vault } = this.#options
-    return { id: this.#lease.id || this.#firstId, link: linkVersion, version: ownVersion(), vault }
+    return { id: this.#lease.id || this.#firstId, link: linkVersion, version: this.#options.version, vault }
   }
 
   /** Sessions that a stopping node offers. */
   #take(ids: unknown): void {
     if (!Array.isArray(ids) || this.#stopping) return
-    const wanted = ids.map(String).filter(id => !this.engine.hasAttached(id))
-    void this.local.sessions.recoverThese(wanted).catch(() => {})
+    const wanted = ids.map(String).filter(id => !this.engine.attachments.has(id))
+    void this.local.recoverThese(wanted).catch(() => {})
   }
 
   // ---- the lease ---------------------------------------------------------------------------------------------
@@ -256,7 +258,7 @@ export class ClusterNode {
   #lose(reason: TurnwireError): void {
     this.#router.clear()
     this.#peers.drop()
-    this.local.sessions.loseAll(reason)
+    this.local.loseAll(reason)
   }
 
   #see(nodes: readonly SeenNode[]): void {

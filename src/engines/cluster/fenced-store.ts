@@ -1,6 +1,6 @@
 // The store as the engine of a node uses it: nothing is written unless the lease is trusted at that moment, also right after
 // the event loop was blocked or the process was stopped. The epochs in the store would refuse most of it anyway.
-import type { Store } from '../../engine/index.ts'
+import type { Store } from '../../engine/ports/index.ts'
 
 /** `check` throws if nothing may be written. */
 export function fencedStore(store: Store, check: () => void): Store {

@@ -1,8 +1,8 @@
 // Gives the sessions of a stopping node to the others, in turn, as soon as nothing runs in them here.
-import type { NodeStore, Session } from '../../engine/index.ts'
+import type { LeftSession, Log } from '../../engine/ports/local.ts'
+import type { NodeStore } from '../../engine/ports/node.ts'
 import { wordsOf } from '../../language/errors.ts'
 import { soon } from '../../lib/async/promises.ts'
-import type { Log } from '../../log.ts'
 
 /** Takes sessions: another node. */
 export type Taker = { takeOver(sessions: readonly string[]): Promise<void> }
@@ -22,8 +22,7 @@ export class HandOver {
   }
 
   /** Nothing of the session runs here any more, and all of it is durable. */
-  give({ id, epoch, status, driver }: Session): void {
-    const isUnfinished = status === 'running' || driver.callsRunning > 0
+  give({ id, epoch, isUnfinished }: LeftSession): void {
     this.#track(
       this.#store.release(id, epoch).then(() => {
         if (isUnfinished) this.#offer(id)

@@ -1,9 +1,9 @@
 // What a node does before it takes its first session: it finds out who else is there, whether they share its secret and vault
 // key, and whether they reach it at the address that it will tell them.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { NodeStore, SeenNode } from '../../engine/index.ts'
+import type { Log } from '../../engine/ports/local.ts'
+import type { NodeStore, SeenNode } from '../../engine/ports/node.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
-import type { Log } from '../../log.ts'
 import { type ClusterSecret, OtherSecret } from './node-link.ts'
 import { meet, type NodeHello } from './peers.ts'
 

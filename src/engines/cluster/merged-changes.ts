@@ -1,6 +1,6 @@
 // What changes in lists of sessions, on all nodes. Each node tells of its own sessions; a watcher reads all of them. Nodes
 // that come later are found within a moment.
-import type { Engine, SessionChange } from '../../engine/index.ts'
+import type { Engine, SessionChange } from '../../engine/ports/boundary.ts'
 import { Batches } from '../../lib/async/batches.ts'
 import type { RemoteNode } from './cluster-engine.ts'
 

@@ -1,8 +1,9 @@
 // The lease of this node: begun, renewed, trusted and given up. The node trusts it for its length less a margin, counted from
 // when the renewal was sent. Past that the node stops itself and joins again under a new id.
-import type { NodeStore, SeenNode } from '../../engine/index.ts'
+
+import type { Log } from '../../engine/ports/local.ts'
+import type { NodeStore, SeenNode } from '../../engine/ports/node.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
-import type { Log } from '../../log.ts'
 import { realTiming, type Timing } from './timing.ts'
 
 export type LeaseOptions = {

@@ -1,8 +1,9 @@
 // The other nodes, as this one reaches them: one connection to each, made when it is first needed and shared by all calls and
 // streams. A peer that stops answering is dropped, since a connection that was cut need not close.
-import type { NodeInfo } from '../../engine/index.ts'
+
+import type { Log } from '../../engine/ports/local.ts'
+import type { NodeInfo } from '../../engine/ports/node.ts'
 import { wordsOf } from '../../language/errors.ts'
-import type { Log } from '../../log.ts'
 import { type Channel, connectEngine, type RemoteEngine } from '../socket/index.ts'
 import { type ClusterSecret, connectToNode, OtherSecret, parseAddress } from './node-link.ts'
 

@@ -1,13 +1,17 @@
 // Finds the engine that has a session: that of this node, or that of another one over the wire between nodes. What was found
 // is remembered with the session's epoch, and looked up anew once a node answers that it does not have it.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Engine, LocalEngine, NodeInfo, NodeStore, SessionRef } from '../../engine/index.ts'
+import type { Engine, SessionRef } from '../../engine/ports/boundary.ts'
+import type { EngineHere } from '../../engine/ports/local.ts'
+import type { NodeInfo, NodeStore } from '../../engine/ports/node.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import type { Find, Place } from '../moving/place.ts'
+import { isStopping } from '../socket/index.ts'
 import type { NodeLease } from './node-lease.ts'
 import { type Peer, type Peers, Unreachable } from './peers.ts'
 
 export type RouterParts = {
-  local: LocalEngine
+  local: EngineHere
   store: NodeStore
   lease: NodeLease
   peers: Peers
@@ -16,9 +20,12 @@ export type RouterParts = {
 }
 
 /** `peer` absent: the engine of this node. */
-export type Routed = { engine: Engine; peer?: Peer }
+type Routed = { engine: Engine; peer?: Peer }
 
-type Place = { node: NodeInfo; epoch: number }
+/** Codes with which a call or a stream ends because its session is elsewhere, or its node is gone. */
+const movedCodes: ReadonlySet<string> = new Set(['moved', 'stopping', 'lease_lost'])
+
+type NodePlace = { node: NodeInfo; epoch: number }
 
 /** Places that are remembered. */
 const mostPlaces = 10_000
@@ -28,11 +35,12 @@ const readerPatienceMs = 60_000
 const lookAgainMs = 100
 
 /** One call or stream that looks for its session, perhaps several times. */
-export class Search {
+class Search {
   readonly ref: SessionRef
   /** Makes this node the holder if nobody is, so that others find the session here. */
   readonly adopts: boolean
-  readonly deadline: number
+  readonly #patienceMs: number
+  #deadline: number | undefined
   /** Why the engine of this node is of no use: it stops. */
   notHere: unknown
   tries = 0
@@ -40,14 +48,21 @@ export class Search {
   constructor(ref: SessionRef, adopts: boolean, patienceMs: number) {
     this.ref = ref
     this.adopts = adopts
-    this.deadline = performance.now() + patienceMs
+    this.#patienceMs = patienceMs
+  }
+
+  /** The patience is counted from when it is first asked for: a stream may have gone well for hours before. */
+  get isLate(): boolean {
+    const now = performance.now()
+    this.#deadline ??= now + this.#patienceMs
+    return now > this.#deadline
   }
 }
 
 export class Router {
   readonly #parts: RouterParts
   /** The least recently used comes first. */
-  readonly #places = new Map<string, Place>()
+  readonly #places = new Map<string, NodePlace>()
   readonly #here: Routed
   #closed = false
 
@@ -56,13 +71,41 @@ export class Router {
     this.#here = { engine: parts.local }
   }
 
-  search(ref: SessionRef): Search {
-    return new Search(ref, false, this.#parts.patienceMs)
+  /** A call of this node's engine, wherever its session is. */
+  get here(): Place {
+    return {
+      engine: this.#parts.local,
+      hasMoved: () => false,
+      hasMovedQuietly: () => Promise.resolve(false),
+      leave: () => Promise.resolve(),
+    }
   }
 
-  /** For one who reads along: this node has the session if nobody else does. */
-  searchToRead(ref: SessionRef): Search {
-    return new Search(ref, true, Math.max(this.#parts.patienceMs, readerPatienceMs))
+  /** `name`: of the call or stream. Those who read along make this node the holder if nobody else is. */
+  search(name: keyof Engine, ref: SessionRef): Find {
+    const { patienceMs } = this.#parts
+    const reads = name === 'follow' || name === 'attach'
+    const patience = reads ? Math.max(patienceMs, readerPatienceMs) : patienceMs
+    const search = new Search(ref, reads, patience)
+    return async () => this.#place(search, await this.#find(search), name === 'attach')
+  }
+
+  /** `isAttachment`: tools of a client of this node, which ends with the node. */
+  #place(search: Search, { engine, peer }: Routed, isAttachment: boolean): Place {
+    const isEnding = (error: unknown): boolean => !peer && isStopping(error)
+    return {
+      engine,
+      hasMoved: error => {
+        if (!(error instanceof TurnwireError) || (isAttachment && isEnding(error))) return false
+        // Another node may be cut off from the store while this one is not.
+        return movedCodes.has(error.code) || (!!peer && !isAttachment && error.code.startsWith('store_'))
+      },
+      hasMovedQuietly: async () => (await this.#parts.store.holder(search.ref.session)) !== undefined,
+      leave: error => {
+        if (isEnding(error)) search.notHere = error
+        return this.#again(search, error)
+      },
+    }
   }
 
   /** This node has stopped: whoever looks for a session is told so. */
@@ -77,14 +120,10 @@ export class Router {
 
   /** Whether the session is in the memory of this node. */
   isHere(ref: SessionRef): boolean {
-    return this.#parts.lease.held && this.#parts.local.sessions.inMemory(ref) !== undefined
+    return this.#parts.lease.held && this.#parts.local.heldEpoch(ref) !== undefined
   }
 
-  async exists({ session }: SessionRef): Promise<boolean> {
-    return (await this.#parts.store.holder(session)) !== undefined
-  }
-
-  async find(search: Search): Promise<Routed> {
+  async #find(search: Search): Promise<Routed> {
     const { ref } = search
     if (search.notHere === undefined && this.isHere(ref)) return this.#here
     for (;;) {
@@ -98,16 +137,16 @@ export class Router {
   }
 
   /** A node answered that it does not have the session. Throws the error once the patience is used up. */
-  async again(search: Search, error: unknown): Promise<void> {
+  async #again(search: Search, error: unknown): Promise<void> {
     this.#places.delete(search.ref.session)
-    if (performance.now() > search.deadline) throw error
+    if (search.isLate) throw error
     search.tries += 1
     // The first time the place was simply old.
     if (search.tries > 1) await this.#wait(search)
   }
 
   async #wait(search: Search): Promise<void> {
-    if (performance.now() > search.deadline)
+    if (search.isLate)
       throw new TurnwireError(
         'moved',
         'The node that has this session cannot be reached, and its lease lasts. Try again.',
@@ -116,7 +155,7 @@ export class Router {
     await pause(lookAgainMs * (0.5 + Math.random() / 2))
   }
 
-  #known(session: string): Place | undefined {
+  #known(session: string): NodePlace | undefined {
     const place = this.#places.get(session)
     if (place) {
       this.#places.delete(session)
@@ -125,7 +164,7 @@ export class Router {
     return place
   }
 
-  async #reach({ node, epoch }: Place): Promise<Routed | undefined> {
+  async #reach({ node, epoch }: NodePlace): Promise<Routed | undefined> {
     try {
       const peer = await this.#parts.peers.to(node)
       return { engine: peer.engine.at(epoch), peer }
@@ -140,7 +179,7 @@ export class Router {
     const { store, lease } = this.#parts
     const { session } = search.ref
     // A node without a lease takes nothing up, and nobody but itself could say so.
-    if (!lease.held && performance.now() < search.deadline) return undefined
+    if (!lease.held && !search.isLate) return undefined
     const holder = await store.holder(session)
     const node = holder?.node
     if (!holder || node?.id === lease.id) return this.#hereUnless(search)
@@ -160,7 +199,7 @@ export class Router {
     return this.#here
   }
 
-  #remember(session: string, place: Place): void {
+  #remember(session: string, place: NodePlace): void {
     this.#places.set(session, place)
     if (this.#places.size <= mostPlaces) return
     for (const oldest of this.#places.keys()) {

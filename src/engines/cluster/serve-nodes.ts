@@ -1,11 +1,13 @@
 // What this node does for others: which of their calls it takes, and how it gives a session up to one of them.
-import { type LocalEngine, type NodeStore, type SessionRef, stopSessions } from '../../engine/index.ts'
+import type { SessionRef } from '../../engine/ports/boundary.ts'
+import type { EngineHere } from '../../engine/ports/local.ts'
+import type { NodeStore } from '../../engine/ports/node.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Admit } from '../socket/index.ts'
 import type { NodeLease } from './node-lease.ts'
 
 export type ServedParts = {
-  local: LocalEngine
+  local: EngineHere
   store: NodeStore
   lease: NodeLease
   isStopping: () => boolean
@@ -36,16 +38,14 @@ export function servedToNodes({ local, store, lease, isStopping }: ServedParts):
       // A report that finds no run is for a run that is over.
       if (name === 'report') return undefined
       const ref = args[0] as SessionRef // All calls with an epoch begin with it.
-      const session = local.sessions.inMemory(ref)
-      if (!session) return atRest(ref.session, epoch)
-      if (session.epoch !== epoch) throw moved(ref.session)
+      const held = local.heldEpoch(ref)
+      if (held === undefined) return atRest(ref.session, epoch)
+      if (held !== epoch) throw moved(ref.session)
       return undefined
     },
     async giveUp(id, epoch, graceMs) {
       const row = await store.row(id)
-      const session = row && local.sessions.inMemory({ owner: row.owner, session: id })
-      if (session && session.epoch === epoch)
-        await stopSessions([session], { graceMs, world: local.sessions.ports.world, reason: moved(id) })
+      if (row) await local.giveUp({ owner: row.owner, session: id }, epoch, graceMs, moved(id))
       await store.release(id, epoch)
     },
   }

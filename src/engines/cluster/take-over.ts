@@ -1,8 +1,9 @@
 // Takes over the sessions of nodes whose lease has ended. Every living node takes a share of its own, in small batches with
 // pauses, so that none adopts everything; what is left after that is taken by whoever comes first.
-import type { AbandonedSession, NodeStore, SeenNode } from '../../engine/index.ts'
+
+import type { Log } from '../../engine/ports/local.ts'
+import type { AbandonedSession, NodeStore, SeenNode } from '../../engine/ports/node.ts'
 import { wordsOf } from '../../language/errors.ts'
-import type { Log } from '../../log.ts'
 import { pause, realTiming, type Timing } from './timing.ts'
 
 export type TakeOverParts = {

@@ -1,8 +1,7 @@
 // Finds the engine of a data folder: this process takes the folder if it is free, and otherwise connects to the process
 // that has it.
 import { setTimeout as pause } from 'node:timers/promises'
-import { ownVersion } from '../../data/version.ts'
-import type { Engine } from '../../engine/index.ts'
+import type { Engine } from '../../engine/ports/boundary.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { PaymentStore } from '../../payments/port.ts'
 import { connectEngine, connectTo, type RemoteEngine, readSecret, streamChannel } from '../socket/index.ts'
@@ -48,7 +47,7 @@ export async function findEngine(
     const waited = performance.now() - began
     const owner =
       server && waited < serverPatienceMs ? undefined : await FolderOwner.take(setup, hasAttachments)
-    const found = owner ? ownEngine(owner) : await connect(setup.folder)
+    const found = owner ? ownEngine(owner) : await connect(setup.folder, setup.version)
     if (found) return found
     if (waited > ownerPatienceMs)
       throw new TurnwireError(
@@ -74,7 +73,7 @@ function ownEngine(owner: FolderOwner): FoundEngine {
 }
 
 /** Undefined: nobody answers. Also for commands that only look and must not take the folder. */
-export async function connect(folder: string): Promise<FoundEngine | undefined> {
+export async function connect(folder: string, ownVersion: string): Promise<FoundEngine | undefined> {
   const socket = await connectTo(folder)
   if (!socket) return undefined
   const channel = streamChannel(socket)
@@ -94,10 +93,10 @@ export async function connect(folder: string): Promise<FoundEngine | undefined> 
   try {
     // Every version answers with this. The secret was made before the socket, so it is there by now.
     const { version, pid } = (await remote.ask('hello', readSecret(folder) ?? '')) as Hello
-    if (version !== ownVersion())
+    if (version !== ownVersion)
       throw new TurnwireError(
         'config_invalid',
-        `Process ${pid} has the data folder ${folder} and runs Turnwire ${version}; this is ${ownVersion()}. Stop it first.`,
+        `Process ${pid} has the data folder ${folder} and runs Turnwire ${version}; this is ${ownVersion}. Stop it first.`,
       )
   } catch (error) {
     channel.close()

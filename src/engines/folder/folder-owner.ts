@@ -1,10 +1,9 @@
 // A data folder that this process has: its lock, its store, the engine that runs on it, and the socket by which other
 // processes use that engine. Whoever has the folder gives it up when a server asks for it, unless it is a server itself.
 
-import { ownVersion } from '../../data/version.ts'
-import type { LocalEngine, Store } from '../../engine/index.ts'
+import type { Store } from '../../engine/ports/index.ts'
+import type { EngineHere, Log } from '../../engine/ports/local.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
-import type { Log } from '../../log.ts'
 import type { KeepsPayments, PaymentStore } from '../../payments/port.ts'
 import {
   type Channel,
@@ -21,9 +20,11 @@ import { paymentCall } from './folder-payments.ts'
 
 export type FolderSetup = {
   folder: string
+  /** Of this program. Processes of two versions cannot share a folder. */
+  version: string
   /** Opens the store; called only while the lock is held. */
   openStore(): Promise<Store & KeepsPayments>
-  startEngine(store: Store): LocalEngine
+  startEngine(store: Store): EngineHere
   /** Called once the engine has stopped, before another process can have the folder. */
   engineStopped?(): Promise<void>
   /** How long running tools may take to finish before the folder is given up. */
@@ -41,7 +42,7 @@ export type HandedOver = { attachments: boolean }
 export type LeavingNote = { leaving: true; server: boolean }
 
 export class FolderOwner {
-  readonly engine: LocalEngine
+  readonly engine: EngineHere
   readonly #setup: FolderSetup
   readonly #store: Store & KeepsPayments
   readonly #lock: FolderLock
@@ -160,7 +161,7 @@ export class FolderOwner {
         isKnown = isSecret(given, secret)
         // Versions before this one give no secret. They compare the version and stop.
         if (given !== undefined) admit()
-        return { version: ownVersion(), pid: process.pid }
+        return { version: this.#setup.version, pid: process.pid }
       },
       handOver: () => {
         admit()

@@ -1,8 +1,9 @@
 // Keeps the promise of a delta mode when a reader is moved from one engine to another in the middle of a model step. The
 // second engine asks the model again, so the step starts over: for the reader that is the same as a step that starts over
 // in one engine.
-import { type DeltaMode, type FollowItem, StepDeltas } from '../../engine/index.ts'
+import type { FollowItem } from '../../engine/ports/boundary.ts'
 import type { Delta } from '../../language/events.ts'
+import { type DeltaMode, StepDeltas } from '../../language/step-deltas.ts'
 
 type Give = (item: FollowItem) => void
 

@@ -9,16 +9,19 @@ import type {
   OnceRequest,
   SessionChange,
   SessionRef,
-} from '../../engine/index.ts'
+} from '../../engine/ports/boundary.ts'
+import { type CallName, ForwardingEngine } from '../../engine/ports/forward.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Channel } from './channel.ts'
-import { ForwardingEngine } from './forwarding-engine.ts'
 import { refuseUnlessData } from './only-data.ts'
-import { type CallName, type LinkReply, type LinkRequest, plainError, remadeError } from './protocol.ts'
+import { type LinkReply, type LinkRequest, plainError, remadeError } from './protocol.ts'
 import { StreamReader } from './stream-reader.ts'
 
 /** What waits for replies under one id: a call, or the reader of a stream. */
 type AwaitedReply = { take(reply: LinkReply): void; lose(error: TurnwireError): void }
+
+/** A call or a stream. `epoch`: that its session is expected to have. */
+type Request = { name: string; args: unknown[]; epoch?: number }
 
 export type ConnectOptions = {
   onNote?: (note: unknown) => void
@@ -27,10 +30,74 @@ export type ConnectOptions = {
 }
 
 export function connectEngine(channel: Channel, options: ConnectOptions = {}): RemoteEngine {
-  return new RemoteEngine(channel, options)
+  return new RemoteEngine(new EngineLink(channel, options))
 }
 
 export class RemoteEngine extends ForwardingEngine {
+  readonly #link: EngineLink
+  readonly #epoch: number | undefined
+
+  constructor(link: EngineLink, epoch?: number) {
+    super()
+    this.#link = link
+    this.#epoch = epoch
+  }
+
+  /** The same engine, for calls and streams about a session that is expected to have this epoch. */
+  at(epoch: number): Engine {
+    return new RemoteEngine(this.#link, epoch)
+  }
+
+  /** A call beside those of the engine. */
+  ask(name: string, ...args: unknown[]): Promise<unknown> {
+    return this.#link.call({ name, args })
+  }
+
+  /** A stream beside those of the engine. */
+  open<Item>(name: string, args: unknown[], signal?: AbortSignal): AsyncIterable<readonly Item[]> {
+    return this.#link.stream<Item>({ name, args }, signal)
+  }
+
+  protected override forward<Name extends CallName>(
+    name: Name,
+    ...args: Parameters<Engine[Name]>
+  ): ReturnType<Engine[Name]> {
+    // The peer calls the function of this name, and the channel passes clones.
+    return this.#link.call(this.#request(name, args)) as ReturnType<Engine[Name]>
+  }
+
+  follow(
+    ref: SessionRef,
+    options: FollowOptions,
+    signal?: AbortSignal,
+  ): AsyncIterable<readonly FollowItem[]> {
+    const lost = (error: TurnwireError): FollowItem[] => [{ type: 'lost', error: plainError(error) }]
+    return this.#link.stream<FollowItem>(this.#request('follow', [ref, options]), signal, lost)
+  }
+
+  answerOnce(request: OnceRequest, signal?: AbortSignal): AsyncIterable<readonly OnceItem[]> {
+    return this.open<OnceItem>('answerOnce', [request], signal)
+  }
+
+  attach(
+    ref: SessionRef,
+    tools: readonly AttachedTool[],
+    signal?: AbortSignal,
+  ): AsyncIterable<readonly AttachedItem[]> {
+    return this.#link.stream<AttachedItem>(this.#request('attach', [ref, tools]), signal, () => [])
+  }
+
+  changes(signal?: AbortSignal): AsyncIterable<readonly SessionChange[]> {
+    return this.#link.stream<SessionChange>({ name: 'changes', args: [] }, signal, () => [])
+  }
+
+  #request(name: string, args: unknown[]): Request {
+    return { name, args, ...(this.#epoch !== undefined && { epoch: this.#epoch }) }
+  }
+}
+
+/** This end of the channel: what waits for replies, and what they are told when the channel is lost. */
+class EngineLink {
   readonly #channel: Channel
   readonly #waiting = new Map<number, AwaitedReply>()
   #lastId = 0
@@ -41,7 +108,6 @@ export class RemoteEngine extends ForwardingEngine {
     channel: Channel,
     { onNote = () => {}, peer = 'process that has the data folder' }: ConnectOptions,
   ) {
-    super()
     this.#peer = peer
     this.#channel = channel
     channel.keepAlive(false)
@@ -53,26 +119,10 @@ export class RemoteEngine extends ForwardingEngine {
     void channel.closed.then(() => this.#lose())
   }
 
-  /** The channel is gone. */
-  get lost(): boolean {
-    return this.#lost !== undefined
-  }
-
-  /** The same engine, for calls and streams about a session that is expected to have this epoch. */
-  at(epoch: number): Engine {
-    return new EngineAtEpoch(this, epoch)
-  }
-
-  /** A call beside those of the engine. */
-  ask(name: string, ...args: unknown[]): Promise<unknown> {
-    return this.call(name, args)
-  }
-
-  /** `epoch`: that the session is expected to have. */
-  async call(name: string, args: unknown[], epoch?: number): Promise<unknown> {
+  async call(request: Request): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     if (this.#lost) throw this.#lost
-    const [, command] = name === 'command' ? (args as Parameters<Engine['command']>) : []
+    const [, command] = request.name === 'command' ? (request.args as Parameters<Engine['command']>) : []
     if (command?.do === 'say') refuseUnlessData(command.app, this.#peer)
     const id = this.#wait({
       take: reply => {
@@ -82,56 +132,15 @@ export class RemoteEngine extends ForwardingEngine {
       },
       lose: reject,
     })
-    this.#send({ type: 'call', id, name, args, ...(epoch !== undefined && { epoch }) })
+    this.#send({ type: 'call', id, ...request })
     return promise
   }
 
-  protected override forward<Name extends CallName>(
-    name: Name,
-    ...args: Parameters<Engine[Name]>
-  ): ReturnType<Engine[Name]> {
-    // The peer called the function of this name, and the channel passes clones.
-    return this.ask(name, ...args) as ReturnType<Engine[Name]>
-  }
-
-  follow(
-    ref: SessionRef,
-    options: FollowOptions,
-    signal?: AbortSignal,
-    epoch?: number,
-  ): AsyncIterable<readonly FollowItem[]> {
-    const lost = (error: TurnwireError): FollowItem[] => [{ type: 'lost', error: plainError(error) }]
-    return this.#stream<FollowItem>('follow', [ref, options], signal, lost, epoch)
-  }
-
-  answerOnce(request: OnceRequest, signal?: AbortSignal): AsyncIterable<readonly OnceItem[]> {
-    return this.#stream<OnceItem>('answerOnce', [request], signal)
-  }
-
-  attach(
-    ref: SessionRef,
-    tools: readonly AttachedTool[],
-    signal?: AbortSignal,
-    epoch?: number,
-  ): AsyncIterable<readonly AttachedItem[]> {
-    return this.#stream<AttachedItem>('attach', [ref, tools], signal, () => [], epoch)
-  }
-
-  changes(signal?: AbortSignal): AsyncIterable<readonly SessionChange[]> {
-    return this.#stream<SessionChange>('changes', [], signal, () => [])
-  }
-
-  /** A stream beside those of the engine. */
-  open<Item>(name: string, args: unknown[], signal?: AbortSignal): AsyncIterable<readonly Item[]> {
-    return this.#stream<Item>(name, args, signal)
-  }
-
-  #stream<Item>(
-    name: string,
-    args: unknown[],
+  /** `lastBatch`: of a reader whose channel is lost. Undefined: the reader gets the error. */
+  stream<Item>(
+    request: Request,
     signal: AbortSignal | undefined,
     lastBatch: (error: TurnwireError) => readonly Item[] | undefined = () => undefined,
-    epoch?: number,
   ): AsyncIterable<readonly Item[]> {
     return {
       [Symbol.asyncIterator]: () => {
@@ -141,10 +150,9 @@ export class RemoteEngine extends ForwardingEngine {
           const id = this.#wait(reader)
           const link = {
             id,
-            send: (request: LinkRequest) => this.#send(request),
+            send: (message: LinkRequest) => this.#send(message),
             forget: () => this.#forget(id),
           }
-          const request = { name, args, ...(epoch !== undefined && { epoch }) }
           reader.begin(link, request, signal)
         }
         return reader
@@ -176,40 +184,5 @@ export class RemoteEngine extends ForwardingEngine {
     const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
     for (const each of waiting) each.lose(this.#lost)
-  }
-}
-
-class EngineAtEpoch extends ForwardingEngine {
-  readonly #engine: RemoteEngine
-  readonly #epoch: number
-
-  constructor(engine: RemoteEngine, epoch: number) {
-    super()
-    this.#engine = engine
-    this.#epoch = epoch
-  }
-
-  protected override forward<Name extends CallName>(
-    name: Name,
-    ...args: Parameters<Engine[Name]>
-  ): ReturnType<Engine[Name]> {
-    // As in RemoteEngine.
-    return this.#engine.call(name, args, this.#epoch) as ReturnType<Engine[Name]>
-  }
-
-  follow(...[ref, options, signal]: Parameters<Engine['follow']>): ReturnType<Engine['follow']> {
-    return this.#engine.follow(ref, options, signal, this.#epoch)
-  }
-
-  attach(...[ref, tools, signal]: Parameters<Engine['attach']>): ReturnType<Engine['attach']> {
-    return this.#engine.attach(ref, tools, signal, this.#epoch)
-  }
-
-  answerOnce(...args: Parameters<Engine['answerOnce']>): ReturnType<Engine['answerOnce']> {
-    return this.#engine.answerOnce(...args)
-  }
-
-  changes(signal?: AbortSignal): ReturnType<Engine['changes']> {
-    return this.#engine.changes(signal)
   }
 }

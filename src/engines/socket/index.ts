@@ -3,6 +3,5 @@
 export { type Channel, streamChannel } from './channel.ts'
 export { connectEngine, type RemoteEngine } from './connect-engine.ts'
 export { connectTo, type FolderSocket, isSecret, listenIn, makeSecret, readSecret } from './folder-socket.ts'
-export { callByName, ForwardingEngine } from './forwarding-engine.ts'
-export { type CallName, isStopping, readNames } from './protocol.ts'
+export { isStopping } from './protocol.ts'
 export { type Admit, type ExtraCalls, type ExtraStreams, serveEngine } from './serve-engine.ts'

@@ -1,37 +1,7 @@
 // How the engine's boundary is spoken over a channel. A call has one answer. A stream gives as many batches as were pulled, so
 // that a reader sets the pace; `cancel` ends it. Errors cross as their code and message.
-import type { Engine, PlainError } from '../../engine/index.ts'
+import type { PlainError } from '../../engine/ports/boundary.ts'
 import { errorCodes, TurnwireError, wordsOf } from '../../language/errors.ts'
-
-/** Calls that change nothing, so they may be made again when an answer is lost. */
-export const readNames = [
-  'describe',
-  'fromServers',
-  'summary',
-  'history',
-  'events',
-  'blob',
-  'list',
-  'lookUp',
-] as const satisfies readonly (keyof Engine)[]
-
-export const callNames = [
-  ...readNames,
-  'create',
-  'command',
-  'report',
-  'remove',
-] as const satisfies readonly (keyof Engine)[]
-
-export const streamNames = [
-  'follow',
-  'answerOnce',
-  'attach',
-  'changes',
-] as const satisfies readonly (keyof Engine)[]
-
-export type CallName = (typeof callNames)[number]
-export type StreamName = (typeof streamNames)[number]
 
 /** So many batches may be on their way to a reader, or wait for it. Most streams of a turn are shorter. */
 export const batchesAhead = 4

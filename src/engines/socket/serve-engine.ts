@@ -1,18 +1,10 @@
 // Gives an engine to the process at the other end of a channel. Streams are read at that reader's pace, and end with the
 // channel.
-import type { Engine } from '../../engine/index.ts'
+import type { Engine } from '../../engine/ports/boundary.ts'
+import { type CallName, callNames, type StreamName, streamNames } from '../../engine/ports/forward.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Channel } from './channel.ts'
-import {
-  batchesAhead,
-  type CallName,
-  callNames,
-  type LinkReply,
-  type LinkRequest,
-  plainError,
-  type StreamName,
-  streamNames,
-} from './protocol.ts'
+import { batchesAhead, type LinkReply, type LinkRequest, plainError } from './protocol.ts'
 
 type Serving = {
   items: AsyncIterator<readonly unknown[]>

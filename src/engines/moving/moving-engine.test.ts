@@ -1,10 +1,11 @@
-// A stream that moves from one node to another, with engines that give what the test says.
+// A stream that moves from one engine to another, with engines that give what the test says.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Engine, FollowItem, FollowOptions } from '../../engine/index.ts'
+import type { Engine, FollowItem, FollowOptions } from '../../engine/ports/boundary.ts'
 import type { Delta, Event } from '../../language/events.ts'
-import { routedFollow } from './routed-follow.ts'
-import { type Routed, type Router, Search } from './router.ts'
+import { isStopping } from '../socket/index.ts'
+import { MovingEngine } from './moving-engine.ts'
+import type { Find } from './place.ts'
 
 const ref = { owner: 'ana', session: 's' }
 
@@ -21,13 +22,20 @@ function event(seq: number, type: 'turn.started' | 'model.answered' | 'call.sett
   return { type: 'event', seq, event: { v: 1, at: 0, type, parts, turn: 't' } as unknown as Event }
 }
 
-/** A router that finds these engines one after the other. Each gives its items, whatever it is asked. */
-function routerTo(nodes: readonly (readonly FollowItem[])[], asked: FollowOptions[]): Router {
-  let at = 0
-  const router: Pick<Router, 'searchToRead' | 'find' | 'again'> = {
-    searchToRead: () => new Search(ref, true, 1000),
-    find: async () => {
-      const items = nodes[at++] ?? []
+/** Finds these engines one after the other. Each gives its items, whatever it is asked. */
+class Moves extends MovingEngine {
+  readonly asked: FollowOptions[] = []
+  readonly #engines: (readonly FollowItem[])[]
+
+  constructor(engines: readonly (readonly FollowItem[])[]) {
+    super()
+    this.#engines = [...engines]
+  }
+
+  protected override locate(): Find {
+    return async () => {
+      const items = this.#engines.shift() ?? []
+      const { asked } = this
       const engine: Pick<Engine, 'follow'> & { summary(): Promise<{ seq: number }> } = {
         summary: async () => ({ seq: 4 }),
         async *follow(_ref, options) {
@@ -35,19 +43,21 @@ function routerTo(nodes: readonly (readonly FollowItem[])[], asked: FollowOption
           for (const item of items) yield [item]
         },
       }
-      // The stream uses nothing else of an engine or a peer.
-      return { engine, peer: {} } as unknown as Routed
-    },
-    again: async () => {},
+      return {
+        engine: engine as unknown as Engine, // The stream uses nothing else of it.
+        hasMoved: isStopping,
+        hasMovedQuietly: async () => false,
+        leave: async () => {},
+      }
+    }
   }
-  return router as Router
 }
 
 async function read(nodes: readonly (readonly FollowItem[])[], options: FollowOptions) {
-  const asked: FollowOptions[] = []
+  const engine = new Moves(nodes)
+  const { asked } = engine
   const items: FollowItem[] = []
-  const stream = routedFollow(routerTo(nodes, asked), ref, options, new AbortController().signal)
-  for await (const batch of stream) items.push(...batch)
+  for await (const batch of engine.follow(ref, options)) items.push(...batch)
   const said = (delta: Delta): string => ('text' in delta ? delta.text : delta.type)
   const shown = items.map(item => {
     if (item.type === 'event') return `${item.seq} ${item.event.type}`
@@ -106,10 +116,8 @@ describe('a repeated request whose session moves', () => {
 })
 
 test('a reader that names no event gets the deltas of the step that runs', async () => {
-  const router = routerTo([[step(2), text('Found')]], [])
   const items: FollowItem[] = []
   const options: FollowOptions = { until: 'stop', deltas: 'append' }
-  for await (const batch of routedFollow(router, ref, options, new AbortController().signal))
-    items.push(...batch)
+  for await (const batch of new Moves([[step(2), text('Found')]]).follow(ref, options)) items.push(...batch)
   assert.deepEqual(items, [step(2), text('Found')])
 })

@@ -1,4 +1,5 @@
-// An engine that passes everything on: its subclasses say to whom. It writes the boundary's calls out once.
+// The calls of the boundary as data, and an engine that passes each of them on: its subclasses say to whom. They are written out
+// here once, so that an engine in another process, on another node or bound to a caller lists none of them again.
 import type {
   BlobAnswer,
   BlobQuery,
@@ -10,8 +11,37 @@ import type {
   ServerAnswer,
   ServerQuery,
   SessionRef,
-} from '../../engine/index.ts'
-import type { CallName } from './protocol.ts'
+} from './boundary.ts'
+
+/** Calls that change nothing, so they may be made again when an answer is lost. */
+export const readNames = [
+  'describe',
+  'fromServers',
+  'summary',
+  'history',
+  'events',
+  'blob',
+  'list',
+  'lookUp',
+] as const satisfies readonly (keyof Engine)[]
+
+export const callNames = [
+  ...readNames,
+  'create',
+  'command',
+  'report',
+  'remove',
+] as const satisfies readonly (keyof Engine)[]
+
+export const streamNames = [
+  'follow',
+  'answerOnce',
+  'attach',
+  'changes',
+] as const satisfies readonly (keyof Engine)[]
+
+export type CallName = (typeof callNames)[number]
+export type StreamName = (typeof streamNames)[number]
 
 type Given<Name extends keyof Engine> = Parameters<Engine[Name]>
 type Answered<Name extends keyof Engine> = ReturnType<Engine[Name]>

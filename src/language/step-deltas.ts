@@ -1,11 +1,23 @@
 // What one reader gets of a model step. A step may start over, and an answer may arrive whole without its pieces. This
 // turns the deltas of a step into those that the reader is given, so that nothing is given twice or left out; the mode
 // says how a step that starts over is shown. No wire keeps track of this itself.
-import type { CallForm, CallPart } from '../../language/calls.ts'
-import { TurnwireError } from '../../language/errors.ts'
-import type { Delta, Event } from '../../language/events.ts'
-import type { AnswerPart } from '../../language/history.ts'
-import type { DeltaMode } from '../ports/boundary.ts'
+import type { CallForm, CallPart } from './calls.ts'
+import { TurnwireError } from './errors.ts'
+import type { Delta, Event } from './events.ts'
+import type { AnswerPart } from './history.ts'
+
+/**
+ * Which deltas a reader gets, and how a model step that starts over is shown.
+ *
+ * `none`: no deltas. `raw`: as they happen; a step that starts over gives `step.reset`.
+ * In the other modes the deltas of a step add up to its answer: what was not given while the model spoke is given right
+ * before `model.answered`, also for events that are read from the log.
+ * `take-back`: a step that starts over gives `step.reset`, and then all of it again.
+ * `append`: text and thinking only. What a new attempt repeats is not given again; from where it differs, the whole
+ * attempt follows after an empty line.
+ * `fail`: what a new attempt repeats is not given again; where it differs, the reader gets `lost`.
+ */
+export type DeltaMode = 'none' | 'raw' | 'take-back' | 'append' | 'fail'
 
 export type ResolvedMode = Exclude<DeltaMode, 'none' | 'raw'>
 
