@@ -1,7 +1,6 @@
 // The one place that joins both sides: a checked configuration becomes an engine with its adapters. The server, the command
 // and the library all start here. `Turnwire` is what programs see of it.
 
-import { join } from 'node:path'
 import { buildAgents } from './config/build-agent.ts'
 import { checkConfig } from './config/check-config.ts'
 import { serverDefaults, type TurnwireConfig } from './config/config.ts'
@@ -9,7 +8,7 @@ import { keptServers } from './config/mcp-config.ts'
 import { toolServers } from './config/mcp-servers.ts'
 import { namedModels } from './config/named-models.ts'
 import { warnOfTools } from './config/warn-tools.ts'
-import { type DataPlace, isNodeStore, isShared, placeOf } from './data/data-place.ts'
+import { type DataPlace, isNodeStore, isShared, openFolderStore, placeOf } from './data/data-place.ts'
 import { acceptedDefinitions } from './data/mcp-definitions.ts'
 import { tokenStore } from './data/mcp-tokens.ts'
 import { createVault, type SigningVault, vaultKey } from './data/vault.ts'
@@ -32,7 +31,7 @@ import { keepPrivate } from './lib/files/private-folders.ts'
 import { Egress } from './lib/net/egress.ts'
 import { LogFailures } from './library/log-failures.ts'
 import { createLog, type Log } from './log.ts'
-import { type KeepsPayments, keepsPayments, type PaymentStore } from './payments/port.ts'
+import { keepsPayments, type PaymentStore } from './payments/port.ts'
 import type { PriceSource } from './payments/price.ts'
 import { Telemetry } from './telemetry/index.ts'
 import { type ModelRecord, ModelStats } from './telemetry/model-stats.ts'
@@ -356,19 +355,6 @@ async function closeTools(agents: readonly Agent[]): Promise<void> {
 
 /** More rarely help: calls that wait for others cost little, and calls that compute share the same cores. */
 const CALLS_AT_ONCE = 256
-
-/** SQLite is loaded only when needed: a session in memory should not pay for a database. */
-export async function openFolderStore(folder: string, log?: Log): Promise<Store & KeepsPayments> {
-  const { sqliteStore } = await import('./stores/sqlite/index.ts')
-  return sqliteStore({
-    file: join(folder, 'sessions.db'),
-    group: {
-      onFailure: ({ code, message }) =>
-        log?.('error', 'The store cannot be written.', { folder, code, error: message }),
-      onRecovery: () => log?.('warn', 'The store can be written again.', { folder }),
-    },
-  })
-}
 
 /** A program's own members make `AppContext` more than an object, but never a function. */
 function appOf(context: NonNullable<TurnwireConfig['context']>): NonNullable<EnginePorts['app']> {

@@ -24,6 +24,17 @@ export function forbiddenImports(imports: readonly Import[], rules: readonly Imp
   })
 }
 
+/** What the rules allow and no file needs, as `folder -> place`: a table that allows more than there is says nothing. */
+export function unusedPlaces(imports: readonly Import[], rules: readonly ImportRule[]): string[] {
+  return rules.flatMap(rule => {
+    const own = imports.filter(({ from }) => ruleFor(from, rules) === rule)
+    const isUsed = (place: string): boolean => isIn(rule.in, place) || own.some(({ to }) => isIn(to, place))
+    return [...rule.may, ...(rule.types ?? [])]
+      .filter(place => !isUsed(place))
+      .map(place => `${rule.in} -> ${place}`)
+  })
+}
+
 /** A place that ends in a slash is a folder. Any other is a file. */
 function isIn(path: string, place: string): boolean {
   const [parts, wanted] = [path.split('/'), place.split('/')]

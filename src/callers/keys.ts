@@ -3,8 +3,8 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makePrivateFolder } from '../data/private-folder.ts'
 import { TurnwireError } from '../language/errors.ts'
+import { closeFolder } from '../lib/files/close-folder.ts'
 import { sha256 } from '../lib/json/hash.ts'
 import type { Principal } from './caller.ts'
 
@@ -178,7 +178,7 @@ export function writeKeys(folder: string, entries: readonly KeyEntry[]): void {
   writes += 1
   const file = keyFile(folder)
   orInvalid(() => {
-    makePrivateFolder(folder)
+    closeFolder(folder, `The data folder ${folder}`)
     writeFileSync(`${file}.new`, `${JSON.stringify(entries, null, 2)}\n`, { mode: 0o600 })
     renameSync(`${file}.new`, file)
   }, `${file} cannot be written`)

@@ -1,9 +1,10 @@
 // Where a configuration keeps sessions, and which folder holds the rest: keys, tokens, and the key that seals secrets. With
 // PostgreSQL these are two places.
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { NodeStore, Store } from '../engine/ports/index.ts'
 import type { Log } from '../log.ts'
+import type { KeepsPayments } from '../payments/port.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { postgresStore } from '../stores/postgres/index.ts'
 import { makePrivateFolder } from './private-folder.ts'
@@ -50,4 +51,17 @@ function makeFolder(data: string): string {
   const folder = resolve(data)
   makePrivateFolder(folder)
   return folder
+}
+
+/** SQLite is loaded only when needed: a session in memory should not pay for a database. */
+export async function openFolderStore(folder: string, log?: Log): Promise<Store & KeepsPayments> {
+  const { sqliteStore } = await import('../stores/sqlite/index.ts')
+  return sqliteStore({
+    file: join(folder, 'sessions.db'),
+    group: {
+      onFailure: ({ code, message }) =>
+        log?.('error', 'The store cannot be written.', { folder, code, error: message }),
+      onRecovery: () => log?.('warn', 'The store can be written again.', { folder }),
+    },
+  })
 }

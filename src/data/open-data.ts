@@ -3,8 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Store } from '../engine/ports/index.ts'
 import { TurnwireError } from '../language/errors.ts'
-import { openFolderStore } from '../runtime.ts'
-import { isPostgresUrl, placeOf } from './data-place.ts'
+import { isPostgresUrl, openFolderStore, placeOf } from './data-place.ts'
 
 /** Opens it for `work`, and closes it after. `isNew`: a folder without sessions will do. */
 export async function withStore<Result>(

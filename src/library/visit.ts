@@ -4,14 +4,13 @@
 
 import { buildAgents } from '../config/build-agent.ts'
 import type { TurnwireConfig } from '../config/config.ts'
-import { isPostgresUrl } from '../data/data-place.ts'
+import { isPostgresUrl, openFolderStore } from '../data/data-place.ts'
 import { ownVersion } from '../data/version.ts'
 import { type Engine, LocalEngine, type SessionRef, type SessionSummary } from '../engine/index.ts'
 import { connect } from '../engines/folder/find-engine.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
 import type { PaymentStore } from '../payments/port.ts'
-import { openFolderStore } from '../runtime.ts'
 import { postgresStore } from '../stores/postgres/index.ts'
 import { realWorld } from '../world.ts'
 

@@ -8,7 +8,6 @@ import type { Caller } from '../callers/caller.ts'
 import type { WorkLimits } from '../callers/work-limits.ts'
 import type {
   Accepted,
-  CallName,
   Command,
   Engine,
   FollowItem,

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { openFolderStore } from '../../src/data/data-place.ts'
 import { ownVersion } from '../../src/data/version.ts'
 import {
   type AttachedItem,
@@ -19,7 +20,6 @@ import {
 import { FolderEngine } from '../../src/engines/folder/folder-engine.ts'
 import type { Recorded } from '../../src/language/events.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
-import { openFolderStore } from '../../src/runtime.ts'
 import { tool } from '../../src/tools/index.ts'
 import { makeAgent, makeWorld, type RigOptions } from '../engine/rig.ts'
 import { begin, collect, say } from './rig.ts'
