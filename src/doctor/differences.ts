@@ -1,7 +1,6 @@
 // The differences between two JSON values, one sentence each, with the path of the place.
 
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
-import { wellFormed } from '../lib/text/index.ts'
 import { alignLines } from '../lib/text/line-diff.ts'
 
 const MOST_CHARS = 200
@@ -86,6 +85,6 @@ const added = (path: string, value: Json): string => `Added ${path}: ${shown(val
 const dropped = (path: string, value: Json): string => `Dropped ${path}: ${shown(value)}.`
 
 function shown(value: Json): string {
-  const text = wellFormed(JSON.stringify(value))
+  const text = JSON.stringify(value).toWellFormed()
   return text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS - 1)}…` : text
 }

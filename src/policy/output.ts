@@ -9,7 +9,7 @@ import type { Checked as Fit } from '../lib/checks/index.ts'
 import { sha256 } from '../lib/json/hash.ts'
 import type { Json } from '../lib/json/index.ts'
 import type { SchemaIssue } from '../lib/schema/index.ts'
-import { cutUtf8, quote, wellFormed } from '../lib/text/index.ts'
+import { cutUtf8, quote } from '../lib/text/index.ts'
 import { type CompiledSchemas, describeIssues } from './arguments.ts'
 import { bound } from './bound.ts'
 import type { Redactor, Tally } from './redact.ts'
@@ -254,7 +254,7 @@ function cleanPart(part: ResultPart, redactor: Redactor | null, tally: Tally): R
 }
 
 function cleanText(text: string, redactor: Redactor | null, tally: Tally): string {
-  const sound = wellFormed(text)
+  const sound = text.toWellFormed()
   return redactor === null ? sound : redactor(sound, tally)
 }
 

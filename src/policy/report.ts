@@ -1,7 +1,6 @@
 // Prepares what a tool reports (locations, diffs, terminals, rows) for the log and for people: only known members, well-formed,
 // redacted like output, and bounded. A diff that is too large becomes a location.
 import type { FileDiff, Location, Report, Rows, TerminalReport } from '../language/report.ts'
-import { wellFormed } from '../lib/text/index.ts'
 import type { Redactor } from './redact.ts'
 
 /** Of one report. `characters` counts the texts of diffs, terminals and cells. */
@@ -18,7 +17,7 @@ const most = {
 
 export function finishReport(report: Report, redactor: Redactor | null): Report {
   const clean = (text: string): string => {
-    const sound = wellFormed(text)
+    const sound = text.toWellFormed()
     return redactor === null ? sound : redactor(sound, { count: 0 })
   }
   const room = { characters: most.characters, leftOut: 0 }
@@ -78,7 +77,7 @@ function finishTerminal(
   clean: (text: string) => string,
 ): TerminalReport | undefined {
   if (typeof id !== 'string' || id === '' || id.length > 200) return undefined
-  const finished: TerminalReport = { id: wellFormed(id) }
+  const finished: TerminalReport = { id: id.toWellFormed() }
   if (typeof command === 'string') finished.command = clean(command.slice(0, most.path))
   if (typeof cwd === 'string' && isPath(cwd)) finished.cwd = clean(cwd)
   if (typeof output === 'string') {

@@ -1,6 +1,6 @@
 // Strict JSON for untrusted text. One linear scan refuses text that is too large, nests too deep, has too many values or
 // keys, repeats a key or overflows a number. Only then does the native parser build the value; syntax is left to it.
-// `parseBounded` and `parseFlattened` are less strict: they bound the depth alone.
+// `parseBounded` is less strict: it bounds the depth alone.
 // Canonical JSON is the other direction: one spelling per value, so that equal values have equal hashes.
 
 import { utf8Length } from '../text/index.ts'
@@ -304,7 +304,7 @@ function unexpected(text: string, offset: number, wanted: string): SyntaxFault {
 export const deepestNesting = 500
 
 /** A text that is not longer can nest no deeper. */
-const surelyFlat = 2 * deepestNesting
+export const surelyFlat = 2 * deepestNesting
 
 /** Undefined: the text is not JSON, or nests deeper than `deepestNesting`. */
 export function parseBounded(text: string): Json | undefined {
@@ -316,16 +316,8 @@ export function parseBounded(text: string): Json | undefined {
   }
 }
 
-/** As `parseBounded`, but a value that nests too deep is given as its text. */
-export function parseFlattened(text: string): Json | undefined {
-  try {
-    return JSON.parse(text.length > surelyFlat ? flattened(text) : text) as Json // as above
-  } catch {
-    return undefined
-  }
-}
-
-function flattened(text: string): string {
+/** The text with each value that nests too deep as a text of its own. */
+export function flattened(text: string): string {
   let flat = ''
   let from = 0
   for (const { start, end } of tooDeepIn(text)) {

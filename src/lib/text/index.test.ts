@@ -9,7 +9,6 @@ import {
   printableEnds,
   printableJson,
   utf8Length,
-  wellFormed,
 } from './index.ts'
 
 const anyText = fc.oneof(
@@ -54,7 +53,7 @@ test('cutUtf8 returns a well-formed prefix within the limit and the number of by
       const cut = cutUtf8(text, maxBytes)
       assert.ok(utf8Length(cut.text) <= maxBytes)
       assert.ok(cut.text.isWellFormed())
-      assert.ok(wellFormed(text).startsWith(cut.text))
+      assert.ok(text.toWellFormed().startsWith(cut.text))
       assert.equal(utf8Length(cut.text) + cut.cutBytes, utf8Length(text))
       if (utf8Length(text) <= maxBytes) assert.equal(cut.cutBytes, 0)
     }),

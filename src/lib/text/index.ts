@@ -3,11 +3,6 @@
 
 const encoder = new TextEncoder()
 
-/** Replaces lone surrogates by U+FFFD, as encoding to UTF-8 would. */
-export function wellFormed(text: string): string {
-  return text.toWellFormed()
-}
-
 /** Bytes in UTF-8; a lone surrogate counts as the three bytes of U+FFFD. */
 export function utf8Length(text: string): number {
   return globalThis.Buffer === undefined ? encoder.encode(text).length : Buffer.byteLength(text)

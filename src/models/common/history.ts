@@ -7,7 +7,6 @@ import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { Native, Origin, ResultPart } from '../../language/content.ts'
 import { type AssistantEntry, callsOf, type Entry } from '../../language/history.ts'
 import type { Json } from '../../lib/json/index.ts'
-import { wellFormed } from '../../lib/text/index.ts'
 import type { WireNames } from './wire-names.ts'
 
 // ---- system entries --------------------------------------------------------------------------------------
@@ -133,7 +132,7 @@ export function resultText(
     const text = part.type === 'text' ? part.text : mention(part)
     if (text !== '') texts.push(text)
   }
-  const text = wellFormed(texts.join('\n'))
+  const text = texts.join('\n').toWellFormed()
   return text.trim() === '' ? emptyWords(outcome) : text
 }
 

@@ -10,7 +10,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.t
 import { roughSize } from '../../lib/json/plain.ts'
 import { checkDeclaredSchema } from '../../lib/schema/declared.ts'
 import { errorMessage } from '../../lib/text/error-message.ts'
-import { cutUtf8, printable, wellFormed } from '../../lib/text/index.ts'
+import { cutUtf8, printable } from '../../lib/text/index.ts'
 
 type DeclaredTool = Omit<Tool, 'run'> & { input: { form: 'json'; schema: JsonObject } }
 /** `raw`: the tool's name on the server. `asTask`: it must be called as a task (2025-11-25). */
@@ -116,7 +116,7 @@ function offeredName(server: string, raw: string): string {
 }
 
 function fullDescription(text: string, raw: string, hints: JsonObject, options: DeclareOptions): string {
-  const words = cutUtf8(wellFormed(text).trim(), maxWords).text || `The tool "${raw}".`
+  const words = cutUtf8(text.toWellFormed().trim(), maxWords).text || `The tool "${raw}".`
   const hintText = hintWords(hints)
   const claims = hintText === '' ? '' : `; it calls the tool ${hintText}`
   return `${words}\n[MCP server "${options.server}"${claims}]`

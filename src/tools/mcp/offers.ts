@@ -6,7 +6,7 @@ import type { InputPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { PromptMessage, ServerPrompt, ServerResource } from '../../language/servers.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { printable, wellFormed } from '../../lib/text/index.ts'
+import { printable } from '../../lib/text/index.ts'
 import { type KeptAnswers, ttlOf } from './kept-answers.ts'
 import { toResultPart } from './result.ts'
 
@@ -145,7 +145,7 @@ export async function getPrompt(
     })
   return messages.map(({ role, content }) => {
     const part = toResultPart(content as JsonObject) // It was parsed from JSON.
-    return { role, parts: [part.type === 'text' ? { ...part, text: wellFormed(part.text) } : part] }
+    return { role, parts: [part.type === 'text' ? { ...part, text: part.text.toWellFormed() } : part] }
   })
 }
 

@@ -9,7 +9,7 @@ import {
 import { z } from 'zod'
 import { ProtocolFailure, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { printable, wellFormed } from '../../lib/text/index.ts'
+import { printable } from '../../lib/text/index.ts'
 import { answerRequest, type RunningCalls } from './from-server.ts'
 import type { McpOptions } from './index.ts'
 import { perMinute } from './pace.ts'
@@ -123,7 +123,7 @@ async function request(call: SentCall): Promise<JsonObject> {
     context.progress({
       done: progress,
       ...(total !== undefined && { total }),
-      ...(message !== undefined && { message: wellFormed(message.slice(0, 2_000)) }),
+      ...(message !== undefined && { message: message.slice(0, 2_000).toWellFormed() }),
     })
   }
   if (asTask && isLegacy) {

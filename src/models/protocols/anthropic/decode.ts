@@ -153,7 +153,8 @@ function endMessage(state: State, event: JsonObject): undefined {
 function takeEnd(state: State, delta: JsonObject, usage: Json | undefined): void {
   for (const [key, value] of Object.entries(asObject(usage))) if (value !== null) state.usage[key] = value
   if (typeof delta['stop_reason'] === 'string') state.stop = delta
-  if (isJsonObject(delta['container'])) state.container = delta['container']
+  const { container } = delta
+  if (container && isJsonObject(container)) state.container = container
 }
 
 // ---- blocks ----------------------------------------------------------------------------------------------
@@ -318,7 +319,7 @@ export function halt(state: State): Halted {
     if (block.type === 'tool_search_tool_result') loads.push(...foundTools(state, block))
   }
   const details = state.stop['stop_details']
-  const explanation = isJsonObject(details) ? asString(details['explanation']) : ''
+  const explanation = details ? asString(asObject(details)['explanation']) : ''
   if (explanation !== '') warnings.push(`The model refused: ${printable(explanation, SUMMARY_CHARS)}`)
   const usage = readUsage(state.usage)
   const { origin, lostContainer, vendor } = state

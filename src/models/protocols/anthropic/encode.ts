@@ -8,7 +8,6 @@ import type { Origin, TextPart } from '../../../language/content.ts'
 import type { AnswerFormat } from '../../../language/format.ts'
 import type { AssistantEntry, Entry, SystemEntry, ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../../lib/json/index.ts'
-import { wellFormed } from '../../../lib/text/index.ts'
 import { formatSchema, settleFormat, type VendorFormat } from '../../common/format.ts'
 import {
   ASKED_TO_CONTINUE,
@@ -498,7 +497,7 @@ function argumentsJson(call: CallPart): string {
   if (call.text.trim() === '') return '{}'
   try {
     const value = parseJson(call.text)
-    if (isJsonObject(value)) return call.text.includes('\\u') ? wireJson(value) : wellFormed(call.text)
+    if (isJsonObject(value)) return call.text.includes('\\u') ? wireJson(value) : call.text.toWellFormed()
   } catch {
     // Not sound: it goes into a field.
   }

@@ -9,7 +9,6 @@ import type { InputPart, Origin, ResultPart } from '../../../language/content.ts
 import type { AnswerFormat } from '../../../language/format.ts'
 import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject, parseBounded } from '../../../lib/json/index.ts'
-import { wellFormed } from '../../../lib/text/index.ts'
 import { historyArguments } from '../../common/answer.ts'
 import { formatSchema, settleFormat, type VendorFormat } from '../../common/format.ts'
 import {
@@ -311,5 +310,5 @@ function mediaIn(context: EncodingContext, parts: readonly ResultPart[]): JsonOb
 /** For models whose responses hold no media: it follows all responses, with the name of its tool. */
 function mediaAfterResults(context: EncodingContext, { call, result }: CallPair): JsonObject[] {
   const media = mediaIn(context, result.outcome.parts)
-  return media.length === 0 ? [] : [{ text: wellFormed(`[from ${call.name}]`) }, ...media]
+  return media.length === 0 ? [] : [{ text: `[from ${call.name}]`.toWellFormed() }, ...media]
 }

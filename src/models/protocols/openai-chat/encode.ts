@@ -7,7 +7,6 @@ import type { InputPart, Origin } from '../../../language/content.ts'
 import type { AnswerFormat } from '../../../language/format.ts'
 import { type AssistantEntry, callsOf, type Entry, type ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
-import { wellFormed } from '../../../lib/text/index.ts'
 import { historyArgumentsText } from '../../common/answer.ts'
 import { openaiFormat, settleFormat, type VendorFormat, withWords } from '../../common/format.ts'
 import { EMPTY_MESSAGE, flaggedText, mediaNote, nativeFor } from '../../common/history.ts'
@@ -219,12 +218,12 @@ function encodeEntry(context: EncodingContext, entry: Entry, index: number): Jso
 }
 
 function systemMessage(text: string): JsonObject {
-  return { role: 'system', content: wellFormed(text) }
+  return { role: 'system', content: text.toWellFormed() }
 }
 
 function encodeSystem(context: EncodingContext, text: string, index: number): JsonObject {
   if (!isMovedSystem(context, index)) return systemMessage(text)
-  return { role: 'user', content: wellFormed(`[instructions of the operator]\n${text}`) }
+  return { role: 'user', content: `[instructions of the operator]\n${text}`.toWellFormed() }
 }
 
 function encodeUser(context: EncodingContext, parts: readonly InputPart[]): JsonObject[] | string {
@@ -240,7 +239,7 @@ function encodeContent(context: EncodingContext, part: InputPart): JsonObject[] 
 }
 
 function textContent(text: string): JsonObject {
-  return { type: 'text', text: wellFormed(text) }
+  return { type: 'text', text: text.toWellFormed() }
 }
 
 /** A picture or a file that the server takes, or a mention of it. */
@@ -294,7 +293,7 @@ function answerText(entry: AssistantEntry): string {
     if (part.type === 'text') text += part.text
     else if (part.type === 'hosted') text += `[${part.tool}: ${part.summary}]\n`
   }
-  return wellFormed(text)
+  return text.toWellFormed()
 }
 
 /** Reasoning goes back to its maker only, and only where the server wants it. */
@@ -315,8 +314,8 @@ function encodeCall(context: EncodingContext, call: CallPart, index: number): Js
   const id = context.ids.of(index, call.id)
   const name = context.names.toWire(call.name)
   if (call.form === 'text' && !has(context, 'no-custom-tools'))
-    return { id, type: 'custom', custom: { name, input: wellFormed(call.text) } }
-  return { id, type: 'function', function: { name, arguments: wellFormed(historyArgumentsText(call)) } }
+    return { id, type: 'custom', custom: { name, input: call.text.toWellFormed() } }
+  return { id, type: 'function', function: { name, arguments: historyArgumentsText(call).toWellFormed() } }
 }
 
 function encodeResults(context: EncodingContext, entry: ToolEntry, index: number): JsonObject[] {
