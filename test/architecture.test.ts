@@ -339,7 +339,6 @@ const readsEvents: Record<string, string> = {
   'src/wires/read-log.ts': 'a history as a model reads it, with the engine’s own fold',
   'src/cli/transcript.ts': 'shows the log event by event',
   'console/src/pages/session/log.tsx': 'shows the log event by event',
-  'src/payments/': 'how a turn ended and what it used, for its price',
   'src/cli/chat/questions.ts': 'not yet a mapping of what is shown',
   'src/client/session-fold.ts': 'not yet a mapping of what is shown',
   'src/react/': 'not yet a mapping of what is shown',

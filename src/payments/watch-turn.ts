@@ -1,7 +1,8 @@
 // How the turn that a payment pays for came out: whether it has begun to answer, and at its stop what it used. Read from the
 // session's log, so that it is the same for whoever asks, at any time.
-import type { Engine, FollowItem, OnceAnswer } from '../engine/index.ts'
-import type { Delta, ModelAnswered, TurnEnded } from '../language/events.ts'
+import type { Engine, OnceAnswer } from '../engine/index.ts'
+import type { Delta } from '../language/events.ts'
+import { type ShownAnswer, ShownFold, turnFailure } from '../language/show.ts'
 import { estimateTokens, type TokensUsed } from './amounts.ts'
 
 export type Work = { owner: string; session: string; first: number }
@@ -22,19 +23,26 @@ export async function watchTurn(
   { owner, session, first }: Work,
   untilBegun: boolean,
 ): Promise<TurnResult> {
-  const answers: ModelAnswered[] = []
-  let cut: TurnEnded['cut']
+  const answers: ShownAnswer[] = []
+  const fold = new ShownFold()
+  let cut: TokensUsed | undefined
   const items = engine.follow(
     { owner, session },
     { from: first, until: 'stop', replay: true, deltas: untilBegun ? 'raw' : 'none' },
   )
   for await (const batch of items)
     for (const item of batch) {
-      const over = resultOf(item)
-      if (over?.result === 'gone' && answers.length > 0) return { ...over, usage: usedBy(answers) }
-      if (over) return over
-      if (item.type === 'event' && item.event.type === 'model.answered') answers.push(item.event)
-      if (item.type === 'event' && item.event.type === 'turn.ended') cut = item.event.cut
+      if (item.type === 'lost') {
+        const gone = { result: 'gone', reason: item.error.code } as const
+        return answers.length > 0 ? { ...gone, usage: usedBy(answers) } : gone
+      }
+      const shown = item.type === 'event' ? fold.take(item.event) : undefined
+      if (shown?.type === 'answer') answers.push(shown.answer)
+      else if (shown?.type === 'end') {
+        const failure = turnFailure(shown.end)
+        if (failure) return { result: 'failed', reason: failure.code }
+        cut = shown.end.cut
+      }
       if (untilBegun && ((item.type === 'delta' && isSaid(item.delta)) || answers.length > 0))
         return { result: 'begun' }
     }
@@ -45,13 +53,6 @@ export async function watchTurn(
   return { result: 'answered', usage: { input: input + cut.input, output: output + cut.output } }
 }
 
-function resultOf(item: FollowItem): TurnResult | undefined {
-  if (item.type === 'lost') return { result: 'gone', reason: item.error.code }
-  if (item.type !== 'event' || item.event.type !== 'turn.ended') return undefined
-  const { stop, error } = item.event
-  return stop === 'error' ? { result: 'failed', reason: error?.code ?? 'internal' } : undefined
-}
-
 export function isSaid({ type }: Delta): boolean {
   return /^(?:text|thinking|call\.opened|arguments)$/.test(type)
 }
@@ -60,14 +61,14 @@ export function isSaid({ type }: Delta): boolean {
 async function usageOf(
   engine: Engine,
   ref: { owner: string; session: string },
-  answers: readonly ModelAnswered[],
+  answers: readonly ShownAnswer[],
 ): Promise<TokensUsed> {
   const isUnknown = answers.some(({ usage }) => usage?.input === undefined)
   return usedBy(answers, isUnknown ? await estimateInput(engine, ref) : 0)
 }
 
 /** `input`: of each step whose vendor did not say. */
-function usedBy(answers: readonly ModelAnswered[], input = 0): TokensUsed {
+function usedBy(answers: readonly ShownAnswer[], input = 0): TokensUsed {
   const used = { input: 0, output: 0 }
   for (const { usage, parts } of answers) {
     used.input += usage?.input ?? input
