@@ -1,5 +1,6 @@
 // Checks of one field of a configuration: its name, its kind, its form. Each reports under the key that the operator wrote.
 // What the settings are is up to the room that has them.
+import { errorMessage } from '../text/error-message.ts'
 import { nearest } from '../text/nearest.ts'
 
 /** Reports a mistake: its key, and what to do. */
@@ -21,16 +22,6 @@ export function checkKinds(
   }
 }
 
-export function checkSwitches(value: unknown, known: readonly string[], key: string, wrong: Wrong): void {
-  if (value === undefined) return
-  if (!isRecord(value)) {
-    wrong(key, `must be an object such as { ${known[0]}: true }.`)
-    return
-  }
-  checkKnown(value, known, `${key}.`, wrong)
-  checkKinds(value, Object.fromEntries(known.map(name => [name, 'boolean'])), `${key}.`, wrong)
-}
-
 /** Hosts and origins are compared exactly, so an entry in another form would never match. */
 export function checkTexts(value: unknown, form: RegExp, words: string, key: string, wrong: Wrong): void {
   if (value === undefined) return
@@ -48,6 +39,66 @@ export function checkCount(count: unknown, key: string, wrong: Wrong): void {
   if (count === undefined || (Number.isSafeInteger(count) && Number(count) > 0)) return
   wrong(key, 'must be a whole number above 0.')
 }
+
+/** Checks the value of a setting, which is called `key`. */
+export type Check = (value: unknown, key: string, wrong: Wrong) => void
+/** The setting cannot be left out. */
+export type Needed = { needed: Check }
+/** A check for each setting of a type. The compiler finds one that is missing, and one that is no setting. */
+export type SettingChecks<Type> = { readonly [Name in keyof Required<Type>]: Check | Needed }
+
+/** An object with these settings and no others. `words`: what to do if it is none. */
+export function group<Type>(settings: SettingChecks<Type>, words: string): Check {
+  return (value, key, wrong) => {
+    if (!isRecord(value)) {
+      wrong(key, words)
+      return
+    }
+    const prefix = key === '' ? '' : `${key}.`
+    checkKnown(value, Object.keys(settings), prefix, wrong)
+    for (const [name, setting] of Object.entries<Check | Needed>(settings)) {
+      const given = value[name]
+      if (typeof setting !== 'function') setting.needed(given, `${prefix}${name}`, wrong)
+      else if (given !== undefined) setting(given, `${prefix}${name}`, wrong)
+    }
+  }
+}
+
+/** The same check for all settings of a type, whose names are those of its default values. */
+export function each<Type extends object>(defaults: Type, check: Check): SettingChecks<Type> {
+  // One entry for each name of the type.
+  return Object.fromEntries(Object.keys(defaults).map(name => [name, check])) as SettingChecks<Type>
+}
+
+export function must(isFine: (value: unknown) => boolean, words: string): Check {
+  return (value, key, wrong) => {
+    if (!isFine(value)) wrong(key, words)
+  }
+}
+
+export function kind(wanted: FieldKind): Check {
+  return (value, key, wrong) => {
+    if (typeof value !== wanted) wrong(key, `must be a ${wanted}, not ${typeof value}.`)
+  }
+}
+
+export function texts(form: RegExp, words: string): Check {
+  return (value, key, wrong) => checkTexts(value, form, words, key, wrong)
+}
+
+/** What `check` throws is the mistake. */
+export function passes(check: (value: unknown) => unknown): Check {
+  return (value, key, wrong) => {
+    try {
+      check(value)
+    } catch (error) {
+      wrong(key, errorMessage(error))
+    }
+  }
+}
+
+/** Checked with others, or by the compiler alone. */
+export const anything: Check = () => {}
 
 /** Names the setting that was probably meant, else all of them. */
 export function noSuchSetting(key: string, known: readonly string[]): string {
