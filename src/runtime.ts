@@ -297,7 +297,7 @@ export class Runtime {
     const byName = new Map(agents.map(agent => [agent.name, agent]))
     const models = new Map(this.config.agents.map(({ name, model }) => [name, model]))
     this.#started = new LocalEngine({
-      store: this.telemetry.watch(store),
+      store,
       world: this.#world,
       vault,
       version: ownVersion(),

@@ -1,11 +1,10 @@
 // Watches the engine for metrics and traces. Metrics are counted once a server asks for them; spans are made when a collector
 // is named by OTEL_EXPORTER_OTLP_ENDPOINT or the program has set up OpenTelemetry. Otherwise watching costs nothing.
 import { ownVersion } from '../data/version.ts'
-import type { Model, ModelAnswer, ModelDelta, ModelRequest, Observer, Store } from '../engine/ports/index.ts'
+import type { Observer } from '../engine/ports/index.ts'
 import { type Gauges, Measures } from './measures.ts'
 import type { Exporting } from './otlp.ts'
 import type { Spans } from './spans.ts'
-import { timedStore } from './timed-store.ts'
 
 export type { Measures } from './measures.ts'
 export { metricsRoute } from './metrics-route.ts'
@@ -16,12 +15,14 @@ export type TelemetryConfig = {
 }
 
 export class Telemetry {
-  readonly #spans: Spans | undefined
+  /** Undefined: nobody collects spans. */
+  readonly spans: Spans | undefined
   readonly #exporting: Exporting | undefined
-  #measures: Measures | undefined
+  /** Undefined: nobody asks for metrics. */
+  measures: Measures | undefined
 
   private constructor(spans?: Spans, exporting?: Exporting) {
-    this.#spans = spans
+    this.spans = spans
     this.#exporting = exporting
   }
 
@@ -41,57 +42,27 @@ export class Telemetry {
 
   /** Counts from here on. */
   measure(gauges: Gauges): Measures {
-    this.#measures ??= new Measures(gauges)
-    return this.#measures
+    this.measures ??= new Measures(gauges)
+    return this.measures
   }
 
   readonly observer: Observer = {
-    startTurn: (session, caller) => this.#spans?.startTurn(session, caller) ?? caller,
+    startTurn: (session, caller) => this.spans?.startTurn(session, caller) ?? caller,
     recorded: (session, events) => {
-      this.#measures?.recorded(session, events)
-      this.#spans?.recorded(session, events)
+      this.measures?.recorded(session, events)
+      this.spans?.recorded(session, events)
     },
+    wrote: seconds => this.measures?.wrote(seconds),
     lost: session => {
-      this.#measures?.lost(session)
-      this.#spans?.lost(session)
+      this.measures?.lost(session)
+      this.spans?.lost(session)
     },
-    inCall: (callId, run) => (this.#spans ? this.#spans.inCall(callId, run) : run()),
-    traceOf: callId => this.#spans?.traceOf(callId),
-  }
-
-  /** Asks a model, and records how it did. */
-  ask(
-    model: Model,
-    request: ModelRequest,
-    watch: (delta: ModelDelta) => void,
-    signal: AbortSignal,
-  ): Promise<ModelAnswer> {
-    const answer = this.#spans
-      ? this.#spans.ask(model, request, watch, (sent, watched) => model.respond(sent, watched, signal))
-      : model.respond(request, watch, signal)
-    return this.#measures ? this.#counted(model.id, signal, answer) : answer
-  }
-
-  async #counted(model: string, signal: AbortSignal, answer: Promise<ModelAnswer>): Promise<ModelAnswer> {
-    const begun = performance.now()
-    const seconds = (): number => (performance.now() - begun) / 1000
-    try {
-      const given = await answer
-      this.#measures?.asked(model, seconds(), given)
-      return given
-    } catch (error) {
-      this.#measures?.asked(model, seconds(), signal.aborted ? 'cancelled' : 'failed')
-      throw error
-    }
-  }
-
-  /** The same store, watched once metrics are counted. */
-  watch(store: Store): Store {
-    return timedStore(store, seconds => this.#measures?.wrote(seconds))
+    inCall: (callId, run) => (this.spans ? this.spans.inCall(callId, run) : run()),
+    traceOf: callId => this.spans?.traceOf(callId),
   }
 
   async close(): Promise<void> {
-    this.#measures?.close()
+    this.measures?.close()
     await this.#exporting?.close()
   }
 }

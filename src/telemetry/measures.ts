@@ -102,8 +102,30 @@ export class Measures {
     })
   }
 
-  recorded({ state: { id, agent }, status }: ObservedSession, events: readonly Event[]): void {
-    for (const event of events) this.#count(agent, event)
+  recorded({ state: { id, agent, status } }: ObservedSession, events: readonly Event[]): void {
+    for (const event of events)
+      switch (event.type) {
+        case 'turn.started':
+          this.#started.of({ agent, wire: event.wire }).value += 1
+          break
+        case 'turn.ended':
+          this.#turns.of({ agent, stop: event.stop }).value += 1
+          break
+        case 'call.settled':
+          this.#calls.of({ agent, outcome: event.outcome.kind }).value += 1
+          if (event.outcome.from.source === 'tool')
+            this.#callSeconds.observe((event.outcome.ms ?? 0) / 1000, { agent })
+          break
+        case 'approval.requested':
+          this.#approvals.of({ agent, event: 'asked' }).value += 1
+          break
+        case 'approval.decided':
+          this.#approvals.of({ agent, event: event.granted ? 'granted' : 'refused' }).value += 1
+          break
+        case 'approval.expired':
+          this.#approvals.of({ agent, event: 'expired' }).value += 1
+          break
+      }
     if (status === 'running') this.#running.add(id)
     else this.#running.delete(id)
   }
@@ -112,41 +134,16 @@ export class Measures {
     this.#running.delete(session)
   }
 
-  #count(agent: string, event: Event): void {
-    switch (event.type) {
-      case 'turn.started':
-        this.#started.add(1, { agent, wire: event.wire })
-        break
-      case 'turn.ended':
-        this.#turns.add(1, { agent, stop: event.stop })
-        break
-      case 'call.settled':
-        this.#calls.add(1, { agent, outcome: event.outcome.kind })
-        if (event.outcome.from.source === 'tool')
-          this.#callSeconds.observe((event.outcome.ms ?? 0) / 1000, { agent })
-        break
-      case 'approval.requested':
-        this.#approvals.add(1, { agent, event: 'asked' })
-        break
-      case 'approval.decided':
-        this.#approvals.add(1, { agent, event: event.granted ? 'granted' : 'refused' })
-        break
-      case 'approval.expired':
-        this.#approvals.add(1, { agent, event: 'expired' })
-        break
-    }
-  }
-
   /** `result`: the answer, or why there is none. */
   asked(model: string, seconds: number, result: ModelAnswer | 'failed' | 'cancelled'): void {
     const isAnswer = typeof result !== 'string'
-    this.#modelRequests.add(1, { model, result: isAnswer ? 'ok' : result })
+    this.#modelRequests.of({ model, result: isAnswer ? 'ok' : result }).value += 1
     this.#modelSeconds.observe(seconds, { model })
     if (!isAnswer || !result.usage) return
     const { input, output, cost } = result.usage
-    this.#tokens.add(input ?? 0, { model, direction: 'input' })
-    this.#tokens.add(output ?? 0, { model, direction: 'output' })
-    if (cost !== undefined) this.#cost.add(cost, { model })
+    this.#tokens.of({ model, direction: 'input' }).value += input ?? 0
+    this.#tokens.of({ model, direction: 'output' }).value += output ?? 0
+    if (cost !== undefined) this.#cost.of({ model }).value += cost
   }
 
   wrote(seconds: number): void {

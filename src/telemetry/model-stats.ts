@@ -69,14 +69,20 @@ class Watched {
   async respond(model: Model, asked: Parameters<Model['respond']>): ReturnType<Model['respond']> {
     const record = this.#record
     const [request, watch, signal] = asked
+    const { spans, measures } = this.#telemetry
     const begun = performance.now()
     record.requests += 1
     try {
-      const answer = await this.#telemetry.ask(model, request, watch, signal)
+      const answer = await (spans
+        ? spans.ask(model, request, watch, (sent, watched) => model.respond(sent, watched, signal))
+        : model.respond(request, watch, signal))
+      const ms = performance.now() - begun
       record.tokens += (answer.usage?.input ?? 0) + (answer.usage?.output ?? 0)
-      this.#times[record.requests % mostTimes] = performance.now() - begun
+      this.#times[record.requests % mostTimes] = ms
+      measures?.asked(model.id, ms / 1000, answer)
       return answer
     } catch (error) {
+      measures?.asked(model.id, (performance.now() - begun) / 1000, signal.aborted ? 'cancelled' : 'failed')
       // An answer that its caller no longer wants is no failure of the model.
       if (!signal.aborted) {
         record.failures += 1

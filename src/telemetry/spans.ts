@@ -33,7 +33,7 @@ type Open = { span: Span; context: Context }
 export type Respond = (request: ModelRequest, watch: (delta: ModelDelta) => void) => Promise<ModelAnswer>
 type OpenCall = Open & { session: string; tool: string; agent: string; startedAt: number }
 
-export class Spans implements Observer {
+export class Spans implements Omit<Observer, 'wrote'> {
   readonly #tracer: Tracer
   readonly #content: boolean
   readonly #durations: ReturnType<Meter['createHistogram']>
@@ -65,7 +65,7 @@ export class Spans implements Observer {
   }
 
   recorded(session: ObservedSession, events: readonly Event[]): void {
-    const { state, status } = session
+    const { state } = session
     for (const event of events) {
       if (event.type === 'turn.started') this.#started(session, event.trace)
       else if (event.type === 'turn.ended') this.#endTurn(state.id, event.stop, event.error?.code)
@@ -74,7 +74,7 @@ export class Spans implements Observer {
       else if (event.type === 'call.suspended') this.#endCall(event.callId, 'suspended')
       else if (event.type === 'call.postponed') this.#endCall(event.callId, 'postponed')
     }
-    if (status !== 'running') this.#endTurn(state.id, status)
+    if (state.status !== 'running') this.#endTurn(state.id, state.status)
   }
 
   lost(session: string): void {

@@ -22,6 +22,7 @@ const trace = {
 const observer: Observer = {
   startTurn: (_session, caller) => caller,
   recorded() {},
+  wrote() {},
   lost() {},
   inCall: (_callId, run) => run(),
   traceOf: () => trace,

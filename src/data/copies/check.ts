@@ -2,7 +2,7 @@
 // a log that does not fold, a hash that differs. Nothing is written before the whole file has passed.
 import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { HistoryFold, statusOf } from '../../engine/index.ts'
+import { HistoryFold } from '../../engine/index.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import { isJsonObject, type Json } from '../../lib/json/index.ts'
 import { linesIn } from '../../lib/text/lines.ts'
@@ -75,7 +75,7 @@ class Checked {
       throw new Error(`event ${this.fold.state.seq + 1} is missing`)
     if (this.open) throw new Error(`the end of "${this.open.blob}" is missing`)
     if (this.hash.digest('hex') !== sha256) throw new Error('the session was changed after it was exported')
-    if (statusOf(this.fold.state) === 'running') throw new Error('the session is at work')
+    if (this.fold.state.status === 'running') throw new Error('the session is at work')
   }
 }
 

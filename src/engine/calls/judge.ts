@@ -84,7 +84,7 @@ function judge(
   const verdict = offered.side === 'client' ? undefined : authorise(session, call, offered, admission, grants)
   if (!(verdict instanceof Promise) && !wantsPreview(offered, verdict)) {
     if (verdict?.verdict === 'allow' && starting?.take()) {
-      session.ports.world.crashPoint('intent-decided')
+      session.ports.world.crashPoint?.('intent-decided')
       session.record([decideStartAllowed(call, offered, verdict, session.context)])
       starting.calls.push(call)
     } else session.record([decideVerdict(call, offered, admission, verdict, session.context)])

@@ -8,13 +8,12 @@ import { decideHandOver } from '../rules/decide-delegated.ts'
 import {
   decideNested,
   findNested,
-  hasNested,
   nestedOf,
   waitsForOthers,
   withNestedSettled,
   workersOfEnding,
 } from '../rules/nested.ts'
-import { type CallState, findCall } from '../rules/state.ts'
+import { type CallState, findCall, hasNested } from '../rules/state.ts'
 import type { CallSession } from './call-session.ts'
 import { Delegation } from './delegate.ts'
 

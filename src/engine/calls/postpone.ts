@@ -46,7 +46,7 @@ export async function completeCall(session: CallSession, callId: string, output:
   if (blob) await session.keepBlob(blob)
   // Another result may have come meanwhile.
   postponed(session, callId)
-  session.ports.world.crashPoint('outcome-decided')
+  session.ports.world.crashPoint?.('outcome-decided')
   session.record(decideFinished(call, outcome, session.context))
   session.driver.wake()
   await session.flushed()

@@ -192,7 +192,7 @@ class CallRun {
     let attempt: Attempt | Promise<Attempt>
     try {
       const { ports, agent, state } = this.#session
-      ports.world.crashPoint('call-ran')
+      ports.world.crashPoint?.('call-ran')
       context.showRest()
       attempt =
         output === 'timeout'
@@ -238,7 +238,7 @@ class CallRun {
 
   /** The result comes later. Nothing of the call stays in memory. */
   #postpone(context: CallContext, expiresInMs: number): void {
-    this.#session.ports.world.crashPoint('call-ran')
+    this.#session.ports.world.crashPoint?.('call-ran')
     context.showRest()
     const { context: now, lost } = this.#session
     if (this.#call.stage === 'started' && !lost)
@@ -353,6 +353,6 @@ function recordOutcome(session: CallSession, call: CallState, outcome: Outcome):
     noteDiscarded(session, [call.part.id])
     return
   }
-  session.ports.world.crashPoint('outcome-decided')
+  session.ports.world.crashPoint?.('outcome-decided')
   session.record(decideFinished(call, outcome, session.context), true)
 }

@@ -12,7 +12,6 @@ import type {
   World,
 } from '../ports/index.ts'
 import { evolve } from '../rules/evolve.ts'
-import { statusOf } from '../rules/next.ts'
 import { factsOf, listSummaryOf, type SessionState, unusualStop } from '../rules/state.ts'
 import type { Feed, Held } from './feed.ts'
 import { noteDiscarded } from './note-discarded.ts'
@@ -60,7 +59,7 @@ export class Journal {
     this.#listed = listed
     this.#keeper = keeper
     this.#epoch = epoch
-    this.#shownStatus = statusOf(keeper.state)
+    this.#shownStatus = keeper.state.status
     this.#summary = listSummaryOf(keeper.state)
     this.#used = keeper.state.used
     this.#waits = this.#shownStatus === 'waiting'
@@ -169,16 +168,18 @@ export class Journal {
     }
     const { seq, events } = batch
     const { state, feed } = this.#keeper
-    const { world, store } = this.#keeper.ports
-    const status = statusOf(state)
+    const { world, store, observer } = this.#keeper.ports
+    const { status } = state
     // Repeated if it is the same and not running, so that a reader learns that nothing more comes of its request.
     if (status !== 'running' || this.#shownStatus !== 'running') feed.status(status)
     const changed = { ...this.#newSummary(), ...this.#newFacts(status) }
     const isListed =
       status !== this.#shownStatus || changed.summary !== undefined || changed.facts?.waits !== undefined
     this.#shownStatus = status
+    const begun = observer ? world.elapsed() : 0
     const kept = (): void => {
-      for (const { type } of events) reached(type, world)
+      observer?.wrote((world.elapsed() - begun) / 1000)
+      if (world.crashPoint) for (const { type } of events) reached(type, world)
       if (this.#last === batch) this.#last = undefined
       batch.written?.resolve()
       feed.release(batch.held)
@@ -189,7 +190,10 @@ export class Journal {
     try {
       store
         .append({ session: state.id, epoch: this.#epoch, seq, events, status, ...changed })
-        .then(kept, refuse)
+        .then(kept, reason => {
+          observer?.wrote((world.elapsed() - begun) / 1000)
+          refuse(reason)
+        })
     } catch (error) {
       refuse(error)
     }
@@ -242,5 +246,5 @@ const pointOf: Partial<Record<Event['type'], CrashPoint>> = {
 
 function reached(type: Event['type'], world: World): void {
   const point = pointOf[type]
-  if (point) world.crashPoint(point)
+  if (point) world.crashPoint?.(point)
 }

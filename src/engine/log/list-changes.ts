@@ -3,7 +3,6 @@ import { settingsWithoutSeals } from '../../language/seals.ts'
 import { Batches } from '../../lib/async/batches.ts'
 import type { ListedSession, SessionChange } from '../ports/boundary.ts'
 import type { ListedRow } from '../ports/index.ts'
-import { statusOf } from '../rules/next.ts'
 import { factsOf, listSummaryOf } from '../rules/state.ts'
 import type { LoggedSession } from './logged-session.ts'
 
@@ -63,7 +62,7 @@ export function listedSession({ summary, ...row }: ListedRow): ListedSession {
 }
 
 function rowOf({ state, bytes, blobBytes }: LoggedSession): ListedSession {
-  const status = statusOf(state)
+  const { status } = state
   return structuredClone(
     listedSession({
       id: state.id,

@@ -101,11 +101,13 @@ export class SnapshotWriter {
 
   /** Writes one if it is time: the session rests, all its events are durable, and there are enough new ones. */
   consider(): void {
-    const { state, bytes, ports, status, lost, released, clean } = this.#session
-    if (this.#isWriting || status === 'running' || lost || released || !clean) return
+    const session = this.#session
+    const { state, bytes, ports } = session
+    if (this.#isWriting || state.status === 'running' || session.lost || session.released) return
     const most = ports.snapshotGrowth ?? growth
     const events = state.seq - (this.#last?.seq ?? 0)
     if (events < most.events && bytes - this.#seenBytes < most.bytes) return
+    if (!session.clean) return
     this.#isWriting = true
     this.#seenBytes = bytes
     const series = this.#last?.series ?? ports.world.id('snap')

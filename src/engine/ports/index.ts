@@ -67,7 +67,7 @@ export {
 
 /**
  * Contract: the engine takes time, chance and timers from here and nowhere else, so that a simulator can
- * hold all three. `crashPoint` is called at each named point of `crashPoints` and normally does nothing.
+ * hold all three. `crashPoint` is called at each named point of `crashPoints`; only tests have one.
  */
 export type World = {
   /** The time of day, in milliseconds. It may jump, so it is no measure of how long something takes. */
@@ -78,7 +78,7 @@ export type World = {
   timer(ms: number, run: () => void): () => void
   /** Bytes that the process may still take for sessions. Absent: unlimited. */
   freeMemory?(): number
-  crashPoint(name: CrashPoint): void
+  crashPoint?(name: CrashPoint): void
 }
 
 export const crashPoints = [

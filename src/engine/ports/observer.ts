@@ -13,11 +13,11 @@ export type ObservedSession = {
     readonly id: string
     readonly owner: string
     readonly agent: string
+    readonly status: SessionStatus
     readonly turn: { readonly id: string; readonly trace?: TraceContext } | null
     readonly parent?: SessionParent
     readonly batch: readonly ObservedCall[]
   }
-  readonly status: SessionStatus
 }
 
 /**
@@ -31,6 +31,8 @@ export type Observer = {
    */
   startTurn(session: ObservedSession, caller: TraceContext | undefined): TraceContext | undefined
   recorded(session: ObservedSession, events: readonly Event[]): void
+  /** How long a durable write took, also one that failed. */
+  wrote(seconds: number): void
   /** This copy of the session is over: its process stops, or another one has it. */
   lost(session: string): void
   /** Runs a tool's function: spans that it makes are below the span of its call. */

@@ -10,7 +10,6 @@ import type { Context, Create, Decision, DirectCall, Respond, Say } from './comm
 import { decideSettled, isOverdue } from './decide-call.ts'
 import { decideAnswered } from './decide-question.ts'
 import { decideAbandon, decideAnswer } from './decide-turn.ts'
-import { statusOf } from './next.ts'
 import { checkAsk, checkSettings } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import { checkSeed } from './seed.ts'
@@ -24,7 +23,7 @@ export function decideCreate(create: Create, context: Context): Event[] {
 }
 
 export function decideSay(state: SessionState, say: Say, context: Context): Event[] {
-  const status = statusOf(state)
+  const { status } = state
   if (status === 'running') throw busy()
   checkAsk(say.ask)
   const events: Event[] = configure(state, say.settings, context, say.ask?.clientOnly)
@@ -56,7 +55,7 @@ function decideRewind({ view }: SessionState, entries: readonly Entry[], { now }
 
 /** A caller asks for a tool in place of a model: a turn of one call. */
 export function decideDirectCall(state: SessionState, direct: DirectCall, context: Context): Event[] {
-  if (statusOf(state) === 'running') throw busy()
+  if (state.status === 'running') throw busy()
   const { tool: name, form, text, by, wire, trace } = direct
   const { now: at } = context
   const turn = context.id('turn')
@@ -184,7 +183,7 @@ export function decideRevoke(state: SessionState, grantId: string, by: string, c
 }
 
 export function decideConfigure(state: SessionState, settings: Partial<Settings>, context: Context): Event[] {
-  if (statusOf(state) === 'running') throw busy()
+  if (state.status === 'running') throw busy()
   return configure(state, settings, context)
 }
 

@@ -32,6 +32,7 @@ import {
   suspend,
 } from './evolve-running.ts'
 import { load, loadFrom } from './loaded.ts'
+import { statusOf } from './next.ts'
 import { type CallState, findCall, indexBatch, type SessionState } from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
@@ -159,6 +160,7 @@ export function evolve(state: SessionState, event: Event): SessionState {
     default:
       throw unreadable(event)
   }
+  state.status = statusOf(state)
   return state
 }
 

@@ -6,8 +6,13 @@ import type { SessionState } from './state.ts'
 
 type Spending = { readonly state: SessionState; readonly limits: Limits }
 
+/** Those of the agent, within what the session was given when it was made. */
+export function limitsFor({ limits }: Pick<Agent, 'limits'>, { caps }: Pick<SessionState, 'caps'>): Limits {
+  return caps ? withinCaps(limits, caps) : limits
+}
+
 /** The smaller of each. */
-export function withinCaps(limits: Limits, caps: Partial<Limits>): Limits {
+function withinCaps(limits: Limits, caps: Partial<Limits>): Limits {
   const least = (name: LimitName): number => Math.min(limits[name], caps[name] ?? Number.POSITIVE_INFINITY)
   return Object.fromEntries(limitNames.map(name => [name, least(name)])) as Limits // Every name is there.
 }

@@ -12,11 +12,6 @@ export function nestedOf({ batch }: SessionState, parent: string): CallState[] {
   return batch.filter(call => call.parent === parent)
 }
 
-/** Calls have made calls in this batch. They stand after all that the model made. */
-export function hasNested({ batch }: SessionState): boolean {
-  return batch.at(-1)?.parent !== undefined
-}
-
 export function findNested({ batch }: SessionState, parent: string, key: string): CallState | undefined {
   return batch.find(call => call.parent === parent && call.key === key)
 }

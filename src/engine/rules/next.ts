@@ -31,7 +31,7 @@ const actions = { proposed: 'judge', approved: 'run', started: 'await' } as cons
 /** A suspended call waits for its own calls, which are in the batch too. */
 function nextOfBatch(batch: CallState[]): Action {
   for (const stage of stages) {
-    const calls = batch.filter(call => call.stage === stage && !isInQuestion(call))
+    const calls = batch.filter(call => call.stage === stage && (!call.questions || !isInQuestion(call)))
     if (calls.length > 0) return { do: actions[stage], calls }
   }
   return { do: 'wait', calls: batch.filter(call => call.stage !== 'settled') }
@@ -55,7 +55,8 @@ function turnStopOf(answered: NonNullable<NonNullable<SessionState['turn']>['ans
   return answered === 'calls' || answered === 'pause' ? 'end' : answered
 }
 
-export function statusOf({ turn, batch }: SessionState): SessionStatus {
+/** For `evolve`; everything else reads `state.status`. */
+export function statusOf({ turn, batch }: Pick<SessionState, 'turn' | 'batch'>): SessionStatus {
   if (!turn) return 'idle'
   if (batch.length === 0) return 'running'
   // From the end: calls are mostly settled in order.
@@ -63,7 +64,7 @@ export function statusOf({ turn, batch }: SessionState): SessionStatus {
     const call = batch[at]!
     const { stage } = call
     if (stage === 'proposed' || stage === 'approved') return 'running'
-    if (stage === 'started' && !isInQuestion(call)) return 'running'
+    if (stage === 'started' && (!call.questions || !isInQuestion(call))) return 'running'
   }
   return 'waiting'
 }

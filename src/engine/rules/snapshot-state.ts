@@ -1,6 +1,7 @@
 // A session's state as plain JSON and back, for snapshots. The entries of its history never change once they are there, so
 // they are kept apart: a snapshot adds the new ones. Pure.
 import type { Entry } from '../../language/history.ts'
+import { statusOf } from './next.ts'
 import { indexBatch, type SessionState, type TurnState } from './state.ts'
 
 /**
@@ -13,7 +14,7 @@ export const stateVersion = 5
 type View = { first: number; between: Entry[]; last: number }
 
 export type StateWithoutEntries = {
-  state: Omit<SessionState, 'entries' | 'view' | 'byId' | 'turn' | 'grants' | 'requests' | 'kept'>
+  state: Omit<SessionState, 'entries' | 'view' | 'byId' | 'status' | 'turn' | 'grants' | 'requests' | 'kept'>
   turn: (Omit<TurnState, 'admitted'> & { admitted: [string, unknown][] }) | null
   grants: [string, unknown][]
   requests: [string, unknown][]
@@ -22,7 +23,7 @@ export type StateWithoutEntries = {
 }
 
 export function stateToJson(whole: SessionState): StateWithoutEntries {
-  const { entries, view, byId: _, turn, grants, requests, kept, ...state } = whole
+  const { entries, view, byId: _byId, status: _status, turn, grants, requests, kept, ...state } = whole
   return {
     state,
     turn: turn && { ...turn, admitted: [...turn.admitted] },
@@ -37,12 +38,14 @@ export function stateToJson(whole: SessionState): StateWithoutEntries {
 export function stateFromJson(json: StateWithoutEntries, entries: Entry[]): SessionState {
   const { state, turn, grants, requests, kept, view } = json
   const maps = { grants: new Map(grants), requests: new Map(requests), ...(kept && { kept: new Map(kept) }) }
+  const turnNow = turn && ({ ...turn, admitted: new Map(turn.admitted) } as TurnState) // The same, through JSON.
   return {
     ...state,
     ...maps,
     entries,
     view: view ? viewIn(view, entries) : entries,
-    turn: turn && { ...turn, admitted: new Map(turn.admitted) },
+    turn: turnNow,
+    status: statusOf({ ...state, turn: turnNow }),
     byId: indexBatch(state.batch),
   } as SessionState // What JSON cannot say is built here; the rest is as it was.
 }

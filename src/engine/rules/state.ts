@@ -97,6 +97,8 @@ export type SessionState = {
   /** The event of the last compaction, and how many of the entries before it stayed in the view. */
   compaction?: { seq: number; kept: number }
   turn: TurnState | null
+  /** What the turn and its calls come to; `evolve` keeps it true. */
+  status: SessionStatus
   /** The calls of the last answer and those that they made, until all are settled. */
   batch: CallState[]
   /** The same by id, if there are many. */
@@ -133,6 +135,7 @@ export function emptyState(id: string): SessionState {
     entries,
     view: entries,
     turn: null,
+    status: 'idle',
     batch: [],
     byId: undefined,
     unsettled: 0,
@@ -161,6 +164,11 @@ export function addToBatch(state: SessionState, call: CallState): void {
   state.unsettled += 1
   if (state.byId) state.byId.set(call.part.id, call)
   else state.byId = indexBatch(state.batch)
+}
+
+/** Calls have made calls in this batch. They stand after all that the model made. */
+export function hasNested({ batch }: SessionState): boolean {
+  return batch.at(-1)?.parent !== undefined
 }
 
 /** It runs, and goes on when a person has answered. */

@@ -4,7 +4,7 @@ import { copyPlain } from '../../lib/json/plain.ts'
 import type { NextAction, SessionCall, SessionSummary } from '../ports/boundary.ts'
 import type { Limits } from '../ports/index.ts'
 import type { HistoryFold } from './history-fold.ts'
-import { type Action, next, statusOf } from './next.ts'
+import { type Action, next } from './next.ts'
 import type { CallState, SessionState } from './state.ts'
 
 export function summarise(
@@ -20,7 +20,7 @@ export function summarise(
     owner: state.owner,
     agent: state.agent,
     wire: state.wire,
-    status: statusOf(state),
+    status: state.status,
     createdAt: state.createdAt,
     updatedAt: state.updatedAt,
     seq: state.seq,

@@ -84,18 +84,20 @@ export class OpenSessions implements SessionHome, FollowSource {
   async make(create: Create, request?: RequestKey): Promise<MadeSession> {
     this.refuseIfStopping()
     const lost = this.#timesLost
-    const { world, store } = this.ports
+    const { world, store, observer } = this.ports
     const agent = this.agent(create.agent)
     const [id, now] = [world.id('sess'), world.now()]
     const events = decideCreate(create, { agent, now, id: prefix => world.id(prefix) })
     const state = emptyState(id)
     for (const event of events) evolve(state, event)
-    const made = await store.create({
+    const begun = world.elapsed()
+    const creating = store.create({
       row: { id, owner: create.owner, agent: agent.name, status: 'idle', createdAt: now },
       events,
       summary: listSummaryOf(state),
       ...(request && { request }),
     })
+    const made = await creating.finally(() => observer?.wrote((world.elapsed() - begun) / 1000))
     if ('existing' in made) {
       if (made.hash !== request?.hash)
         throw new TurnwireError('idempotency_conflict', 'This Idempotency-Key was used for another request.')
@@ -148,7 +150,8 @@ export class OpenSessions implements SessionHome, FollowSource {
   /** A look that claims nothing: another process may be its writer. */
   async peek(owner: string, id: string): Promise<SessionState> {
     const session = this.#find(id)
-    if (session?.state.owner === owner && session.status !== 'running' && session.clean) return session.state
+    if (session?.state.owner === owner && session.state.status !== 'running' && session.clean)
+      return session.state
     const row = await this.ports.store.row(id)
     if (row?.owner !== owner) throw sessionNotFound()
     return (await loadState(this.ports, id)).state

@@ -141,7 +141,7 @@ function isApart({ recoveries, bytes }: SessionRow): boolean {
 /** Finishes the calls that a writer left unfinished, or settles them as unknown, before anything else happens. */
 export async function recoverTurn(session: Session, row: SessionRow): Promise<void> {
   const isStarted = ({ stage }: CallState): boolean => stage === 'started'
-  if (session.status !== 'running' && !session.state.batch.some(isStarted)) return
+  if (session.state.status !== 'running' && !session.state.batch.some(isStarted)) return
   const before = session.state.seq
   const started = session.state.batch.filter(isStarted)
   const mayGoOn = (call: CallState): boolean => {
@@ -181,7 +181,7 @@ async function dropHalves(session: Session, started: readonly CallState[]): Prom
 
 /** Resolves when the session has recorded something, is over, or has worked for long enough. */
 function proven(session: Session): Promise<void> {
-  if (session.status !== 'running' || session.lost) return Promise.resolve()
+  if (session.state.status !== 'running' || session.lost) return Promise.resolve()
   return new Promise(resolve => {
     const unwatch = session.feed.watch(item => {
       if (item.type === 'delta') return

@@ -31,8 +31,8 @@ import {
 import { decideCancel } from '../rules/decide-turn.ts'
 import { goneAgent } from '../rules/gone-agent.ts'
 import { IdenticalCalls } from '../rules/identical.ts'
-import { refuseIfFull, withinCaps } from '../rules/limits.ts'
-import { type Action, next, statusOf } from '../rules/next.ts'
+import { limitsFor, refuseIfFull } from '../rules/limits.ts'
+import { type Action, next } from '../rules/next.ts'
 import { type MadeOffer, madeOffer, type Offer } from '../rules/offer.ts'
 import { openedOptions, requestOf } from '../rules/request.ts'
 import type { SessionState } from '../rules/state.ts'
@@ -51,8 +51,9 @@ const nobody: readonly (() => void)[] = []
 export class Session implements CommandedSession {
   readonly id: string
   readonly state: SessionState
-  /** The agent that has the conversation now. */
+  /** The agent that has the conversation now, and what a turn may use with it. */
   agent: Agent
+  limits: Limits
   readonly feed: Feed
   readonly ports: EnginePorts
   readonly driver: Driver
@@ -98,8 +99,9 @@ export class Session implements CommandedSession {
     this.agent = agent
     this.id = state.id
     this.state = state
+    this.limits = limitsFor(agent, state)
     this.#home = home
-    this.feed = new Feed(state.seq, statusOf(state), error =>
+    this.feed = new Feed(state.seq, state.status, error =>
       ports.log('error', 'A watcher failed and was removed.', {
         session: state.id,
         error: wordsOf(error),
@@ -112,23 +114,18 @@ export class Session implements CommandedSession {
     for (const opened of openings) opened(this)
   }
 
-  get limits(): Limits {
-    const { limits } = this.agent
-    return this.state.caps ? withinCaps(limits, this.state.caps) : limits
-  }
-
   get subSessions(): WorkingSessions {
     return this.#home.subSessions
   }
 
   get status(): SessionStatus {
-    return statusOf(this.state)
+    return this.state.status
   }
 
   /** Nothing is happening in it and nobody needs this copy to stay. Readers can follow it in the store. */
   get isIdle(): boolean {
-    const { uses, status, driver } = this
-    return uses === 0 && status !== 'running' && driver.callsRunning === 0 && this.clean
+    const { uses, state, driver } = this
+    return uses === 0 && state.status !== 'running' && driver.callsRunning === 0 && this.clean
   }
 
   /** Only while it is idle. Its readers are told. */
@@ -298,7 +295,7 @@ export class Session implements CommandedSession {
       const events = decide()
       const first = this.state.seq + 1
       const at = events[0]?.at ?? this.ports.world.now()
-      this.ports.world.crashPoint('input-decided')
+      this.ports.world.crashPoint?.('input-decided')
       this.record(events, true)
       const turn = this.state.turn?.id
       const durable = this.#journal.durable()
@@ -327,7 +324,10 @@ export class Session implements CommandedSession {
     const changed = changeEvents(this, events)
     this.#journal.record(changed, deferrable)
     const { agent } = this.state
-    if (agent !== '' && agent !== this.agent.name) this.agent = this.ports.agent(agent) ?? goneAgent(agent)
+    if (agent !== '' && agent !== this.agent.name) {
+      this.agent = this.ports.agent(agent) ?? goneAgent(agent)
+      this.limits = limitsFor(this.agent, this.state)
+    }
     this.ports.observer?.recorded(this, changed)
     tellEvents(this, changed)
     for (const look of this.#watching) look()

@@ -61,7 +61,7 @@ async function tryCompaction(session: TurnSession, signal: AbortSignal): Promise
  */
 export async function compactNow(session: TurnSession): Promise<boolean> {
   session.refuseIfGone()
-  if (session.status === 'running')
+  if (session.state.status === 'running')
     throw new TurnwireError('busy', 'A turn is running in this session. Wait for it to stop, or cancel it.')
   const { ports, agent, driver } = session
   const late = new AbortController()

@@ -66,7 +66,7 @@ export class Driver implements TurnLoop {
 
   /** A call is running that does not wait for a person. */
   get #isBusy(): boolean {
-    return this.#running.size > 0 && this.#session.status === 'running'
+    return this.#running.size > 0 && this.#session.state.status === 'running'
   }
 
   /** Resolves when the loop has come to rest and no call is running, but for calls that wait for a person's answer. */
@@ -195,7 +195,7 @@ export class Driver implements TurnLoop {
   async #startAll(calls: readonly CallState[]): Promise<void> {
     if (calls.length === 0) return
     const session = this.#session
-    session.ports.world.crashPoint('intent-decided')
+    session.ports.world.crashPoint?.('intent-decided')
     const { context } = session
     session.record(calls.map(call => decideStart(call, context)))
     return this.#runOnceDurable(calls)
@@ -283,19 +283,19 @@ export class Driver implements TurnLoop {
     this.#step = step
     const number = (state.turn?.steps ?? 0) + 1
     try {
-      for (const prepare of preparations) {
-        const preparing = prepare(session, step.stop)
+      for (const { isUsed, do: prepare } of preparations) {
+        const preparing = isUsed(session) && prepare(session, step.stop)
         if (preparing) await preparing
       }
       if (step.over) return
       session.forgetCalls()
       feed.delta({ type: 'step.started', step: number })
-      ports.world.crashPoint('model-asked')
+      ports.world.crashPoint?.('model-asked')
       const model = agent.model(state.settings)
       step.model = model.id
       const answer = await askModel(session, model, step, number)
       if (step.over) return
-      ports.world.crashPoint('model-answered')
+      ports.world.crashPoint?.('model-answered')
       logWarnings(ports, model.id, answer)
       const answered = decideAnswer(answer, model.id, callIds(step), session.context)
       if (step.withheld) answered.withheld = step.withheld
@@ -372,7 +372,7 @@ export class Driver implements TurnLoop {
   /** The turn has used its time: everything that runs is stopped, and the turn ends with a valid history. */
   outOfTime(): void {
     const session = this.#session
-    if (session.lost || !session.state.turn || session.status !== 'running') return
+    if (session.lost || !session.state.turn || session.state.status !== 'running') return
     session.record(this.interrupt(decideOutOfTime))
     this.wake()
   }

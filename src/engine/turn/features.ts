@@ -1,19 +1,24 @@
-// What stands beside the loop, in the order in which it is done: each feature names the events that concern it, so that a
-// turn without such an event does not enter it. session.ts and driver.ts go through these lists and know no feature.
+// What stands beside the loop, in the order in which it is done. Each feature names the events that concern it and says when a
+// session uses it; other turns do not enter it. session.ts and driver.ts go through these lists and know no feature.
 import type { Event } from '../../language/events.ts'
 import type { Abort } from '../../lib/async/abort.ts'
 import { hideArguments } from '../calls/hidden-arguments.ts'
 import { tellTurnEnded } from '../calls/hooks.ts'
 import { settleNested, tellSettled } from '../calls/nested-calls.ts'
 import { offerReader } from '../calls/read-output.ts'
+import { hasNested } from '../rules/state.ts'
 import { compactIfDue } from './compact.ts'
 import { type Deadlines, watchDeadlines } from './deadlines.ts'
 import type { TurnSession } from './turn-session.ts'
 
 type Recording = TurnSession & { readonly deadlines: Deadlines }
 type Types = ReadonlySet<Event['type']>
-type Change = (session: Recording, events: readonly Event[]) => readonly Event[]
-type Tell = (session: Recording, events: readonly Event[]) => void
+type Feature<Done> = {
+  of: Types
+  /** Asked only if one of its events is there. Absent: always. */
+  isUsed?: (session: Recording, events: readonly Event[]) => boolean
+  do: (session: Recording, events: readonly Event[]) => Done
+}
 
 const types = (...names: Event['type'][]): Types => new Set(names)
 
@@ -21,40 +26,61 @@ const types = (...names: Event['type'][]): Types => new Set(names)
 export const openings: readonly ((session: TurnSession) => void)[] = [offerReader]
 
 /** Before events are recorded: what is recorded in their place. The state is still the one before them. */
-const changes: readonly [Types, Change][] = [
-  [types('call.settled'), settleNested],
-  [types('model.answered', 'call.nested', 'call.edited', 'question.answered'), hideArguments],
+const changes: readonly Feature<readonly Event[]>[] = [
+  {
+    of: types('call.settled'),
+    isUsed: ({ state }) => state.workers !== undefined || hasNested(state),
+    do: settleNested,
+  },
+  {
+    of: types('model.answered', 'call.nested', 'call.edited', 'question.answered'),
+    isUsed: ({ offer }) => offer.hidesArguments,
+    do: hideArguments,
+  },
 ]
 
 /** After events were recorded. */
-const tells: readonly [Types, Tell][] = [
-  [types('turn.ended'), tellTurnEnded],
-  [types('approval.requested', 'question.asked', 'call.postponed'), watchDeadlines],
-  [types('call.settled'), tellSettled],
-  [types('call.settled'), offerReader],
+const tells: readonly Feature<void>[] = [
+  {
+    of: types('turn.ended'),
+    isUsed: ({ ports }) => ports.hooks?.turnEnded !== undefined,
+    do: tellTurnEnded,
+  },
+  { of: types('approval.requested', 'question.asked', 'call.postponed'), do: watchDeadlines },
+  {
+    of: types('call.settled'),
+    isUsed: ({ state }, events) => hasNested(state) || events.some(isCancelled),
+    do: tellSettled,
+  },
+  { of: types('call.settled'), isUsed: ({ state }) => state.kept !== undefined, do: offerReader },
 ]
 
 /** Before the model is asked. A promise only if there is something to wait for. */
-export const preparations: readonly ((session: TurnSession, stop: Abort) => Promise<void> | undefined)[] = [
-  compactIfDue,
-]
+export const preparations: readonly {
+  isUsed: (session: TurnSession) => boolean
+  do: (session: TurnSession, stop: Abort) => Promise<void> | undefined
+}[] = [{ isUsed: ({ agent }) => agent.compaction !== undefined, do: compactIfDue }]
 
 export function changeEvents(session: Recording, events: readonly Event[]): readonly Event[] {
   let changed = events
-  for (const [concerned, change] of changes)
+  for (const { of, isUsed, do: change } of changes)
     for (const { type } of changed)
-      if (concerned.has(type)) {
-        changed = change(session, changed)
+      if (of.has(type)) {
+        if (!isUsed || isUsed(session, changed)) changed = change(session, changed)
         break
       }
   return changed
 }
 
 export function tellEvents(session: Recording, events: readonly Event[]): void {
-  for (const [concerned, tell] of tells)
+  for (const { of, isUsed, do: tell } of tells)
     for (const { type } of events)
-      if (concerned.has(type)) {
-        tell(session, events)
+      if (of.has(type)) {
+        if (!isUsed || isUsed(session, events)) tell(session, events)
         break
       }
+}
+
+function isCancelled(event: Event): boolean {
+  return event.type === 'call.settled' && event.outcome.kind === 'cancelled'
 }

@@ -6,8 +6,8 @@ describe('metrics in the text form of Prometheus', () => {
   it('counters, gauges and histograms have help, type and samples', () => {
     const registry = new MetricRegistry()
     const calls = registry.counter('calls_total', 'Calls.', ['outcome'])
-    calls.add(1, { outcome: 'ok' })
-    calls.add(2, { outcome: 'ok' })
+    calls.of({ outcome: 'ok' }).value += 1
+    calls.of({ outcome: 'ok' }).value += 2
     registry.gauge('open', 'Open.', () => 7)
     const seconds = registry.histogram('seconds', 'How long.', [0.1, 1], ['model'])
     seconds.observe(0.05, { model: 'm' })
@@ -36,14 +36,14 @@ describe('metrics in the text form of Prometheus', () => {
 
   it('label values are escaped', () => {
     const registry = new MetricRegistry()
-    registry.counter('calls_total', 'Calls.', ['tool']).add(1, { tool: 'a"b\\c\nd' })
+    registry.counter('calls_total', 'Calls.', ['tool']).of({ tool: 'a"b\\c\nd' }).value += 1
     assert.match(registry.text(), /calls_total\{tool="a\\"b\\\\c\\nd"\} 1/)
   })
 
   it('labels beyond the limit are counted together', () => {
     const registry = new MetricRegistry()
     const calls = registry.counter('calls_total', 'Calls.', ['tool'])
-    for (let index = 0; index < 2000; index++) calls.add(1, { tool: `tool ${index}` })
+    for (let index = 0; index < 2000; index++) calls.of({ tool: `tool ${index}` }).value += 1
     const lines = registry.text().split('\n')
     assert.equal(lines.filter(line => line.startsWith('calls_total{')).length, 501)
     assert.ok(lines.includes('calls_total{tool="other"} 1500'))

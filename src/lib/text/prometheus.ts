@@ -52,7 +52,8 @@ function sample(name: string, labels: string, value: number): string {
   return `${name}${labels === '' ? '' : `{${labels}}`} ${value}`
 }
 
-export type Counter = { add(amount: number, labels?: Labels): void }
+/** `of`: the count of these labels, to be added to. */
+export type Counter = { of(labels: Labels): { value: number } }
 export type Histogram = { observe(value: number, labels?: Labels): void }
 
 type Buckets = { counts: number[]; sum: number; count: number }
@@ -64,11 +65,7 @@ export class MetricRegistry {
     const series = new Series(labels, () => ({ value: 0 }))
     const lines = () => series.lines((of, { value }) => [sample(name, of, value)])
     this.#metrics.push({ name, help, type: 'counter', lines })
-    return {
-      add(amount, of = {}) {
-        series.of(of).value += amount
-      },
-    }
+    return series
   }
 
   /** `read` is called for each scrape. */
