@@ -7,9 +7,10 @@ import type { Event, Recorded } from '../language/events.ts'
 /** Larger appends become several rows, so that reading a page never parses much more than the page. */
 const LARGEST_BODY = 256 * 1024
 
-/** What an append adds. `error`: its events are not JSON. */
+/** What an append adds. `size`: of its events, in characters. `error`: they are not JSON. */
 export type EncodedLog = {
   bodies: EncodedEvents[]
+  size: number
   status: SessionRow['status']
   lastAt: number | null
   summary?: string
@@ -18,25 +19,17 @@ export type EncodedLog = {
 }
 type EncodedEvents = { count: number; body: string }
 
-/** In characters. */
-export function sizeOf({ bodies }: EncodedLog): number {
-  let size = 0
-  for (const { body } of bodies) size += body.length
-  return size
-}
-
 export function encodeLog({
   events,
   status,
   summary,
   facts,
 }: Pick<Append, 'events' | 'status' | 'summary' | 'facts'>): EncodedLog {
-  const log = { bodies: [], status, lastAt: events.at(-1)?.at ?? null }
+  const log = { bodies: [], size: 0, status, lastAt: events.at(-1)?.at ?? null }
   try {
-    const bodies = encodeEvents(events)
     return {
       ...log,
-      bodies,
+      ...encodeEvents(events),
       ...(summary && { summary: JSON.stringify(summary) }),
       ...(facts && { facts: JSON.stringify(facts) }),
     }
@@ -51,20 +44,24 @@ export function checkEncoded({ error }: EncodedLog): void {
 }
 
 /** Each event is written once, so a large one stands alone. */
-function encodeEvents(events: readonly Event[]): EncodedEvents[] {
+function encodeEvents(events: readonly Event[]): Pick<EncodedLog, 'bodies' | 'size'> {
   const bodies: EncodedEvents[] = []
-  let [count, body] = [0, '']
+  let [count, body, size] = [0, '', 0]
   for (const event of events) {
     const text = JSON.stringify(event)
     if (count > 0 && body.length + text.length > LARGEST_BODY) {
       bodies.push({ count, body: `${body}]` })
+      size += body.length + 1
       count = 0
     }
     body = count === 0 ? `[${text}` : `${body},${text}`
     count += 1
   }
-  if (count > 0) bodies.push({ count, body: `${body}]` })
-  return bodies
+  if (count > 0) {
+    bodies.push({ count, body: `${body}]` })
+    size += body.length + 1
+  }
+  return { bodies, size }
 }
 
 /** Collects events from rows, in order, until there are about `maxBytes` of JSON; the first event always fits. */

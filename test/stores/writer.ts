@@ -5,8 +5,8 @@
 // end after.
 import { writeSync } from 'node:fs'
 import { TurnwireError } from '../../src/language/errors.ts'
-import type { CommitPlace } from '../../src/stores/sqlite/commits.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
+import type { CommitPlace } from '../../src/stores/sqlite/writer.ts'
 import { batch, newSession, sampleEvent } from '../../src/testing/contracts/store-samples.ts'
 
 const [file = '', place = 'adaptive', sessions = '8', failures = '0', acks = 'Infinity'] =

@@ -1,7 +1,7 @@
 // The writes of the store port as plain data: what each holds, and how a group of them becomes the arrays that the
 // statements take. Nothing here talks to the database.
 import type { Append, BlobPiece, NewSession, SessionFacts, SessionRow } from '../../engine/ports/index.ts'
-import { checkEncoded, type EncodedLog, encodeLog, sizeOf } from '../encoded-log.ts'
+import { checkEncoded, type EncodedLog, encodeLog } from '../encoded-log.ts'
 import type { Parameter } from './database.ts'
 import type { AppendForm } from './statements.ts'
 import { arrayOf, toText } from './text.ts'
@@ -26,13 +26,13 @@ export type PieceWrite = Extract<Write, { kind: 'addPiece' }>
 export function creationOf(created: NewSession): Creation {
   const { row, events, summary } = created
   const log = encodeLog({ events, status: row.status, ...(summary && { summary }) })
-  return { kind: 'create', session: row.id, created, log, size: sizeOf(log) }
+  return { kind: 'create', session: row.id, created, log, size: log.size }
 }
 
 export function appendingOf(batch: Append): Appending {
   const { session, epoch } = batch
   const log = encodeLog(batch)
-  return { kind: 'append', session, epoch, batch, log, size: sizeOf(log) }
+  return { kind: 'append', session, epoch, batch, log, size: log.size }
 }
 
 /** The second begins where the first ends, and has the same writer: they can be made as one. */

@@ -6,10 +6,10 @@
 // prevents that recovery, and the write that every opening makes overwrites the refused transaction.
 import { TurnwireError } from '../../language/errors.ts'
 import { type SqliteFault, sqliteFault } from './faults.ts'
+import type { Transactions } from './group-commit.ts'
 import { type DatabaseOptions, openDatabase } from './open.ts'
 import { checkPlaces, type FilePlaces } from './places.ts'
 import { prepareStatements, type Statements } from './statements.ts'
-import type { Transactions } from './write-group.ts'
 import { carryOut, type SentWrite } from './writes.ts'
 
 /**
@@ -44,7 +44,7 @@ export class Connection implements Transactions<SentWrite> {
   }
 
   write(write: SentWrite): unknown {
-    return carryOut(this.#opened(), write)
+    return carryOut(this.#current ?? notOpen(this.#options.file), write)
   }
 
   /** Throws a TurnwireError, with nothing recorded, if the file was not where it was opened at the last check. */
@@ -55,7 +55,7 @@ export class Connection implements Transactions<SentWrite> {
       this.#placeCheckedAt = begun
     }
     try {
-      this.#opened().commit()
+      ;(this.#current ?? notOpen(this.#options.file)).commit()
     } finally {
       this.#commitMs = performance.now() - begun
     }
@@ -106,11 +106,10 @@ export class Connection implements Transactions<SentWrite> {
     this.#trusted = true
     return fresh
   }
+}
 
-  #opened(): Statements {
-    if (this.#current) return this.#current
-    throw new TurnwireError('store_failed', `The database ${this.#options.file} is not open.`)
-  }
+function notOpen(file: string): never {
+  throw new TurnwireError('store_failed', `The database ${file} is not open.`)
 }
 
 function succeeds(run: () => unknown): boolean {

@@ -6,8 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { TurnwireError } from '../../language/errors.ts'
 import type { SessionWrite } from '../failures.ts'
 import type { SqliteFault } from './faults.ts'
-import { GroupCommit, type GroupOptions } from './group-commit.ts'
-import { type Transactions, writeGroup } from './write-group.ts'
+import { GroupCommit, type GroupOptions, type Transactions, writeGroup } from './group-commit.ts'
 
 type Page = string[]
 type PageWrite = SessionWrite & { size?: number; run(page: Page): string }

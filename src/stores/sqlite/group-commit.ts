@@ -1,9 +1,12 @@
 // Group commit: the writes that were requested while the last transaction was under way share the next one, and so one
-// fsync. One transaction is under way at a time. A write that fails also fails the later writes of its session that wait
-// here. It knows neither SQL nor threads.
-import { TurnwireError, wordsOf } from '../../language/errors.ts'
+// fsync. One transaction is under way at a time. A write that is refused fails alone, with the later writes of its session;
+// a failed commit fails every write in it. Results are plain data: they cross from the thread that writes. It knows neither
+// SQL nor threads.
+import { type ErrorCode, TurnwireError, wordsOf } from '../../language/errors.ts'
 import { FailedSessions, type SessionWrite } from '../failures.ts'
-import type { GroupResult, SentError, SentResult } from './write-group.ts'
+import type { SqliteFault } from './faults.ts'
+
+// ---- the queue -----------------------------------------------------------------------------------------------
 
 export type GroupOptions = {
   /** How many writes one transaction may hold. Default 256. */
@@ -39,20 +42,16 @@ export class GroupCommit<Write extends SessionWrite, Sent> {
   #queue: Pending<Write>[] = []
   #busy = false
   #idle = Promise.withResolvers<void>()
-  #failure: SentError | undefined
+  /**
+   * Why transactions fail as a whole, until one shows that they do not any more. A full store commits some that happen to
+   * fit: there only a probe shows it.
+   */
+  failure: SentError | undefined
 
   constructor(target: Commit<Write, Sent>, options: GroupOptions = {}) {
     this.#target = target
     this.#options = options
     this.#idle.resolve()
-  }
-
-  /**
-   * Why transactions fail as a whole, until one shows that they do not any more. A full store commits some that happen to
-   * fit: there only a probe shows it.
-   */
-  get failure(): SentError | undefined {
-    return this.#failure
   }
 
   /** `first`: before those that wait. */
@@ -99,10 +98,10 @@ export class GroupCommit<Write extends SessionWrite, Sent> {
       if (sent.length === (this.#options.maxWrites ?? 256) || total >= FULL_GROUP) break
       const { write, reject } = pending
       // It goes alone: if it fails, no other write fails with it.
-      if (taken > 0 && (isProbe(write) || isProbe(group[0]?.write))) break
+      if (taken > 0 && (write.kind === 'probe' || isProbe(group[0]?.write))) break
       taken += 1
       try {
-        const before = failed.errorFor(write)
+        const before = failed.size > 0 && failed.errorFor(write)
         if (before) throw before
         const encoded = this.#target.encode(write)
         sent.push(encoded.sent)
@@ -125,8 +124,9 @@ export class GroupCommit<Write extends SessionWrite, Sent> {
       ? settleEach(group, result, failed)
       : refuseAll(group, new TurnwireError(result.code, result.message), failed)
     if (!Array.isArray(result)) this.#note(result)
-    else if (this.#failure?.code !== 'store_full' || isProbe(group[0]?.write)) this.#note(undefined)
-    this.#refuseWaiting(failed)
+    else if (this.failure && (this.failure.code !== 'store_full' || isProbe(group[0]?.write)))
+      this.#note(undefined)
+    if (failed.size > 0) this.#refuseWaiting(failed)
     if (written > 0) this.#options.onCommit?.(written)
     this.#goOn()
   }
@@ -149,8 +149,8 @@ export class GroupCommit<Write extends SessionWrite, Sent> {
   }
 
   #note(failure: SentError | undefined): void {
-    const before = this.#failure
-    this.#failure = failure
+    const before = this.failure
+    this.failure = failure
     if (failure && !before) this.#options.onFailure?.(failure)
     if (before && !failure) this.#options.onRecovery?.()
   }
@@ -196,5 +196,74 @@ function refuseAll(
 function asSent(thrown: unknown): SentError {
   const { code, message } =
     thrown instanceof TurnwireError ? thrown : new TurnwireError('store_failed', wordsOf(thrown))
+  return { code, message }
+}
+
+// ---- one transaction -----------------------------------------------------------------------------------------
+
+export type Transactions<Write> = {
+  begin(): void
+  /**
+   * Makes one write in the transaction. It throws a TurnwireError only if it has written nothing: then the write alone is
+   * refused. For any other error the fault says what it affects.
+   */
+  write(write: Write): unknown
+  /** Makes the transaction durable. */
+  commit(): void
+  /** Ends the transaction, whatever happened, and says what the error means. Never throws. */
+  fail(thrown: unknown): SqliteFault
+}
+
+export type SentError = { code: ErrorCode; message: string }
+export type SentResult = { value: unknown } | SentError
+/** One result per write, in order; or why none of them was recorded. */
+export type GroupResult = SentResult[] | SentError
+
+/** Never throws. */
+export function writeGroup<Write extends SessionWrite>(
+  transactions: Transactions<Write>,
+  group: readonly Write[],
+): GroupResult {
+  /** Writes that can never succeed. */
+  const impossible = new Map<Write, TurnwireError>()
+  for (;;) {
+    const failed = new FailedSessions()
+    let current: Write | undefined
+    try {
+      transactions.begin()
+      const results: SentResult[] = []
+      for (current of group) results.push(writeOne(transactions, current, failed, impossible))
+      current = undefined
+      transactions.commit()
+      return results
+    } catch (thrown) {
+      const { error, affects } = transactions.fail(thrown)
+      if (current === undefined || affects !== 'write') return sentError(error)
+      // Write the group again without it.
+      impossible.set(current, error)
+    }
+  }
+}
+
+function writeOne<Write extends SessionWrite>(
+  transactions: Transactions<Write>,
+  write: Write,
+  failed: FailedSessions,
+  impossible: ReadonlyMap<Write, TurnwireError>,
+): SentResult {
+  const before = failed.size > 0 && failed.errorFor(write)
+  if (before) return sentError(before)
+  try {
+    const never = impossible.get(write)
+    if (never) throw never
+    return { value: transactions.write(write) }
+  } catch (thrown) {
+    if (!(thrown instanceof TurnwireError)) throw thrown
+    failed.set(write.session, { error: thrown, epoch: write.epoch })
+    return sentError(thrown)
+  }
+}
+
+function sentError({ code, message }: TurnwireError): SentError {
   return { code, message }
 }

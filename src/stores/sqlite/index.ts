@@ -7,12 +7,11 @@ import type { ListPage, ListSummary, SessionStatus, Store } from '../../engine/p
 import type { KeepsPayments, PaymentPage, PaymentStore } from '../../payments/port.ts'
 import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
 import { keptPayment, pageRows, paymentColumns, withChange } from '../payment-rows.ts'
-import type { CommitPlace } from './commits.ts'
 import type { GroupOptions } from './group-commit.ts'
 import type { DatabaseOptions } from './open.ts'
 import { Reader } from './reader.ts'
 import { type Statements, sessionRow } from './statements.ts'
-import { Writer } from './writer.ts'
+import { type CommitPlace, Writer } from './writer.ts'
 import { type Claimed, type Created, readEvents, readPayment, readRange } from './writes.ts'
 
 /** `commitsIn`: for tests, where all commits are made. Otherwise the store chooses for each. */

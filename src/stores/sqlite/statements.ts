@@ -200,7 +200,7 @@ type Parameter = string | number | null
 function prepareChange(db: DatabaseSync, sql: string) {
   const statement = db.prepare(sql)
   return (...parameters: Parameter[]): { rows: number; id: number } => {
-    const { changes, lastInsertRowid } = statement.run(...parameters.map(toColumn))
+    const { changes, lastInsertRowid } = statement.run(...toColumns(parameters))
     return { rows: Number(changes), id: Number(lastInsertRowid) }
   }
 }
@@ -210,16 +210,16 @@ function prepareQuery<Row extends readonly Parameter[]>(db: DatabaseSync, sql: s
   const statement = db.prepare(sql)
   statement.setReturnArrays(true)
   // node:sqlite types rows as objects even when it returns arrays.
-  const rowOf = (row: unknown) => (row as SQLOutputValue[]).map(fromColumn) as unknown as Row
+  const rowOf = (row: unknown) => fromColumns(row as SQLOutputValue[]) as unknown as Row
   return {
     one(...parameters: Parameter[]): Row | undefined {
-      const row: unknown = statement.get(...parameters.map(toColumn))
+      const row: unknown = statement.get(...toColumns(parameters))
       return row === undefined ? undefined : rowOf(row)
     },
-    all: (...parameters: Parameter[]): Row[] => statement.all(...parameters.map(toColumn)).map(rowOf),
+    all: (...parameters: Parameter[]): Row[] => statement.all(...toColumns(parameters)).map(rowOf),
     /** One row at a time. It must be used up or left by `return` or `break` before the next use. */
     each: (...parameters: Parameter[]): IteratorObject<Row> =>
-      statement.iterate(...parameters.map(toColumn)).map(rowOf),
+      statement.iterate(...toColumns(parameters)).map(rowOf),
   }
 }
 
@@ -244,10 +244,18 @@ function preparePieces(db: DatabaseSync) {
 // SQLite's text is UTF-8, which has no lone surrogates. A string that holds one is stored as a blob of UTF-16 instead. A
 // blob never equals a text, so lookups stay exact.
 
-function toColumn(value: Parameter): SQLInputValue {
-  return typeof value !== 'string' || value.isWellFormed() ? value : Buffer.from(value, 'utf16le')
+function toColumns(parameters: readonly Parameter[]): readonly SQLInputValue[] {
+  for (const value of parameters)
+    if (typeof value === 'string' && !value.isWellFormed())
+      return parameters.map(each =>
+        typeof each !== 'string' || each.isWellFormed() ? each : Buffer.from(each, 'utf16le'),
+      )
+  return parameters
 }
 
-function fromColumn(value: SQLOutputValue): Exclude<SQLOutputValue, Uint8Array> {
-  return value instanceof Uint8Array ? Buffer.from(value).toString('utf16le') : value
+/** Changes the row that it is given. */
+function fromColumns(row: SQLOutputValue[]): SQLOutputValue[] {
+  for (const [at, value] of row.entries())
+    if (value instanceof Uint8Array) row[at] = Buffer.from(value).toString('utf16le')
+  return row
 }

@@ -4,9 +4,9 @@ import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
+import type { GroupResult } from './group-commit.ts'
 import type { DatabaseOptions } from './open.ts'
 import type { FilePlaces } from './places.ts'
-import type { GroupResult } from './write-group.ts'
 import type { SentWrite } from './writes.ts'
 
 export type WriterSetup = { options: DatabaseOptions; places: FilePlaces }

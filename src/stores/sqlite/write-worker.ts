@@ -3,7 +3,7 @@
 // (checkpoint, syncs) is also done here.
 import { parentPort, workerData } from 'node:worker_threads'
 import { Connection } from './connection.ts'
-import { writeGroup } from './write-group.ts'
+import { writeGroup } from './group-commit.ts'
 import type { ThreadMessage, ThreadReply, WriterSetup } from './write-thread.ts'
 
 const { options, places } = workerData as WriterSetup // It is started by write-thread.ts only.

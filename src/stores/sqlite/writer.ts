@@ -1,10 +1,18 @@
-// The writing half of the store: group commit, what is known about its health, and the end.
+// The writing half of the store: which writes are committed together, where, what is known about the store's health, and the
+// end. A group is committed on the main thread, which costs least, or in the thread that writes, so that a slow disk does not
+// hold the event loop (docs/decisions/0018). Both do the same with a connection of their own. Group commit awaits each
+// commit, so only one of the two connections ever writes at a time. The thread also keeps the WAL short.
 import { storeClosed } from '../failures.ts'
-import { type CommitPlace, Commits } from './commits.ts'
-import { GroupCommit, type GroupOptions } from './group-commit.ts'
+import { Connection } from './connection.ts'
+import {
+  GroupCommit,
+  type GroupOptions,
+  type GroupResult,
+  type SentError,
+  writeGroup,
+} from './group-commit.ts'
 import { placesFailure } from './places.ts'
-import type { SentError } from './write-group.ts'
-import type { WriterSetup } from './write-thread.ts'
+import { type WriterSetup, WriteThread } from './write-thread.ts'
 import { encodeWrite, type SentWrite, type Write } from './writes.ts'
 
 export class Writer {
@@ -17,10 +25,7 @@ export class Writer {
   constructor(setup: WriterSetup, options: GroupOptions | undefined, place: CommitPlace | undefined) {
     this.#setup = setup
     this.#commits = new Commits(setup, place)
-    this.#group = new GroupCommit(
-      { encode: encodeWrite, commit: (writes, size) => this.#commits.commit({ writes, size }) },
-      options,
-    )
+    this.#group = new GroupCommit(this.#commits, options)
   }
 
   /** `Result` is what `carryOut` gives for this kind of write. */
@@ -70,4 +75,104 @@ export class Writer {
     await this.#group.write({ kind: 'probe', session: '', room: isFull ? 'take' : 'none' })
     if (isFull) await this.#group.write({ kind: 'probe', session: '', room: 'free' }, 'first')
   }
+}
+
+// ---- where a group is committed ------------------------------------------------------------------------------
+
+/** `adaptive` unless a test wants all commits in one place. */
+export type CommitPlace = 'adaptive' | 'main' | 'thread'
+
+/** On a disk whose commits take longer on average, changing threads costs little next to the disk. */
+const SLOW_MS = 1
+/** How much the newest commit counts in the average. A commit of 500 ms keeps the next 140 off the main thread. */
+const NEWEST_COUNTS = 1 / 64
+/** A larger group takes long to write, however quick the disk is. */
+const SMALL_GROUP = 256 * 1024
+/** After so many commits, or this much written, the WAL is copied into the database. */
+const LONG_WAL = { commits: 250, size: 4 * 1024 * 1024 }
+
+/** How long commits take on average, the newest counting most. One slow commit on a quick disk changes little. */
+export class DiskPace {
+  #averageMs = 0
+
+  get isQuick(): boolean {
+    return this.#averageMs < SLOW_MS
+  }
+
+  note(commitMs: number): void {
+    this.#averageMs += (commitMs - this.#averageMs) * NEWEST_COUNTS
+  }
+}
+
+export class Commits {
+  readonly encode = encodeWrite
+  readonly #setup: WriterSetup
+  readonly #place: CommitPlace
+  readonly #thread: WriteThread
+  readonly #pace = new DiskPace()
+  #connection: Connection | undefined
+  /** Since the last checkpoint. */
+  readonly #wal = { commits: 0, size: 0 }
+
+  constructor(setup: WriterSetup, place: CommitPlace = 'adaptive') {
+    this.#setup = setup
+    this.#place = place
+    this.#thread = new WriteThread(setup)
+  }
+
+  /**
+   * One transaction. It is called again only after it has settled. Rejects if the thread ended meanwhile. `size` is about the
+   * number of characters.
+   */
+  async commit(writes: readonly SentWrite[], size: number): Promise<GroupResult> {
+    const place = this.#place
+    if (place !== 'main' && this.#isWalLong(size)) await this.#thread.checkpoint()
+    if (place === 'main' || (place === 'adaptive' && this.#pace.isQuick && size <= SMALL_GROUP)) {
+      const result = this.#commitHere(writes)
+      // Another process has the lock, and nothing was written. Waiting for it would hold the event loop.
+      if (Array.isArray(result) || result.code !== 'store_locked' || place === 'main') return result
+    }
+    const { result, commitMs } = await this.#thread.commit(writes)
+    this.#pace.note(commitMs)
+    if (!Array.isArray(result) && mayBeUnsynced(result)) this.#connection?.distrust()
+    return result
+  }
+
+  /** Nothing may be committed any more. The thread closes last: it does the work of closing. */
+  async close(): Promise<void> {
+    this.#connection?.close()
+    await this.#thread.close()
+  }
+
+  #commitHere(writes: readonly SentWrite[]): GroupResult {
+    this.#connection ??= this.#open()
+    const result = writeGroup(this.#connection, writes)
+    this.#pace.note(this.#connection.takeCommitMs())
+    if (!Array.isArray(result) && mayBeUnsynced(result)) this.#thread.distrust()
+    return result
+  }
+
+  /**
+   * If so, the thread copies it into the database while nothing is committed, so that all of it is copied and the file starts
+   * over. If that fails, the WAL stays whole, and it is tried again later.
+   */
+  #isWalLong(more: number): boolean {
+    const wal = this.#wal
+    const isLong = wal.commits >= LONG_WAL.commits || wal.size >= LONG_WAL.size
+    if (isLong) [wal.commits, wal.size] = [0, 0]
+    wal.commits += 1
+    wal.size += more
+    return isLong
+  }
+
+  #open(): Connection {
+    const { options, places } = this.#setup
+    const isAlone = this.#place === 'main'
+    return new Connection({ ...options, ...(isAlone ? { checkpoints: true } : { busyMs: 0 }) }, places)
+  }
+}
+
+/** After a failed sync neither connection is used again: an error of the disk is told once to each open file. */
+function mayBeUnsynced({ code }: SentError): boolean {
+  return code !== 'store_locked' && code !== 'store_full'
 }

@@ -4,7 +4,7 @@
 import type { Append, BlobPiece, BlobRange, NewSession, SessionRow } from '../../engine/ports/index.ts'
 import type { Recorded } from '../../language/events.ts'
 import { type KeptPayment, paymentChanged } from '../../payments/port.ts'
-import { checkEncoded, type EncodedLog, EventPage, encodeLog, sizeOf } from '../encoded-log.ts'
+import { checkEncoded, type EncodedLog, EventPage, encodeLog } from '../encoded-log.ts'
 import { checkAppend, checkEpoch, checkPiece, sessionExists, sessionMissing } from '../failures.ts'
 import { keptPayment, type PaymentColumns, sameRequest } from '../payment-rows.ts'
 import { type Statements, sessionRow } from './statements.ts'
@@ -41,12 +41,12 @@ export function encodeWrite(write: Write): { sent: SentWrite; size: number } {
   if (write.kind === 'append') {
     const { session, epoch, batch } = write
     const log = encodeLog(batch)
-    return { sent: { kind: 'append', session, epoch, seq: batch.seq, log }, size: sizeOf(log) }
+    return { sent: { kind: 'append', session, epoch, seq: batch.seq, log }, size: log.size }
   }
   if (write.kind === 'create') {
     const { row, events, summary, request } = write.created
     const log = encodeLog({ events, status: row.status, ...(summary && { summary }) })
-    return { sent: { kind: 'create', session: row.id, row, request, log }, size: sizeOf(log) }
+    return { sent: { kind: 'create', session: row.id, row, request, log }, size: log.size }
   }
   if (write.kind === 'addPiece') return { sent: write, size: write.bytes.length }
   if (write.kind === 'remove') return { sent: write, size: REMOVAL }

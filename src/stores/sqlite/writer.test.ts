@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Commits, DiskPace } from './commits.ts'
 import { findPlaces } from './places.ts'
 import { Reader } from './reader.ts'
+import { Commits, DiskPace } from './writer.ts'
 import { encodeWrite } from './writes.ts'
 
 function paceAfter(...commits: [count: number, ms: number][]): DiskPace {
@@ -52,11 +52,9 @@ for (const place of ['adaptive', 'thread'] as const)
     const commits = new Commits({ options: { file }, places: findPlaces(file) }, place)
     const blob = encodeWrite({ kind: 'putBlob', session: 's', name: 'b', body: 'x'.repeat(1024 * 1024) })
     const row = { id: 's', owner: 'o', agent: 'a', status: 'idle', createdAt: 1 } as const
-    await commits.commit({
-      writes: [encodeWrite({ kind: 'create', session: 's', created: { row, events: [] } }).sent],
-      size: 0,
-    })
-    for (let n = 0; n < 30; n += 1) await commits.commit({ writes: [blob.sent], size: blob.size })
+    const created = encodeWrite({ kind: 'create', session: 's', created: { row, events: [] } })
+    await commits.commit([created.sent], 0)
+    for (let n = 0; n < 30; n += 1) await commits.commit([blob.sent], blob.size)
     const { size } = statSync(`${file}-wal`)
     assert.ok(size > 0 && size < 12 * 1024 * 1024, `30 MiB were written, and the WAL has ${size} bytes`)
     reader.close()
@@ -70,7 +68,7 @@ test('many small commits on the main thread do not lengthen the WAL either', asy
   const reader = new Reader({ file })
   const commits = new Commits({ options: { file }, places: findPlaces(file) })
   const sent = [encodeWrite({ kind: 'probe', session: '', room: 'none' }).sent]
-  for (let n = 0; n < 1_000; n += 1) await commits.commit({ writes: sent, size: 0 })
+  for (let n = 0; n < 1_000; n += 1) await commits.commit(sent, 0)
   const { size } = statSync(`${file}-wal`)
   assert.ok(size < 500 * 4_200, `1,000 commits of a page, and the WAL has ${size} bytes`)
   reader.close()
