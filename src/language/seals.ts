@@ -77,7 +77,10 @@ export function entriesWithoutSeals(entries: Entry[]): Entry[] {
 }
 
 function partsWithoutSeals(parts: AnswerPart[]): AnswerPart[] {
-  return mapChanged(parts, part => (part.type === 'call' ? withoutSeal(part) : part))
+  for (const part of parts)
+    if (part.type === 'call' && part.sealed !== undefined)
+      return parts.map(each => (each.type === 'call' ? withoutSeal(each) : each))
+  return parts
 }
 
 export function withoutSeal<Holder extends { sealed?: string }>(holder: Holder): Omit<Holder, 'sealed'> {

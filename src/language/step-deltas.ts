@@ -93,7 +93,8 @@ export class StepDeltas {
   complete(parts: readonly AnswerPart[], give: Give): void {
     if (!this.#begun) this.#begin(give)
     if (this.#mode === 'take-back' && !this.#isBeginningOf(parts)) this.#startOver(give)
-    if (this.#isEmpty) this.#giveAll(parts, give)
+    const isEmpty = this.#text.shown === '' && this.#thinking.shown === '' && this.#calls.length === 0
+    if (isEmpty) this.#giveAll(parts, give)
     else this.#giveRest(parts, give)
     this.#clear()
   }
@@ -110,10 +111,6 @@ export class StepDeltas {
   #begin(give: Give): void {
     this.#step += 1
     give({ type: 'step.started', step: this.#step })
-  }
-
-  get #isEmpty(): boolean {
-    return this.#text.shown === '' && this.#thinking.shown === '' && this.#calls.length === 0
   }
 
   #clear(): void {
@@ -203,8 +200,10 @@ export class StepDeltas {
       const whole = joined(parts, type)
       if (whole !== '') give({ type, text: separator + whole })
     }
-    for (const [index, part] of callsIn(parts).entries()) {
-      const shown = this.#calls[index]
+    let index = 0
+    for (const part of parts) {
+      if (part.type !== 'call') continue
+      const shown = this.#calls[index++]
       if (!shown) this.#giveCall(part, give)
       else if (shown.name !== part.name || !part.text.startsWith(shown.text.shown)) throw startedOver()
       else if (part.text.length > shown.text.shown.length)
@@ -214,13 +213,18 @@ export class StepDeltas {
 
   /** What the reader was given of these is not how the answer begins. */
   #differing(parts: readonly AnswerPart[]): SpeechType[] {
-    const types: SpeechType[] = ['thinking', 'text']
-    return types.filter(type => !joined(parts, type).startsWith(this.#shown(type)))
+    const differing: SpeechType[] = []
+    for (const [type, { shown }] of [
+      ['thinking', this.#thinking],
+      ['text', this.#text],
+    ] as const)
+      if (shown !== '' && !joined(parts, type).startsWith(shown)) differing.push(type)
+    return differing
   }
 
   /** Text and thinking that the reader was not given, in the order of the answer. */
   #giveTails(parts: readonly AnswerPart[], except: readonly SpeechType[], give: Give): void {
-    const given = { text: this.#shown('text').length, thinking: this.#shown('thinking').length }
+    const given = { text: this.#text.shown.length, thinking: this.#thinking.shown.length }
     for (const part of parts) {
       if ((part.type !== 'text' && part.type !== 'thinking') || except.includes(part.type)) continue
       const tail = part.text.slice(given[part.type])
@@ -232,10 +236,6 @@ export class StepDeltas {
           : { type: part.type, text: tail },
       )
     }
-  }
-
-  #shown(type: SpeechType): string {
-    return (type === 'text' ? this.#text : this.#thinking).shown
   }
 
   #giveCall({ id, name, form, text }: CallPart, give: Give): void {

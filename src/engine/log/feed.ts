@@ -113,17 +113,14 @@ export class Feed {
     this.#watchers.clear()
   }
 
-  #keep(item: FeedItem): void {
-    if (item.type !== 'event' && item.type !== 'delta') return
-    this.#recent.push(item)
-    if (this.#recent.length > mostKept) this.#recent = this.#recent.slice(mostKept / 2)
-  }
-
   #deliver(item: FeedItem): void {
-    this.live.take(item)
-    if (item.type === 'event') this.shown = item.seq
-    else if (item.type === 'status') this.shownStatus = item.status
-    this.#keep(item)
+    if (item.type === 'status') this.shownStatus = item.status
+    else if (item.type === 'event' || item.type === 'delta') {
+      if (item.type === 'event') this.shown = item.seq
+      this.live.take(item)
+      this.#recent.push(item)
+      if (this.#recent.length > mostKept) this.#recent = this.#recent.slice(mostKept / 2)
+    }
     for (const watcher of this.#watchers) {
       try {
         watcher(item)
@@ -150,17 +147,17 @@ export class StepInFlight {
   #outputs: Map<string, OutputDelta> | undefined
   #reports: Map<string, Report> | undefined
 
-  take(item: FeedItem): void {
-    if (item.type === 'delta') this.#takeDelta(item.delta)
-    else if (item.type !== 'event') return
-    else if (item.event.type === 'call.settled') this.#forget(item.event.callId)
-    else if (item.event.type === 'model.answered' || item.event.type === 'turn.ended') {
-      this.#step = undefined
-      this.#parts = []
+  take(item: ShownItem): void {
+    if (item.type === 'event') {
+      const { event } = item
+      if (event.type === 'call.settled' && (this.#reports || this.#outputs)) this.#forget(event.callId)
+      else if (event.type === 'model.answered' || event.type === 'turn.ended') {
+        this.#step = undefined
+        this.#parts = []
+      }
+      return
     }
-  }
-
-  #takeDelta(delta: Delta): void {
+    const { delta } = item
     switch (delta.type) {
       case 'step.started':
       case 'step.reset':

@@ -262,7 +262,7 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
     for (const item of kept.slice(afterEvents)) this.#takeKept(item)
     if (this.#over) return
     this.#shown = feed.shown
-    this.#unwatch = feed.watch(item => this.#takeFromFeed(item))
+    this.#unwatch = feed.watch(this.#takeFromFeed)
     if (feed.shown < this.#next - 1) return
     const isInSnapshot = deltas === 'raw' || (this.#deltas && kept.length === 0)
     if (isInSnapshot) this.#takeSnapshot(feed.live.snapshot())
@@ -290,7 +290,7 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
     }
   }
 
-  #takeFromFeed(item: FeedItem): void {
+  readonly #takeFromFeed = (item: FeedItem): void => {
     if (item.type === 'delta' && this.#options.deltas === 'none') return
     if (this.#live.length >= mostQueued && item.type !== 'closed') {
       this.#live = []
@@ -299,22 +299,27 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
       return
     }
     this.#live.push(item)
-    this.#wakeReader()
+    if (this.#waiting || this.#wake) this.#wakeReader()
   }
 
   #takeLive(): void {
     const items = this.#live
     this.#live = []
-    for (const item of items) {
-      if (this.#over) return
-      if (item.type === 'event') {
-        this.#shown = item.seq
-        this.#takeEvent(item)
-      } else if (item.type === 'closed') this.#lose(item.reason)
-      else if (item.type === 'released') this.#leave()
-      else if (this.#isAhead) continue
-      else if (item.type === 'delta') this.#takeDelta(item)
-      else this.#takeStatus(item.status)
+    try {
+      for (const item of items) {
+        if (this.#over) return
+        if (item.type === 'event') {
+          this.#shown = item.seq
+          this.#takeEvent(item)
+        } else if (item.type === 'closed') this.#lose(item.reason)
+        else if (item.type === 'released') this.#leave()
+        // The reader has events that the feed showed only later: what the feed says between them is old.
+        else if (this.#shown < this.#next - 1) continue
+        else if (item.type === 'delta') this.#takeDelta(item)
+        else this.#takeStatus(item.status)
+      }
+    } catch (error) {
+      this.#lose(error)
     }
   }
 
@@ -324,17 +329,13 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
     this.#session = undefined
   }
 
-  /** The reader has events that the feed showed only later: what the feed says between them is old. */
-  get #isAhead(): boolean {
-    return this.#shown < this.#next - 1
-  }
-
   // ---- what the reader is given ------------------------------------------------------------------------------
 
+  /** Throws if the mode cannot show what the model did: then the stream is over. */
   #takeEvent(item: Extract<FollowItem, { type: 'event' }>): void {
     if (item.seq < this.#next || this.#over) return
     this.#next = item.seq + 1
-    if (this.#deltas && !this.#resolve(deltas => deltas.event(item.event, this.#give))) return
+    this.#deltas?.event(item.event, this.#give)
     const event = withoutSeals(item.event)
     this.#out.push(event === item.event ? item : { ...item, event })
     if (this.#options.until === 'turn' && this.#endsTurn(item.event)) this.#takeStatus('idle')
@@ -347,24 +348,14 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
     return this.#turn === undefined ? event.stop !== 'abandoned' : this.#turn === event.turn
   }
 
+  /** Throws as `#takeEvent` does. */
   #takeDelta(item: Extract<FollowItem, { type: 'delta' }>): void {
-    if (this.#deltas) this.#resolve(deltas => deltas.delta(item.delta, this.#give))
+    if (this.#deltas) this.#deltas.delta(item.delta, this.#give)
     else this.#out.push(item)
   }
 
   readonly #give = (delta: Delta): void => {
     this.#out.push({ type: 'delta', delta })
-  }
-
-  /** False: the mode cannot show what the model did, and the stream is over. */
-  #resolve(take: (deltas: StepDeltas) => void): boolean {
-    try {
-      if (this.#deltas) take(this.#deltas)
-      return true
-    } catch (error) {
-      this.#lose(error)
-      return false
-    }
   }
 
   #takeStatus(status: SessionStatus): void {
