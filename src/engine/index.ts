@@ -1,6 +1,6 @@
 // What leaves the engine. `boundary.ts` is the interface for everyone outside; `ports.ts` is what adapters implement.
 
-export { CallSlots } from './calls/call-slots.ts'
+export { CallSlots } from './calls/running-calls.ts'
 export type { FeedItem, Watcher } from './log/feed.ts'
 export { fold } from './log/read-state.ts'
 export { isSnapshotName } from './log/snapshots.ts'

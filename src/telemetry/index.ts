@@ -17,6 +17,7 @@ export type TelemetryConfig = {
 export class Telemetry {
   /** Undefined: nobody collects spans. */
   readonly spans: Spans | undefined
+  readonly observer: Observer
   readonly #exporting: Exporting | undefined
   /** Undefined: nobody asks for metrics. */
   measures: Measures | undefined
@@ -24,6 +25,22 @@ export class Telemetry {
   private constructor(spans?: Spans, exporting?: Exporting) {
     this.spans = spans
     this.#exporting = exporting
+    this.observer = {
+      recorded: (session, events) => {
+        this.measures?.recorded(session, events)
+        this.spans?.recorded(session, events)
+      },
+      wrote: seconds => this.measures?.wrote(seconds),
+      lost: session => {
+        this.measures?.lost(session)
+        this.spans?.lost(session)
+      },
+      ...(spans && {
+        startTurn: (session, caller) => spans.startTurn(session, caller),
+        inCall: (callId, run) => spans.inCall(callId, run),
+        traceOf: callId => spans.traceOf(callId),
+      }),
+    }
   }
 
   static async open({ content = false }: TelemetryConfig = {}, env = process.env): Promise<Telemetry> {
@@ -44,21 +61,6 @@ export class Telemetry {
   measure(gauges: Gauges): Measures {
     this.measures ??= new Measures(gauges)
     return this.measures
-  }
-
-  readonly observer: Observer = {
-    startTurn: (session, caller) => this.spans?.startTurn(session, caller) ?? caller,
-    recorded: (session, events) => {
-      this.measures?.recorded(session, events)
-      this.spans?.recorded(session, events)
-    },
-    wrote: seconds => this.measures?.wrote(seconds),
-    lost: session => {
-      this.measures?.lost(session)
-      this.spans?.lost(session)
-    },
-    inCall: (callId, run) => (this.spans ? this.spans.inCall(callId, run) : run()),
-    traceOf: callId => this.spans?.traceOf(callId),
   }
 
   async close(): Promise<void> {

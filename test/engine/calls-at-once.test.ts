@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setImmediate as tick } from 'node:timers/promises'
-import { CallSlots } from '../../src/engine/calls/call-slots.ts'
+import { CallSlots } from '../../src/engine/calls/running-calls.ts'
 import { tool } from '../../src/tools/index.ts'
 import { begin, eventsOf, makeRig, say, stopAll } from './rig.ts'
 

@@ -1,7 +1,7 @@
 // Calls that calls make: they pass the gate, wait for people and clients, survive restarts, and end with their parent.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { CallSlots } from '../../src/engine/calls/call-slots.ts'
+import { CallSlots } from '../../src/engine/calls/running-calls.ts'
 import { LocalEngine, type Session, Suspended, type Tool } from '../../src/engine/index.ts'
 import type { ToolContext } from '../../src/engine/ports/index.ts'
 import { textOf } from '../../src/language/content.ts'

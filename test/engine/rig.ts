@@ -1,6 +1,6 @@
 // An engine in memory with everything real but the clock and the model, for tests that read given / when / then.
 
-import type { CallSlots } from '../../src/engine/calls/call-slots.ts'
+import type { CallSlots } from '../../src/engine/calls/running-calls.ts'
 import {
   type Agent,
   type EnginePorts,

@@ -15,7 +15,6 @@ export function fitImages(
   output: ToolOutput,
   signal: AbortSignal,
 ): Promise<ToolOutput> | undefined {
-  if (output.parts.every(part => part.type !== 'image')) return undefined
   const limits = agent.model(state.settings).images
   if (!limits || output.parts.every(part => part.type !== 'image' || isWithin(part.url, limits)))
     return undefined

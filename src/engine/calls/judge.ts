@@ -56,11 +56,12 @@ function judge(
   starting: Starting | undefined,
 ): Promise<void> | undefined {
   const offered = byName.get(call.part.name)
-  if (!offered || isWithheld(session, call) || isHidden(session, call, offered)) {
+  const { withheld } = session.state
+  if (!offered || withheld?.includes(call.part.name) || (offered.deferred && isHidden(session, call))) {
     session.record([unknownTool(session, call, offered)])
     return undefined
   }
-  if (!isFor(offered, callerOf(call))) {
+  if ((offered.callers ?? offered.tool.callers) && !isFor(offered, callerOf(call))) {
     session.record([wrongCaller(session, call)])
     return undefined
   }
@@ -82,7 +83,7 @@ function judge(
   const { settings } = session.state
   const grants = session.state.grants.size === 0 ? noGrants : [...session.state.grants.values()]
   const verdict = offered.side === 'client' ? undefined : authorise(session, call, offered, admission, grants)
-  if (!(verdict instanceof Promise) && !wantsPreview(offered, verdict)) {
+  if (!(verdict instanceof Promise) && (verdict?.verdict !== 'ask' || !wantsPreview(offered))) {
     if (verdict?.verdict === 'allow' && starting?.take()) {
       session.ports.world.crashPoint?.('intent-decided')
       session.record([decideStartAllowed(call, offered, verdict, session.context)])
@@ -110,7 +111,7 @@ async function withPreview(
   given: Verdict | undefined | Promise<Verdict>,
 ): Promise<[Verdict | undefined, Report?]> {
   const verdict = await given
-  if (!wantsPreview(offered, verdict)) return [verdict]
+  if (verdict?.verdict !== 'ask' || !wantsPreview(offered)) return [verdict]
   const preview = await previewOf(session, call, offered, input)
   return preview ? [verdict, preview] : [verdict]
 }
@@ -128,8 +129,8 @@ function askHooks(
 }
 
 /** A deferred tool that the model was not declared. A caller or a program that names a tool itself needs no search. */
-function isHidden(session: CallSession, call: CallState, offered: Offered): boolean {
-  if (!offered.deferred || call.parent !== undefined || session.state.turn?.ask?.direct) return false
+function isHidden(session: CallSession, call: CallState): boolean {
+  if (call.parent !== undefined || session.state.turn?.ask?.direct) return false
   return !declaredFor(session).tools.some(({ name }) => name === call.part.name)
 }
 

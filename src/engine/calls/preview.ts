@@ -2,15 +2,14 @@
 // if it fails or is late, the question is asked without it.
 import type { Report } from '../../language/report.ts'
 import type { Json } from '../../lib/json/index.ts'
-import type { Verdict } from '../ports/index.ts'
 import type { Offered } from '../rules/offer.ts'
 import type { CallState } from '../rules/state.ts'
 import type { CallSession } from './call-session.ts'
 
 const patienceMs = 10_000
 
-export function wantsPreview(offered: Offered, verdict: Verdict | undefined): boolean {
-  return verdict?.verdict === 'ask' && offered.side === 'server' && offered.tool.preview !== undefined
+export function wantsPreview(offered: Offered): boolean {
+  return offered.side === 'server' && offered.tool.preview !== undefined
 }
 
 /** Never rejects. */

@@ -2,19 +2,18 @@
 // or returns too late), the call gets exactly one outcome.
 
 import type { KeptOutput, Outcome } from '../../language/calls.ts'
+import type { ResultPart } from '../../language/content.ts'
 import { toolHash } from '../../language/tools.ts'
 import type { Abort } from '../../lib/async/abort.ts'
 import type { Json } from '../../lib/json/index.ts'
 import { noteDiscarded } from '../log/note-discarded.ts'
 import { type Admission, type Finished, Suspended, type Tool, type ToolOutput } from '../ports/index.ts'
-import { decideStart, triesOf } from '../rules/decide-call.ts'
-import { decideFinished, decideUnasked } from '../rules/decide-question.ts'
+import { decideFinished, decideStart, decideUnasked, triesOf } from '../rules/decide-call.ts'
 import { decideSuspended } from '../rules/nested.ts'
 import type { Offered } from '../rules/offer.ts'
 import { outcomes } from '../rules/outcomes.ts'
 import type { CallState } from '../rules/state.ts'
-import { CallClock } from './call-clock.ts'
-import { CallContext } from './call-context.ts'
+import { CallClock, CallContext } from './call-context.ts'
 import { type Attempt, decideFailed } from './call-failure.ts'
 import type { CallSession } from './call-session.ts'
 import { fitImages } from './fit-images.ts'
@@ -108,9 +107,10 @@ class CallRun {
     const context = new CallContext(this.#session, this.#call, this.#stop, clock, this.#nested)
     let running: ReturnType<Tool['run']>
     try {
-      const run = () => this.#tool.run(this.#input, context)
       const { observer } = this.#session.ports
-      running = observer ? observer.inCall(this.#call.part.id, run) : run()
+      running = observer?.inCall
+        ? observer.inCall(this.#call.part.id, () => this.#tool.run(this.#input, context))
+        : this.#tool.run(this.#input, context)
     } catch (error) {
       this.#failed(context, error)
       return
@@ -176,7 +176,8 @@ class CallRun {
       return
     }
     try {
-      const fitting = output === 'timeout' ? undefined : fitImages(this.#session, output, context.signal)
+      const hasImages = output !== 'timeout' && output.parts.some(isImage)
+      const fitting = hasImages ? fitImages(this.#session, output, context.signal) : undefined
       if (!fitting) this.#gate(context, output)
       else
         fitting.then(
@@ -341,6 +342,10 @@ class CallRun {
     this.#nested?.close()
     this.#over()
   }
+}
+
+function isImage({ type }: ResultPart): boolean {
+  return type === 'image'
 }
 
 /** `tries`: how many were made. */

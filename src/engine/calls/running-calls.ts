@@ -1,8 +1,8 @@
-// The calls of one session that run now: their stops, their places among the calls that may run at the same time, and who
-// waits for them to end.
+// The calls that run now: those of one session, with their stops and who waits for them to end; how many more it may start;
+// and how many all sessions of the process may run at the same time. Each running call holds its place until it is over, or
+// no longer waited for.
 import { Abort } from '../../lib/async/abort.ts'
 import type { CallCounter } from '../ports/index.ts'
-import { CallRoom } from './call-room.ts'
 
 export class RunningCalls {
   readonly room: CallRoom
@@ -111,5 +111,96 @@ export class RunningCalls {
     const waiting = this.#awaitingQuiet
     this.#awaitingQuiet = undefined
     for (const resolve of waiting ?? []) resolve()
+  }
+}
+
+/** How many calls of one session may still be started: as many as a turn may run at the same time, and as there are slots. */
+class CallRoom {
+  readonly #slots: CallCounter | undefined
+  readonly #most: number
+  /** Made with the first call: most sessions wait for something else. */
+  #held: Set<Abort> | undefined
+  /** Calls wait for room. */
+  isWanted = false
+
+  constructor(slots: CallCounter | undefined, most = Number.POSITIVE_INFINITY) {
+    this.#slots = slots
+    this.#most = most
+  }
+
+  /** Room for as many of the wanted calls as there is. `running`: the calls of the turn that run already. */
+  take(wanted: number, running: number): number {
+    const own = Math.max(Math.min(wanted, this.#most - running), 0)
+    return this.#slots ? this.#slots.take(own) : own
+  }
+
+  force(count: number): void {
+    this.#slots?.force(count)
+  }
+
+  /** The place that was taken belongs to this call. */
+  hold(call: Abort): void {
+    this.#held ??= new Set()
+    this.#held.add(call)
+  }
+
+  release(call: Abort): void {
+    if (this.#held?.delete(call)) this.#slots?.release()
+  }
+
+  /** `run` is called when another session has given a place back. */
+  whenFree(run: () => void): () => void {
+    this.isWanted = true
+    const forget = this.#slots?.whenFree(run)
+    return () => {
+      this.isWanted = false
+      forget?.()
+    }
+  }
+}
+
+/**
+ * How many calls of all sessions of a process may run at the same time. A call that finds no slot is not started: it waits,
+ * allowed but without an intent, until one is free. Who waited longest is told first.
+ */
+export class CallSlots implements CallCounter {
+  #free: number
+  readonly #waiting = new Set<() => void>()
+
+  constructor(count: number) {
+    this.#free = count
+  }
+
+  /** How many wait to be told. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  /** Takes as many as are free, at most `wanted`. */
+  take(wanted: number): number {
+    const taken = Math.max(Math.min(wanted, this.#free), 0)
+    this.#free -= taken
+    return taken
+  }
+
+  /** For calls that were started before a crash: they count, and wait for nobody. */
+  force(count: number): void {
+    this.#free -= count
+  }
+
+  release(): void {
+    this.#free += 1
+    if (this.#free <= 0) return
+    const [first] = this.#waiting
+    if (!first) return
+    this.#waiting.delete(first)
+    first()
+  }
+
+  /** Calls `run` once when a slot is free. Gives a function that takes this back. */
+  whenFree(run: () => void): () => void {
+    const told = (): void => run()
+    this.#waiting.add(told)
+    return () => void this.#waiting.delete(told)
   }
 }

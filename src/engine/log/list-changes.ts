@@ -10,23 +10,23 @@ import type { LoggedSession } from './logged-session.ts'
 const mostUnread = 10_000
 
 export class ListChanges {
-  readonly #watchers = new Set<Batches<SessionChange>>()
+  readonly watchers = new Set<Batches<SessionChange>>()
 
   watch(signal?: AbortSignal): AsyncIterable<readonly SessionChange[]> {
     const leave = (): void => {
-      this.#watchers.delete(watcher)
+      this.watchers.delete(watcher)
       watcher.end()
       signal?.removeEventListener('abort', leave)
     }
     const watcher = new Batches<SessionChange>(leave)
-    this.#watchers.add(watcher)
+    this.watchers.add(watcher)
     signal?.addEventListener('abort', leave, { once: true })
     if (signal?.aborted) leave()
     return watcher
   }
 
   changed(session: LoggedSession): void {
-    if (this.#watchers.size > 0) this.#tell({ type: 'changed', row: rowOf(session) })
+    if (this.watchers.size > 0) this.#tell({ type: 'changed', row: rowOf(session) })
   }
 
   removed(owner: string, session: string): void {
@@ -35,16 +35,16 @@ export class ListChanges {
 
   /** No more changes come from this engine. */
   end(): void {
-    for (const watcher of this.#watchers) watcher.end()
-    this.#watchers.clear()
+    for (const watcher of this.watchers) watcher.end()
+    this.watchers.clear()
   }
 
   #tell(change: SessionChange): void {
-    for (const watcher of this.#watchers) {
+    for (const watcher of this.watchers) {
       watcher.push(change)
       if (watcher.unread <= mostUnread) continue
       watcher.end()
-      this.#watchers.delete(watcher)
+      this.watchers.delete(watcher)
     }
   }
 }

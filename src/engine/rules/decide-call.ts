@@ -13,6 +13,7 @@ import type {
   CallStarted,
   Event,
   LimitName,
+  QuestionWithdrawn,
 } from '../../language/events.ts'
 import type { Report } from '../../language/report.ts'
 import { toolHash } from '../../language/tools.ts'
@@ -146,6 +147,25 @@ export function decideSettled(call: CallState, outcome: Outcome, { now }: Now): 
 export function decideResult(call: CallState, outcome: Outcome, context: Now): CallSettled | CallLate {
   if (call.stage !== 'settled') return decideSettled(call, outcome, context)
   return { v: 1, at: context.now, type: 'call.late', callId: call.part.id, outcome }
+}
+
+/** The outcome of a call that may have asked something: nobody needs to answer any more. */
+export function decideFinished(
+  call: CallState,
+  outcome: Outcome,
+  context: Now,
+): (QuestionWithdrawn | CallSettled | CallLate)[] {
+  const result = decideResult(call, outcome, context)
+  return call.questions ? [...decideUnasked(call, context), result] : [result]
+}
+
+/** The attempt that asked is over. */
+export function decideUnasked({ part, questions = [] }: CallState, context: Now): QuestionWithdrawn[] {
+  return questions.filter(({ closed }) => !closed).map(({ id }) => decideWithdrawn(part.id, id, context))
+}
+
+export function decideWithdrawn(callId: string, question: string, { now }: Now): QuestionWithdrawn {
+  return { v: 1, at: now, type: 'question.withdrawn', callId, question }
 }
 
 /** Other arguments, already found valid, replace those of the model. */

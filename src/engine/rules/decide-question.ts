@@ -1,19 +1,10 @@
 // What happens to a question that a running call asks a person, as events: asked, answered once, expired, withdrawn. Pure:
 // time and ids come in with the context.
-import type { Outcome } from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type {
-  CallLate,
-  CallSettled,
-  QuestionAnswered,
-  QuestionAsked,
-  QuestionExpired,
-  QuestionWithdrawn,
-} from '../../language/events.ts'
+import type { QuestionAnswered, QuestionAsked, QuestionExpired } from '../../language/events.ts'
 import { type CallAnswer, type CallQuestion, contentFault } from '../../language/questions.ts'
 import type { GivenAnswer } from '../ports/boundary.ts'
 import type { Context } from './commands.ts'
-import { decideResult } from './decide-call.ts'
 import type { CallState, QuestionState, SessionState } from './state.ts'
 
 type Now = Pick<Context, 'now'>
@@ -101,24 +92,6 @@ export function questionDeadlines({ batch }: SessionState): number[] {
   return batch.flatMap(({ questions = [] }) =>
     questions.flatMap(({ closed, expiresAt }) => (closed || expiresAt === undefined ? [] : [expiresAt])),
   )
-}
-
-export function decideWithdrawn(callId: string, question: string, { now }: Now): QuestionWithdrawn {
-  return { v: 1, at: now, type: 'question.withdrawn', callId, question }
-}
-
-/** The outcome of a call that may have asked something: nobody needs to answer any more. */
-export function decideFinished(
-  call: CallState,
-  outcome: Outcome,
-  context: Now,
-): (QuestionWithdrawn | CallSettled | CallLate)[] {
-  return [...decideUnasked(call, context), decideResult(call, outcome, context)]
-}
-
-/** The attempt that asked is over. */
-export function decideUnasked({ part, questions = [] }: CallState, context: Now): QuestionWithdrawn[] {
-  return questions.filter(({ closed }) => !closed).map(({ id }) => decideWithdrawn(part.id, id, context))
 }
 
 /** What the call is told. Undefined: it still has to wait. */

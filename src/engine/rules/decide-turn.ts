@@ -15,7 +15,7 @@ import type {
 import type { Entry } from '../../language/history.ts'
 import type { ModelAnswer } from '../ports/index.ts'
 import type { Context } from './commands.ts'
-import { decideFinished } from './decide-question.ts'
+import { decideFinished } from './decide-call.ts'
 import type { Action } from './next.ts'
 import { outcomes } from './outcomes.ts'
 import { type CallState, hasBegun, type SessionState } from './state.ts'

@@ -1,6 +1,5 @@
 // The folds of what calls do while they run: they make calls of their own, are suspended, and ask people. A part of
 // evolve.ts, with the same rules.
-import type { CallPart } from '../../language/calls.ts'
 import type {
   ApprovalDecided,
   CallDelegated,
@@ -11,15 +10,16 @@ import type {
   QuestionAnswered,
   QuestionAsked,
 } from '../../language/events.ts'
-import { spend } from './evolve-history.ts'
 import { nestedOf } from './nested.ts'
-import { addToBatch, type CallState, findCall, type QuestionState, type SessionState } from './state.ts'
-
-export function proposed(part: CallPart, index: number): CallState {
-  const call: CallState = { part, index, stage: 'proposed', text: part.text, attempt: 0 }
-  if (part.sealed !== undefined) call.sealed = part.sealed
-  return call
-}
+import {
+  addToBatch,
+  type CallState,
+  findCall,
+  proposed,
+  type QuestionState,
+  type SessionState,
+  spend,
+} from './state.ts'
 
 export function addNested(state: SessionState, { parent, key, call: part, mirrors }: CallNested): void {
   const nested: CallState = { ...proposed(part, state.batch.length), parent, key }

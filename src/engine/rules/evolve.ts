@@ -7,6 +7,7 @@ import {
   operatorTrust,
   type ReadableOutput,
 } from '../../language/calls.ts'
+import type { InputPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type {
   Allowed,
@@ -14,10 +15,11 @@ import type {
   CallSettled,
   CallStarted,
   Event,
+  HistoryCompacted,
+  HistoryRewound,
   ModelAnswered,
 } from '../../language/events.ts'
-import type { AssistantEntry } from '../../language/history.ts'
-import { addEntry, compacted, rewound, spend } from './evolve-history.ts'
+import type { AssistantEntry, Entry } from '../../language/history.ts'
 import {
   addNested,
   answerQuestion,
@@ -27,13 +29,12 @@ import {
   decideCall,
   delegateCall,
   postpone,
-  proposed,
   resumeParent,
   suspend,
 } from './evolve-running.ts'
 import { load, loadFrom } from './loaded.ts'
 import { statusOf } from './next.ts'
-import { type CallState, findCall, indexBatch, type SessionState } from './state.ts'
+import { type CallState, findCall, indexBatch, proposed, type SessionState, spend } from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
   if (event.v !== 1) throw unreadable(event)
@@ -309,7 +310,7 @@ function settle(state: SessionState, event: CallSettled): void {
     state.turn.bytes += (cut && produced) ?? shownBytes(event.outcome)
     if (event.limit !== undefined) state.turn.limit = event.limit
   }
-  resumeParent(state, call)
+  if (call.parent !== undefined) resumeParent(state, call)
   if (state.unsettled === 0) closeBatch(state)
 }
 
@@ -356,6 +357,40 @@ export function resultOf(call: CallState): CallResult {
     name: call.part.name,
     outcome: { ...outcome, parts: [{ type: 'text', text: note }, ...outcome.parts] },
   }
+}
+
+// ---- the history: what was said, and what a model reads of it -----------------------------------------------
+
+function addEntry(state: SessionState, entry: Entry): void {
+  state.entries.push(entry)
+  if (state.opening === undefined && entry.role === 'user') open(state, entry.parts)
+  if (state.view !== state.entries) state.view.push(entry)
+}
+
+const longestOpening = 400
+
+function open(state: SessionState, parts: readonly InputPart[]): void {
+  for (const part of parts) {
+    if (part.type !== 'text' || part.text.trim() === '') continue
+    state.opening = part.text.trim().slice(0, longestOpening).toWellFormed()
+    return
+  }
+}
+
+function compacted(state: SessionState, event: HistoryCompacted): void {
+  const kept = state.view.slice(event.replaces)
+  state.compaction = { seq: state.seq, kept: kept.length }
+  state.view = [...event.entries, ...kept]
+  state.compactedTo = state.view.length
+  delete state.contextTokens
+  if (event.usage) spend(state, event.usage)
+}
+
+function rewound(state: SessionState, { keeps, entries }: HistoryRewound): void {
+  loadFrom(state.loaded, entries)
+  state.view = [...state.view.slice(0, keeps), ...entries]
+  if (state.compactedTo !== undefined) state.compactedTo = Math.min(state.compactedTo, state.view.length)
+  delete state.contextTokens
 }
 
 /** A log that a newer version wrote must not be misread. */

@@ -3,7 +3,7 @@
 import type { CallPart } from '../../language/calls.ts'
 import type { CallNested, CallSuspended, Event } from '../../language/events.ts'
 import type { Context } from './commands.ts'
-import { decideFinished } from './decide-question.ts'
+import { decideFinished } from './decide-call.ts'
 import { outcomes } from './outcomes.ts'
 import { type CallState, findCall, hasBegun, isInQuestion, type SessionState } from './state.ts'
 

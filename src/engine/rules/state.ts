@@ -1,6 +1,6 @@
 // A session's state: the fold of its log. It is changed in place, one event at a time, so that the cost of a step does not
 // grow with the session. Folding the log anew gives an equal state.
-import type { Approval, ReadableOutput } from '../../language/calls.ts'
+import type { Approval, CallPart, ReadableOutput } from '../../language/calls.ts'
 import type { ErrorCode } from '../../language/errors.ts'
 import type {
   Ask,
@@ -10,6 +10,7 @@ import type {
   SessionParent,
   Settings,
   TurnStop,
+  Usage,
 } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
 import type { AnswerAction, FormContent } from '../../language/questions.ts'
@@ -159,6 +160,13 @@ export function findCall({ batch, byId }: SessionState, callId: string): CallSta
   return undefined
 }
 
+/** A call as it stands when it was made. */
+export function proposed(part: CallPart, index: number): CallState {
+  const call: CallState = { part, index, stage: 'proposed', text: part.text, attempt: 0 }
+  if (part.sealed !== undefined) call.sealed = part.sealed
+  return call
+}
+
 export function addToBatch(state: SessionState, call: CallState): void {
   state.batch.push(call)
   state.unsettled += 1
@@ -174,6 +182,16 @@ export function hasNested({ batch }: SessionState): boolean {
 /** It runs, and goes on when a person has answered. */
 export function isInQuestion({ stage, questions }: CallState): boolean {
   return stage === 'started' && questions !== undefined && questions.some(({ closed }) => !closed)
+}
+
+/** Adds to what the session and its turn have used. */
+export function spend(state: SessionState, { input, output, cost }: Usage): void {
+  const tokens = input + output
+  const money = cost === undefined ? state.used.cost : (state.used.cost ?? 0) + cost
+  state.used = { tokens: state.used.tokens + tokens, ...(money !== undefined && { cost: money }) }
+  if (!state.turn) return
+  state.turn.tokens += tokens
+  state.turn.money += cost ?? 0
 }
 
 /** Every call that has its result, in the order of the calls. */

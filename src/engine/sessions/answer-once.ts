@@ -165,7 +165,7 @@ class Once {
       ),
     )
     const answer = hooks?.afterStep ? await afterStep(this.#ports, subject, said, ignore) : said
-    logWarnings(this.#ports, model.id, answer)
+    if (answer.warnings) logWarnings(this.#ports, model.id, answer.warnings)
     let index = 0
     const own = answer.parts.map(part =>
       part.type === 'call' ? { ...part, id: step.calls[index++]?.id ?? world.id('call') } : part,

@@ -6,10 +6,9 @@ import { entriesWithoutSeals, withoutSeals } from '../../language/seals.ts'
 import type { Abort } from '../../lib/async/abort.ts'
 import { copyPlain } from '../../lib/json/plain.ts'
 import { readRange } from '../calls/kept-output.ts'
-import { Follower } from '../log/follow.ts'
+import { Follower, Readers } from '../log/follow.ts'
 import { listedSession } from '../log/list-changes.ts'
 import { sliceBytes } from '../log/log-pages.ts'
-import { Readers } from '../log/readers.ts'
 import type {
   Accepted,
   AttachedItem,
@@ -151,7 +150,7 @@ export class LocalEngine implements EngineHere {
     if (command.do === 'keep') return this.#keep(ref, command)
     const cancelling = command.do === 'cancel'
     const run = (session: Session): Promise<Accepted> => {
-      refuseIfWorking(session, command)
+      if (session.state.parent) refuseIfWorking(session.state.parent, command)
       return runCommand(session, command)
     }
     return this.sessions.use(ref, run, { cancelling })

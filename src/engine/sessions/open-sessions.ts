@@ -235,7 +235,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     for (;;) {
       const session = await this.open(owner, id, options)
       // The store refuses to continue it, and would do so again.
-      if (mayPass(session.lostBecause)) throw session.lostBecause
+      if (session.lost && mayPass(session.lostBecause)) throw session.lostBecause
       // It may have been dropped or lost since it was opened.
       if (this.#find(id) !== session) continue
       session.uses += 1

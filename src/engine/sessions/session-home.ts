@@ -8,7 +8,8 @@ export type SessionHome = {
   lost(session: CallSession, reason: unknown): void
   /** Sessions that work for calls of others. */
   readonly subSessions: WorkingSessions
-  readonly listChanges: { changed(session: CallSession): void }
+  /** `changed` is for when someone watches. */
+  readonly listChanges: { readonly watchers: { readonly size: number }; changed(session: CallSession): void }
 }
 
 /** The right to write to a session, how large it is, and the snapshot that it was loaded from. */

@@ -108,7 +108,9 @@ export class Session implements CommandedSession {
       }),
     )
     this.snapshots = new SnapshotWriter(this, claim.snapshot)
-    this.#journal = new Journal(this, claim.epoch, () => home.listChanges.changed(this))
+    this.#journal = new Journal(this, claim.epoch, () => {
+      if (home.listChanges.watchers.size > 0) home.listChanges.changed(this)
+    })
     this.driver = new Driver(this)
     this.#id = prefix => ports.world.id(prefix)
     for (const opened of openings) opened(this)

@@ -1,6 +1,7 @@
 // Sessions that work for calls of other sessions: made once per call, told what was decided, followed, and ended with the
 // call. Each is a session like any other, with a log of its own; nobody but the call that it works for gives it commands.
 import { TurnwireError } from '../../language/errors.ts'
+import type { SessionParent } from '../../language/events.ts'
 import type { WorkingSessions } from '../calls/call-session.ts'
 import { judgeEdit } from '../calls/judge.ts'
 import { Follower } from '../log/follow.ts'
@@ -74,9 +75,8 @@ export class SubSessions implements WorkingSessions {
 }
 
 /** Commands from outside reach a session that works for a call only through that call. */
-export function refuseIfWorking({ state }: Session, command: Command): void {
-  if (!state.parent || command.do === 'cancel') return
-  const { session, call } = state.parent
+export function refuseIfWorking({ session, call }: SessionParent, command: Command): void {
+  if (command.do === 'cancel') return
   throw new TurnwireError(
     'controlled',
     `This session works for the call "${call}" of session "${session}". Answer there; it can be read and cancelled here.`,

@@ -296,7 +296,7 @@ export class Driver implements TurnLoop {
       const answer = await askModel(session, model, step, number)
       if (step.over) return
       ports.world.crashPoint?.('model-answered')
-      logWarnings(ports, model.id, answer)
+      if (answer.warnings) logWarnings(ports, model.id, answer.warnings)
       const answered = decideAnswer(answer, model.id, callIds(step), session.context)
       if (step.withheld) answered.withheld = step.withheld
       if (step.retries) answered.retries = step.retries

@@ -1,6 +1,6 @@
 // What operators read of model requests in the log. Adaptations for a vendor are said to the caller in the answer, and here
 // once each: they are the same for every request.
-import type { EnginePorts, ModelAnswer, ModelDelta } from '../ports/index.ts'
+import type { EnginePorts, ModelDelta } from '../ports/index.ts'
 
 const MOST_REMEMBERED = 1000
 const said = new WeakMap<EnginePorts['log'], Set<string>>()
@@ -8,9 +8,8 @@ const said = new WeakMap<EnginePorts['log'], Set<string>>()
 export function logWarnings(
   { log }: Pick<EnginePorts, 'log'>,
   model: string,
-  { warnings = [] }: Pick<ModelAnswer, 'warnings'>,
+  warnings: readonly string[],
 ): void {
-  if (warnings.length === 0) return
   const before = said.get(log) ?? new Set<string>()
   said.set(log, before)
   for (const warning of warnings) {

@@ -96,7 +96,7 @@ async function say(session: CommandedSession, command: CommandOf<'say'>): Promis
 
 /** The turn that it starts has a trace of its own, below that of the caller. */
 function traced<Start extends { trace?: TraceContext }>(session: CommandedSession, start: Start): Start {
-  const trace = session.ports.observer?.startTurn(session, start.trace)
+  const trace = session.ports.observer?.startTurn?.(session, start.trace)
   return trace ? { ...start, trace } : start
 }
 
