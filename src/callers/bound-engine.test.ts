@@ -5,7 +5,7 @@ import { scripted, Turnwire } from '../index.ts'
 import { runtimeOf } from '../library/turnwire.ts'
 import { BoundEngine } from './bound-engine.ts'
 import type { Caller } from './caller.ts'
-import { WorkLimits } from './work-limits.ts'
+import { WorkLimits } from './owner-limits.ts'
 
 const settings = { tools: null, options: {}, clientTools: [] }
 const creation = { agent: 'helper', wire: 'test', seed: [], settings }

@@ -6,7 +6,7 @@ import { type CallName, callByName, ForwardingEngine } from '../engine/ports/for
 import { TurnwireError } from '../language/errors.ts'
 import { stoppable } from '../lib/async/stoppable.ts'
 import type { Caller } from './caller.ts'
-import type { WorkLimits } from './work-limits.ts'
+import type { WorkLimits } from './owner-limits.ts'
 
 export type { CallName }
 

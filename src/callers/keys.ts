@@ -17,10 +17,15 @@ export type KeyEntry = { name: string; sha256: string; operator?: true }
 /** Who was let in. A connection may outlive its key: `holds` is asked at each of its frames and heartbeats, and never throws. */
 export type Admitted = { principal: Principal; holds: () => boolean }
 
+/** Whoever calls a server without keys. */
+const anyone: Principal = { owner: localOwner, name: localOwner, operator: true }
+
 /** The keys of the configuration and those of a data folder. The folder's are read again when its file has changed. */
 export class Keys {
   readonly #fixed: readonly KeyEntry[]
   readonly #folder: string | undefined
+  /** The file of the folder's keys. */
+  readonly #file: string | undefined
   #byHash = new Map<string, Principal>()
   #stamp = ''
   /** The number of this process's own writes at the last look, for as long as that look is good. */
@@ -30,7 +35,8 @@ export class Keys {
   constructor(fixed: readonly KeyEntry[], folder?: string) {
     this.#fixed = fixed
     this.#folder = folder
-    this.#read(folder === undefined ? '' : stampOf(folder))
+    this.#file = folder === undefined ? undefined : keyFile(folder)
+    this.#read(this.#file === undefined ? '' : stampOf(this.#file))
   }
 
   /**
@@ -42,6 +48,16 @@ export class Keys {
     return !this.#hadKeys
   }
 
+  /** False: the keys cannot be read now. Then nobody is let in, and nobody stays. */
+  #isCurrent(): boolean {
+    try {
+      this.#refresh()
+      return true
+    } catch {
+      return false
+    }
+  }
+
   /** Looks up the hash, so that the time it takes does not depend on the key. */
   findHash(hash: string): Principal | undefined {
     this.#refresh()
@@ -51,14 +67,15 @@ export class Keys {
   /** The caller who has this key, for as long as the key is there and has the same scope. */
   admit(hash: string): Admitted | undefined {
     const principal = this.findHash(hash)
-    return principal && { principal, holds: whileTrue(() => isSame(this.findHash(hash), principal)) }
+    if (!principal) return undefined
+    return { principal, holds: () => this.#isCurrent() && isSame(this.#byHash.get(hash), principal) }
   }
 
   /** Whoever calls, for as long as there is no key. */
   admitAnyone(): Admitted | undefined {
-    if (!this.open) return undefined
-    const principal = { owner: localOwner, name: localOwner, operator: true }
-    return { principal, holds: whileTrue(() => this.open) }
+    this.#refresh()
+    if (this.#hadKeys) return undefined
+    return { principal: anyone, holds: () => this.#isCurrent() && !this.#hadKeys }
   }
 
   /** `fixed`: from the configuration, so it cannot be removed here. */
@@ -72,8 +89,8 @@ export class Keys {
 
   /** Looks at the file once in a turn of the event loop: requests that arrive together share it. */
   #refresh(): void {
-    if (this.#folder === undefined || this.#lookedAfter === writes) return
-    const stamp = stampOf(this.#folder)
+    if (this.#file === undefined || this.#lookedAfter === writes) return
+    const stamp = stampOf(this.#file)
     if (stamp !== this.#stamp) this.#read(stamp)
     this.#lookedAfter = writes
     setImmediate(() => {
@@ -99,20 +116,9 @@ function isSame(found: Principal | undefined, { owner, operator }: Principal): b
   return found?.owner === owner && found.operator === operator
 }
 
-/** Keys that cannot be read let nobody in, and nobody stay. */
-function whileTrue(asked: () => boolean): () => boolean {
-  return () => {
-    try {
-      return asked()
-    } catch {
-      return false
-    }
-  }
-}
-
 /** Changes with every write, since a write puts a new file in the old one's place. */
-function stampOf(folder: string): string {
-  const found = statSync(keyFile(folder), { throwIfNoEntry: false, bigint: true })
+function stampOf(file: string): string {
+  const found = statSync(file, { throwIfNoEntry: false, bigint: true })
   return found === undefined ? '' : `${found.ino} ${found.mtimeNs} ${found.size}`
 }
 

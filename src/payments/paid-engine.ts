@@ -5,7 +5,7 @@
 
 import { BoundEngine, type CallName } from '../callers/bound-engine.ts'
 import type { Caller } from '../callers/caller.ts'
-import type { WorkLimits } from '../callers/work-limits.ts'
+import type { WorkLimits } from '../callers/owner-limits.ts'
 import type {
   Accepted,
   Command,

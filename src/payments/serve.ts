@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Context, Hono, MiddlewareHandler } from 'hono'
 import type { Caller, Principal, RouteHost, WireEnv } from '../callers/caller.ts'
-import type { WorkLimits } from '../callers/work-limits.ts'
+import type { WorkLimits } from '../callers/owner-limits.ts'
 import type { Engine } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { anyWallet, isWallet } from '../language/payments.ts'

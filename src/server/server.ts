@@ -6,8 +6,7 @@ import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { BoundEngine } from '../callers/bound-engine.ts'
 import type { RouteHost } from '../callers/caller.ts'
 import { Keys } from '../callers/keys.ts'
-import { OwnerAccounts } from '../callers/owner-limits.ts'
-import { WorkLimits } from '../callers/work-limits.ts'
+import { OwnerAccounts, WorkLimits } from '../callers/owner-limits.ts'
 import { serverDefaults } from '../config/config.ts'
 import { startRetention } from '../data/retention.ts'
 import { ownVersion } from '../data/version.ts'
@@ -362,7 +361,8 @@ function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
 /** What a request starts belongs to its caller, and to the trace that its headers name. */
 function bindEngine(host: WireHost): MiddlewareHandler<WireEnv> {
   return (c, next) => {
-    const trace = readTrace(c.req.header('traceparent'), c.req.header('tracestate'))
+    const parent = c.req.header('traceparent')
+    const trace = parent === undefined ? undefined : readTrace(parent, c.req.header('tracestate'))
     c.set('engine', host.engineFor({ ...c.get('principal'), trace, payment: c.get('payment') }))
     return next()
   }

@@ -1,10 +1,12 @@
 // A request's body as strict JSON, read from the raw request so that its size is bounded before anything is built of
 // it. Compressed bodies are refused rather than inflated: no client of ours needs them, and a bomb cannot be measured
-// before it is opened. What the JSON means is each wire's own matter.
+// before it is opened. What the JSON means is each wire's own matter. Also the key under which a request may be repeated.
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 import type * as z from 'zod'
+import type { RequestKey } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import { hashJson } from '../../lib/json/hash.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject } from '../../lib/json/index.ts'
 import { parseSoon } from '../../lib/json/parse-soon.ts'
 import type { WireEnv, WireHost } from '../host.ts'
@@ -129,4 +131,19 @@ export function shaped<T>(schema: z.ZodType<T>, body: JsonObject): T {
   const issue = error.issues[0]
   const place = issue?.path.map(String).join('.').slice(0, 200)
   throw new TurnwireError('bad_request', `${place || 'The body'} ${issue?.message ?? 'cannot be read'}.`)
+}
+
+/**
+ * The Idempotency-Key header, and a hash of the whole request. The engine records the key with the events of the request.
+ * `asked` names the operation, so that a key means the same under every path of it.
+ */
+export function requestKey(c: Context<WireEnv>, asked: string, body: Json): RequestKey | undefined {
+  const key = c.req.header('idempotency-key')
+  if (key === undefined) return undefined
+  if (!/^[\x21-\x7e]{1,255}$/.test(key))
+    throw new TurnwireError(
+      'bad_request',
+      'An Idempotency-Key has 1 to 255 visible ASCII characters and no spaces.',
+    )
+  return { key, hash: hashJson([asked, body]) }
 }

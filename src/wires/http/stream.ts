@@ -258,7 +258,8 @@ const gone: SseSink = {
 
 /** One event whose data is one line of JSON. */
 export function sseFrame(event: string, data: unknown, id?: number): string {
-  const line = oneLine(JSON.stringify(data))
+  const json = JSON.stringify(data)
+  const line = lineBreaks.test(json) ? oneLine(json) : json
   return encodeSse(id === undefined ? { event, data: line } : { event, id, data: line })
 }
 
@@ -270,8 +271,10 @@ export function dataFrame(data: unknown, id?: number): string {
 
 /** JSON on one line: some readers break lines at U+2028 and the like. */
 export function oneLine(json: string): string {
-  return /[\u0085\u2028\u2029]/.test(json) ? json.replace(/[\u0085\u2028\u2029]/g, escaped) : json
+  return lineBreaks.test(json) ? json.replace(/[\u0085\u2028\u2029]/g, escaped) : json
 }
+
+const lineBreaks = /[\u0085\u2028\u2029]/
 
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
