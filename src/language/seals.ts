@@ -19,6 +19,19 @@ export type SealUse =
 /** How secrets read wherever they are shown. */
 export const maskedSecret = '***'
 
+/** The events that may hold something sealed. */
+export const sealingTypes: ReadonlySet<Event['type']> = new Set([
+  'session.created',
+  'session.configured',
+  'agent.changed',
+  'model.answered',
+  'call.nested',
+  'call.edited',
+  'question.answered',
+  'history.compacted',
+  'history.rewound',
+])
+
 /** The event as a reader outside the engine is given it: the same object if nothing in it is sealed. */
 export function withoutSeals(event: Event): Event {
   switch (event.type) {

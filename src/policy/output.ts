@@ -144,6 +144,13 @@ function sizeOf(parts: readonly ResultPart[]): number {
   return size
 }
 
+/** It is text alone, and within the limit without counting: a code unit takes at most three bytes. */
+function isSmall(parts: readonly ResultPart[], textLimit: number): boolean {
+  let most = 0
+  for (const part of parts) most += part.type === 'text' ? part.text.length * 3 : Number.POSITIVE_INFINITY
+  return most <= textLimit
+}
+
 /** Keeps recursive walks over the result within the stack. */
 const maxDepth = 200
 
@@ -173,11 +180,19 @@ function compose(
   settings: OutputSettings,
 ): Finished {
   const tally: Tally = { count: 0 }
-  const clean = checked.parts.map(part => cleanPart(part, settings.redactor, tally))
-  const whole = clean.filter(part => part.type !== 'text' || part.text !== '')
-  const structured = placeStructured(checked.structured, whole, textLimit, settings.redactor, tally)
+  const whole: ResultPart[] = []
+  for (const part of checked.parts) {
+    const clean = cleanPart(part, settings.redactor, tally)
+    if (clean.type !== 'text' || clean.text !== '') whole.push(clean)
+  }
+  const structured =
+    checked.structured === undefined
+      ? undefined
+      : placeStructured(checked.structured, whole, textLimit, settings.redactor, tally)
   const limits = { text: textLimit, media: settings.mediaLimit }
-  const { parts, leftOut } = bound(whole, limits, callId, from.source === 'tool')
+  const { parts, leftOut } = isSmall(whole, textLimit)
+    ? { parts: whole, leftOut: 0 }
+    : bound(whole, limits, callId, from.source === 'tool')
   const kept = leftOut > 0 ? wholeBlob(whole, callId) : undefined
   const outcome: Outcome = { kind: checked.kind, parts: neverEmpty(parts, checked.kind), from }
   if (structured !== undefined) outcome.structured = structured
@@ -215,13 +230,12 @@ function wholeBlob(whole: readonly ResultPart[], callId: string): { name: string
  * already, and is cut with them.
  */
 function placeStructured(
-  value: Json | undefined,
+  value: Json,
   whole: ResultPart[],
   textLimit: number,
   redactor: Redactor | null,
   tally: Tally,
 ): Json | undefined {
-  if (value === undefined) return undefined
   const clean = cleanJson(value, redactor, tally)
   const text = JSON.stringify(clean)
   if (Buffer.byteLength(text) <= textLimit) return clean

@@ -57,7 +57,7 @@ export class RunningCalls {
     if (this.#stops.get(callId) === stop) this.#stops.delete(callId)
     this.#parents.delete(stop)
     this.room.release(stop)
-    if (this.#stops.size === 0) this.quiet()
+    if (this.#stops.size === 0 && this.#awaitingQuiet) this.quiet()
   }
 
   /** The call makes calls of its own: it gives its place away, for good. */

@@ -4,7 +4,7 @@
 // in the store is read there: following claims nothing, and works while the store cannot be written.
 import { publicError, TurnwireError } from '../../language/errors.ts'
 import type { Delta, Event } from '../../language/events.ts'
-import { withoutSeals } from '../../language/seals.ts'
+import { sealingTypes, withoutSeals } from '../../language/seals.ts'
 import { StepDeltas } from '../../language/step-deltas.ts'
 import { soon } from '../../lib/async/promises.ts'
 import type { FollowItem, FollowOptions, SessionRef } from '../ports/boundary.ts'
@@ -257,9 +257,9 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
     const isCurrent = feed.shown === session.state.seq || (from !== undefined && feed.shown >= from)
     const isRunning = feed.shownStatus === 'running'
     const afterEvents = kept.findLastIndex(item => item.type === 'event') + 1
-    for (const item of kept.slice(0, afterEvents)) this.#takeKept(item)
+    this.#takeKept(kept.slice(0, afterEvents))
     if (isCurrent && isRunning) this.#takeStatus('running')
-    for (const item of kept.slice(afterEvents)) this.#takeKept(item)
+    if (kept.length > afterEvents) this.#takeKept(kept.slice(afterEvents))
     if (this.#over) return
     this.#shown = feed.shown
     this.#unwatch = feed.watch(this.#takeFromFeed)
@@ -269,11 +269,13 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
     if (isCurrent && !isRunning) this.#takeStatus(feed.shownStatus)
   }
 
-  #takeKept(item: ShownItem): void {
-    if (this.#over) return
-    if (item.type === 'event') this.#takeEvent(item)
-    // A reader of raw deltas gets those of the current step only, from the snapshot.
-    else if (this.#deltas) this.#takeDelta(item)
+  #takeKept(items: readonly ShownItem[]): void {
+    for (const item of items) {
+      if (this.#over) return
+      if (item.type === 'event') this.#takeEvent(item)
+      // A reader of raw deltas gets those of the current step only, from the snapshot.
+      else if (this.#deltas) this.#takeDelta(item)
+    }
   }
 
   #takeSnapshot(deltas: readonly Delta[]): void {
@@ -336,7 +338,7 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
     if (item.seq < this.#next || this.#over) return
     this.#next = item.seq + 1
     this.#deltas?.event(item.event, this.#give)
-    const event = withoutSeals(item.event)
+    const event = sealingTypes.has(item.event.type) ? withoutSeals(item.event) : item.event
     this.#out.push(event === item.event ? item : { ...item, event })
     if (this.#options.until === 'turn' && this.#endsTurn(item.event)) this.#takeStatus('idle')
   }

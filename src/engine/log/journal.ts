@@ -35,7 +35,7 @@ type Keeper = {
   readonly state: SessionState
   readonly feed: Feed
   readonly driver: { readonly callsRunning: number }
-  readonly snapshots: { consider(): void }
+  readonly snapshots: { readonly dueSeq: number; readonly dueBytes: number; consider(): void }
   lose(reason: unknown): void
 }
 
@@ -185,7 +185,8 @@ export class Journal {
       feed.release(batch.held)
       if (!isListed) return
       this.#listed()
-      this.#keeper.snapshots.consider()
+      const { snapshots, bytes } = this.#keeper
+      if (state.seq >= snapshots.dueSeq || bytes >= snapshots.dueBytes) snapshots.consider()
     }
     try {
       store

@@ -89,14 +89,19 @@ async function isOfLog(store: Store, session: string, { seq, at }: Head): Promis
 export class SnapshotWriter {
   readonly #session: LoggedSession
   #last: Snapshot | undefined
-  #seenBytes: number
+  readonly #growth: typeof growth
   #isWriting = false
+  /** At this event, or at this size, it is time for the next one. */
+  dueSeq: number
+  dueBytes: number
 
   /** `last`: the one that the session was loaded from. */
   constructor(session: LoggedSession, last: Snapshot | undefined) {
     this.#session = session
     this.#last = last
-    this.#seenBytes = last ? session.bytes : 0
+    this.#growth = session.ports.snapshotGrowth ?? growth
+    this.dueSeq = (last?.seq ?? 0) + this.#growth.events
+    this.dueBytes = (last ? session.bytes : 0) + this.#growth.bytes
   }
 
   /** Writes one if it is time: the session rests, all its events are durable, and there are enough new ones. */
@@ -104,12 +109,10 @@ export class SnapshotWriter {
     const session = this.#session
     const { state, bytes, ports } = session
     if (this.#isWriting || state.status === 'running' || session.lost || session.released) return
-    const most = ports.snapshotGrowth ?? growth
-    const events = state.seq - (this.#last?.seq ?? 0)
-    if (events < most.events && bytes - this.#seenBytes < most.bytes) return
+    if (state.seq < this.dueSeq && bytes < this.dueBytes) return
     if (!session.clean) return
     this.#isWriting = true
-    this.#seenBytes = bytes
+    this.dueBytes = bytes + this.#growth.bytes
     const series = this.#last?.series ?? ports.world.id('snap')
     const added = packParts(series, state.entries, this.#last?.entries ?? 0)
     const parts = (this.#last?.parts ?? 0) + added.length
@@ -130,6 +133,7 @@ export class SnapshotWriter {
       // The session is lost, or the store fails: it is not the snapshot that anyone waits for. The next one starts over.
       this.#last = undefined
     } finally {
+      this.dueSeq = (this.#last?.seq ?? 0) + this.#growth.events
       this.#isWriting = false
     }
   }

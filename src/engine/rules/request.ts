@@ -26,9 +26,9 @@ export function requestOf(
   { session, history, ask, called, trace }: RequestSource,
   offered: Pick<ModelRequest, 'tools' | 'options' | 'vendorSearch'>,
 ): ModelRequest {
-  const system = joinText(agent.system, ask.system)
+  const system = ask.system ? joinText(agent.system, ask.system) : agent.system || undefined
   // A caller may ask for fewer tokens than the operator allows, never for more.
-  const maxTokens = least(ask.maxTokens, agent.maxTokens)
+  const maxTokens = ask.maxTokens === undefined ? agent.maxTokens : least(ask.maxTokens, agent.maxTokens)
   const request: ModelRequest = {
     session,
     history,
@@ -66,13 +66,12 @@ export function openedOptions(agent: Agent, settings: Settings, vault: Vault): R
   return options
 }
 
-function least(first: number | undefined, second: number | undefined): number | undefined {
-  return first === undefined || second === undefined ? (first ?? second) : Math.min(first, second)
+function least(first: number, second = Number.POSITIVE_INFINITY): number {
+  return Math.min(first, second)
 }
 
-function joinText(first: string | undefined, second: string | undefined): string | undefined {
-  if (!first || !second) return first || second || undefined
-  return `${first}\n\n${second}`
+function joinText(first: string | undefined, second: string): string {
+  return first ? `${first}\n\n${second}` : second
 }
 
 /** What the model would be asked next. `text`: if a user said this first. */

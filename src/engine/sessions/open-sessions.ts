@@ -113,11 +113,11 @@ export class OpenSessions implements SessionHome, FollowSource {
   /** The session, ready to take commands. To anyone but its owner it does not exist. */
   async open(owner: string, id: string, options?: LoadOptions): Promise<Session> {
     this.refuseIfStopping()
+    const open = this.#find(id)
+    if (open?.state.owner === owner) return this.#keep(open)
     // Whether it is in memory must not show in how soon a stranger is turned away.
-    if (this.#find(id)?.state.owner !== owner) {
-      const row = await this.ports.store.row(id)
-      if (row?.owner !== owner) throw sessionNotFound()
-    }
+    const row = await this.ports.store.row(id)
+    if (row?.owner !== owner) throw sessionNotFound()
     const session = await this.#load(id, options)
     if (session.state.owner !== owner) throw sessionNotFound()
     return session

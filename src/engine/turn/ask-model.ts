@@ -3,7 +3,7 @@ import { respondAsDemanded } from '../calls/demanded-answer.ts'
 import { hidesArguments } from '../calls/hidden-arguments.ts'
 import { afterStep, beforeStep, recorder, subjectOf } from '../calls/hooks.ts'
 import { type Step, translate } from '../log/step.ts'
-import type { Model, ModelAnswer, ModelRequest } from '../ports/index.ts'
+import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../ports/index.ts'
 import { logRetry } from './log-warnings.ts'
 import type { TurnSession } from './turn-session.ts'
 
@@ -49,23 +49,18 @@ function respond(
   const { feed, ports } = session
   const { world } = ports
   const mayHide = session.offer.hidesArguments
-  return respondAsDemanded(
-    model,
-    request,
-    delta => {
-      if (step.over) return
-      const shown = translate(step, delta, number, world)
-      if (delta.type === 'retry') logRetry(ports, delta, { session: session.id, model: model.id })
-      if (!shown) return
-      // A secret may arrive in pieces: such arguments are shown once they are whole.
-      if (
-        mayHide &&
-        delta.type === 'arguments' &&
-        hidesArguments(session, step.calls[delta.index]?.name ?? '')
-      )
-        return
-      if (!step.isUnseen) feed.delta(shown)
-    },
-    step.stop.signal,
-  )
+  const watch = (delta: ModelDelta): void => {
+    if (step.over) return
+    const shown = translate(step, delta, number, world)
+    if (delta.type === 'retry') logRetry(ports, delta, { session: session.id, model: model.id })
+    if (!shown) return
+    // A secret may arrive in pieces: such arguments are shown once they are whole.
+    if (mayHide && delta.type === 'arguments' && hidesArguments(session, step.calls[delta.index]?.name ?? ''))
+      return
+    if (!step.isUnseen) feed.delta(shown)
+  }
+  const { signal } = step.stop
+  return request.choice === 'auto' && request.parallel
+    ? model.respond(request, watch, signal)
+    : respondAsDemanded(model, request, watch, signal)
 }

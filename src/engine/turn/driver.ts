@@ -28,7 +28,6 @@ import type { CallState } from '../rules/state.ts'
 import { askModel } from './ask-model.ts'
 import { preparations } from './features.ts'
 import { logWarnings } from './log-warnings.ts'
-import { TurnClock } from './turn-clock.ts'
 import type { TurnLoop, TurnSession } from './turn-session.ts'
 
 export class Driver implements TurnLoop {
@@ -93,7 +92,8 @@ export class Driver implements TurnLoop {
     try {
       for (;;) {
         if (session.lost || session.stopping || session.state.controlledBy !== undefined) return
-        if (this.#clock.isForAnotherTurn) {
+        const { turn } = session.state
+        if (turn && turn.id !== this.#clock.worked.turn) {
           stopClock()
           stopClock = this.#clock.start()
         }
@@ -375,5 +375,42 @@ export class Driver implements TurnLoop {
     if (session.lost || !session.state.turn || session.state.status !== 'running') return
     session.record(this.interrupt(decideOutOfTime))
     this.wake()
+  }
+}
+
+/** How long the loop may work on a turn. Time in which it waits for people or the application does not count. */
+class TurnClock {
+  readonly #session: Pick<TurnSession, 'ports' | 'limits' | 'state'>
+  readonly #outOfTime: () => void
+  /** The turn that it was last started for, and how long it ran for it. */
+  worked = { turn: '', ms: 0 }
+  #began: number | undefined
+
+  constructor(session: Pick<TurnSession, 'ports' | 'limits' | 'state'>, outOfTime: () => void) {
+    this.#session = session
+    this.#outOfTime = outOfTime
+  }
+
+  /** How long the loop has worked on the current turn. */
+  get workedMs(): number {
+    const { state, ports } = this.#session
+    if (this.worked.turn !== state.turn?.id) return 0
+    return this.worked.ms + (this.#began === undefined ? 0 : Math.max(ports.world.elapsed() - this.#began, 0))
+  }
+
+  /** Limits the turn to the time it has left. Gives a function that stops the clock and adds up the time used. */
+  start(): () => void {
+    const { ports, limits, state } = this.#session
+    const turn = state.turn?.id ?? ''
+    if (this.worked.turn !== turn) this.worked = { turn, ms: 0 }
+    const worked = this.worked
+    const began = ports.world.elapsed()
+    this.#began = began
+    const stop = ports.world.timer(Math.max(limits.time - worked.ms, 0), this.#outOfTime)
+    return () => {
+      stop()
+      this.#began = undefined
+      worked.ms += Math.max(ports.world.elapsed() - began, 0)
+    }
   }
 }

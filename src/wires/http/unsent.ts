@@ -41,7 +41,7 @@ export class UnsentBytes {
   leave(reader: Reader): void {
     const account = this.#accountOf(reader.owner)
     account.readers.delete(reader)
-    admitNext(account)
+    if (account.waiting.length > 0) admitNext(account)
     if (account.readers.size === 0) this.#accounts.delete(reader.owner)
     if (this.#accounts.size > 0) return
     clearInterval(this.#sweeping)
