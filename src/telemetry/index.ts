@@ -26,16 +26,12 @@ export class Telemetry {
     this.spans = spans
     this.#exporting = exporting
     this.observer = {
-      recorded: (session, events) => {
-        this.measures?.recorded(session, events)
-        this.spans?.recorded(session, events)
-      },
-      wrote: seconds => this.measures?.wrote(seconds),
       lost: session => {
         this.measures?.lost(session)
         this.spans?.lost(session)
       },
       ...(spans && {
+        recorded: (session, events) => spans.recorded(session, events),
         startTurn: (session, caller) => spans.startTurn(session, caller),
         inCall: (callId, run) => spans.inCall(callId, run),
         traceOf: callId => spans.traceOf(callId),
@@ -59,8 +55,18 @@ export class Telemetry {
 
   /** Counts from here on. */
   measure(gauges: Gauges): Measures {
-    this.measures ??= new Measures(gauges)
-    return this.measures
+    if (this.measures) return this.measures
+    const measures = new Measures(gauges)
+    this.measures = measures
+    const { spans, observer } = this
+    observer.wrote = measures.wrote
+    observer.recorded = spans
+      ? (session, events) => {
+          measures.recorded(session, events)
+          spans.recorded(session, events)
+        }
+      : measures.recorded
+    return measures
   }
 
   async close(): Promise<void> {

@@ -102,7 +102,7 @@ export class Measures {
     })
   }
 
-  recorded({ state: { id, agent, status } }: ObservedSession, events: readonly Event[]): void {
+  readonly recorded = ({ state: { id, agent, status } }: ObservedSession, events: readonly Event[]): void => {
     for (const event of events)
       switch (event.type) {
         case 'turn.started':
@@ -146,7 +146,7 @@ export class Measures {
     if (cost !== undefined) this.#cost.of({ model }).value += cost
   }
 
-  wrote(seconds: number): void {
+  readonly wrote = (seconds: number): void => {
     this.#storeSeconds.observe(seconds)
   }
 

@@ -33,7 +33,7 @@ type Open = { span: Span; context: Context }
 export type Respond = (request: ModelRequest, watch: (delta: ModelDelta) => void) => Promise<ModelAnswer>
 type OpenCall = Open & { session: string; tool: string; agent: string; startedAt: number }
 
-export class Spans implements Omit<Observer, 'wrote'> {
+export class Spans implements Observer {
   readonly #tracer: Tracer
   readonly #content: boolean
   readonly #durations: ReturnType<Meter['createHistogram']>

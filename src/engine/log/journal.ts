@@ -176,9 +176,9 @@ export class Journal {
     const isListed =
       status !== this.#shownStatus || changed.summary !== undefined || changed.facts?.waits !== undefined
     this.#shownStatus = status
-    const begun = observer ? world.elapsed() : 0
+    const begun = observer?.wrote ? world.elapsed() : 0
     const kept = (): void => {
-      observer?.wrote((world.elapsed() - begun) / 1000)
+      observer?.wrote?.((world.elapsed() - begun) / 1000)
       if (world.crashPoint) for (const { type } of events) reached(type, world)
       if (this.#last === batch) this.#last = undefined
       batch.written?.resolve()
@@ -192,7 +192,7 @@ export class Journal {
       store
         .append({ session: state.id, epoch: this.#epoch, seq, events, status, ...changed })
         .then(kept, reason => {
-          observer?.wrote((world.elapsed() - begun) / 1000)
+          observer?.wrote?.((world.elapsed() - begun) / 1000)
           refuse(reason)
         })
     } catch (error) {

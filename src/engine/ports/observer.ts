@@ -22,8 +22,9 @@ export type ObservedSession = {
 
 /**
  * Contract: it is told synchronously, changes nothing, keeps nothing of what it is given, and does not throw. It is told of
- * events when they are recorded, a moment before they are durable. `startTurn`, `inCall` and `traceOf` are absent where nobody
- * traces.
+ * events when they are recorded, a moment before they are durable. A function that nobody needs is
+ * absent: `startTurn`, `inCall` and `traceOf` where nobody traces, `wrote` where nobody measures, `recorded` where nobody does
+ * either.
  */
 export type Observer = {
   /**
@@ -31,9 +32,9 @@ export type Observer = {
    * restart, or in another process. `caller`: the trace of the request. A start that is refused is not told of again.
    */
   startTurn?(session: ObservedSession, caller: TraceContext | undefined): TraceContext | undefined
-  recorded(session: ObservedSession, events: readonly Event[]): void
+  recorded?(session: ObservedSession, events: readonly Event[]): void
   /** How long a durable write took, also one that failed. */
-  wrote(seconds: number): void
+  wrote?(seconds: number): void
   /** This copy of the session is over: its process stops, or another one has it. */
   lost(session: string): void
   /** Runs a tool's function: spans that it makes are below the span of its call. */

@@ -28,6 +28,8 @@ export type Offer = {
   deferred: Offered[]
   callable: ToolDeclaration[]
   forPrograms: ToolDeclaration[]
+  /** A model is declared all of them: none is deferred or for programs alone. */
+  isPlain: boolean
   hidesArguments: boolean
 }
 
@@ -124,7 +126,8 @@ function declared(byName: Map<string, Offered>, hidesByRule: boolean): Offer {
   const hidesArguments =
     hidesByRule ||
     [...byName.values()].some(({ side, tool }) => side === 'server' && tool.hideArguments !== undefined)
-  return { byName, declarations, always, deferred: waiting, callable, forPrograms, hidesArguments }
+  const isPlain = waiting.length === 0 && forPrograms.length === 0
+  return { byName, declarations, always, deferred: waiting, callable, forPrograms, isPlain, hidesArguments }
 }
 
 export function isFor({ tool, callers = tool.callers }: Offered, caller: ToolCaller): boolean {

@@ -97,7 +97,7 @@ export class OpenSessions implements SessionHome, FollowSource {
       summary: listSummaryOf(state),
       ...(request && { request }),
     })
-    const made = await creating.finally(() => observer?.wrote((world.elapsed() - begun) / 1000))
+    const made = await creating.finally(() => observer?.wrote?.((world.elapsed() - begun) / 1000))
     if ('existing' in made) {
       if (made.hash !== request?.hash)
         throw new TurnwireError('idempotency_conflict', 'This Idempotency-Key was used for another request.')

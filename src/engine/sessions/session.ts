@@ -38,7 +38,7 @@ import { openedOptions, requestOf } from '../rules/request.ts'
 import type { SessionState } from '../rules/state.ts'
 import { Deadlines } from '../turn/deadlines.ts'
 import { Driver } from '../turn/driver.ts'
-import { changeEvents, openings, tellEvents } from '../turn/features.ts'
+import { changedTypes, changeEvents, openings, tellEvents, toldTypes } from '../turn/features.ts'
 import { prepareAnswers, refuseWhileRunning } from '../turn/prepare-answers.ts'
 import type { Answers, CommandedSession, Taken } from '../turn/turn-session.ts'
 import type { Attachment } from './attachment.ts'
@@ -179,11 +179,6 @@ export class Session implements CommandedSession {
     return this.#attached
   }
 
-  /** What was found out about the calls of the last answer no longer counts. */
-  forgetCalls(): void {
-    this.admissions = undefined
-  }
-
   /** The repeated calls of the current turn. */
   get identicalCalls(): IdenticalCalls {
     const turn = this.state.turn?.id ?? ''
@@ -194,7 +189,9 @@ export class Session implements CommandedSession {
   /** What the model is asked next. */
   request(): ModelRequest {
     const { id, view, turn } = this.state
-    const offered = { ...declaredFor(this), options: this.options() }
+    const { offer } = this
+    const declared = offer.isPlain ? { tools: offer.declarations } : declaredFor(this)
+    const offered = { ...declared, options: this.options() }
     const source = {
       session: id,
       history: view,
@@ -323,15 +320,24 @@ export class Session implements CommandedSession {
   /** Applies events now and writes them soon. `deferrable`: they may wait up to the store's `lingerMs` for others. */
   record(events: readonly Event[], deferrable = false): void {
     this.unproven = false
-    const changed = changeEvents(this, events)
+    let changed = events
+    for (const { type } of events)
+      if (changedTypes.has(type)) {
+        changed = changeEvents(this, events)
+        break
+      }
     this.#journal.record(changed, deferrable)
     const { agent } = this.state
     if (agent !== '' && agent !== this.agent.name) {
       this.agent = this.ports.agent(agent) ?? goneAgent(agent)
       this.limits = limitsFor(this.agent, this.state)
     }
-    this.ports.observer?.recorded(this, changed)
-    tellEvents(this, changed)
+    this.ports.observer?.recorded?.(this, changed)
+    for (const { type } of changed)
+      if (toldTypes.has(type)) {
+        tellEvents(this, changed)
+        break
+      }
     for (const look of this.#watching) look()
   }
 

@@ -288,7 +288,8 @@ export class Driver implements TurnLoop {
         if (preparing) await preparing
       }
       if (step.over) return
-      session.forgetCalls()
+      // They were about the calls of the last answer.
+      session.admissions = undefined
       feed.delta({ type: 'step.started', step: number })
       ports.world.crashPoint?.('model-asked')
       const model = agent.model(state.settings)

@@ -61,6 +61,10 @@ export const preparations: readonly {
   do: (session: TurnSession, stop: Abort) => Promise<void> | undefined
 }[] = [{ isUsed: ({ agent }) => agent.compaction !== undefined, do: compactIfDue }]
 
+/** The types of events that some feature changes, or is told of. Records without one enter none of this. */
+export const changedTypes: Types = new Set(changes.flatMap(({ of }) => [...of]))
+export const toldTypes: Types = new Set(tells.flatMap(({ of }) => [...of]))
+
 export function changeEvents(session: Recording, events: readonly Event[]): readonly Event[] {
   let changed = events
   for (const { of, isUsed, do: change } of changes)

@@ -11,8 +11,6 @@ export type TurnSession = CallSession & {
   next(): Action
   /** What the model is asked next. */
   request(): ModelRequest
-  /** What was found out about the calls of the last answer no longer counts. */
-  forgetCalls(): void
   /** Throws if this copy was lost, or the engine stops. */
   refuseIfGone(): void
   /** Writes deferred events now: the loop rests. */

@@ -35,11 +35,15 @@ export function sessionRow(columns: SessionColumns): SessionRow {
 export function prepareStatements(db: DatabaseSync) {
   const query = <Row extends readonly (string | number | null)[]>(sql: string) => prepareQuery<Row>(db, sql)
   const change = (sql: string) => prepareChange(db, sql)
-  const rollback = db.prepare('ROLLBACK')
+  const [begin, commit, rollback] = [
+    db.prepare('BEGIN IMMEDIATE'),
+    db.prepare('COMMIT'),
+    db.prepare('ROLLBACK'),
+  ]
   return {
     // IMMEDIATE takes the write lock at once: a transaction that reads first cannot wait for another writer.
-    begin: change('BEGIN IMMEDIATE'),
-    commit: change('COMMIT'),
+    begin: () => void begin.run(),
+    commit: () => void commit.run(),
     // Some failures have ended the transaction already.
     rollback: () => void (db.isTransaction && rollback.run()),
     close: () => db.close(),
