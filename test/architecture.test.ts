@@ -339,9 +339,8 @@ const readsEvents: Record<string, string> = {
   'src/wires/read-log.ts': 'a history as a model reads it, with the engine’s own fold',
   'src/cli/transcript.ts': 'shows the log event by event',
   'console/src/pages/session/log.tsx': 'shows the log event by event',
-  'src/cli/chat/questions.ts': 'not yet a mapping of what is shown',
-  'src/client/session-fold.ts': 'not yet a mapping of what is shown',
-  'src/react/': 'not yet a mapping of what is shown',
+  'src/client/session-fold.ts':
+    'the fold of what is shown does not fit into the size that the SDK may have in a page',
 }
 
 test('only language/show.ts says what an event means to a client', () => {

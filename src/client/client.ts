@@ -50,28 +50,24 @@ export class AapClient {
   }
 
   async getMeta({ signal }: CallOptions = {}): Promise<Meta> {
-    const meta = await this.#get('/meta', signal)
-    if (!isJsonObject(meta) || !Array.isArray(meta['agents'])) throw unexpected('/meta')
-    if (meta['version'] !== 3)
-      throw new AapError(
-        0,
-        'unexpected_answer',
-        `The server speaks version ${JSON.stringify(meta['version'])} of the protocol here; this client speaks version 3.`,
-      )
-    return meta as unknown as Meta // it has version 3 and a list of agents
+    const meta = await this.#read<Meta>('/meta', 'agents', 'list', signal)
+    if (meta.version === 3) return meta
+    throw new AapError(
+      0,
+      'unexpected_answer',
+      `The server speaks version ${JSON.stringify(meta.version)} of the protocol here; this client speaks version 3.`,
+    )
   }
 
   /** Newest first. Pages are fetched as they are needed. */
   async *listSessions({ signal }: CallOptions = {}): AsyncGenerator<SessionInfo, void, undefined> {
     let after = ''
     do {
-      const page = await this.#get(
-        `/sessions${after === '' ? '' : `?after=${encodeURIComponent(after)}`}`,
-        signal,
-      )
-      if (!isJsonObject(page) || !Array.isArray(page['sessions'])) throw unexpected('/sessions')
-      yield* page['sessions'] as unknown as SessionInfo[] // the protocol's type for this member
-      after = typeof page['next'] === 'string' ? page['next'] : ''
+      const path = `/sessions${after === '' ? '' : `?after=${encodeURIComponent(after)}`}`
+      type Page = { sessions: SessionInfo[]; next?: string }
+      const page = await this.#read<Page>(path, 'sessions', 'list', signal)
+      yield* page.sessions
+      after = page.next ?? ''
     } while (after !== '')
   }
 
@@ -90,9 +86,7 @@ export class AapClient {
   }
 
   async getSession(sessionId: string, { signal }: CallOptions = {}): Promise<SessionInfo> {
-    const info = await this.#get(pathOf(sessionId), signal)
-    if (!isJsonObject(info) || typeof info['sessionId'] !== 'string') throw unexpected(pathOf(sessionId))
-    return info as unknown as SessionInfo // it has a session id
+    return this.#read(pathOf(sessionId), 'sessionId', 'string', signal)
   }
 
   /** `compacted`: what the model reads. `full`: everything, if the agent offers it. */
@@ -102,11 +96,11 @@ export class AapClient {
     { signal }: CallOptions = {},
   ): Promise<HistoryMessage[]> {
     const path = `${pathOf(sessionId)}/history?type=${type}`
-    const body = await this.#get(path, signal)
-    const history = isJsonObject(body) ? body['history'] : undefined
-    const messages = history !== undefined && isJsonObject(history) ? history[type] : undefined
+    type Answer = { history: Partial<Record<HistoryType, HistoryMessage[]>> | null }
+    const { history } = await this.#read<Answer>(path, 'history', 'object', signal)
+    const messages = history?.[type]
     if (!Array.isArray(messages)) throw unexpected(path)
-    return messages as unknown as HistoryMessage[] // the protocol's type for this member
+    return messages
   }
 
   async deleteSession(sessionId: string, { signal }: CallOptions = {}): Promise<void> {
@@ -136,10 +130,7 @@ export class AapClient {
 
   /** Where the session stands: enough to go on after a reload. An extension of Turnwire to the protocol. */
   async getState(sessionId: string, { signal }: CallOptions = {}): Promise<SessionState> {
-    const path = `${pathOf(sessionId)}/state`
-    const state = await this.#get(path, signal)
-    if (!isJsonObject(state) || typeof state['lastEvent'] !== 'number') throw unexpected(path)
-    return state as unknown as SessionState // it has the number of an event
+    return this.#read(`${pathOf(sessionId)}/state`, 'lastEvent', 'number', signal)
   }
 
   /**
@@ -165,17 +156,14 @@ export class AapClient {
   /** The whole result of a call whose result was cut for the model. An extension of Turnwire to the protocol. */
   async getResult(sessionId: string, toolCallId: string, { signal }: CallOptions = {}): Promise<ToolMessage> {
     const path = `${pathOf(sessionId)}/results/${encodeURIComponent(toolCallId)}`
-    const result = await this.#get(path, signal)
-    if (!isJsonObject(result) || result['role'] !== 'tool') throw unexpected(path)
-    return result as unknown as ToolMessage // it has the role of one
+    const result = await this.#read<ToolMessage>(path, 'role', 'string', signal)
+    if (result.role !== 'tool') throw unexpected(path)
+    return result
   }
 
   /** The models that the session can use, by name, and the one that was chosen. An extension of Turnwire to the protocol. */
   async getModels(sessionId: string, { signal }: CallOptions = {}): Promise<SessionModels> {
-    const path = `${pathOf(sessionId)}/model`
-    const found = await this.#get(path, signal)
-    if (!isJsonObject(found) || !Array.isArray(found['models'])) throw unexpected(path)
-    return found as SessionModels // the extension's own answer
+    return this.#read(`${pathOf(sessionId)}/model`, 'models', 'list', signal)
   }
 
   /** Goes on with another model from the next message on. An extension of Turnwire to the protocol. */
@@ -186,10 +174,7 @@ export class AapClient {
 
   /** What the tool servers of the session's agent have to attach to a message. An extension of Turnwire to the protocol. */
   async getResources(sessionId: string, { signal }: CallOptions = {}): Promise<SessionResources> {
-    const path = `${pathOf(sessionId)}/resources`
-    const found = await this.#get(path, signal)
-    if (!isJsonObject(found) || !Array.isArray(found['resources'])) throw unexpected(path)
-    return found as unknown as SessionResources // the extension's own answer
+    return this.#read(`${pathOf(sessionId)}/resources`, 'resources', 'list', signal)
   }
 
   /** A resource as the content of a message. */
@@ -198,17 +183,12 @@ export class AapClient {
     { server, uri }: { server: string; uri: string },
     { signal }: CallOptions = {},
   ): Promise<{ content: Content }> {
-    const path = `${pathOf(sessionId)}/resources`
-    const found = await this.#post(path, { server, uri }, signal)
-    return found as { content: Content } // the extension's own answer
+    return this.#post(`${pathOf(sessionId)}/resources`, { server, uri }, signal)
   }
 
   /** The prompts of the tool servers of the session's agent. An extension of Turnwire to the protocol. */
   async getPrompts(sessionId: string, { signal }: CallOptions = {}): Promise<SessionPrompts> {
-    const path = `${pathOf(sessionId)}/prompts`
-    const found = await this.#get(path, signal)
-    if (!isJsonObject(found) || !Array.isArray(found['prompts'])) throw unexpected(path)
-    return found as unknown as SessionPrompts // the extension's own answer
+    return this.#read(`${pathOf(sessionId)}/prompts`, 'prompts', 'list', signal)
   }
 
   /** The messages of a prompt. */
@@ -218,9 +198,7 @@ export class AapClient {
     { signal }: CallOptions = {},
   ): Promise<{ messages: { role: 'user' | 'assistant'; content: Content }[] }> {
     const path = `${pathOf(sessionId)}/prompts`
-    const found = await this.#post(path, { server, name, arguments: { ...values } }, signal)
-    // The extension's own answer.
-    return found as { messages: { role: 'user' | 'assistant'; content: Content }[] }
+    return this.#post(path, { server, name, arguments: { ...values } }, signal)
   }
 
   /** The session's log from the beginning or from `after`, then live. Reconnects by itself. */
@@ -233,12 +211,22 @@ export class AapClient {
     return runTurn(this, options)
   }
 
-  #post(path: string, body: JsonObject, signal: AbortSignal | undefined): Promise<unknown> {
-    return this.#transport.json({ method: 'POST', path, body, signal, repeatable: true })
+  /** `Answer` is the extension's own, and not checked. */
+  async #post<Answer>(path: string, body: JsonObject, signal: AbortSignal | undefined): Promise<Answer> {
+    return (await this.#transport.json({ method: 'POST', path, body, signal, repeatable: true })) as Answer
   }
 
-  #get(path: string, signal: AbortSignal | undefined): Promise<unknown> {
-    return this.#transport.json({ method: 'GET', path, signal, repeatable: true })
+  /** `Answer` is what the protocol says. That one member of it has its type is checked: another server may answer here. */
+  async #read<Answer>(
+    path: string,
+    member: string,
+    type: 'list' | 'number' | 'object' | 'string',
+    signal: AbortSignal | undefined,
+  ): Promise<Answer> {
+    const answer = await this.#transport.json({ method: 'GET', path, signal, repeatable: true })
+    const value = isJsonObject(answer) ? answer[member] : undefined
+    if ((Array.isArray(value) ? 'list' : typeof value) === type) return answer as Answer
+    throw unexpected(path)
   }
 }
 

@@ -167,7 +167,7 @@ class TurnRun {
     const permissions: ToolPermissionMessage[] = []
     for (const call of others) {
       if (signal.aborted) break
-      permissions.push(permissionOf(call, await onPermission!(call, signal)))
+      permissions.push(permissionMessage(call.toolCallId, await onPermission!(call, signal)))
     }
     const answers: ToolAnswerMessage[] = []
     for (const question of questions) {
@@ -195,7 +195,7 @@ class TurnRun {
   }
 }
 
-export function permissionOf({ toolCallId }: ToolCall, permission: Permission): ToolPermissionMessage {
+export function permissionMessage(toolCallId: string, permission: Permission): ToolPermissionMessage {
   if (typeof permission === 'boolean') return { role: 'tool_permission', toolCallId, granted: permission }
   const { granted, reason, input } = permission
   return {

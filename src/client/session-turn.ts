@@ -5,7 +5,7 @@ import { randomIds } from '../lib/text/random.ts'
 import type { AapClient } from './client.ts'
 import { AapError } from './errors.ts'
 import { type ClientTool, runClientTool } from './run-client-tool.ts'
-import { type Permission, permissionOf } from './run-turn.ts'
+import { type Permission, permissionMessage } from './run-turn.ts'
 import { type SessionCall, SessionFold, type SessionItem } from './session-fold.ts'
 import type { ApplicationMessage, QuestionAnswer, ToolQuestion } from './types.ts'
 
@@ -164,9 +164,7 @@ class TurnReading {
       if (call.side === 'server' && onApproval)
         this.#answers.set(
           call.id,
-          this.#askPerson(async () =>
-            permissionOf({ ...call, toolCallId: call.id }, await onApproval(call, this.#over)),
-          ),
+          this.#askPerson(async () => permissionMessage(call.id, await onApproval(call, this.#over))),
         )
     }
     for (const question of questions)

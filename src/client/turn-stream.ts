@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
 import { decodeSse, type SseMessage } from '../lib/net/sse.ts'
 import { AapError } from './errors.ts'
 import { TurnFold, unfold } from './fold.ts'
+import { jsonOf } from './live.ts'
 import type {
   Content,
   PermissionQuestion,
@@ -128,8 +129,9 @@ function decodePermissionQuestion(value: unknown): PermissionQuestion[] {
 }
 
 /** Undefined for an event that this client does not know. Such events are skipped. */
-function decodeTurnEvent({ event, data }: SseMessage): TurnEvent | undefined {
-  const members = parseMembers(data)
+function decodeTurnEvent(message: SseMessage): TurnEvent | undefined {
+  const { event } = message
+  const members = membersOf(message)
   switch (event) {
     case 'turn_start':
       return { event }
@@ -168,13 +170,9 @@ function decodeTurnEvent({ event, data }: SseMessage): TurnEvent | undefined {
   }
 }
 
-function parseMembers(data: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(data)
-    if (isJsonObject(value)) return value
-  } catch (cause) {
-    throw new AapError(0, 'unexpected_answer', 'An event of the stream is not JSON.', { cause })
-  }
+function membersOf(message: SseMessage): JsonObject {
+  const value = jsonOf(message)
+  if (isJsonObject(value)) return value
   throw new AapError(0, 'unexpected_answer', 'An event of the stream is not an object.')
 }
 

@@ -1,66 +1,63 @@
-// A call after an event about it. Pure: gives a new object.
-import type { Event } from '../language/events.ts'
+// A call after something was shown of it (language/show.ts). Pure: gives a new object.
+import type { Shown, ShownWait } from '../language/show.ts'
 import { addUsage, type CallView, noUsage, type QuestionView } from './view.ts'
 
-export type CallEvent = Extract<Event, { callId: string }>
+export type ShownOfCall = Extract<Shown, { callId: string }>
 
-export function callAfter(call: CallView, seq: number, event: CallEvent): CallView {
-  const { at } = event
-  switch (event.type) {
-    case 'call.handed':
-      return { ...call, status: 'client', argsHash: event.argsHash, toolHash: event.toolHash }
-    case 'approval.requested':
-      return asked(call, seq, event)
-    case 'approval.expired':
+/** `seq` and `at`: of the event that it comes from. */
+export function callAfter(call: CallView, seq: number, at: number, shown: ShownOfCall): CallView {
+  switch (shown.type) {
+    case 'waits':
+      return waiting(call, seq, at, shown)
+    case 'expired':
       return call.approval ? { ...call, approval: { ...call.approval, expired: true } } : call
-    case 'approval.decided':
-      return decided(call, event)
-    case 'call.edited':
-      return {
-        ...call,
-        text: event.text,
-        argsHash: event.argsHash,
-        edited: { by: event.by, original: call.edited?.original ?? call.text },
-      }
-    case 'call.allowed':
-      return { ...call, status: 'allowed', toolHash: event.toolHash, allowed: event }
-    case 'call.started':
-      return {
-        ...call,
-        status: 'running',
-        attempts: event.attempt,
-        startedAt: call.startedAt ?? at,
-        ...(event.allowed && { allowed: event.allowed, toolHash: event.allowed.toolHash }),
-      }
-    case 'call.settled':
-      return { ...call, status: event.outcome.kind, outcome: event.outcome, settledAt: at }
-    case 'call.late':
-      return { ...call, late: event.outcome }
-    case 'call.delegated':
-      return { ...call, delegated: { agent: event.agent, session: event.session, used: noUsage } }
-    case 'call.used': {
-      const { delegated } = call
-      if (!delegated) return call
-      return {
-        ...call,
-        delegated: { ...delegated, used: addUsage(delegated.used, event.usage, event.steps) },
-      }
+    case 'decided':
+      return decided(call, shown.decision)
+    case 'edited': {
+      const { text, argsHash, by } = shown.edit
+      return { ...call, text, argsHash, edited: { by, original: call.edited?.original ?? call.text } }
     }
-    case 'question.asked':
-      return questioned(call, event)
-    case 'question.answered':
-      return answered(call, event.question, { action: event.action, by: event.by })
-    case 'question.expired':
-      return answered(call, event.question, { action: 'expired' })
-    case 'question.withdrawn':
-      return answered(call, event.question, { action: 'withdrawn' })
+    case 'allowed':
+      return { ...call, status: 'allowed', toolHash: shown.allowed.toolHash, allowed: shown.allowed }
+    case 'started': {
+      const { attempt, allowed } = shown
+      const rule = allowed && { allowed, toolHash: allowed.toolHash }
+      return { ...call, status: 'running', attempts: attempt, startedAt: call.startedAt ?? at, ...rule }
+    }
+    case 'result':
+      return { ...call, status: shown.outcome.kind, outcome: shown.outcome, settledAt: at }
+    case 'late':
+      return { ...call, late: shown.outcome }
+    case 'delegated': {
+      const { agent, session } = shown.to
+      return { ...call, delegated: { agent, session, used: noUsage } }
+    }
+    case 'used': {
+      const { delegated } = call
+      const { usage, steps } = shown.used
+      return delegated
+        ? { ...call, delegated: { ...delegated, used: addUsage(delegated.used, usage, steps) } }
+        : call
+    }
+    case 'closed': {
+      const { question: id } = shown
+      const { action } = shown.answer
+      const answer = 'by' in shown.answer ? { action, by: shown.answer.by } : { action }
+      const questions = (call.questions ?? []).map(each => (each.id === id ? { ...each, answer } : each))
+      return { ...call, questions }
+    }
     default:
       return call
   }
 }
 
-function asked(call: CallView, seq: number, event: Extract<Event, { type: 'approval.requested' }>): CallView {
-  const { at, argsHash, toolHash, rule, reason, expiresAt, preview } = event
+function waiting(call: CallView, seq: number, at: number, wait: ShownWait): CallView {
+  if (wait.for === 'answer') return questioned(call, at, wait.question)
+  if (wait.for === 'result') {
+    const { argsHash, toolHash } = wait
+    return { ...call, status: 'client', argsHash, toolHash }
+  }
+  const { argsHash, toolHash, rule, reason, expiresAt, preview } = wait.asked
   const approval = {
     seq,
     at,
@@ -74,15 +71,19 @@ function asked(call: CallView, seq: number, event: Extract<Event, { type: 'appro
   return { ...call, status: 'waiting', argsHash, toolHash, approval }
 }
 
-function decided(call: CallView, event: Extract<Event, { type: 'approval.decided' }>): CallView {
-  const { granted, by, at, reason } = event
+function decided(call: CallView, decision: Extract<Shown, { type: 'decided' }>['decision']): CallView {
+  const { granted, by, at, reason } = decision
   if (!call.approval) return call
-  const decision = { granted, by, at, ...(reason !== undefined && { reason }) }
-  return { ...call, ...(granted && { status: 'allowed' }), approval: { ...call.approval, decided: decision } }
+  const made = { granted, by, at, ...(reason !== undefined && { reason }) }
+  return { ...call, ...(granted && { status: 'allowed' }), approval: { ...call.approval, decided: made } }
 }
 
-function questioned(call: CallView, event: Extract<Event, { type: 'question.asked' }>): CallView {
-  const { question: id, message, at, schema, url, expiresAt } = event
+function questioned(
+  call: CallView,
+  at: number,
+  asked: Extract<ShownWait, { for: 'answer' }>['question'],
+): CallView {
+  const { id, message, schema, url, expiresAt } = asked
   const question: QuestionView = {
     id,
     message,
@@ -92,9 +93,4 @@ function questioned(call: CallView, event: Extract<Event, { type: 'question.aske
     ...(expiresAt !== undefined && { expiresAt }),
   }
   return { ...call, questions: [...(call.questions ?? []).filter(each => each.id !== id), question] }
-}
-
-function answered(call: CallView, id: string, answer: NonNullable<QuestionView['answer']>): CallView {
-  const questions = (call.questions ?? []).map(each => (each.id === id ? { ...each, answer } : each))
-  return { ...call, questions }
 }

@@ -1,18 +1,19 @@
 // One line for each event that is neither a message nor a step of a call, as a reader of a transcript wants it.
 import type { Event, Grant } from '../language/events.ts'
+import type { ShownEnd } from '../language/show.ts'
 import { printable } from '../lib/text/index.ts'
 import { type NoteTone, stopWords } from './view.ts'
 
 export type Note = { tone: NoteTone; text: string }
 
+export function endNote({ stop, limit, error }: ShownEnd): Note | undefined {
+  if (stop === 'end') return undefined
+  const tone = stop === 'cancelled' || stop === 'abandoned' ? 'plain' : 'bad'
+  return { tone, text: stopWords(stop, limit, error?.message) }
+}
+
 export function noteOf(event: Event): Note | undefined {
   switch (event.type) {
-    case 'turn.ended':
-      if (event.stop === 'end') return undefined
-      return {
-        tone: event.stop === 'cancelled' || event.stop === 'abandoned' ? 'plain' : 'bad',
-        text: stopWords(event.stop, event.limit, event.error?.message),
-      }
     case 'session.configured':
       return { tone: 'plain', text: `Settings changed: ${Object.keys(event.settings).join(', ')}` }
     case 'grant.given':

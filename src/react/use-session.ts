@@ -2,6 +2,7 @@
 // reload or a restart of the server everything comes from the log, including calls that still wait.
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { ApplicationMessage, ClientTool, TurnRequest } from '../client/index.ts'
+import { permissionMessage } from '../client/run-turn.ts'
 import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
 import { errorMessage } from '../lib/text/error-message.ts'
 import type { ApprovalAnswer } from './approval.tsx'
@@ -138,16 +139,10 @@ export function useSession(
 }
 
 function permissionOf(toolCallId: string, answer: ApprovalAnswer): ApplicationMessage {
-  if (!answer.granted)
-    return {
-      role: 'tool_permission',
-      toolCallId,
-      granted: false,
-      ...(answer.reason !== undefined && { reason: answer.reason }),
-    }
+  if (!answer.granted) return permissionMessage(toolCallId, { ...answer, granted: false })
   const { edit } = answer
   const input: JsonObject | undefined = typeof edit === 'string' ? { input: edit } : edit
-  return { role: 'tool_permission', toolCallId, granted: true, ...(input && { input }) }
+  return permissionMessage(toolCallId, { granted: true, ...(input && { input }) })
 }
 
 /** Runs the calls that wait for this page, each once. */

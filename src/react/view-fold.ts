@@ -2,9 +2,10 @@
 // event costs the same however long the session is. `snapshot` is cheap enough to be taken once per frame.
 import type { CallPart } from '../language/calls.ts'
 import type { CallUsed, Delta, Event, Grant, ModelAnswered, Settings, Usage } from '../language/events.ts'
+import { type Shown, type ShownAnswer, type ShownEnd, ShownFold, type ShownTurn } from '../language/show.ts'
 import { callAfter } from './call-fold.ts'
 import { LiveStep } from './live-step.ts'
-import { noteOf } from './notes.ts'
+import { endNote, noteOf } from './notes.ts'
 import {
   addUsage,
   type CallView,
@@ -19,6 +20,7 @@ import {
 export type WatchedItem = { seq: number; event: Event } | { delta: Delta }
 
 export class ViewFold {
+  readonly #shown = new ShownFold()
   #seq = 0
   #agent = ''
   #owner = ''
@@ -99,6 +101,7 @@ export class ViewFold {
     this.#seq = seq
     this.#updatedAt = event.at
     const { at } = event
+    const shown = this.#shown.take(event)
     switch (event.type) {
       case 'session.created':
         this.#agent = event.agent
@@ -111,18 +114,6 @@ export class ViewFold {
       case 'session.configured':
         if (this.#settings) this.#settings = { ...this.#settings, ...event.settings }
         break
-      case 'turn.started':
-        this.#turns.push({ id: event.turn, seq, startedAt: at })
-        if (event.parts.length > 0)
-          this.#items.push({ type: 'user', key: `e${seq}`, seq, at, parts: event.parts, wire: event.wire })
-        if (!event.ask?.direct) this.#openStep(at)
-        break
-      case 'model.answered':
-        this.#answered(seq, event)
-        break
-      case 'turn.ended':
-        this.#endTurn(event)
-        break
       case 'grant.given':
         this.#grants.set(event.grant.id, event.grant)
         break
@@ -132,7 +123,7 @@ export class ViewFold {
       case 'agent.changed':
         this.#agent = event.agent
         this.#settings = event.settings
-        this.#callEvent(seq, event)
+        this.#callEvent(seq, event, shown)
         break
       case 'model.sampled':
         this.#count(event.model, event.usage)
@@ -147,22 +138,35 @@ export class ViewFold {
         this.#controlledBy = undefined
         break
       default:
-        this.#callEvent(seq, event)
+        this.#callEvent(seq, event, shown)
     }
-    const note = noteOf(event)
+    if (shown?.type === 'turn') this.#beginTurn(seq, shown.turn)
+    if (shown?.type === 'answer') this.#answered(seq, shown.answer)
+    if (shown?.type === 'end') this.#endTurn(shown.end)
+    const note = shown?.type === 'end' ? endNote(shown.end) : noteOf(event)
     if (note) this.#items.push({ type: 'note', key: `n${seq}`, seq, at, ...note })
   }
 
-  #callEvent(seq: number, event: Event): void {
-    if (event.type === 'call.nested') {
-      this.#propose(seq, event.at, event.call, event.parent)
+  #beginTurn(seq: number, { turn: id, at, parts, wire, ask }: ShownTurn): void {
+    this.#turns.push({ id, seq, startedAt: at })
+    if (parts.length > 0) this.#items.push({ type: 'user', key: `e${seq}`, seq, at, parts, wire })
+    if (!ask?.direct) this.#openStep(at)
+  }
+
+  #callEvent(seq: number, event: Event, shown: Shown | undefined): void {
+    if (shown?.type === 'call') {
+      const { part, parent } = shown.call
+      this.#propose(seq, event.at, part, parent)
       const step = this.#steps.at(-1)
-      if (step) this.#setStep({ ...step, calls: [...step.calls, event.call.id] })
+      if (step) this.#setStep({ ...step, calls: [...step.calls, part.id] })
     }
     if (!('callId' in event)) return
-    this.#change(event.callId, call => callAfter({ ...call, events: [...call.events, seq] }, seq, event))
-    if (event.type === 'call.used') this.#countAgent(event)
-    if (event.type === 'call.settled') this.#afterBatch(event.at)
+    this.#change(event.callId, before => {
+      const call = { ...before, events: [...before.events, seq] }
+      return shown && 'callId' in shown ? callAfter(call, seq, event.at, shown) : call
+    })
+    if (shown?.type === 'used') this.#countAgent(shown.used)
+    if (shown?.type === 'result') this.#afterBatch(event.at)
   }
 
   /** Once all calls of an answer are settled, the model is asked again. */
@@ -187,7 +191,7 @@ export class ViewFold {
     this.#steps[this.#steps.length - 1] = step
   }
 
-  #answered(seq: number, event: ModelAnswered): void {
+  #answered(seq: number, event: ShownAnswer): void {
     const { at, parts, model, usage, warnings } = event
     const live = this.#live
     this.#live = new LiveStep()
@@ -275,13 +279,13 @@ export class ViewFold {
     this.#byModel.set(model, addUsage(this.#byModel.get(model) ?? noUsage, usage))
   }
 
-  #countAgent({ callId, usage, steps }: CallUsed): void {
+  #countAgent({ callId, usage, steps }: Omit<CallUsed, 'type' | 'v'>): void {
     const agent = this.#calls.get(callId)?.delegated?.agent ?? 'another agent'
     this.#usage = addUsage(this.#usage, usage, steps)
     this.#byAgent.set(agent, addUsage(this.#byAgent.get(agent) ?? noUsage, usage, steps))
   }
 
-  #endTurn(event: Extract<Event, { type: 'turn.ended' }>): void {
+  #endTurn(event: ShownEnd): void {
     const turn = this.#turns.at(-1)
     const step = this.#steps.at(-1)
     this.#live = new LiveStep()

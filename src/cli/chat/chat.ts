@@ -1,5 +1,7 @@
 // The conversation in a terminal: a line is a message or a command, a message is a turn, and Ctrl-C ends the turn and not
 // the program. It reaches the server only through the public client, as any application would.
+
+import { unfold } from '../../client/fold.ts'
 import {
   type AapClient,
   AapError,
@@ -8,7 +10,6 @@ import {
   type Permission,
   pendingCalls,
   type RunTurnOptions,
-  type ServerToolRef,
   type SessionModels,
   type ToolCall,
   type ToolQuestion,
@@ -20,10 +21,10 @@ import { printable } from '../../lib/text/index.ts'
 import { UsageError } from '../command.ts'
 import type { Style, Styles } from '../style.ts'
 import { chatCommands } from './chat-commands.ts'
-import { closingOf, endsInWords, isExpected } from './closing.ts'
+import { closingOf, isExpected, lastText } from './closing.ts'
 import { type ReadPosition, whileFollowing } from './follow.ts'
 import { askForm } from './form.ts'
-import { localToolSpecs, localTools } from './local-tools.ts'
+import { createSession, localToolSpecs, localTools, toolRefs } from './local-tools.ts'
 import { ChatOffers } from './offers.ts'
 import { askPermission } from './permission.ts'
 import { Gone, TurnQuestions, Withdrawn } from './questions.ts'
@@ -146,7 +147,7 @@ export class Chat {
     controller.signal.addEventListener('abort', () => void questions.end())
     this.#view.end()
     terminal.write('\n')
-    const overrides = this.#trustChanged ? { agent: { tools: this.#toolRefs() } } : {}
+    const overrides = this.#trustChanged ? { agent: { tools: toolRefs(this.#agent, this.#trusted) } } : {}
     this.#trustChanged = false
     const trusted = this.#trusted
     const options = {
@@ -181,7 +182,7 @@ export class Chat {
       })
     const troubles = this.#options.troubles()
     for (const words of troubles) this.#view.tell(words, styles.red)
-    if (result.stopReason === 'end_turn' && !endsInWords(result)) this.#view.tell('(no words)', styles.dim)
+    if (result.stopReason === 'end_turn' && lastText(result) === '') this.#view.tell('(no words)', styles.dim)
     else if (result.stopReason !== 'error' || troubles.length === 0)
       this.#view.tell(closingOf(result), styles.yellow)
     this.#view.end()
@@ -228,17 +229,7 @@ export class Chat {
   }
 
   #create(): Promise<string> {
-    const { client } = this.#options
-    const agent = this.#agent
-    const takesTools = agent.capabilities?.application?.tools !== undefined
-    return client.createSession({
-      agent: { name: agent.name, tools: this.#toolRefs() },
-      ...(takesTools && { tools: localToolSpecs }),
-    })
-  }
-
-  #toolRefs(): ServerToolRef[] {
-    return (this.#agent.tools ?? []).map(({ name }) => ({ name, trust: this.#trusted.has(name) }))
+    return createSession(this.#options.client, this.#agent, this.#trusted)
   }
 
   // ---- commands --------------------------------------------------------------------------------------------
@@ -348,19 +339,7 @@ export class Chat {
         this.#view.say(
           `${styles.cyan('›')} ${printable(textOfContent(message.content), { multiline: true })}`,
         )
-      else if (message.role === 'tool') this.#view.result(message.toolCallId, message.content)
-      else {
-        const blocks =
-          typeof message.content === 'string'
-            ? [{ type: 'text' as const, text: message.content }]
-            : message.content
-        for (const block of blocks) {
-          if (block.type === 'text') this.#view.take({ event: 'text', text: block.text })
-          else if (block.type === 'thinking') this.#view.take({ event: 'thinking', thinking: block.thinking })
-          else if (block.type === 'tool_use') this.#view.take({ ...block, event: 'tool_call' })
-        }
-        this.#view.take({ event: 'turn_stop', stopReason: 'end_turn' })
-      }
+      else for (const event of unfold({ stopReason: 'end_turn', messages: [message] })) this.#view.take(event)
     }
     this.#view.end()
   }

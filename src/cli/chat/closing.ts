@@ -1,13 +1,12 @@
 // How a turn ended, in words.
-import { AapError, type RunTurnResult } from '../../client/index.ts'
+import { AapError, type RunTurnResult, textOfContent } from '../../client/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { printable } from '../../lib/text/index.ts'
 import { UsageError } from '../command.ts'
 
-export function endsInWords({ messages }: RunTurnResult): boolean {
-  const last = messages.findLast(message => message.role === 'assistant')
-  if (last === undefined || typeof last.content === 'string') return (last?.content ?? '') !== ''
-  return last.content.some(block => block.type === 'text')
+/** The text of the last answer. Empty: it has none. */
+export function lastText({ messages }: RunTurnResult): string {
+  return textOfContent(messages.findLast(message => message.role === 'assistant')?.content ?? '')
 }
 
 /** Text about how a turn stopped. */

@@ -8,7 +8,8 @@ import {
   textOfContent,
 } from '../../client/index.ts'
 import { printable, printableEnds, printableJson } from '../../lib/text/index.ts'
-import { localToolSpecs, localTools } from './local-tools.ts'
+import { closingOf, lastText } from './closing.ts'
+import { createSession, localTools } from './local-tools.ts'
 
 export type OneShot = {
   client: AapClient
@@ -36,7 +37,7 @@ export const exitCodes: Readonly<Record<Status, number>> = {
 }
 
 export async function runOneShot(shot: OneShot): Promise<number> {
-  const session = shot.session ?? (await createSession(shot))
+  const session = shot.session ?? (await createSession(shot.client, shot.agent, shot.trusted))
   const controller = new AbortController()
   const interrupt = (): void => controller.abort()
   process.once('SIGINT', interrupt)
@@ -57,15 +58,6 @@ export async function runOneShot(shot: OneShot): Promise<number> {
   }
 }
 
-function createSession({ client, agent, trusted }: OneShot): Promise<string> {
-  const takesTools = agent.capabilities?.application?.tools !== undefined
-  const tools = (agent.tools ?? []).map(({ name }) => ({ name, trust: trusted.has(name) }))
-  return client.createSession({
-    agent: { name: agent.name, tools },
-    ...(takesTools && { tools: localToolSpecs }),
-  })
-}
-
 function statusOf({ stopReason }: RunTurnResult): Status {
   switch (stopReason) {
     case 'end_turn':
@@ -79,13 +71,6 @@ function statusOf({ stopReason }: RunTurnResult): Status {
     default:
       return 'failed'
   }
-}
-
-function answerOf({ messages }: RunTurnResult): string {
-  const last = messages.findLast(message => message.role === 'assistant')
-  if (last === undefined) return ''
-  if (typeof last.content === 'string') return last.content
-  return last.content.flatMap(block => (block.type === 'text' ? [block.text] : [])).join('')
 }
 
 function writeJson(
@@ -104,7 +89,7 @@ function writeJson(
   const shown = {
     status,
     session,
-    text: answerOf(result),
+    text: lastText(result),
     stop: stopReason,
     ...(calls.length > 0 && { pending: calls }),
     ...(error !== undefined && status === 'failed' && { error }),
@@ -118,7 +103,7 @@ function writeJson(
 }
 
 function writeText(shot: OneShot, session: string, status: Status, result: RunTurnResult): void {
-  const answer = answerOf(result)
+  const answer = lastText(result)
   if (answer !== '') process.stdout.write(`${printable(answer, { multiline: true })}\n`)
   const words = closingWords(status, result, shot)
   if (words !== '') process.stderr.write(`${words}\n`)
@@ -128,20 +113,12 @@ function writeText(shot: OneShot, session: string, status: Status, result: RunTu
     )
 }
 
-function closingWords(status: Status, { error, limit, pending }: RunTurnResult, shot: OneShot): string {
-  switch (status) {
-    case 'waiting':
-      return `It waits for a permission: ${pending.map(callWords).join(', ')}.`
-    case 'refused':
-      return 'The model refused.'
-    case 'cancelled':
-      return 'Cancelled.'
-    case 'failed':
-      if (limit !== undefined) return `It stopped at a limit: ${printable(limit, 80)}.`
-      return printable(shot.troubles()[0] ?? error ?? 'It failed. The log of the server says why.', 2000)
-    default:
-      return ''
-  }
+function closingWords(status: Status, result: RunTurnResult, shot: OneShot): string {
+  const { error, limit, pending } = result
+  if (status === 'waiting') return `It waits for a permission: ${pending.map(callWords).join(', ')}.`
+  if (status !== 'failed') return closingOf(result)
+  if (limit !== undefined) return closingOf({ ...result, stopReason: 'max_tokens' })
+  return printable(shot.troubles()[0] ?? error ?? 'It failed. The log of the server says why.', 2000)
 }
 
 function callWords({ name, input }: ToolCall): string {

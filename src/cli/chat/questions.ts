@@ -3,6 +3,7 @@
 // then. One question is put at a time, and the turn's own output waits for its end.
 import type { Permission, ToolCall } from '../../client/index.ts'
 import type { Event } from '../../language/events.ts'
+import { ShownFold, type ShownPermission } from '../../language/show.ts'
 import { printable } from '../../lib/text/index.ts'
 
 /** The input ended during a question, which stays open. */
@@ -14,14 +15,13 @@ export class Withdrawn extends Error {}
 /** Puts one question. When the signal aborts, it is taken back and the signal's reason is thrown. */
 type Ask = (call: ToolCall, withdrawn: AbortSignal) => Promise<Permission>
 
-type Requested = Extract<Event, { type: 'approval.requested' }>
-
 export class TurnQuestions {
   readonly #ask: Ask
   readonly #say: (words: string) => void
+  readonly #shown = new ShownFold()
   /** Calls of this turn. Questions of earlier turns, which the events may repeat, concern none of them. */
   readonly #calls = new Map<string, ToolCall>()
-  readonly #requested = new Map<string, Requested>()
+  readonly #requested = new Map<string, ShownPermission>()
   readonly #asked = new Set<string>()
   readonly #open = new Map<string, AbortController>()
   /** Early answers that were not sent yet. */
@@ -47,17 +47,17 @@ export class TurnQuestions {
   }
 
   take(event: Event): void {
-    if (event.type === 'approval.requested') {
-      this.#requested.set(event.callId, event)
-      this.#askEarly(event.callId)
-    } else if (event.type === 'approval.decided') {
-      const name = printable(this.#calls.get(event.callId)?.name ?? event.callId, 128)
-      const decision = event.granted ? 'allowed' : 'refused'
-      this.#settle(event.callId, `${name} was ${decision} elsewhere, by ${printable(event.by, 80)}.`)
-    } else if (event.type === 'call.settled') {
-      const name = printable(this.#calls.get(event.callId)?.name ?? event.callId, 128)
-      this.#settle(event.callId, `${name} needs no answer any more.`)
-    }
+    const shown = this.#shown.take(event)
+    if (!shown || !('callId' in shown)) return
+    const { callId } = shown
+    const name = printable(this.#calls.get(callId)?.name ?? callId, 128)
+    if (shown.type === 'waits' && shown.for === 'permission') {
+      this.#requested.set(callId, shown.asked)
+      this.#askEarly(callId)
+    } else if (shown.type === 'decided') {
+      const decision = shown.decision.granted ? 'allowed' : 'refused'
+      this.#settle(callId, `${name} was ${decision} elsewhere, by ${printable(shown.decision.by, 80)}.`)
+    } else if (shown.type === 'result') this.#settle(callId, `${name} needs no answer any more.`)
   }
 
   /** The answer for a turn that has stopped for this call. */
