@@ -8,7 +8,7 @@ import { keptServers } from './config/mcp-config.ts'
 import { toolServers } from './config/mcp-servers.ts'
 import { namedModels } from './config/named-models.ts'
 import { warnOfTools } from './config/warn-tools.ts'
-import { type DataPlace, isNodeStore, isShared, openFolderStore, placeOf } from './data/data-place.ts'
+import { type DataPlace, findPlace, isNodeStore, isShared, openFolderStore } from './data/data-place.ts'
 import { acceptedDefinitions } from './data/mcp-definitions.ts'
 import { tokenStore } from './data/mcp-tokens.ts'
 import { createVault, type SigningVault, vaultKey } from './data/vault.ts'
@@ -97,7 +97,7 @@ export class Runtime {
     this.callSlots = new CallSlots(config.callsAtOnce ?? CALLS_AT_ONCE)
     this.log = this.failures.tap(log)
     this.#graceMs = config.server?.graceMs ?? serverDefaults.graceMs
-    const place = placeOf(config.data, this.log)
+    const place = findPlace(config.data, this.log)
     this.folder = place.folder
     this.#openFolder = place.folder === undefined ? () => {} : keepOut(place.folder, config)
     this.#store = place.store
@@ -111,13 +111,13 @@ export class Runtime {
     this.#mcp = new KeptServers(keptServers(config, connect), this.log, () => {
       for (const tell of this.#onTools) tell()
     })
-    this.#inner = this.#engineOf(place, cluster)
+    this.#inner = this.#makeEngine(place, cluster)
     const keeper = place.store ?? this.#inner
     this.payments = keepsPayments(keeper) ? keeper.payments : undefined
     this.engine = 'engine' in this.#inner ? this.#inner.engine : this.#inner
   }
 
-  #engineOf(place: DataPlace, cluster?: typeof ClusterNode): LocalEngine | FolderEngine | ClusterNode {
+  #makeEngine(place: DataPlace, cluster?: typeof ClusterNode): LocalEngine | FolderEngine | ClusterNode {
     const { log } = this
     const graceMs = this.#graceMs
     if (!place.store)
@@ -314,7 +314,7 @@ export class Runtime {
       ...(summon && { summon }),
       ...(hooks && { hooks }),
       observer: this.telemetry.observer,
-      ...(context && { app: appOf(context) }),
+      ...(context && { app: makeAppContext(context) }),
       callback: call =>
         this.#address && `${this.#address}${callbackPath}/${makeToken(call, text => vault.sign(text))}`,
       log: this.log,
@@ -357,6 +357,6 @@ async function closeTools(agents: readonly Agent[]): Promise<void> {
 const CALLS_AT_ONCE = 256
 
 /** A program's own members make `AppContext` more than an object, but never a function. */
-function appOf(context: NonNullable<TurnwireConfig['context']>): NonNullable<EnginePorts['app']> {
+function makeAppContext(context: NonNullable<TurnwireConfig['context']>): NonNullable<EnginePorts['app']> {
   return typeof context === 'function' ? (context as NonNullable<EnginePorts['app']>) : () => context
 }

@@ -468,6 +468,21 @@ test('files are short enough to read in one sitting', () => {
   assert.deepEqual(long, [])
 })
 
+/** `keyOf(row)` says less than `rowKey(row)`. Words of JSON Schema may end so. */
+const vaguelyNamed = (source: string): string[] =>
+  [...withoutComments(source).matchAll(/\bfunction\*? (\w+Of)\b/g)]
+    .map(([, name = '']) => name)
+    .filter(name => !/(any|one|all)Of$/i.test(name))
+
+test('no function is named after its argument alone', () => {
+  assert.deepEqual(vaguelyNamed('function keyOf() {}\nfunction withAnyOf() {}\n// function b_Of'), ['keyOf'])
+  const found = [...globSync('src/**/*.{ts,tsx}'), ...globSync('console/src/**/*.{ts,tsx}')]
+    // The text of an application that is written for users.
+    .filter(file => !file.endsWith('init-app-template.ts') && !file.endsWith('.test.ts'))
+    .flatMap(file => vaguelyNamed(readFileSync(file, 'utf8')).map(name => `${file}: ${name}`))
+  assert.deepEqual(found, [])
+})
+
 test('functions fit a screen', () => {
   const long = files.flatMap(file =>
     functionLengths(readFileSync(file, 'utf8'))

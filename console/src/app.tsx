@@ -54,7 +54,7 @@ export function App(): ReactElement {
 
 function Pages(): ReactElement {
   const address = useAddress()
-  const [page, content] = pageOf(address)
+  const [page, content] = findPage(address)
   return (
     <Frame page={page}>
       <Suspense fallback={<Loading what="the page" />}>{content}</Suspense>
@@ -62,7 +62,7 @@ function Pages(): ReactElement {
   )
 }
 
-function pageOf({ path }: Address): [PageName | undefined, ReactElement] {
+function findPage({ path }: Address): [PageName | undefined, ReactElement] {
   if (path === '/' || path === '/playground') return ['playground', <Playground key="p" />]
   if (path === '/sessions') return ['sessions', <Sessions key="s" />]
   if (path === '/compare') return ['sessions', <Compare key="c" />]

@@ -15,7 +15,7 @@ export const localOwner = 'local'
 export type KeyEntry = { name: string; sha256: string; operator?: true }
 
 /** Who was let in. A connection may outlive its key: `holds` is asked at each of its frames and heartbeats, and never throws. */
-export type Admitted = { principal: Principal; holds: () => boolean }
+export type AdmittedKey = { principal: Principal; holds: () => boolean }
 
 /** Whoever calls a server without keys. */
 const anyone: Principal = { owner: localOwner, name: localOwner, operator: true }
@@ -36,7 +36,7 @@ export class Keys {
     this.#fixed = fixed
     this.#folder = folder
     this.#file = folder === undefined ? undefined : keyFile(folder)
-    this.#read(this.#file === undefined ? '' : stampOf(this.#file))
+    this.#read(this.#file === undefined ? '' : keyFileStamp(this.#file))
   }
 
   /**
@@ -65,14 +65,14 @@ export class Keys {
   }
 
   /** The caller who has this key, for as long as the key is there and has the same scope. */
-  admit(hash: string): Admitted | undefined {
+  admit(hash: string): AdmittedKey | undefined {
     const principal = this.findHash(hash)
     if (!principal) return undefined
-    return { principal, holds: () => this.#isCurrent() && isSame(this.#byHash.get(hash), principal) }
+    return { principal, holds: () => this.#isCurrent() && isSameKey(this.#byHash.get(hash), principal) }
   }
 
   /** Whoever calls, for as long as there is no key. */
-  admitAnyone(): Admitted | undefined {
+  admitAnyone(): AdmittedKey | undefined {
     this.#refresh()
     if (this.#hadKeys) return undefined
     return { principal: anyone, holds: () => this.#isCurrent() && !this.#hadKeys }
@@ -90,7 +90,7 @@ export class Keys {
   /** Looks at the file once in a turn of the event loop: requests that arrive together share it. */
   #refresh(): void {
     if (this.#file === undefined || this.#lookedAfter === writes) return
-    const stamp = stampOf(this.#file)
+    const stamp = keyFileStamp(this.#file)
     if (stamp !== this.#stamp) this.#read(stamp)
     this.#lookedAfter = writes
     setImmediate(() => {
@@ -112,12 +112,12 @@ export class Keys {
   }
 }
 
-function isSame(found: Principal | undefined, { owner, operator }: Principal): boolean {
+function isSameKey(found: Principal | undefined, { owner, operator }: Principal): boolean {
   return found?.owner === owner && found.operator === operator
 }
 
 /** Changes with every write, since a write puts a new file in the old one's place. */
-function stampOf(file: string): string {
+function keyFileStamp(file: string): string {
   const found = statSync(file, { throwIfNoEntry: false, bigint: true })
   return found === undefined ? '' : `${found.ino} ${found.mtimeNs} ${found.size}`
 }

@@ -7,7 +7,7 @@ import { TurnwireError } from '../language/errors.ts'
 import type { Log } from '../log.ts'
 import { configuredAgent, type LocalAgent } from '../relay/owner/local-agent.ts'
 import { Runtime } from '../runtime.ts'
-import { hostOf } from '../server/server.ts'
+import { makeHost } from '../server/server.ts'
 
 export type AttachedAgent = { agent: LocalAgent; name: string; close: () => Promise<void> }
 
@@ -20,7 +20,7 @@ export async function openAttachedAgent(
   const agent = config.agents.find(each => name === undefined || each.name === name)
   if (!agent) throw noAgent(config, name)
   const runtime = await Runtime.open(confined(config, agent), { log })
-  const host = await hostOf(runtime)
+  const host = await makeHost(runtime)
   return { agent: configuredAgent(host), name: agent.name, close: () => runtime.close() }
 }
 

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { printable } from '../lib/text/index.ts'
 import { nearest } from '../lib/text/nearest.ts'
 
-export type Option = {
+export type CommandOption = {
   type: 'string' | 'boolean'
   short?: string
   /** How its value is shown in the help. */
@@ -20,7 +20,7 @@ export type CliCommand = {
   usage: string
   /** What it does, for its own help page. */
   about: string
-  options: Readonly<Record<string, Option>>
+  options: Readonly<Record<string, CommandOption>>
   /** The most words that it takes beside its options. */
   words: number
   /** Gives the exit code. */
@@ -35,7 +35,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-const commonOptions: Readonly<Record<string, Option>> = {
+const commonOptions: Readonly<Record<string, CommandOption>> = {
   help: { type: 'boolean', short: 'h', help: 'Show this help.' },
 }
 
@@ -43,7 +43,7 @@ export function readArguments(
   command: Pick<CliCommand, 'name' | 'options' | 'words'>,
   args: readonly string[],
 ): { values: Values; words: string[] } {
-  const options: Record<string, Option> = { ...command.options, ...commonOptions }
+  const options: Record<string, CommandOption> = { ...command.options, ...commonOptions }
   const { tokens } = parseArgs({
     args: [...args],
     options,
@@ -102,7 +102,7 @@ export function readPort(text: string | undefined, source: string): number | und
   return port
 }
 
-export function helpOf(command: CliCommand): string {
+export function commandHelp(command: CliCommand): string {
   const options = Object.entries({ ...command.options, ...commonOptions }).map(
     ([name, option]): [string, string] => {
       const short = option.short !== undefined ? `-${option.short}, ` : '    '

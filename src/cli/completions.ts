@@ -13,13 +13,13 @@ export function completionScript(
 ): string {
   const words = commands.map(({ command, summary }): Words => {
     const options = [...Object.keys(command.options), 'help'].map(name => `--${name}`)
-    return { name: command.name, summary, options, actions: actionsOf(command.usage) }
+    return { name: command.name, summary, options, actions: listActions(command.usage) }
   })
   return scripts[shell](words)
 }
 
 /** Words of the usage that are typed as they stand: `add <name> | list`. */
-function actionsOf(usage: string): string[] {
+function listActions(usage: string): string[] {
   const [places = ''] = usage.replaceAll(/\[--[^\]]*\]/g, '').split('[--')
   return places
     .split('|')

@@ -25,7 +25,7 @@ export function guardProcess(log: Log, graceMs: number): ProcessGuard {
   const take = (error: unknown, origin: string): void => {
     count += 1
     if (count > mostLogged) return
-    const fields = { origin, ...described(error) }
+    const fields = { origin, ...describeCrash(error) }
     if (count > 1) {
       log('error', 'Another error was not caught while the process ends.', fields)
       return
@@ -52,7 +52,7 @@ export function guardProcess(log: Log, graceMs: number): ProcessGuard {
 }
 
 /** Its words and places, and nothing else that hangs on it: errors of the system carry whole environments. */
-function described(error: unknown): { error: string; stack?: string } {
+function describeCrash(error: unknown): { error: string; stack?: string } {
   const words = mask(errorMessage(error), secretsOfEnvironment())
   try {
     const stack = error instanceof Error ? error.stack : undefined

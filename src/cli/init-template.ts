@@ -24,24 +24,24 @@ export const initVendors: Readonly<Record<string, InitVendor>> = {
   ollama: { about: 'a model on this machine, with Ollama', make: 'ollama', model: 'qwen3' },
 }
 
-export function templateOf({ vendor, model, agent }: InitChoice): string {
+export function configTemplate({ vendor, model, agent }: InitChoice): string {
   const { make = 'rehearsal', variable } = initVendors[vendor] ?? {}
-  const call = model === '' ? `${make}()` : `${make}({ model: ${quoted(model)} })`
+  const call = model === '' ? `${make}()` : `${make}({ model: ${codeQuoted(model)} })`
   return text
     .replace('__IMPORTS__', ['defineConfig', make, 'tool'].sort().join(', '))
-    .replace('__AGENT__', quoted(agent))
-    .replace('__MODEL_NOTE__', model === '' ? rehearsalNote : noteOf(variable))
+    .replace('__AGENT__', codeQuoted(agent))
+    .replace('__MODEL_NOTE__', model === '' ? rehearsalNote : keyNote(variable))
     .replace('__MODEL__', call)
 }
 
-function quoted(value: string): string {
+function codeQuoted(value: string): string {
   return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }
 
 const rehearsalNote = `// No key needed. A real model is made by its provider, such as anthropic({ model: 'claude-sonnet-4-5' }), imported
       // from 'turnwire' too; its key comes from the environment, here ANTHROPIC_API_KEY.`
 
-function noteOf(variable: string | undefined): string {
+function keyNote(variable: string | undefined): string {
   return variable === undefined
     ? '// It needs no key. rehearsal() in its place needs no model either.'
     : `// Its key comes from the environment: ${variable}. rehearsal() in its place needs none.`

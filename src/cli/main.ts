@@ -4,7 +4,7 @@
 import { ownVersion } from '../data/version.ts'
 import { printable } from '../lib/text/index.ts'
 import { nearest } from '../lib/text/nearest.ts'
-import { type CliCommand, columns, helpOf, readArguments, self, UsageError } from './command.ts'
+import { type CliCommand, columns, commandHelp, readArguments, self, UsageError } from './command.ts'
 
 type Subcommand = { summary: string; load(): Promise<CliCommand> }
 
@@ -124,10 +124,10 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   if (first === '--version' || first === '-v') return print(`${ownVersion()}\n`)
   if (first === '--help' || first === '-h') return print(overview())
   if (first === 'help')
-    return print(rest[0] === undefined || rest[0] === 'help' ? overview() : helpOf(await find(rest[0])))
+    return print(rest[0] === undefined || rest[0] === 'help' ? overview() : commandHelp(await find(rest[0])))
   const command = await find(first)
   const { values, words } = readArguments(command, rest)
-  if (values['help'] === true) return print(helpOf(command))
+  if (values['help'] === true) return print(commandHelp(command))
   return command.run({ values, words })
 }
 

@@ -5,22 +5,22 @@ import type { TurnwireConfig } from '../config/config.ts'
 import { findConfig, loadConfig } from '../config/load-config.ts'
 import { defaultFolder, isPostgresUrl } from '../data/data-place.ts'
 import { printable } from '../lib/text/index.ts'
-import { type Option, textValue, UsageError, type Values } from './command.ts'
+import { type CommandOption, textValue, UsageError, type Values } from './command.ts'
 
-export const dataOption: Option = {
+export const dataOption: CommandOption = {
   type: 'string',
   value: '<folder>',
   help: 'Where sessions, keys and secrets live. Default: $TURNWIRE_DATA, the config, $DATABASE_URL, else .turnwire',
 }
 
-export const agentOption: Option = {
+export const agentOption: CommandOption = {
   type: 'string',
   short: 'a',
   value: '<name>',
   help: 'Which agent. Default: the first of the configuration',
 }
 
-export const configOption: Option = {
+export const configOption: CommandOption = {
   type: 'string',
   short: 'c',
   value: '<file>',

@@ -1,7 +1,7 @@
 // A session's log for people: lines for each event, in order. Text of models, tools and clients is bounded and made
 // printable.
 import type { CallPart } from '../language/calls.ts'
-import { textOf } from '../language/content.ts'
+import { joinText } from '../language/content.ts'
 import type { Event, Recorded } from '../language/events.ts'
 import type { AnswerPart } from '../language/history.ts'
 import { printable } from '../lib/text/index.ts'
@@ -9,14 +9,14 @@ import type { Styles } from './style.ts'
 
 const longestText = 2000
 
-export function transcriptOf(log: readonly Recorded[], style: Styles): string {
+export function writeTranscript(log: readonly Recorded[], style: Styles): string {
   const calls = new Map<string, CallPart>()
   let text = ''
   for (const { event } of log) {
     if (event.type === 'model.answered')
       for (const part of event.parts) if (part.type === 'call') calls.set(part.id, part)
     if (event.type === 'call.nested') calls.set(event.call.id, event.call)
-    for (const line of linesOf(event, calls, style))
+    for (const line of eventLines(event, calls, style))
       text += `${style.dim(new Date(event.at).toISOString().slice(11, 19))}  ${line}\n`
   }
   return text
@@ -36,7 +36,7 @@ export function spentIn(log: readonly Recorded[]): string {
   return `${tokens.toLocaleString('en')} tokens${price}`
 }
 
-function linesOf(event: Event, calls: ReadonlyMap<string, CallPart>, style: Styles): string[] {
+function eventLines(event: Event, calls: ReadonlyMap<string, CallPart>, style: Styles): string[] {
   const { dim, cyan, yellow } = style
   if ('callId' in event)
     return callLines(event, cutText(calls.get(event.callId)?.name ?? event.callId, 128), style)
@@ -44,7 +44,7 @@ function linesOf(event: Event, calls: ReadonlyMap<string, CallPart>, style: Styl
     case 'session.created':
       return [dim(`session of ${cutText(event.agent, 128)} created over ${cutText(event.wire, 40)}`)]
     case 'turn.started':
-      return [`${cyan('user')}   ${cutText(textOf(event.parts) || '(no text)')}`]
+      return [`${cyan('user')}   ${cutText(joinText(event.parts) || '(no text)')}`]
     case 'model.answered':
       return event.parts.map(part => answerLine(part, style))
     case 'call.nested':
@@ -142,7 +142,7 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
       const { kind, parts, ms } = event.outcome
       const outcome = `${kind === 'ok' ? green(kind) : red(kind)}${event.type === 'call.late' ? ' (too late)' : ''}`
       const time = ms === undefined ? '' : dim(` ${Math.round(ms)} ms`)
-      return [`${outcome}     ${name}${time}  ${cutText(textOf(parts) || '(no text)')}`]
+      return [`${outcome}     ${name}${time}  ${cutText(joinText(parts) || '(no text)')}`]
     }
   }
 }

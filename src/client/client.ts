@@ -86,7 +86,7 @@ export class AapClient {
   }
 
   async getSession(sessionId: string, { signal }: CallOptions = {}): Promise<SessionInfo> {
-    return this.#read(pathOf(sessionId), 'sessionId', 'string', signal)
+    return this.#read(sessionPath(sessionId), 'sessionId', 'string', signal)
   }
 
   /** `compacted`: what the model reads. `full`: everything, if the agent offers it. */
@@ -95,7 +95,7 @@ export class AapClient {
     type: HistoryType = 'compacted',
     { signal }: CallOptions = {},
   ): Promise<HistoryMessage[]> {
-    const path = `${pathOf(sessionId)}/history?type=${type}`
+    const path = `${sessionPath(sessionId)}/history?type=${type}`
     type Answer = { history: Partial<Record<HistoryType, HistoryMessage[]>> | null }
     const { history } = await this.#read<Answer>(path, 'history', 'object', signal)
     const messages = history?.[type]
@@ -104,7 +104,12 @@ export class AapClient {
   }
 
   async deleteSession(sessionId: string, { signal }: CallOptions = {}): Promise<void> {
-    await this.#transport.request({ method: 'DELETE', path: pathOf(sessionId), signal, repeatable: false })
+    await this.#transport.request({
+      method: 'DELETE',
+      path: sessionPath(sessionId),
+      signal,
+      repeatable: false,
+    })
   }
 
   /** Starts a turn, or continues one that stopped for `tool_use`. Iterate over its events, or await its `answer()`. */
@@ -112,7 +117,7 @@ export class AapClient {
     const stream = request.stream ?? 'delta'
     const response = await this.#transport.request({
       method: 'POST',
-      path: `${pathOf(sessionId)}/turns`,
+      path: `${sessionPath(sessionId)}/turns`,
       body: { ...request, stream },
       accept: stream === 'none' ? 'application/json' : 'text/event-stream',
       headers: { 'Idempotency-Key': options.idempotencyKey ?? this.#newId('req') },
@@ -124,13 +129,13 @@ export class AapClient {
 
   /** Stops the turn that is running or waiting. An extension of Turnwire to the protocol. */
   async cancel(sessionId: string, { signal }: CallOptions = {}): Promise<void> {
-    const path = `${pathOf(sessionId)}/cancel`
+    const path = `${sessionPath(sessionId)}/cancel`
     await this.#transport.request({ method: 'POST', path, signal, repeatable: true })
   }
 
   /** Where the session stands: enough to go on after a reload. An extension of Turnwire to the protocol. */
   async getState(sessionId: string, { signal }: CallOptions = {}): Promise<SessionState> {
-    return this.#read(`${pathOf(sessionId)}/state`, 'lastEvent', 'number', signal)
+    return this.#read(`${sessionPath(sessionId)}/state`, 'lastEvent', 'number', signal)
   }
 
   /**
@@ -139,7 +144,7 @@ export class AapClient {
    */
   async claim(sessionId: string, toolCallId: string, claimant: string, forMs?: number): Promise<void> {
     const body = { toolCallId, claimant, ...(forMs !== undefined && { forMs }) }
-    const path = `${pathOf(sessionId)}/claims`
+    const path = `${sessionPath(sessionId)}/claims`
     await this.#transport.json({ method: 'POST', path, body, repeatable: false })
   }
 
@@ -155,7 +160,7 @@ export class AapClient {
 
   /** The whole result of a call whose result was cut for the model. An extension of Turnwire to the protocol. */
   async getResult(sessionId: string, toolCallId: string, { signal }: CallOptions = {}): Promise<ToolMessage> {
-    const path = `${pathOf(sessionId)}/results/${encodeURIComponent(toolCallId)}`
+    const path = `${sessionPath(sessionId)}/results/${encodeURIComponent(toolCallId)}`
     const result = await this.#read<ToolMessage>(path, 'role', 'string', signal)
     if (result.role !== 'tool') throw unexpected(path)
     return result
@@ -163,18 +168,18 @@ export class AapClient {
 
   /** The models that the session can use, by name, and the one that was chosen. An extension of Turnwire to the protocol. */
   async getModels(sessionId: string, { signal }: CallOptions = {}): Promise<SessionModels> {
-    return this.#read(`${pathOf(sessionId)}/model`, 'models', 'list', signal)
+    return this.#read(`${sessionPath(sessionId)}/model`, 'models', 'list', signal)
   }
 
   /** Goes on with another model from the next message on. An extension of Turnwire to the protocol. */
   async setModel(sessionId: string, model: string, { signal }: CallOptions = {}): Promise<void> {
-    const path = `${pathOf(sessionId)}/model`
+    const path = `${sessionPath(sessionId)}/model`
     await this.#transport.request({ method: 'PUT', path, body: { model }, signal, repeatable: true })
   }
 
   /** What the tool servers of the session's agent have to attach to a message. An extension of Turnwire to the protocol. */
   async getResources(sessionId: string, { signal }: CallOptions = {}): Promise<SessionResources> {
-    return this.#read(`${pathOf(sessionId)}/resources`, 'resources', 'list', signal)
+    return this.#read(`${sessionPath(sessionId)}/resources`, 'resources', 'list', signal)
   }
 
   /** A resource as the content of a message. */
@@ -183,12 +188,12 @@ export class AapClient {
     { server, uri }: { server: string; uri: string },
     { signal }: CallOptions = {},
   ): Promise<{ content: Content }> {
-    return this.#post(`${pathOf(sessionId)}/resources`, { server, uri }, signal)
+    return this.#post(`${sessionPath(sessionId)}/resources`, { server, uri }, signal)
   }
 
   /** The prompts of the tool servers of the session's agent. An extension of Turnwire to the protocol. */
   async getPrompts(sessionId: string, { signal }: CallOptions = {}): Promise<SessionPrompts> {
-    return this.#read(`${pathOf(sessionId)}/prompts`, 'prompts', 'list', signal)
+    return this.#read(`${sessionPath(sessionId)}/prompts`, 'prompts', 'list', signal)
   }
 
   /** The messages of a prompt. */
@@ -197,7 +202,7 @@ export class AapClient {
     { server, name, values }: { server: string; name: string; values: Readonly<Record<string, string>> },
     { signal }: CallOptions = {},
   ): Promise<{ messages: { role: 'user' | 'assistant'; content: Content }[] }> {
-    const path = `${pathOf(sessionId)}/prompts`
+    const path = `${sessionPath(sessionId)}/prompts`
     return this.#post(path, { server, name, arguments: { ...values } }, signal)
   }
 
@@ -230,7 +235,7 @@ export class AapClient {
   }
 }
 
-function pathOf(sessionId: string): string {
+function sessionPath(sessionId: string): string {
   return `/sessions/${encodeURIComponent(sessionId)}`
 }
 

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import {
   type AnyDeltaKitEvent,
   applyDeltaKit,
-  argumentOf,
   type DeltaKitMessage,
   isPending,
   parseDeltaKit,
   parseDeltaKitEvent,
+  readArgument,
   waitingCalls,
   withUserMessage,
 } from './deltakit.ts'
@@ -81,8 +81,8 @@ test(cites('DK-PART-01', 'DK-PART-02', 'a call is pending until it has a result'
     { type: 'tool_call', tool_name: 'search', argument: '{"q":1}', callId: 'c1' },
   ])
   assert.ok(isPending(before!.parts[0]!))
-  assert.deepEqual(argumentOf({ argument: '{"q":1}' }), { q: 1 })
-  assert.equal(argumentOf({ argument: '{' }), undefined)
+  assert.deepEqual(readArgument({ argument: '{"q":1}' }), { q: 1 })
+  assert.equal(readArgument({ argument: '{' }), undefined)
   const [, later] = after(
     call,
     { ...call, call_id: 'c2' },

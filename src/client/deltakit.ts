@@ -175,6 +175,6 @@ export function waitingCalls(messages: readonly DeltaKitMessage[]): {
 }
 
 /** A call's arguments as a value. Undefined when they are not JSON, or nest too deep. */
-export function argumentOf(part: Pick<ToolCallPart, 'argument'>): Json | undefined {
+export function readArgument(part: Pick<ToolCallPart, 'argument'>): Json | undefined {
   return parseBounded(part.argument)
 }

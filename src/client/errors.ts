@@ -24,7 +24,7 @@ export class AapError extends Error {
 /** Reads an error response with any kind of body. */
 export async function readAapError(response: Response): Promise<AapError> {
   const body = await response.text().catch(() => '')
-  const { error, code } = membersOf(body)
+  const { error, code } = readErrorBody(body)
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
   return new AapError(
     response.status,
@@ -34,7 +34,7 @@ export async function readAapError(response: Response): Promise<AapError> {
   )
 }
 
-function membersOf(body: string): { error?: string; code?: string } {
+function readErrorBody(body: string): { error?: string; code?: string } {
   try {
     const value: unknown = JSON.parse(body)
     if (typeof value !== 'object' || value === null) return {}

@@ -74,7 +74,7 @@ function isFinal(error: unknown): boolean {
 }
 
 /** The data of an event, which is JSON. */
-export function jsonOf({ data }: SseMessage): unknown {
+export function parseMessage({ data }: SseMessage): unknown {
   try {
     return JSON.parse(data)
   } catch (cause) {

@@ -2,7 +2,7 @@
 // browser sends the cookie of that, and this client the secret that goes with it.
 import type { Recorded } from '../language/events.ts'
 import { AapError } from './errors.ts'
-import { jsonOf, readLive, type WatchOptions } from './live.ts'
+import { parseMessage, readLive, type WatchOptions } from './live.ts'
 import type {
   AttachedAgent,
   CommandAccepted,
@@ -73,7 +73,7 @@ export class OperatorClient {
   /** What lists show, whenever it changes. After `open` the list is to be read again. */
   async *changes(options?: Omit<WatchOptions, 'after'>): AsyncGenerator<SessionChanged, void, undefined> {
     for await (const message of readLive(this.#transport, '/operator/changes', options)) {
-      const value = jsonOf(message)
+      const value = parseMessage(message)
       // The types are the server's own and are not checked.
       if (message.event === 'open') yield { type: 'open' }
       if (message.event === 'session') yield { type: 'session', session: value as OperatorSession }
@@ -90,21 +90,21 @@ export class OperatorClient {
     return this.#send('POST', '/sessions', session)
   }
   session(id: string, options?: Options): Promise<OperatorSessionState> {
-    return this.#get(pathOf(id), options)
+    return this.#get(operatorPath(id), options)
   }
   remove(id: string): Promise<void> {
-    return this.#send('DELETE', pathOf(id))
+    return this.#send('DELETE', operatorPath(id))
   }
 
   /** One page of the log. */
   events(id: string, after = 0, options?: Options): Promise<{ events: Recorded[]; end: boolean }> {
-    return this.#get(`${pathOf(id)}/events?after=${after}`, options)
+    return this.#get(`${operatorPath(id)}/events?after=${after}`, options)
   }
 
   /** The log from an event on, then live. Reconnects by itself. */
   async *follow(id: string, options: WatchOptions = {}): AsyncGenerator<FollowedItem, void, undefined> {
-    for await (const message of readLive(this.#transport, `/operator${pathOf(id)}/follow`, options)) {
-      const value = jsonOf(message) as object
+    for await (const message of readLive(this.#transport, `/operator${operatorPath(id)}/follow`, options)) {
+      const value = parseMessage(message) as object
       const { event: type } = message
       // The types are the server's own and are not checked.
       if (type === 'delta') yield { type, delta: value } as FollowedItem
@@ -114,17 +114,17 @@ export class OperatorClient {
   }
 
   command(id: string, command: OperatorCommand): Promise<CommandAccepted> {
-    return this.#send('POST', `${pathOf(id)}/commands`, command)
+    return this.#send('POST', `${operatorPath(id)}/commands`, command)
   }
   fork(id: string, fork: ForkRequest = {}): Promise<{ id: string }> {
-    return this.#send('POST', `${pathOf(id)}/fork`, fork)
+    return this.#send('POST', `${operatorPath(id)}/fork`, fork)
   }
   /** What the model would be sent next, as one vendor receives it. */
   request(id: string, protocol: VendorProtocol, options?: Options): Promise<VendorRequest> {
-    return this.#get(`${pathOf(id)}/request?protocol=${protocol}`, options)
+    return this.#get(`${operatorPath(id)}/request?protocol=${protocol}`, options)
   }
   async blob(id: string, name: string, options?: Options): Promise<string> {
-    const path = `${pathOf(id)}/blobs/${encodeURIComponent(name)}`
+    const path = `${operatorPath(id)}/blobs/${encodeURIComponent(name)}`
     const { text } = await this.#get<{ text: string }>(path, options)
     return text
   }
@@ -135,7 +135,7 @@ export class OperatorClient {
   }
   /** The address of the same, for a program that has a key. */
   exportPath(id: string): string {
-    return `/operator${pathOf(id)}/export`
+    return `/operator${operatorPath(id)}/export`
   }
 
   approvals(options?: Options): Promise<{ approvals: OperatorApproval[]; more: boolean }> {
@@ -218,6 +218,6 @@ function withSecret(
   }
 }
 
-function pathOf(id: string): string {
+function operatorPath(id: string): string {
   return `/sessions/${encodeURIComponent(id)}`
 }

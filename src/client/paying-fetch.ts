@@ -129,7 +129,8 @@ class Payer {
     if (required.x402Version !== 2 || !Array.isArray(required.accepts))
       throw new PaymentRefused('Nothing was paid: what is asked for is not of x402 version 2.')
     const { payment, shown } = await this.#make(required, url)
-    const settled = (receipt: unknown): void => this.#options.onPayment?.({ ...shown, ...receiptOf(receipt) })
+    const settled = (receipt: unknown): void =>
+      this.#options.onPayment?.({ ...shown, ...readReceipt(receipt) })
     return { payment: { ...payment }, settled }
   }
 
@@ -160,7 +161,7 @@ class Payer {
   #choose(required: Required, url: string): { accepted: Record<string, unknown>; shown: PaymentTerms } {
     const reasons: string[] = []
     for (const accepted of required.accepts) {
-      const shown = shownOf(accepted, url)
+      const shown = readTerms(accepted, url)
       const reason = shown ? this.#refusal(shown, required) : 'it cannot be read'
       if (shown && reason === undefined) return { accepted, shown }
       if (reason !== undefined) reasons.push(reason)
@@ -233,13 +234,13 @@ function receiptIn({ headers }: Response): Pick<PaymentDone, 'transaction' | 'ch
   const header = headers.get('payment-response')
   if (header === null) return {}
   try {
-    return receiptOf(JSON.parse(new TextDecoder().decode(fromBase64(header))))
+    return readReceipt(JSON.parse(new TextDecoder().decode(fromBase64(header))))
   } catch {
     return {}
   }
 }
 
-function receiptOf(receipt: unknown): Pick<PaymentDone, 'transaction' | 'charged'> {
+function readReceipt(receipt: unknown): Pick<PaymentDone, 'transaction' | 'charged'> {
   const { transaction, amount } = (receipt ?? {}) as Record<string, unknown>
   return {
     ...(typeof transaction === 'string' && { transaction }),
@@ -251,7 +252,7 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(atob(text), character => character.charCodeAt(0))
 }
 
-function shownOf(accepted: Record<string, unknown>, url: string): PaymentTerms | undefined {
+function readTerms(accepted: Record<string, unknown>, url: string): PaymentTerms | undefined {
   const { scheme, network, asset, payTo, amount } = accepted
   const texts = [scheme, network, asset, payTo, amount]
   if (!texts.every(text => typeof text === 'string') || !/^\d+$/.test(amount as string)) return undefined

@@ -46,14 +46,14 @@ export async function runResponses(
     const { output, status } = await ask(transport, options, items, round > 1)
     items.push(...output)
     const calls = output.filter(({ type }) => type === 'function_call')
-    if (calls.length === 0 || round >= rounds) return { text: textOf(output), items, status }
+    if (calls.length === 0 || round >= rounds) return { text: outputText(output), items, status }
     const results = calls.map(call => runCall(call, tools, signal, options.onCall))
     items.push(...(await Promise.all(results)))
   }
 }
 
 /** A demanded call was made: demanded again, it would keep the model from answering. */
-function bodyOf({ body = {} }: ResponsesOptions, called: boolean): JsonObject {
+function requestBody({ body = {} }: ResponsesOptions, called: boolean): JsonObject {
   if (!called) return body
   const { tool_choice: _, ...rest } = body
   return rest
@@ -77,7 +77,7 @@ async function ask(
     path: '/v1/responses',
     accept: 'text/event-stream',
     body: {
-      ...bodyOf(options, called),
+      ...requestBody(options, called),
       model,
       input: items,
       stream: true,
@@ -94,13 +94,13 @@ async function ask(
     if (!isJsonObject(event)) continue
     const { type, delta } = event
     if (type === 'response.output_text.delta' && typeof delta === 'string') onText?.(delta)
-    if (type === 'response.failed' || type === 'error') throw failureOf(event)
-    if (type === 'response.completed' || type === 'response.incomplete') return finalOf(event['response'])
+    if (type === 'response.failed' || type === 'error') throw toAapError(event)
+    if (type === 'response.completed' || type === 'response.incomplete') return readFinal(event['response'])
   }
   throw new AapError(0, 'connection_lost', 'The stream ended before the response was complete. Ask again.')
 }
 
-function finalOf(response: Json | undefined): { output: JsonObject[]; status: string } {
+function readFinal(response: Json | undefined): { output: JsonObject[]; status: string } {
   if (response === undefined || !isJsonObject(response) || !Array.isArray(response['output']))
     throw new AapError(0, 'unexpected_answer', 'The last event has no response.')
   const { output, status } = response
@@ -108,7 +108,7 @@ function finalOf(response: Json | undefined): { output: JsonObject[]; status: st
 }
 
 /** The error stands in the event, or in the response of the event. */
-function failureOf(event: JsonObject): AapError {
+function toAapError(event: JsonObject): AapError {
   const response = event['response']
   const holder = response !== undefined && isJsonObject(response) ? response : event
   const error = holder['error']
@@ -132,7 +132,7 @@ async function runCall(
   const output = async (): Promise<string> => {
     const tool = Object.hasOwn(tools, name) ? tools[name] : undefined
     if (!tool) return `There is no tool named "${name}".`
-    const input = argumentsOf(text)
+    const input = parseArguments(text)
     if (!input) return 'The arguments are not a JSON object. Call the tool again with one.'
     onCall?.({ name, input })
     const asked = { toolCallId: id, name, input }
@@ -142,7 +142,7 @@ async function runCall(
   return { type: 'function_call_output', call_id: id, output: await output() }
 }
 
-function argumentsOf(text: string): JsonObject | undefined {
+function parseArguments(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return isJsonObject(value) ? value : undefined
@@ -151,7 +151,7 @@ function argumentsOf(text: string): JsonObject | undefined {
   }
 }
 
-function textOf(output: readonly JsonObject[]): string {
+function outputText(output: readonly JsonObject[]): string {
   const contents = output.flatMap(({ type, content }) =>
     type === 'message' && Array.isArray(content) ? content : [],
   )

@@ -171,7 +171,7 @@ export class SessionFold {
         })
       }
       case 'call.edited':
-        return this.#change(event.callId, { input: inputOf(event.text) })
+        return this.#change(event.callId, { input: parseInput(event.text) })
       case 'approval.decided':
         return event.granted ? this.#change(event.callId, { state: 'running' }) : []
       case 'call.allowed':
@@ -184,7 +184,7 @@ export class SessionFold {
         return this.#change(event.callId, {
           state: 'settled',
           outcome: event.outcome.kind,
-          output: textOf(event.outcome.parts),
+          output: joinResultText(event.outcome.parts),
         })
       case 'turn.ended':
         this.ended = {
@@ -261,15 +261,15 @@ export class SessionFold {
 }
 
 function proposed({ id, name, text }: CallPart): SessionCall {
-  return { id, name, input: inputOf(text), state: 'proposed' }
+  return { id, name, input: parseInput(text), state: 'proposed' }
 }
 
 /** Arguments that are no object are the text of a tool that takes text. */
-function inputOf(text: string): JsonObject {
+function parseInput(text: string): JsonObject {
   const value = parseBounded(text)
   return isJsonObject(value) ? value : { input: text }
 }
 
-function textOf(parts: readonly ResultPart[]): string {
+function joinResultText(parts: readonly ResultPart[]): string {
   return parts.flatMap(part => (part.type === 'text' ? [part.text] : [])).join('\n')
 }

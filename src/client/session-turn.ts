@@ -143,14 +143,14 @@ class TurnReading {
     const count = this.#fold.open().length + this.#fold.questions().length
     // What was sent is in the log soon.
     if (!this.#fold.waits || open.length + questions.length < count) return undefined
-    const mine = [...open, ...questions].filter(each => this.#answers.has(idOf(each)))
+    const mine = [...open, ...questions].filter(each => this.#answers.has(waitingId(each)))
     if (mine.length === 0) return { type: 'waiting', pending: open, questions }
     this.#sending = this.#sendAnswers(mine)
     return undefined
   }
 
   #isSent(waiting: SessionCall | ToolQuestion): boolean {
-    const id = idOf(waiting)
+    const id = waitingId(waiting)
     return this.#sent.get(id) === this.#fold.timesAsked(id)
   }
 
@@ -202,7 +202,7 @@ class TurnReading {
 
   async #sendAnswers(answered: readonly (SessionCall | ToolQuestion)[]): Promise<void> {
     try {
-      const ids = answered.map(idOf)
+      const ids = answered.map(waitingId)
       const made = await Promise.all(ids.map(async id => this.#answers.get(id)))
       const open = made.flatMap((message, at) => (message && this.#fold.isOpen(ids[at]!) ? [message] : []))
       for (const id of ids) {
@@ -262,6 +262,6 @@ async function claimed(
   }
 }
 
-function idOf(waiting: SessionCall | ToolQuestion): string {
+function waitingId(waiting: SessionCall | ToolQuestion): string {
   return 'questionId' in waiting ? waiting.questionId : waiting.id
 }

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
 import { decodeSse, type SseMessage } from '../lib/net/sse.ts'
 import { AapError } from './errors.ts'
 import { TurnFold, unfold } from './fold.ts'
-import { jsonOf } from './live.ts'
+import { parseMessage } from './live.ts'
 import type {
   Content,
   PermissionQuestion,
@@ -131,7 +131,7 @@ function decodePermissionQuestion(value: unknown): PermissionQuestion[] {
 /** Undefined for an event that this client does not know. Such events are skipped. */
 function decodeTurnEvent(message: SseMessage): TurnEvent | undefined {
   const { event } = message
-  const members = membersOf(message)
+  const members = parseMembers(message)
   switch (event) {
     case 'turn_start':
       return { event }
@@ -170,8 +170,8 @@ function decodeTurnEvent(message: SseMessage): TurnEvent | undefined {
   }
 }
 
-function membersOf(message: SseMessage): JsonObject {
-  const value = jsonOf(message)
+function parseMembers(message: SseMessage): JsonObject {
+  const value = parseMessage(message)
   if (isJsonObject(value)) return value
   throw new AapError(0, 'unexpected_answer', 'An event of the stream is not an object.')
 }

@@ -11,7 +11,7 @@ import { codeTool, hostedApprovalTool } from '../tools/index.ts'
 import type { KeptServers } from '../tools/mcp/index.ts'
 import { agentSearch } from './agent-search.ts'
 import type { AgentConfig, TurnwireConfig } from './config.ts'
-import { serversOf } from './mcp-servers.ts'
+import { agentServers } from './mcp-servers.ts'
 import { namedModels } from './named-models.ts'
 
 /** Of one turn. */
@@ -35,7 +35,7 @@ function buildAgent(
   const code = agent.code === true ? {} : agent.code || undefined
   const search = agentSearch(agent, log)
   const fixed = fixedTools(agent, mayAsk, search?.tool)
-  const servers = mcp ? serversOf(config, agent.name) : []
+  const servers = mcp ? agentServers(config, agent.name) : []
   const changing = mcp && servers.length > 0 ? joined(fixed, () => mcp.tools(servers)) : undefined
   const tools = search ? search.following(changing ?? (() => fixed)) : changing
   const built: Agent = {
@@ -50,7 +50,7 @@ function buildAgent(
     }),
     ...(agent.compaction && { compaction: agent.compaction }),
     tools: fixed,
-    ...(code?.only && { callersOf: callersOf(code.only) }),
+    ...(code?.only && { callersOf: readCallers(code.only) }),
     ...(search && { search: search.rule }),
     options: agent.options ?? [],
     gate: createGate({
@@ -85,7 +85,7 @@ function fixedTools({ tools = [], code }: AgentConfig, mayAsk: boolean, search: 
 }
 
 /** Tools that programs alone may call. Those that run programs, and those that answer a vendor, are for the model. */
-function callersOf(only: true | readonly string[]): NonNullable<Agent['callersOf']> {
+function readCallers(only: true | readonly string[]): NonNullable<Agent['callersOf']> {
   const names = only === true ? undefined : new Set(only)
   const isMeant = ({ name, callers, finds }: Tool): boolean =>
     names ? names.has(name) : name !== hostedApproval && callers === undefined && !finds

@@ -63,7 +63,7 @@ function checkModel(model: unknown, models: readonly string[], key: string, wron
 /** Settings of an agent that are right only with others of it. */
 function checkTogether(agent: Fields, key: string, servers: readonly string[], wrong: Wrong): void {
   checkSearch(agent, key, wrong)
-  checkOptions(agent['options'], `${key}.options`, wrong)
+  checkAgentOptions(agent['options'], `${key}.options`, wrong)
   checkCode(agent['code'], agent['tools'], `${key}.code`, wrong)
   checkAgentServers(agent, key, servers, wrong)
   for (const [list, field] of [
@@ -89,7 +89,7 @@ function notTaken(is: string, wrong: Wrong): (entry: unknown, key: string) => vo
   }
 }
 
-function checkOptions(options: unknown, key: string, wrong: Wrong): void {
+function checkAgentOptions(options: unknown, key: string, wrong: Wrong): void {
   if (options === undefined) return
   if (!Array.isArray(options)) {
     wrong(key, 'must be a list.')

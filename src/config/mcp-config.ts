@@ -116,7 +116,7 @@ function checkServer(name: string, server: unknown, wrong: Wrong): void {
   checkPayer(server['pay'], `${key}.pay`, wrong)
   try {
     // The values were given by the operator; what does not fit is refused here.
-    checkSpec(specOf(name, server as McpServerConfig), listOf(server['allowEnv']))
+    checkSpec(toServerSpec(name, server as McpServerConfig), stringList(server['allowEnv']))
   } catch (error) {
     wrong(key, errorMessage(error))
   }
@@ -183,7 +183,7 @@ export function keptServers(
     const { trust, trustAnnotations, exposed, timeoutMs, connectTimeoutMs, outputLimit, maxTools, allowEnv } =
       server
     const { roots, sampling, logLevel, pay } = server
-    const spec = specOf(name, server)
+    const spec = toServerSpec(name, server)
     return {
       spec,
       options: {
@@ -206,7 +206,7 @@ export function keptServers(
   })
 }
 
-function specOf(name: string, server: McpServerConfig): McpServerSpec {
+function toServerSpec(name: string, server: McpServerConfig): McpServerSpec {
   const { protocolVersion } = server
   const pinned = protocolVersion !== undefined && { protocolVersion }
   if ('url' in server && server.url !== undefined)
@@ -228,6 +228,6 @@ function specOf(name: string, server: McpServerConfig): McpServerSpec {
   }
 }
 
-function listOf(value: unknown): string[] {
+function stringList(value: unknown): string[] {
   return Array.isArray(value) ? value.filter(each => typeof each === 'string') : []
 }

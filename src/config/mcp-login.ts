@@ -66,7 +66,7 @@ class CallbackPage {
     const server = createServer()
     const known = URL.parse(before ?? '')
     const port = known?.hostname === '127.0.0.1' ? Number(known.port) : 0
-    await listen(server, port).catch(() => listen(server, 0))
+    await listenForLogin(server, port).catch(() => listenForLogin(server, 0))
     return new CallbackPage(server)
   }
 
@@ -106,7 +106,7 @@ class CallbackPage {
   }
 }
 
-function listen(server: Server, port: number): Promise<void> {
+function listenForLogin(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, '127.0.0.1', () => {

@@ -28,7 +28,7 @@ export function isShared(data: string | Store = defaultFolder): boolean {
 }
 
 /** Makes the folder if there is one. */
-export function placeOf(data: string | Store = defaultFolder, log?: Log): DataPlace {
+export function findPlace(data: string | Store = defaultFolder, log?: Log): DataPlace {
   if (typeof data !== 'string') return { store: data }
   if (data === 'memory') return { store: memoryStore() }
   if (!isPostgresUrl(data)) return { folder: makeFolder(data) }

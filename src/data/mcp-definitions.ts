@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { ToolDeclaration } from '../language/tools.ts'
 import { replaceFile, textOfFile } from '../lib/files/replace-file.ts'
 import { isJsonObject, parseJson } from '../lib/json/index.ts'
-import { type AcceptedDefinitions, identityOf, type McpServerSpec } from '../tools/mcp/index.ts'
+import { type AcceptedDefinitions, type McpServerSpec, specIdentity } from '../tools/mcp/index.ts'
 
 /** Without a folder what a server has at the start is taken as it is. */
 export function acceptedDefinitions(
@@ -13,7 +13,7 @@ export function acceptedDefinitions(
   spec: McpServerSpec,
 ): { definitions?: AcceptedDefinitions } {
   if (folder === undefined) return {}
-  const file = join(folder, 'mcp', `${spec.name}-${identityOf(spec)}.tools.json`)
+  const file = join(folder, 'mcp', `${spec.name}-${specIdentity(spec)}.tools.json`)
   const definitions: AcceptedDefinitions = {
     load: () => {
       const kept: unknown = parseJson(textOfFile(file) ?? '[]')

@@ -16,7 +16,7 @@ export function tokenStore(
   vault: () => Vault,
 ): AuthStore {
   if (folder === undefined) return inMemory()
-  const file = fileOf(folder, name, url)
+  const file = tokenFile(folder, name, url)
   return {
     load: () => read(file, url, vault()),
     save: kept => replaceFile(file, vault().seal(JSON.stringify({ url, kept }), 'mcp tokens')),
@@ -25,7 +25,7 @@ export function tokenStore(
 
 /** False: there was none. */
 export function forgetTokens(folder: string, { name, url }: { name: string; url: string }): boolean {
-  const file = fileOf(folder, name, url)
+  const file = tokenFile(folder, name, url)
   const was = textOfFile(file) !== undefined
   rmSync(file, { force: true })
   return was
@@ -46,7 +46,7 @@ function inMemory(): AuthStore {
   }
 }
 
-function fileOf(folder: string, name: string, url: string): string {
+function tokenFile(folder: string, name: string, url: string): string {
   return join(folder, 'mcp', `${name}-${sha256(url).slice(0, 16)}.sealed`)
 }
 

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Store } from '../engine/ports/index.ts'
 import { TurnwireError } from '../language/errors.ts'
-import { isPostgresUrl, openFolderStore, placeOf } from './data-place.ts'
+import { findPlace, isPostgresUrl, openFolderStore } from './data-place.ts'
 
 /** Opens it for `work`, and closes it after. `isNew`: a folder without sessions will do. */
 export async function withStore<Result>(
@@ -12,7 +12,7 @@ export async function withStore<Result>(
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   if (!isNew && !isPostgresUrl(data)) sessionsIn(data)
-  const place = placeOf(data)
+  const place = findPlace(data)
   const store = place.store ?? (await openFolderStore(place.folder))
   try {
     return await work(store)

@@ -10,12 +10,12 @@ import { tool } from '../tools/index.ts'
 import { calculate } from './calculator.ts'
 
 export function demoTools(given: string | undefined): Tool[] {
-  const folder = folderOf(given)
+  const folder = demoFolder(given)
   return [weather, addNote(folder), searchNotes(folder), sendMail(folder), calculator, clock]
 }
 
 /** Without a data folder, notes and mails go to a temporary one. */
-function folderOf(given: string | undefined): () => string {
+function demoFolder(given: string | undefined): () => string {
   let folder = given
   return () => {
     folder ??= mkdtempSync(join(tmpdir(), 'turnwire-demo-'))
@@ -24,7 +24,7 @@ function folderOf(given: string | undefined): () => string {
   }
 }
 
-function objectSchema(properties: JsonObject, required: string[]): JsonObject {
+function demoSchema(properties: JsonObject, required: string[]): JsonObject {
   return { type: 'object', properties, required, additionalProperties: false }
 }
 
@@ -42,7 +42,7 @@ const weather = tool({
   name: 'get_weather',
   title: 'Weather',
   description: 'The current weather in a city. Made up, but always the same for the same city.',
-  input: objectSchema(
+  input: demoSchema(
     { city: { type: 'string', minLength: 1, maxLength: 80, description: 'The name of a city.' } },
     ['city'],
   ),
@@ -99,7 +99,7 @@ function searchNotes(folder: () => string): Tool {
     name: 'search_notes',
     title: 'Search notes',
     description: 'Looks up what the notes say about something. An empty query lists the latest ones.',
-    input: objectSchema({ query: { type: 'string', maxLength: 200, description: 'A word to look for.' } }, [
+    input: demoSchema({ query: { type: 'string', maxLength: 200, description: 'A word to look for.' } }, [
       'query',
     ]),
     kind: 'search',
@@ -126,7 +126,7 @@ function addNote(folder: () => string): Tool {
     name: 'add_note',
     title: 'Remember a note',
     description: 'Writes down a new note, to remember something later.',
-    input: objectSchema(
+    input: demoSchema(
       { text: { type: 'string', minLength: 1, maxLength: 2000, description: 'What to note.' } },
       ['text'],
     ),
@@ -155,7 +155,7 @@ function sendMail(folder: () => string): Tool {
     title: 'Send mail',
     description:
       'Sends an e-mail. In this demonstration it is written to the outbox folder and goes nowhere.',
-    input: objectSchema(
+    input: demoSchema(
       {
         to: { type: 'string', format: 'email', maxLength: 200, description: 'The address of the recipient.' },
         subject: { type: 'string', maxLength: 200 },
@@ -204,7 +204,7 @@ const calculator = tool({
   name: 'calculator',
   title: 'Calculator',
   description: 'Calculates an arithmetic expression such as (17 + 3) * 2.5.',
-  input: objectSchema({ expression: { type: 'string', minLength: 1, maxLength: 500 } }, ['expression']),
+  input: demoSchema({ expression: { type: 'string', minLength: 1, maxLength: 500 } }, ['expression']),
   kind: 'think',
   readOnly: true,
   trust: 'trusted',
@@ -219,7 +219,7 @@ const clock = tool({
   name: 'clock',
   title: 'Clock',
   description: 'The date and time now, on the server, in UTC.',
-  input: objectSchema({}, []),
+  input: demoSchema({}, []),
   kind: 'read',
   readOnly: true,
   trust: 'trusted',

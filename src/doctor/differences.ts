@@ -9,7 +9,7 @@ export function differences(before: Json, after: Json, path = ''): string[] {
   if (JSON.stringify(before) === JSON.stringify(after)) return []
   if (Array.isArray(before) && Array.isArray(after)) return listDifferences(before, after, path)
   if (isJsonObject(before) && isJsonObject(after)) return fieldDifferences(before, after, path)
-  return [`Changed ${path} from ${shown(before)} to ${shown(after)}.`]
+  return [`Changed ${path} from ${describeValue(before)} to ${describeValue(after)}.`]
 }
 
 function fieldDifferences(before: JsonObject, after: JsonObject, path: string): string[] {
@@ -18,7 +18,7 @@ function fieldDifferences(before: JsonObject, after: JsonObject, path: string): 
     const at = path === '' ? key : `${path}.${key}`
     const [old, fresh] = [before[key], after[key]]
     if (old === undefined) return fresh === undefined ? [] : [added(at, fresh)]
-    return fresh === undefined ? [dropped(at, old)] : differences(old, fresh, at)
+    return fresh === undefined ? [describeDropped(at, old)] : differences(old, fresh, at)
   })
 }
 
@@ -66,7 +66,7 @@ function movedOrDropped(
 ): string[] {
   const left = gone.map(at => {
     const to = come.findIndex(other => json(after[other] ?? null) === json(before[at] ?? null))
-    if (to < 0) return dropped(`${path}[${at}]`, before[at] ?? null)
+    if (to < 0) return describeDropped(`${path}[${at}]`, before[at] ?? null)
     return `Moved ${path}[${at}] to ${path}[${come.splice(to, 1)[0]}].`
   })
   return [...left, ...come.map(at => added(`${path}[${at}]`, after[at] ?? null))]
@@ -81,10 +81,10 @@ function isAlike(a: Json | undefined, b: Json | undefined): boolean {
   return Object.keys(a).filter(key => Object.hasOwn(b, key)).length > 0
 }
 
-const added = (path: string, value: Json): string => `Added ${path}: ${shown(value)}.`
-const dropped = (path: string, value: Json): string => `Dropped ${path}: ${shown(value)}.`
+const added = (path: string, value: Json): string => `Added ${path}: ${describeValue(value)}.`
+const describeDropped = (path: string, value: Json): string => `Dropped ${path}: ${describeValue(value)}.`
 
-function shown(value: Json): string {
+function describeValue(value: Json): string {
   const text = JSON.stringify(value).toWellFormed()
   return text.length > MOST_CHARS ? `${text.slice(0, MOST_CHARS - 1)}…` : text
 }

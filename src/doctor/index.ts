@@ -23,13 +23,13 @@ export type HistoryRepair = {
 
 /** Every rule of this vendor that a request, or a list of messages, breaks. */
 export function checkHistory(vendor: DoctorVendor, history: Json): HistoryFinding[] {
-  const body = bodyOf(vendor, history)
+  const body = toBody(vendor, history)
   return [...foreignFindings(vendor, body), ...vendorFindings(vendor, body)].map(withReason)
 }
 
 /** The smallest known repair, checked by the same rules. The argument is not changed. */
 export function repairHistory(vendor: DoctorVendor, history: Json): HistoryRepair {
-  const given = bodyOf(vendor, history)
+  const given = toBody(vendor, history)
   // Read as this vendor's, another vendor's history would lose its content.
   if (foreignFindings(vendor, given).length > 0)
     return { body: given, changes: [], left: checkHistory(vendor, history) }
@@ -54,7 +54,7 @@ const withReason = (finding: Finding): HistoryFinding => ({
 })
 
 /** A request, or a list of messages, for which one is made. */
-function bodyOf(vendor: DoctorVendor, history: Json): JsonObject {
+function toBody(vendor: DoctorVendor, history: Json): JsonObject {
   if (isJsonObject(history)) return history
   if (!Array.isArray(history)) throw new TypeError('A history is a request body, or a list of messages.')
   const { model, list } = vendorForms[vendor]
@@ -71,7 +71,7 @@ const ITEMS =
 const STEPS = /^(?:user_input|model_output|thought|function_result)$/
 
 /** The vendor of one message, item, turn or step; undefined if several vendors share the form. */
-function formOf(item: JsonObject): string | undefined {
+function readForm(item: JsonObject): string | undefined {
   if (Array.isArray(item['parts'])) return 'gemini'
   if (STEPS.test(asString(item['type']))) return 'gemini-interactions'
   if (ITEMS.test(asString(item['type'])) && (item['call_id'] !== undefined || item['role'] === undefined))
@@ -91,7 +91,7 @@ export function foreignForm(vendor: DoctorVendor, body: JsonObject): string | un
     ? key
     : ['messages', 'contents', 'input'].find(each => Array.isArray(body[each]))
   const items = objectsIn(list === undefined ? undefined : body[list])
-  const forms = new Set(items.map(formOf).filter(form => form !== undefined))
+  const forms = new Set(items.map(readForm).filter(form => form !== undefined))
   if (forms.has(vendor)) return undefined
   const [other] = forms
   if (other !== undefined) return other

@@ -6,7 +6,7 @@ import type { InputPart, Native, Origin, ResultPart } from '../language/content.
 import type { AnswerPart, Entry } from '../language/history.ts'
 
 export type ResultItem = { kind: 'result'; id: string; name: string; parts: ResultPart[]; failed: boolean }
-export type CallItem = {
+export type HistoryCallItem = {
   kind: 'call'
   id: string
   name: string
@@ -21,7 +21,7 @@ export type HistoryItem =
   | { kind: 'input'; part: InputPart }
   | { kind: 'said'; part: Exclude<AnswerPart, CallPart> }
   | { kind: 'answer' }
-  | CallItem
+  | HistoryCallItem
   | ResultItem
 
 const NO_RESULT: ResultPart = {
@@ -29,9 +29,9 @@ const NO_RESULT: ResultPart = {
   text: 'No result of this call was recorded. It may or may not have been carried out.',
 }
 
-type OpenCall = { call: CallItem; id: string; result?: ResultItem }
+type OpenCall = { call: HistoryCallItem; id: string; result?: ResultItem }
 
-export function entriesOf(items: readonly HistoryItem[], origin: Origin): Entry[] {
+export function toEntries(items: readonly HistoryItem[], origin: Origin): Entry[] {
   const builder = new EntryBuilder(items, origin)
   for (const item of items) builder.add(item)
   return builder.end()
@@ -53,7 +53,7 @@ class EntryBuilder {
 
   add(item: HistoryItem): void {
     if (item.kind === 'result') {
-      if (!this.#used.has(item)) this.#answerCall(this.#callOf(item), item)
+      if (!this.#used.has(item)) this.#answerCall(this.#findCall(item), item)
       return
     }
     const isModel = item.kind === 'said' || item.kind === 'call'
@@ -75,7 +75,7 @@ class EntryBuilder {
     else this.#entries.push({ role: 'user', parts: [part] })
   }
 
-  #addCall(call: CallItem): void {
+  #addCall(call: HistoryCallItem): void {
     const { id: nativeId, name, form, text, native } = call
     let id = nativeId || 'call'
     for (let number = 2; this.#ids.has(id); number++) id = `${nativeId || 'call'}_${number}`
@@ -86,7 +86,7 @@ class EntryBuilder {
   }
 
   /** By id; where ids are missing or wrong by name, and without either by order. */
-  #callOf({ id, name }: ResultItem): OpenCall | undefined {
+  #findCall({ id, name }: ResultItem): OpenCall | undefined {
     const waiting = this.#open.filter(({ result }) => !result)
     return (
       waiting.find(({ call }) => id !== '' && call.id === id) ??

@@ -15,7 +15,7 @@ export function member(holder: JsonObject, camel: string): Json | undefined {
   return holder[camel] ?? holder[camel.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)]
 }
 
-export function jsonText(value: Json | undefined): string {
+export function toJsonText(value: Json | undefined): string {
   return typeof value === 'string'
     ? value
     : value === undefined || value === null
@@ -28,20 +28,22 @@ export function jsonText(value: Json | undefined): string {
 /** Content that is text, or a list of parts. */
 export function readContent(content: Json | undefined): InputPart[] {
   if (Array.isArray(content)) return objectsIn(content).map(readPart)
-  return content === undefined || content === null ? [] : [{ type: 'text', text: jsonText(content) }]
+  return content === undefined || content === null ? [] : [{ type: 'text', text: toJsonText(content) }]
 }
 
 export function readPart(part: JsonObject): InputPart {
   const { text, refusal } = part
   const said = text ?? refusal
   if (typeof said === 'string' && said !== '') return { type: 'text', text: said }
-  return readMedia(part) ?? { type: 'text', text: said === undefined ? JSON.stringify(part) : jsonText(said) }
+  return (
+    readMedia(part) ?? { type: 'text', text: said === undefined ? JSON.stringify(part) : toJsonText(said) }
+  )
 }
 
 /** What a result says: text, parts, or any JSON. */
 export function readResult(content: Json | undefined): ResultPart[] {
   const isParts = Array.isArray(content) && content.every(isPart)
-  return readContent(isParts || typeof content === 'string' ? content : jsonText(content))
+  return readContent(isParts || typeof content === 'string' ? content : toJsonText(content))
 }
 
 const isPart = (value: Json): boolean =>
@@ -54,7 +56,7 @@ function readMedia(part: JsonObject): InputPart | undefined {
   if (isJsonObject(part['file'])) return readMedia({ type: 'input_file', ...part['file'] })
   if (type === 'input_file')
     return mediaPart(
-      jsonText(file_data ?? file_url),
+      toJsonText(file_data ?? file_url),
       /^data:([^;,]+)/.exec(asString(file_data))?.[1],
       filename,
     )

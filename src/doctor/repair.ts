@@ -4,13 +4,13 @@
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
 import { asObject, asString } from '../models/common/json-read.ts'
 import { alignedRuns, differences } from './differences.ts'
-import { entriesOf, type HistoryItem } from './items.ts'
-import { declarationsIn, jsonText, objectsIn, readChoice, readTools } from './read.ts'
+import { type HistoryItem, toEntries } from './items.ts'
+import { declarationsIn, objectsIn, readChoice, readTools, toJsonText } from './read.ts'
 import { type DoctorVendor, type Keep, systemItems, type VendorForm, vendorForms } from './vendors.ts'
 
 /** `message` is the vendor's own wording. */
 export type Finding = { rule: string; message: string; param?: string | null }
-export type Check = (body: JsonObject) => readonly Finding[]
+export type RepairCheck = (body: JsonObject) => readonly Finding[]
 
 export type Repaired = {
   body: JsonObject
@@ -20,7 +20,7 @@ export type Repaired = {
   left: readonly Finding[]
 }
 
-export function repair(vendor: DoctorVendor, given: JsonObject, check: Check): Repaired {
+export function repair(vendor: DoctorVendor, given: JsonObject, check: RepairCheck): Repaired {
   const left = check(given)
   if (left.length === 0) return { body: given, changes: [], left }
   const form = vendorForms[vendor]
@@ -69,7 +69,7 @@ function encode(
     {
       session: '',
       system: systemText(form, given),
-      history: entriesOf(items, origin),
+      history: toEntries(items, origin),
       tools,
       choice: readChoice(given['tool_choice'], tools),
       parallel: true,
@@ -97,7 +97,7 @@ function historyItems(form: VendorForm, list: Json | undefined, keep: Keep): His
   if (Array.isArray(list)) return objectsIn(list).flatMap(element => form.items(element, keep))
   return list === undefined || list === null
     ? []
-    : [{ kind: 'input', part: { type: 'text', text: jsonText(list) } }]
+    : [{ kind: 'input', part: { type: 'text', text: toJsonText(list) } }]
 }
 
 function systemText(form: VendorForm, body: JsonObject): string {
@@ -131,7 +131,7 @@ function loosened(value: Json): Json {
 // ---- taking changes back -----------------------------------------------------------------------------------
 
 /** Fields that stay or change together, or a run of elements of a list, as it was and as it was encoded anew. */
-type Change = { fields: readonly string[] } | { list: string; old: Json[]; fresh: Json[] }
+type RepairChange = { fields: readonly string[] } | { list: string; old: Json[]; fresh: Json[] }
 
 /** In one of these a request says how long an answer may be. */
 const LIMITS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens']
@@ -162,7 +162,7 @@ function leastChange(
 const isListField = (form: VendorForm, given: JsonObject, fresh: JsonObject, key: string): boolean =>
   (key === form.list || key === 'tools') && Array.isArray(given[key]) && Array.isArray(fresh[key])
 
-function fieldChanges(form: VendorForm, given: JsonObject, fresh: JsonObject): Change[] {
+function fieldChanges(form: VendorForm, given: JsonObject, fresh: JsonObject): RepairChange[] {
   // Stand-ins for tools that are gone come with a choice that forbids to call them.
   const isStandIn = objectsIn(given['tools']).length === 0 && fresh['tools'] !== undefined
   const groups = [LIMITS, ...(isStandIn ? [['tools', 'tool_choice', 'generation_config']] : [])]
@@ -176,7 +176,7 @@ function fieldChanges(form: VendorForm, given: JsonObject, fresh: JsonObject): C
 }
 
 /** Elements are compared by what they say. */
-function listChanges(form: VendorForm, given: JsonObject, fresh: JsonObject): Change[] {
+function listChanges(form: VendorForm, given: JsonObject, fresh: JsonObject): RepairChange[] {
   return ['tools', form.list].flatMap(list => {
     const [old, other] = [given[list], fresh[list]]
     if (!Array.isArray(old) || !Array.isArray(other)) return []
@@ -223,7 +223,7 @@ function counted(values: readonly string[]): Map<string, number> {
 function assembled(
   given: JsonObject,
   fresh: JsonObject,
-  changes: readonly Change[],
+  changes: readonly RepairChange[],
   isOld: readonly boolean[],
 ): JsonObject {
   const chosen: JsonObject = { ...fresh }

@@ -5,8 +5,8 @@ import type { Native, ResultPart } from '../language/content.ts'
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
 import { asObject, asString } from '../models/common/json-read.ts'
 import { type Protocol, protocols } from '../models/index.ts'
-import type { CallItem, HistoryItem } from './items.ts'
-import { jsonText, member, objectsIn, readContent, readPart, readResult } from './read.ts'
+import type { HistoryCallItem, HistoryItem } from './items.ts'
+import { member, objectsIn, readContent, readPart, readResult, toJsonText } from './read.ts'
 
 /** Marks data as the vendor's own; undefined where artifacts are left out. */
 export type Keep = (data: JsonObject) => Native | undefined
@@ -64,9 +64,9 @@ function called(
   name: Json | undefined,
   input: Json | undefined,
   native?: Native,
-): CallItem {
+): HistoryCallItem {
   const named = { id: asString(id), name: asString(name) }
-  return { kind: 'call', ...named, form: 'json', text: jsonText(input), ...(native && { native }) }
+  return { kind: 'call', ...named, form: 'json', text: toJsonText(input), ...(native && { native }) }
 }
 
 // ---- Anthropic ---------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ function anthropicItems({ role, content }: JsonObject, keep: Keep): HistoryItem[
 function chatItems(message: JsonObject): HistoryItem[] {
   const { role, content, refusal } = message
   if (role === 'tool') return [answered(message['tool_call_id'], readResult(content))]
-  const calls = objectsIn(message['tool_calls']).map((call): CallItem => {
+  const calls = objectsIn(message['tool_calls']).map((call): HistoryCallItem => {
     const { name, input, arguments: args } = asObject(call[call['type'] === 'custom' ? 'custom' : 'function'])
     const item = called(call['id'], name, args ?? input)
     return call['type'] === 'custom' ? { ...item, form: 'text' } : item
@@ -158,7 +158,7 @@ function mediaIn(part: JsonObject): Json {
 function geminiResult({ id, name, response, parts }: JsonObject): HistoryItem {
   const { output, error, ...more } = asObject(response)
   const isWhole = Object.keys(more).length === 0
-  const text = jsonText(isJsonObject(response) && isWhole ? (error ?? output) : response)
+  const text = toJsonText(isJsonObject(response) && isWhole ? (error ?? output) : response)
   const media = objectsIn(parts).map(readPart)
   const said: ResultPart[] = text === '' ? [] : [{ type: 'text', text }]
   return answered(id, [...said, ...media], isWhole && error !== undefined, asString(name))

@@ -11,18 +11,18 @@ export type * from './ports/local.ts'
 export type { Create, Decision } from './rules/commands.ts'
 export { evolve } from './rules/evolve.ts'
 export { CompactedFold, HistoryFold } from './rules/history-fold.ts'
-export { type Action, next, statusOf } from './rules/next.ts'
-export { type Offered, offerOf } from './rules/offer.ts'
+export { type Action, next, sessionStatus } from './rules/next.ts'
+export { buildOffer, type Offered } from './rules/offer.ts'
 export { outcomes } from './rules/outcomes.ts'
-export { requestOf } from './rules/request.ts'
+export { makeRequest } from './rules/request.ts'
 export {
   emptyState,
-  factsOf,
   findCall,
   isInQuestion,
-  listSummaryOf,
   type SessionState,
+  sessionFacts,
   settledCalls,
+  summariseForList,
 } from './rules/state.ts'
 export { addUsage } from './rules/usage.ts'
 export { LocalEngine } from './sessions/local-engine.ts'

@@ -1,7 +1,7 @@
 // Addresses and paths in the patterns of a grant. An address is compared part by part, as a client of it reads it: a star
 // in the host never reaches the path, whatever characters the value has. What two readers could read differently is not
 // covered: user names, backslashes, dots in place of folders, escapes of any of these.
-import { isAnything, isExactly, matchesPieces, type Piece } from './star-patterns.ts'
+import { isAnything, isExactly, matchesPieces, type PatternPiece } from './star-patterns.ts'
 
 /** These are read as addresses also without `//`. */
 const webScheme = /^(?:https?|wss?|ftp|file):/i
@@ -16,8 +16,8 @@ const leadsElsewhere = /(?:^|[/\\])\.\.(?:[/\\;]|$)|[/\\]\.(?:[/\\;]|$)/
 const isHidden = /\p{C}/u
 
 /** Whether the text is covered as it is, and with its percent-escapes decoded as often as there are any. */
-export function coversText(pieces: readonly Piece[], text: string): boolean {
-  const readings = readingsOf(text)
+export function coversText(pieces: readonly PatternPiece[], text: string): boolean {
+  const readings = listReadings(text)
   return (
     readings?.every(
       reading => !isHidden.test(reading) && !leadsElsewhere.test(reading) && matchesPieces(pieces, reading),
@@ -28,7 +28,7 @@ export function coversText(pieces: readonly Piece[], text: string): boolean {
 const mostDecodings = 4
 
 /** Undefined: it has escapes that readers disagree about, or escapes of escapes without end. */
-function readingsOf(text: string): string[] | undefined {
+function listReadings(text: string): string[] | undefined {
   const readings = [text]
   try {
     for (let last = text; readings.length <= mostDecodings; readings.push(last)) {
@@ -45,7 +45,7 @@ function readingsOf(text: string): string[] | undefined {
 type Parts<Part> = { scheme: Part; host: Part; port: Part; path: Part; query?: Part; fragment?: Part }
 
 /** `pieces`: of a pattern. False also if the pattern is none of an address. */
-export function coversAddress(pieces: readonly Piece[], text: string): boolean {
+export function coversAddress(pieces: readonly PatternPiece[], text: string): boolean {
   const given = readAddress(text)
   const wanted = readPattern(pieces)
   if (!given || !wanted) return false
@@ -58,22 +58,26 @@ export function coversAddress(pieces: readonly Piece[], text: string): boolean {
     matchesPieces(wanted.scheme, given.scheme) &&
     matchesPieces(wanted.host, given.host) &&
     (matchesPieces(wanted.port, given.port) || (anyPort && wanted.port.length === 0)) &&
-    (anyPath ? coversText([any], given.path) : coversText(pathOf(wanted.path), given.path)) &&
+    (anyPath ? coversText([any], given.path) : coversText(pathPieces(wanted.path), given.path)) &&
     coversPart(wanted.query, given.query, anyRest) &&
     coversPart(wanted.fragment, given.fragment, isOpen && wanted.fragment === undefined)
   )
 }
 
-const any: Piece = { star: undefined }
+const any: PatternPiece = { star: undefined }
 
-function coversPart(wanted: Piece[] | undefined, given: string | undefined, anyText: boolean): boolean {
+function coversPart(
+  wanted: PatternPiece[] | undefined,
+  given: string | undefined,
+  anyText: boolean,
+): boolean {
   if (given === undefined) return wanted === undefined
   if (wanted === undefined) return anyText && coversText([any], given)
   return coversText(wanted, given)
 }
 
 /** An address without a path has the path `/`. */
-function pathOf(wanted: Piece[]): Piece[] {
+function pathPieces(wanted: PatternPiece[]): PatternPiece[] {
   return wanted.length === 0 ? [{ exact: '/' }] : wanted
 }
 
@@ -108,17 +112,17 @@ function isNumeric(host: string): boolean {
 // ---- the pattern ---------------------------------------------------------------------------------------------
 
 /** Whether the pattern is one of addresses: a scheme, then `://`. */
-export function isAddressPattern(pieces: readonly Piece[]): boolean {
+export function isAddressPattern(pieces: readonly PatternPiece[]): boolean {
   return schemeEnd(pieces) > 0
 }
 
-function schemeEnd(pieces: readonly Piece[]): number {
+function schemeEnd(pieces: readonly PatternPiece[]): number {
   const at = pieces.findIndex(piece => 'exact' in piece && !/[a-z\d+.-]/i.test(piece.exact))
   const isEnd = isExactly(pieces[at], ':') && isExactly(pieces[at + 1], '/') && isExactly(pieces[at + 2], '/')
   return isEnd ? at : -1
 }
 
-function readPattern(pieces: readonly Piece[]): Parts<Piece[]> | undefined {
+function readPattern(pieces: readonly PatternPiece[]): Parts<PatternPiece[]> | undefined {
   const end = schemeEnd(pieces)
   if (end <= 0) return undefined
   const [authority, afterHost] = upTo(pieces.slice(end + 3), '/?#')
@@ -138,7 +142,7 @@ function readPattern(pieces: readonly Piece[]): Parts<Piece[]> | undefined {
 }
 
 /** What comes before the first of these characters, and the rest. */
-function upTo(pieces: readonly Piece[], ends: string): [Piece[], Piece[]] {
+function upTo(pieces: readonly PatternPiece[], ends: string): [PatternPiece[], PatternPiece[]] {
   const found = pieces.findIndex(piece => 'exact' in piece && ends.includes(piece.exact))
   const at = found === -1 ? pieces.length : found
   return [pieces.slice(0, at), pieces.slice(at)]
@@ -146,9 +150,9 @@ function upTo(pieces: readonly Piece[], ends: string): [Piece[], Piece[]] {
 
 /** A port that is the scheme's own is left out, as in an address that was read. */
 function hostAndPort(
-  authority: readonly Piece[],
-  scheme: readonly Piece[],
-): { host: Piece[]; port: Piece[] } {
+  authority: readonly PatternPiece[],
+  scheme: readonly PatternPiece[],
+): { host: PatternPiece[]; port: PatternPiece[] } {
   const at = authority.findLastIndex(piece => isExactly(piece, ':'))
   const after = authority.slice(at + 1)
   const isPort = at !== -1 && after.every(piece => 'star' in piece || /\d/.test(piece.exact))
@@ -167,7 +171,7 @@ const usualPorts: Readonly<Record<string, string>> = {
 }
 
 /** Undefined if there is a star in it. */
-function textOfPieces(pieces: readonly Piece[]): string | undefined {
+function textOfPieces(pieces: readonly PatternPiece[]): string | undefined {
   let text = ''
   for (const piece of pieces) {
     if ('star' in piece) return undefined
@@ -176,13 +180,13 @@ function textOfPieces(pieces: readonly Piece[]): string | undefined {
   return text
 }
 
-function lowered(pieces: readonly Piece[]): Piece[] {
+function lowered(pieces: readonly PatternPiece[]): PatternPiece[] {
   return pieces.map(piece => ('exact' in piece ? { exact: piece.exact.toLowerCase() } : piece))
 }
 
 /** Labels in other alphabets, as an address that was read has them. Those with a star stay as they are. */
-function asciiHost(host: readonly Piece[]): Piece[] {
-  const labels: Piece[][] = [[]]
+function asciiHost(host: readonly PatternPiece[]): PatternPiece[] {
+  const labels: PatternPiece[][] = [[]]
   for (const piece of host) {
     if (isExactly(piece, '.')) labels.push([])
     else labels.at(-1)!.push(piece)

@@ -3,7 +3,7 @@
 import { isJsonObject, type Json } from '../lib/json/index.ts'
 import { coversAddress, coversText, isAddress, isAddressPattern } from './address-patterns.ts'
 import { TurnwireError } from './errors.ts'
-import { anything, type Piece, piecesOf } from './star-patterns.ts'
+import { anything, type PatternPiece, splitPattern } from './star-patterns.ts'
 
 /**
  * By the name of the argument. `*` stands for one or more letters, digits and `._+~=%#!-`; `**` for any visible text. A
@@ -50,7 +50,7 @@ export function exactPattern(value: Json): string | undefined {
 function matches(pattern: string, value: Json | undefined): boolean {
   const text = scalarText(value)
   if (text === undefined) return false
-  const pieces = piecesOf(pattern)
+  const pieces = splitPattern(pattern)
   if (pieces.every(piece => 'exact' in piece)) return text === pieces.map(piece => piece.exact).join('')
   if (text.length > most.text) return false
   // An address is covered by patterns of addresses alone: any other would have to guess where its host ends.
@@ -59,7 +59,7 @@ function matches(pattern: string, value: Json | undefined): boolean {
 }
 
 /** `//host/path` is an address of another host, though it begins as a path does. */
-function namesHost(pieces: readonly Piece[], text: string): boolean {
+function namesHost(pieces: readonly PatternPiece[], text: string): boolean {
   const isMeant = pieces.slice(0, 2).every(piece => 'exact' in piece && /[/\\]/.test(piece.exact))
   return /^[/\\]{2}/.test(text) && !isMeant
 }

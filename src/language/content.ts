@@ -36,7 +36,7 @@ export function isResultPart(value: unknown): value is ResultPart {
   )
 }
 
-export function textOf(parts: readonly { type: string; text?: string }[]): string {
+export function joinText(parts: readonly { type: string; text?: string }[]): string {
   let text = ''
   for (const part of parts) if (part.type === 'text') text += part.text ?? ''
   return text

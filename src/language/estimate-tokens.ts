@@ -35,10 +35,10 @@ export function estimateTokens({ system = '', history, tools }: EstimatedRequest
         outcome.parts.forEach(count)
       }
   }
-  return tokensOf(chars) + media * tokensPerMedium + items * tokensPerItem
+  return charsToTokens(chars) + media * tokensPerMedium + items * tokensPerItem
 }
 
 /** Of so many characters. */
-export function tokensOf(chars: number): number {
+export function charsToTokens(chars: number): number {
   return Math.ceil(chars / charsPerToken)
 }

@@ -12,7 +12,7 @@ export type ToolEntry = { role: 'tool'; results: CallResult[] }
 
 export type Entry = SystemEntry | UserEntry | AssistantEntry | ToolEntry
 
-export function callsOf(entry: AssistantEntry): CallPart[] {
+export function listCalls(entry: AssistantEntry): CallPart[] {
   return entry.parts.filter(part => part.type === 'call')
 }
 

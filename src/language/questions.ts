@@ -76,7 +76,7 @@ function memberFault(member: Json): string | undefined {
       return undefined
     case 'array': {
       const { items } = member
-      if (!isObject(items) || !choicesOf(items, 'anyOf')) return 'needs the choices of its items.'
+      if (!isObject(items) || !readChoices(items, 'anyOf')) return 'needs the choices of its items.'
       return choicesFault(items, 'anyOf')
     }
     default:
@@ -86,7 +86,7 @@ function memberFault(member: Json): string | undefined {
 
 function choicesFault(member: JsonObject, titled: 'oneOf' | 'anyOf'): string | undefined {
   if (!('enum' in member) && !(titled in member)) return undefined
-  const choices = choicesOf(member, titled)
+  const choices = readChoices(member, titled)
   if (!choices || choices.length === 0) return 'has no choices, or choices that are not texts.'
   return choices.length > mostChoices ? `has more than ${mostChoices} choices.` : undefined
 }
@@ -94,24 +94,27 @@ function choicesFault(member: JsonObject, titled: 'oneOf' | 'anyOf'): string | u
 export type FormChoice = { value: string; title: string }
 
 /** What may be chosen. Undefined: the member is no choice. */
-export function choicesOf(member: JsonObject, titled: 'oneOf' | 'anyOf' = 'oneOf'): FormChoice[] | undefined {
+export function readChoices(
+  member: JsonObject,
+  titled: 'oneOf' | 'anyOf' = 'oneOf',
+): FormChoice[] | undefined {
   const { enum: values, enumNames: names } = member
   if (Array.isArray(values)) {
     if (!values.every(value => typeof value === 'string')) return undefined
     const titles = Array.isArray(names) ? names : []
-    return values.map((value, index) => ({ value, title: titleOf(titles[index], value) }))
+    return values.map((value, index) => ({ value, title: choiceTitle(titles[index], value) }))
   }
   const options = member[titled]
   if (!Array.isArray(options)) return undefined
   const choices = options.flatMap(option =>
     isObject(option) && typeof option['const'] === 'string'
-      ? [{ value: option['const'], title: titleOf(option['title'], option['const']) }]
+      ? [{ value: option['const'], title: choiceTitle(option['title'], option['const']) }]
       : [],
   )
   return choices.length === options.length ? choices : undefined
 }
 
-function titleOf(title: Json | undefined, value: string): string {
+function choiceTitle(title: Json | undefined, value: string): string {
   return typeof title === 'string' ? title : value
 }
 
@@ -153,7 +156,7 @@ function numberFault(member: JsonObject, value: Json): string | undefined {
 
 function listFault(member: JsonObject, value: Json): string | undefined {
   const { items, minItems, maxItems } = member
-  const choices = (isObject(items) && choicesOf(items, 'anyOf')) || []
+  const choices = (isObject(items) && readChoices(items, 'anyOf')) || []
   const isChoice = (item: Json): boolean => choices.some(choice => choice.value === item)
   if (!Array.isArray(value) || !value.every(isChoice)) return 'is a list of its choices.'
   if (new Set(value).size < value.length) return 'has a choice twice.'
@@ -185,7 +188,7 @@ function isDate(text: string): boolean {
 
 function textFault(member: JsonObject, value: Json): string | undefined {
   if (typeof value !== 'string') return 'is a text.'
-  const choices = choicesOf(member)
+  const choices = readChoices(member)
   if (choices) return choices.some(choice => choice.value === value) ? undefined : 'is one of its choices.'
   const { minLength, maxLength, format } = member
   if (typeof minLength === 'number' && value.length < minLength)

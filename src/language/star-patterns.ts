@@ -1,12 +1,12 @@
 // Texts with stars, as patterns of a grant have them: `*` for one word, `**` for any text, a backslash for the character
 // after it. Which text they are compared with is up to the caller.
 
-export type Piece = { exact: string } | { star: RegExp | undefined }
+export type PatternPiece = { exact: string } | { star: RegExp | undefined }
 
 export const anything = '**'
 const ofStar = /[\p{L}\p{M}\p{N}._+~=%#!-]/u
 
-export function piecesOf(pattern: string): Piece[] {
+export function splitPattern(pattern: string): PatternPiece[] {
   const found = pattern.match(/\\.|\*\*|\*|./gsu) ?? []
   return found.map(piece => {
     if (piece === anything) return { star: undefined }
@@ -15,14 +15,14 @@ export function piecesOf(pattern: string): Piece[] {
   })
 }
 
-export const isExactly = (piece: Piece | undefined, text: string): boolean =>
+export const isExactly = (piece: PatternPiece | undefined, text: string): boolean =>
   piece !== undefined && 'exact' in piece && piece.exact === text
 
-export const isAnything = (piece: Piece | undefined): boolean =>
+export const isAnything = (piece: PatternPiece | undefined): boolean =>
   piece !== undefined && 'star' in piece && piece.star === undefined
 
 /** Each place of the text that the pieces so far can end at. Its cost is the product of both lengths. */
-export function matchesPieces(pieces: readonly Piece[], text: string): boolean {
+export function matchesPieces(pieces: readonly PatternPiece[], text: string): boolean {
   const chars = Array.from(text)
   let ends = new Uint8Array(chars.length + 1)
   ends[0] = 1

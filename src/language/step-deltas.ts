@@ -92,7 +92,7 @@ export class StepDeltas {
   /** The answer is whole: gives what its deltas have left out. The next delta belongs to another step. */
   complete(parts: readonly AnswerPart[], give: Give): void {
     if (!this.#begun) this.#begin(give)
-    if (this.#mode === 'take-back' && !this.#isBeginningOf(parts)) this.#startOver(give)
+    if (this.#mode === 'take-back' && !this.#isPrefix(parts)) this.#startOver(give)
     const isEmpty = this.#text.shown === '' && this.#thinking.shown === '' && this.#calls.length === 0
     if (isEmpty) this.#giveAll(parts, give)
     else this.#giveRest(parts, give)
@@ -173,7 +173,7 @@ export class StepDeltas {
 
   // ---- the whole answer ------------------------------------------------------------------------------------
 
-  #isBeginningOf(parts: readonly AnswerPart[]): boolean {
+  #isPrefix(parts: readonly AnswerPart[]): boolean {
     const calls = callsIn(parts)
     return (
       this.#differing(parts).length === 0 &&

@@ -12,7 +12,7 @@ const alike = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=
 const longest = 4000
 const most = 3
 
-export function suspicionsOf(value: Json): string[] {
+export function findSuspicions(value: Json): string[] {
   const found = {
     hidden: 0,
     codes: new Set<string>(),
@@ -24,7 +24,7 @@ export function suspicionsOf(value: Json): string[] {
     for (const [char] of text.matchAll(hidden)) {
       if (char === '\n' || char === '\t') continue
       found.hidden += 1
-      if (found.codes.size <= most) found.codes.add(codeOf(char))
+      if (found.codes.size <= most) found.codes.add(codePoint(char))
       found.turns ||= turning.test(char)
     }
     const strange = found.mixed.length < most ? mixedWord(text) : undefined
@@ -47,7 +47,7 @@ function hiddenWords(count: number, codes: readonly string[]): string {
   return `${count} hidden or control characters: ${named}${codes.length > most ? ' and others' : ''}.`
 }
 
-function codeOf(char: string): string {
+function codePoint(char: string): string {
   return `U+${char.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
 }
 

@@ -9,7 +9,10 @@ export type ChoiceDemand = {
 }
 
 /** A tool that is not offered can be neither demanded nor kept apart from the others. */
-export function demandOf(choice: ToolChoice, tools: readonly Pick<ToolDeclaration, 'name'>[]): ChoiceDemand {
+export function readDemand(
+  choice: ToolChoice,
+  tools: readonly Pick<ToolDeclaration, 'name'>[],
+): ChoiceDemand {
   if (choice === 'auto') return { forces: false }
   if (choice === 'none') return { allows: isApproval, forces: false }
   if (tools.length === 0) return { forces: false }

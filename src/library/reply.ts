@@ -2,7 +2,7 @@
 // can change it without reaching the session. Pure.
 import type { PlainError, SessionCall } from '../engine/index.ts'
 import type { Outcome } from '../language/calls.ts'
-import { textOf } from '../language/content.ts'
+import { joinText } from '../language/content.ts'
 import type { Event, LimitName, TurnStop } from '../language/events.ts'
 import type { FormSchema } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
@@ -75,7 +75,7 @@ export class TurnReader {
     const shown = this.#shown.take(event)
     switch (shown?.type) {
       case 'answer':
-        this.text = textOf(shown.answer.parts) || this.text
+        this.text = joinText(shown.answer.parts) || this.text
         return shown.calls.map(calledItem)
       case 'call':
         return [calledItem(shown.call)]
@@ -97,7 +97,7 @@ export class TurnReader {
   }
 }
 
-export function pendingOf(calls: readonly SessionCall[]): PendingCall[] {
+export function pendingCalls(calls: readonly SessionCall[]): PendingCall[] {
   const hashes = new Map(calls.map(({ part, argsHash }) => [part.id, argsHash]))
   const waits = [...new ShownFold(calls).waits.values()]
   return waits.flatMap(wait => pendingCall(wait, hashes.get(wait.callId)))
@@ -107,10 +107,10 @@ export function pendingOf(calls: readonly SessionCall[]): PendingCall[] {
 function pendingCall(wait: ShownWait, hash = ''): PendingCall[] {
   if (!wait.call) return []
   const { callId } = wait
-  const called = { callId, tool: wait.call.part.name, input: inputOf(wait.call) }
+  const called = { callId, tool: wait.call.part.name, input: parseCallInput(wait.call) }
   if (wait.for === 'result') return [{ ...called, needs: 'result', hash: wait.argsHash }]
   if (wait.for === 'answer')
-    return [{ ...called, needs: 'answer', question: questionOf(wait.question), hash }]
+    return [{ ...called, needs: 'answer', question: pendingQuestion(wait.question), hash }]
   const { argsHash, reason, preview } = wait.asked
   return [
     {
@@ -123,7 +123,7 @@ function pendingCall(wait: ShownWait, hash = ''): PendingCall[] {
   ]
 }
 
-function questionOf({ id, message, schema, url, expiresAt }: PendingQuestion): PendingQuestion {
+function pendingQuestion({ id, message, schema, url, expiresAt }: PendingQuestion): PendingQuestion {
   return {
     id,
     message,
@@ -135,11 +135,11 @@ function questionOf({ id, message, schema, url, expiresAt }: PendingQuestion): P
 
 function calledItem(call: ShownCall): CalledItem {
   const { part, parent } = call
-  const called = { type: 'call', callId: part.id, tool: part.name, input: inputOf(call) } as const
+  const called = { type: 'call', callId: part.id, tool: part.name, input: parseCallInput(call) } as const
   return parent === undefined ? called : { ...called, parent }
 }
 
-function inputOf({ part, text }: ShownCall): Json {
+function parseCallInput({ part, text }: ShownCall): Json {
   if (part.form === 'text') return text
   if (text.trim() === '') return {}
   return parseBounded(text) ?? text

@@ -14,7 +14,7 @@ import type {
 } from '../engine/index.ts'
 import type { ArgumentPatterns } from '../language/argument-patterns.ts'
 import { keptName } from '../language/calls.ts'
-import { type InputPart, isResultPart, type ResultPart, textOf } from '../language/content.ts'
+import { type InputPart, isResultPart, joinText, type ResultPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Grant } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
@@ -22,7 +22,7 @@ import type { CallAnswer } from '../language/questions.ts'
 import { toolHash } from '../language/tools.ts'
 import { hashJson } from '../lib/json/hash.ts'
 import type { Json } from '../lib/json/index.ts'
-import { type PendingCall, pendingOf } from './reply.ts'
+import { type PendingCall, pendingCalls } from './reply.ts'
 import { type LibraryHost, TurnHandle, type TurnStart } from './turn-handle.ts'
 
 export type DecisionOptions = {
@@ -88,7 +88,7 @@ export class SessionHandle<ModelName extends string = string> {
     message: string | readonly InputPart[],
     { context }: { context?: Partial<AppContext> } = {},
   ): TurnHandle {
-    return this.#turn(this.#say(partsOf(message, 'send'), context))
+    return this.#turn(this.#say(toResultParts(message, 'send'), context))
   }
 
   /** Lets a call run; with `input`, with these arguments. */
@@ -109,7 +109,7 @@ export class SessionHandle<ModelName extends string = string> {
     output: string | readonly ResultPart[],
     { failed = false, structured, details }: ResultOptions = {},
   ): TurnHandle {
-    const parts = partsOf(output, 'result')
+    const parts = toResultParts(output, 'result')
     const later: ToolOutput = {
       parts,
       ...(failed && { failed }),
@@ -186,7 +186,7 @@ export class SessionHandle<ModelName extends string = string> {
     const { turn, seq } = await this.#host.engine.summary(this.#ref)
     if (turn) return { from: turn.first, calls: [] }
     const last = (await this.history()).findLast(entry => entry.role === 'assistant')
-    return { from: seq + 1, calls: [], ...(last && { text: textOf(last.parts) }) }
+    return { from: seq + 1, calls: [], ...(last && { text: joinText(last.parts) }) }
   }
 
   async #goOn(): Promise<TurnStart> {
@@ -216,7 +216,7 @@ export class SessionHandle<ModelName extends string = string> {
   }
 
   async pending(): Promise<PendingCall[]> {
-    return pendingOf((await this.#host.engine.summary(this.#ref)).calls)
+    return pendingCalls((await this.#host.engine.summary(this.#ref)).calls)
   }
 
   async history(): Promise<Entry[]> {
@@ -296,7 +296,7 @@ export class SessionHandle<ModelName extends string = string> {
 }
 
 /** A text, or parts as they are. Programs in JavaScript give other things: these are refused before anything is recorded. */
-function partsOf(given: unknown, method: 'send' | 'result'): ResultPart[] {
+function toResultParts(given: unknown, method: 'send' | 'result'): ResultPart[] {
   if (typeof given === 'string') return [{ type: 'text', text: given }]
   if (Array.isArray(given) && given.every(isResultPart)) return [...given]
   throw new TurnwireError(

@@ -20,7 +20,7 @@ export type SessionOptions<ModelName extends string = string> = {
   model?: ModelName
 }
 
-export function settingsOf({ tools, options, ownTools, model }: SessionOptions): GivenSettings {
+export function toSettings({ tools, options, ownTools, model }: SessionOptions): GivenSettings {
   return {
     tools: tools ?? null,
     options: options ?? {},

@@ -3,7 +3,7 @@
 import type { Engine, FollowItem, SessionCall, SessionRef } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { LogFailures } from './log-failures.ts'
-import { pendingOf, type Reply, type TurnItem, TurnReader } from './reply.ts'
+import { pendingCalls, type Reply, type TurnItem, TurnReader } from './reply.ts'
 
 /** Where to read from: the first event of the request. `calls` and `text` are what is known before it. */
 export type TurnStart = { from: number; calls: readonly SessionCall[]; text?: string }
@@ -61,13 +61,13 @@ export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {
         if (item.type === 'lost') throw new TurnwireError(item.error.code, item.error.message)
         yield* turnItems(item, reader)
       }
-    yield { type: 'end', reply: await this.#replyOf(reader) }
+    yield { type: 'end', reply: await this.#makeReply(reader) }
   }
 
-  async #replyOf({ text, ended }: TurnReader): Promise<Reply> {
+  async #makeReply({ text, ended }: TurnReader): Promise<Reply> {
     const { engine, failures } = this.#host
     const { turn, calls, lastStop } = await engine.summary(this.#ref)
-    if (!ended && turn) return { status: 'waiting', text, pending: pendingOf(calls) }
+    if (!ended && turn) return { status: 'waiting', text, pending: pendingCalls(calls) }
     const { stop, limit, error } = ended ?? lastStop ?? { stop: 'end' }
     const cause = error && (failures.take(this.#ref.session) ?? error)
     return {

@@ -12,7 +12,7 @@ import { type OpenOptions, Runtime } from '../runtime.ts'
 import { ControlHandle } from './control-handle.ts'
 import type { Reply } from './reply.ts'
 import { SessionHandle } from './session-handle.ts'
-import { type SessionOptions, settingsOf } from './session-options.ts'
+import { type SessionOptions, toSettings } from './session-options.ts'
 
 export type OwnerOptions = {
   /** Whose session it is. Default: `local`. */
@@ -57,7 +57,7 @@ export class Turnwire<Name extends string = string, ModelName extends string = s
       owner,
       agent: agent ?? config.agents[0]?.name ?? '',
       wire: 'library',
-      settings: settingsOf(options),
+      settings: toSettings(options),
       seed: history,
     })
     return new SessionHandle(this.#runtime, owner, session)

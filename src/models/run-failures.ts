@@ -40,7 +40,7 @@ export function redirectFailure(status: number, provider: string): ModelFailure 
 }
 
 /** `retry-after` in seconds or as an HTTP date, or in milliseconds under its other name. */
-export function retryAfterOf(headers: Headers, now: number): number | undefined {
+export function readRetryAfter(headers: Headers, now: number): number | undefined {
   const exact = Number(headers.get('retry-after-ms') ?? Number.NaN)
   if (Number.isFinite(exact) && exact >= 0) return exact
   const value = headers.get('retry-after')?.trim()
@@ -54,7 +54,7 @@ export function retryAfterOf(headers: Headers, now: number): number | undefined 
 export function applyRetryHeaders(failure: ModelFailure, headers: Headers, now: number): ModelFailure {
   const told = headers.get('x-should-retry')
   const retry = told === 'true' || (told !== 'false' && failure.retry)
-  const retryAfterMs = failure.retryAfterMs ?? retryAfterOf(headers, now)
+  const retryAfterMs = failure.retryAfterMs ?? readRetryAfter(headers, now)
   return { ...failure, retry, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 

@@ -100,7 +100,7 @@ export function post(options: Post, reader: PostReader): Promise<PostEnd> {
     }
     const onAbort = (): void => finish({ end: 'aborted' })
     const onSilence = (): void => finish({ end: 'timeout', phase: response ? 'idle' : 'first-byte' })
-    const onError = (error: Error): void => finish({ end: 'lost', code: errorCodeOf(error) })
+    const onError = (error: Error): void => finish({ end: 'lost', code: transportErrorCode(error) })
 
     const outgoing = openRequest(options)
     outgoing.on('error', onError)
@@ -152,6 +152,6 @@ function drain(response: IncomingMessage): void {
   response.once('close', () => clearTimeout(timer))
 }
 
-function errorCodeOf(error: Error): string {
+function transportErrorCode(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }

@@ -3,10 +3,10 @@
 // the engine does that for every model.
 
 import type { ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports/index.ts'
-import { textOf } from '../language/content.ts'
+import { joinText } from '../language/content.ts'
 import type { AnswerFormat } from '../language/format.ts'
 import { repairEntries } from '../language/history.ts'
-import { demandOf } from '../language/tool-choice.ts'
+import { readDemand } from '../language/tool-choice.ts'
 import { schemaChecker } from '../lib/checks/index.ts'
 import { isJsonObject, parseJson } from '../lib/json/index.ts'
 import { SchemaError } from '../lib/schema/index.ts'
@@ -29,7 +29,7 @@ export class FormScreen {
     format: AnswerFormat,
     watch: (delta: ModelDelta) => void,
   ) {
-    this.#allows = demandOf(choice, tools).allows ?? (() => true)
+    this.#allows = readDemand(choice, tools).allows ?? (() => true)
     this.#session = session
     this.#format = format
     this.#watch = watch
@@ -65,7 +65,7 @@ export class FormScreen {
 
   /** A code fence around the JSON is left out; nothing else is changed. */
   async #judgeText(answer: ModelAnswer, format: AnswerFormat): Promise<Judged> {
-    const said = textOf(answer.parts)
+    const said = joinText(answer.parts)
     const text = withoutFence(said)
     const problem = await formProblem(text, format, this.#session)
     if (problem !== undefined) return { problem }
@@ -124,5 +124,5 @@ async function formProblem(text: string, format: AnswerFormat, session: string):
 /** The same request, with the answer that was not used and what was wrong with it. Nothing is kept of it. */
 export function repairRequest(request: ModelRequest, answer: ModelAnswer, problem: string): ModelRequest {
   const { memory: _, ...asked } = request
-  return { ...asked, history: [...request.history, ...repairEntries(textOf(answer.parts), problem)] }
+  return { ...asked, history: [...request.history, ...repairEntries(joinText(answer.parts), problem)] }
 }

@@ -9,7 +9,7 @@ import { hostedApproval } from '../language/tools.ts'
 import { untilAborted } from '../lib/async/abort.ts'
 import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
 import { sumUsage } from './common/answer.ts'
-import { costOf, type Prices } from './common/cost.ts'
+import { calculateCost, type Prices } from './common/cost.ts'
 import { hasGrammars } from './common/prepare.ts'
 import { runsPrograms } from './common/programs.ts'
 import { type Restorer, restorerFor } from './common/restore-values.ts'
@@ -117,7 +117,7 @@ export function createModel<State, Reading>(options: ModelOptions<State, Reading
     async respond(request, watch, signal) {
       const answer = await respond(runner, request, watch, signal)
       const { usage } = answer
-      return prices && usage ? { ...answer, usage: { ...usage, cost: costOf(usage, prices) } } : answer
+      return prices && usage ? { ...answer, usage: { ...usage, cost: calculateCost(usage, prices) } } : answer
     },
   }
 }
@@ -175,7 +175,7 @@ async function exchange<State, Reading>(
   if (hasGrammars(request.tools)) await untilAborted(judgeGrammars(request.tools, request.session), signal)
   let { target } = runner
   let prepared = prepareRequest(runner, target, request)
-  let restorer = restorerOf(prepared, watcherOf(prepared))
+  let restorer = makeRestorer(prepared, watcherOf(prepared))
   let timeouts = 0
   for (let tried = 0; ; tried++) {
     const given = provider.headers()
@@ -193,7 +193,7 @@ async function exchange<State, Reading>(
       restorer.watch({ type: 'retry', code, message })
       target = adapted
       prepared = prepareRequest(runner, target, request)
-      restorer = restorerOf(prepared, watcherOf(prepared))
+      restorer = makeRestorer(prepared, watcherOf(prepared))
       continue
     }
     if (failure.code === 'model_timeout') timeouts++
@@ -208,7 +208,7 @@ async function exchange<State, Reading>(
   }
 }
 
-function restorerOf({ restores }: Prepared, watch: (delta: ModelDelta) => void): Restorer {
+function makeRestorer({ restores }: Prepared, watch: (delta: ModelDelta) => void): Restorer {
   return restores ? restorerFor(restores, watch) : { watch, restore: answer => answer }
 }
 

@@ -48,12 +48,12 @@ export function isMetered({ inputToken, outputToken }: Price): boolean {
 }
 
 /** What a payer signs for, in the smallest unit. */
-export function capOf(price: Price): string {
+export function priceCap(price: Price): string {
   return (isMetered(price) ? price.cap : price.perRequest) ?? '0'
 }
 
 /** What the request costs, in the smallest unit: never more than `most`, which is what was signed for. */
-export function costOf(price: Price, used: TokensUsed, most: string): string {
+export function priceUsage(price: Price, used: TokensUsed, most: string): string {
   const part = (text: string | undefined, count: number): bigint =>
     (parseDecimal(text ?? '0') ?? 0n) * BigInt(Math.max(0, Math.round(count)))
   const sum =
@@ -63,6 +63,6 @@ export function costOf(price: Price, used: TokensUsed, most: string): string {
 }
 
 /** The platform's share, in the smallest unit, rounded down. */
-export function feeOf(price: Price, amount: string): string {
+export function calculateFee(price: Price, amount: string): string {
   return ((BigInt(amount) * BigInt(price.feeBps ?? 0)) / 10_000n).toString()
 }

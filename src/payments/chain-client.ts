@@ -40,7 +40,7 @@ export function hasConfirmations(head: bigint, block: bigint, wanted: number): b
 /** What a payer signed that the chain takes once. */
 export type Nonce = { kind: 'eip3009'; nonce: Hex } | { kind: 'permit2'; nonce: bigint }
 
-export function nonceOf({ form, given }: PaymentRecord): Nonce {
+export function readNonce({ form, given }: PaymentRecord): Nonce {
   const payload = (form === 'sixerr' ? given : given['payload']) as JsonObject // It was read when it came.
   const permit = (payload['permit2Authorization'] ?? payload['permit']) as JsonObject | undefined
   if (permit) return { kind: 'permit2', nonce: BigInt(textIn(permit, 'nonce')) }
@@ -54,7 +54,7 @@ export async function isNonceUsed(
   record: PaymentRecord,
 ): Promise<boolean> {
   const { payer, asset } = record
-  const found = nonceOf(record)
+  const found = readNonce(record)
   if (found.kind === 'eip3009') {
     const args = [payer, found.nonce]
     const call = { abi: authorizationState, functionName: 'authorizationState', args }

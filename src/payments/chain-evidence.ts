@@ -8,13 +8,13 @@ import {
   type Hex,
   hasConfirmations,
   isNonceUsed,
-  nonceOf,
+  readNonce,
   type Viem,
 } from './chain-client.ts'
 import { behindMs, type Moved, type Unsent } from './facilitator.ts'
 import { loadProxies, loadViem } from './packages.ts'
 
-type Range = { fromBlock: bigint; toBlock: bigint }
+type BlockRange = { fromBlock: bigint; toBlock: bigint }
 
 /** Blocks that are asked for at a time: servers of chains refuse longer ranges. */
 const rangeBlocks = 500n
@@ -25,7 +25,7 @@ const usualAgeMs = 24 * 3_600_000
 type Proxies = Awaited<ReturnType<typeof loadProxies>>
 /** What a call of one of x402's proxies settles. */
 type Settled = { permit: { nonce: bigint; permitted: { token: Hex } }; owner: Hex }
-type Log = { address: Hex; topics: readonly Hex[]; data: Hex; logIndex: number }
+type ChainLog = { address: Hex; topics: readonly Hex[]; data: Hex; logIndex: number }
 
 export type EvidenceOptions = { rpcUrl: string; chainId: number; confirmations?: number }
 
@@ -34,7 +34,7 @@ export class ChainEvidence {
   readonly #viem: Viem
   readonly #proxies: Proxies
   readonly #confirmations: number
-  readonly #events: ReturnType<typeof eventsOf>
+  readonly #events: ReturnType<typeof chainEvents>
 
   static async open(options: EvidenceOptions): Promise<ChainEvidence> {
     return new ChainEvidence(await loadViem(), await loadProxies(), options)
@@ -45,7 +45,7 @@ export class ChainEvidence {
     this.#viem = viem
     this.#proxies = proxies
     this.#confirmations = confirmations
-    this.#events = eventsOf(viem)
+    this.#events = chainEvents(viem)
   }
 
   async look(record: PaymentRecord): Promise<Moved | Unsent> {
@@ -56,7 +56,7 @@ export class ChainEvidence {
         ? { state: 'failed', reason: 'authorization_expired' }
         : { state: 'unsent', mayMove: true }
     const shown =
-      nonceOf(record).kind === 'eip3009' ? await this.#byEvents(record) : await this.#byTransfer(record)
+      readNonce(record).kind === 'eip3009' ? await this.#byEvents(record) : await this.#byTransfer(record)
     if (shown) return shown
     const reason = 'authorization_used_but_no_transfer_found'
     return { state: 'pending', reason, ...(isOver && { unclear: true }) }
@@ -68,7 +68,7 @@ export class ChainEvidence {
    */
   async #byEvents(record: PaymentRecord): Promise<Moved | undefined> {
     const { payer, asset } = record
-    const { nonce } = nonceOf(record)
+    const { nonce } = readNonce(record)
     const about = { authorizer: payer as Hex, nonce: nonce as Hex }
     const address = asset as Hex
     const { used, canceled } = this.#events
@@ -77,7 +77,7 @@ export class ChainEvidence {
     )
     if (use) {
       const { transactionHash, logIndex } = use
-      const logs = await this.#logsOf(transactionHash)
+      const logs = await this.#readLogs(transactionHash)
       if (!logs) return waiting(transactionHash)
       const next = logs.find(log => log.logIndex === logIndex + 1)
       if (next && isTransfer(record, next)) return { state: 'moved', transaction: transactionHash }
@@ -90,7 +90,7 @@ export class ChainEvidence {
       this.#client.getLogs({ address, event: canceled, args: about, ...range }),
     )
     if (!cancel) return undefined
-    const isFinal = await this.#logsOf(cancel.transactionHash)
+    const isFinal = await this.#readLogs(cancel.transactionHash)
     return isFinal ? { state: 'failed', reason: 'authorization_canceled' } : waiting(cancel.transactionHash)
   }
 
@@ -109,11 +109,11 @@ export class ChainEvidence {
     )
     if (!found) return undefined
     const { transactionHash } = found
-    const isFinal = await this.#logsOf(transactionHash)
+    const isFinal = await this.#readLogs(transactionHash)
     return isFinal ? { state: 'moved', transaction: transactionHash } : waiting(transactionHash)
   }
 
-  async #settles(record: PaymentRecord, log: Log & { transactionHash: Hex }): Promise<boolean> {
+  async #settles(record: PaymentRecord, log: ChainLog & { transactionHash: Hex }): Promise<boolean> {
     if (!isTransfer(record, log)) return false
     const { to, input } = await this.#client.getTransaction({ hash: log.transactionHash })
     const { address, abi } = this.#proxies[record.asked['scheme'] === 'upto' ? 'upto' : 'exact']
@@ -122,7 +122,7 @@ export class ChainEvidence {
     const same = (one: string | undefined, other: string): boolean =>
       one?.toLowerCase() === other.toLowerCase()
     return (
-      settled?.permit.nonce === nonceOf(record).nonce &&
+      settled?.permit.nonce === readNonce(record).nonce &&
       same(settled.owner, record.payer) &&
       same(settled.permit.permitted.token, record.asset)
     )
@@ -142,7 +142,7 @@ export class ChainEvidence {
   }
 
   /** Of a transaction with so many blocks that it is final. Undefined: there are too few yet. */
-  async #logsOf(hash: Hex): Promise<readonly Log[] | undefined> {
+  async #readLogs(hash: Hex): Promise<readonly ChainLog[] | undefined> {
     const { blockNumber, logs } = await this.#client.getTransactionReceipt({ hash })
     if (this.#confirmations <= 1) return logs
     return hasConfirmations(
@@ -157,7 +157,7 @@ export class ChainEvidence {
   /** The first log that is meant, from the newest block back to when the payment was reserved. */
   async #search<Found extends { transactionHash: Hex }>(
     { reservedAt, validUntil }: PaymentRecord,
-    ask: (range: Range) => Promise<readonly Found[]>,
+    ask: (range: BlockRange) => Promise<readonly Found[]>,
     isMeant: (log: Found) => Promise<boolean> = () => Promise.resolve(true),
   ): Promise<Found | undefined> {
     const since = (reservedAt ?? validUntil * 1000 - usualAgeMs) - behindMs
@@ -178,14 +178,14 @@ function waiting(transaction: Hex): Moved {
 }
 
 /** Whether a log tells that the payment's money, all of it and no more, went from its payer to whom it is for. */
-function isTransfer(record: PaymentRecord, log: Log): boolean {
+function isTransfer(record: PaymentRecord, log: ChainLog): boolean {
   const { payTo, amount, cap } = record
   const isTo = isSpent(record, log) && log.topics[2] === topic(payTo)
   return isTo && BigInt(log.data) === BigInt(amount ?? cap)
 }
 
 /** Whether a log tells that its payer's money went somewhere. */
-function isSpent({ payer, asset }: PaymentRecord, { address, topics: [event, from] }: Log): boolean {
+function isSpent({ payer, asset }: PaymentRecord, { address, topics: [event, from] }: ChainLog): boolean {
   return address.toLowerCase() === asset.toLowerCase() && event === transferTopic && from === topic(payer)
 }
 
@@ -196,7 +196,7 @@ function topic(address: string): string {
 /** Of the event Transfer(address,address,uint256). */
 const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
-function eventsOf({ parseAbiItem }: Awaited<ReturnType<typeof loadViem>>) {
+function chainEvents({ parseAbiItem }: Awaited<ReturnType<typeof loadViem>>) {
   return {
     used: parseAbiItem('event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)'),
     canceled: parseAbiItem('event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)'),

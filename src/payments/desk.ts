@@ -7,7 +7,7 @@ import { boundSession, isWallet, type PaymentRecord, walletOwner } from '../lang
 import { hashJson } from '../lib/json/hash.ts'
 import type { JsonObject } from '../lib/json/index.ts'
 import { printable } from '../lib/text/index.ts'
-import { capOf, isMetered } from './amounts.ts'
+import { isMetered, priceCap } from './amounts.ts'
 import type { PaymentsConfig } from './config.ts'
 import type { Verified } from './facilitator.ts'
 import { type GivenPayment, paymentId, textIn } from './given.ts'
@@ -17,7 +17,7 @@ import type { PaidRequest } from './paid-request.ts'
 import { type PaymentStore, paymentConflict } from './port.ts'
 import type { Price, PricedRequest, PriceSource } from './price.ts'
 import { type Drive, type Driven, Settlement, type SettlementPorts } from './settlement.ts'
-import { receiptHeader, refusalOf, type Shown, type Terms, takenTerms, termsFor } from './terms.ts'
+import { receiptHeader, refuseWithTerms, type Shown, type Terms, takenTerms, termsFor } from './terms.ts'
 import type { Work } from './watch-turn.ts'
 
 export type DeskOptions = Pick<SettlementPorts, 'now' | 'crashPoint' | 'log' | 'facilitator' | 'workers'> & {
@@ -31,7 +31,7 @@ export type DeskOptions = Pick<SettlementPorts, 'now' | 'crashPoint' | 'log' | '
 }
 
 /** What a request is told that it pays for. */
-export type Asked = Omit<PricedRequest, 'path'>
+export type AskedPayment = Omit<PricedRequest, 'path'>
 
 const defaultValidSeconds = 600
 /** The part of the time that a signature is asked to be good for which must be left when it comes. */
@@ -40,7 +40,7 @@ const leastLeft = 0.75
 const longestLeadMs = 30_000
 
 /** A payment that is reserved for this request. */
-export type Admitted = { kept: Kept; price: Price }
+export type AdmittedPayment = { kept: Kept; price: Price }
 
 export class PaymentDesk {
   readonly ledger: Ledger
@@ -82,13 +82,18 @@ export class PaymentDesk {
    * Takes the payment of a request, or throws `payment_required` with what it costs. The same request of the same owner with
    * the same payment is admitted again, so that it gets the first answer.
    */
-  async admit(request: PaidRequest, owner: string, asked: Asked, once?: JsonObject): Promise<Admitted> {
+  async admit(
+    request: PaidRequest,
+    owner: string,
+    asked: AskedPayment,
+    once?: JsonObject,
+  ): Promise<AdmittedPayment> {
     const priced = { ...asked, path: request.path }
     const shown = { url: request.url, description: `One answer of "${asked.agent}"` }
     const { given } = request
     if (!given) throw await this.refuse(request, priced, shown, 'Payment required')
     if (isWallet(owner) && owner !== walletOwner(given.payer)) throw otherWallet()
-    const id = this.#idOf(given)
+    const id = this.#paymentId(given)
     const hash = hashJson([request.method, request.path, request.bodyHash, given.signatureHash, owner])
     const kept = await this.ledger.find(id)
     if (kept && isTaken(kept.record)) {
@@ -102,7 +107,7 @@ export class PaymentDesk {
     const terms = await this.#check(request, priced, shown, given)
     this.#options.crashPoint('payment-verified')
     const fresh = {
-      ...recordOf(id, hash, given, terms, asked, request.path, this.config),
+      ...makeRecord(id, hash, given, terms, asked, request.path, this.config),
       reservedAt: this.#options.now(),
       ...(once && { request: once }),
     }
@@ -111,14 +116,14 @@ export class PaymentDesk {
     return { kept: again, price: priceIn(again.record) }
   }
 
-  #idOf(given: GivenPayment): string {
+  #paymentId(given: GivenPayment): string {
     const { network, asset } = this.config
     return paymentId(given, network, asset.address)
   }
 
   /** The request carries a payment that was taken before: what it costs now does not matter. */
   async isTaken({ given }: PaidRequest): Promise<boolean> {
-    const before = given && (await this.ledger.find(this.#idOf(given)))
+    const before = given && (await this.ledger.find(this.#paymentId(given)))
     return before !== undefined && isTaken(before.record)
   }
 
@@ -130,7 +135,7 @@ export class PaymentDesk {
   }
 
   /** Ties a payment to the session of its turn. In another session it buys nothing, whoever comes first. */
-  async bind(admitted: Admitted, session: string): Promise<Admitted> {
+  async bind(admitted: AdmittedPayment, session: string): Promise<AdmittedPayment> {
     const kept = await this.ledger.changeNow(admitted.kept, record => {
       const bound = boundSession(record)
       if (bound !== undefined && bound !== session) throw paymentConflict()
@@ -178,7 +183,7 @@ export class PaymentDesk {
     why: string,
   ): Promise<TurnwireError> {
     const terms = await this.#terms(priced, shown)
-    request.refusal = refusalOf(terms, shown, why)
+    request.refusal = refuseWithTerms(terms, shown, why)
     if (terms.length === 0)
       return new TurnwireError(
         'payment_failed',
@@ -190,7 +195,7 @@ export class PaymentDesk {
   // ---- the work that is paid for ---------------------------------------------------------------------------
 
   /** A turn of a session. An exact payment settles as soon as the model has begun. */
-  begin({ kept }: Admitted, work: Work): Drive {
+  begin({ kept }: AdmittedPayment, work: Work): Drive {
     return this.settlement.drive(kept, turnJob(this.#options.engine, this.ledger, work), true)
   }
 
@@ -204,9 +209,9 @@ export class PaymentDesk {
   }
 
   /** Nothing was done for it. */
-  async release({ kept }: Admitted, reason: string): Promise<void> {
+  async release({ kept }: AdmittedPayment, reason: string): Promise<void> {
     const { state, work } = kept.record
-    if (state !== 'reserved' || work || this.settlement.driveOf(kept.record.id)) return
+    if (state !== 'reserved' || work || this.settlement.findDrive(kept.record.id)) return
     await this.ledger.change(kept, { state: 'released', open: false, reason }).catch(() => {})
   }
 
@@ -326,12 +331,12 @@ function priceIn({ price }: PaymentRecord): Price {
   return price as unknown as Price // The desk wrote it.
 }
 
-function recordOf(
+function makeRecord(
   id: string,
   hash: string,
   given: GivenPayment,
   { price, asked }: Terms,
-  { agent }: Asked,
+  { agent }: AskedPayment,
   path: string,
   { network, asset }: PaymentsConfig,
 ): PaymentRecord {
@@ -346,7 +351,7 @@ function recordOf(
     payTo: price.payTo,
     network,
     asset: asset.address,
-    cap: capOf(price),
+    cap: priceCap(price),
     validUntil: given.validUntil,
     agent,
     path,

@@ -44,7 +44,7 @@ export function readPaymentObject(given: Json): GivenPayment {
   if ('permit' in raw) return sixerrPayment(raw)
   const version = raw['x402Version']
   if (version === 1) {
-    const taken = { scheme: text(raw['scheme'], 'scheme'), network: text(raw['network'], 'network') }
+    const taken = { scheme: readText(raw['scheme'], 'scheme'), network: readText(raw['network'], 'network') }
     const given = authorization(object(raw['payload'], 'payload'))
     if (given.through !== 'eip3009') throw unreadable('version 1 has no payload.permit2Authorization')
     return { form: 'x402-1', ...given, taken, raw }
@@ -56,7 +56,7 @@ export function readPaymentObject(given: Json): GivenPayment {
     form: 'x402-2',
     ...authorization(object(raw['payload'], 'payload')),
     accepted,
-    ...(isJsonObject(resource) && { resource: text(resource['url'], 'resource.url') }),
+    ...(isJsonObject(resource) && { resource: readText(resource['url'], 'resource.url') }),
     raw,
   }
 }
@@ -102,14 +102,14 @@ function authorization(payload: JsonObject): Authorized {
     throw unreadable(
       'payload has both authorization and permit2Authorization, and only one of them is signed',
     )
-  const signatureHash = sha256(text(payload['signature'], 'payload.signature'))
+  const signatureHash = sha256(readText(payload['signature'], 'payload.signature'))
   const given = payload['permit2Authorization']
   if (given === undefined) {
     const eip3009 = object(payload['authorization'], 'payload.authorization')
     return {
       through: 'eip3009',
       payer: address(eip3009['from'], 'authorization.from'),
-      amount: number(eip3009['value'], 'authorization.value'),
+      amount: readNumber(eip3009['value'], 'authorization.value'),
       validUntil: seconds(eip3009['validBefore'], 'authorization.validBefore'),
       nonce: word(eip3009['nonce'], 'authorization.nonce'),
       signatureHash,
@@ -132,7 +132,7 @@ function sixerrPayment(raw: JsonObject): GivenPayment {
     through: 'permit2',
     payer: address(raw['sender'], 'sender'),
     ...permitted(permit),
-    signatureHash: sha256(text(raw['signature'], 'signature')),
+    signatureHash: sha256(readText(raw['signature'], 'signature')),
     raw,
   }
 }
@@ -140,9 +140,9 @@ function sixerrPayment(raw: JsonObject): GivenPayment {
 function permitted(permit: JsonObject): Pick<GivenPayment, 'amount' | 'validUntil' | 'nonce'> {
   const { amount } = object(permit['permitted'], 'permitted')
   return {
-    amount: number(amount, 'permitted.amount'),
+    amount: readNumber(amount, 'permitted.amount'),
     validUntil: seconds(permit['deadline'], 'deadline'),
-    nonce: number(permit['nonce'], 'nonce'),
+    nonce: readNumber(permit['nonce'], 'nonce'),
   }
 }
 
@@ -151,25 +151,25 @@ function object(value: Json | undefined, name: string): JsonObject {
   throw unreadable(`${name} must be an object`)
 }
 
-function text(value: Json | undefined, name: string): string {
+function readText(value: Json | undefined, name: string): string {
   if (typeof value === 'string' && value !== '') return value
   throw unreadable(`${name} must be a text`)
 }
 
 function address(value: Json | undefined, name: string): string {
-  const given = text(value, name)
+  const given = readText(value, name)
   if (/^0x[0-9a-f]{40}$/i.test(given)) return given.toLowerCase()
   throw unreadable(`${name} must be an address`)
 }
 
 function word(value: Json | undefined, name: string): string {
-  const given = text(value, name)
+  const given = readText(value, name)
   if (/^0x[0-9a-f]{64}$/i.test(given)) return given.toLowerCase()
   throw unreadable(`${name} must be 32 bytes as hexadecimal digits`)
 }
 
 /** A whole number, also of more digits than a JSON number can have. */
-function number(value: Json | undefined, name: string): string {
+function readNumber(value: Json | undefined, name: string): string {
   const given = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value
   if (typeof given === 'string' && /^\d{1,78}$/.test(given)) return BigInt(given).toString()
   throw unreadable(`${name} must be a whole number`)
@@ -177,7 +177,7 @@ function number(value: Json | undefined, name: string): string {
 
 function seconds(value: Json | undefined, name: string): number {
   const most = BigInt(Number.MAX_SAFE_INTEGER)
-  const given = BigInt(number(value, name))
+  const given = BigInt(readNumber(value, name))
   return Number(given < most ? given : most)
 }
 

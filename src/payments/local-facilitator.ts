@@ -14,7 +14,7 @@ import {
   type Verified,
 } from './facilitator.ts'
 import type { GivenPayment } from './given.ts'
-import { chainIdOf, networkNameV1 } from './networks.ts'
+import { findChainId, networkNameV1 } from './networks.ts'
 import { loadX402 } from './packages.ts'
 import { settleTerminal, verifyTerminal } from './terminal.ts'
 import type { Abilities } from './terms.ts'
@@ -44,7 +44,7 @@ export class LocalFacilitator implements Facilitator {
 
   static async open(options: LocalOptions): Promise<LocalFacilitator> {
     const { key, rpcUrl, settleMs, network, confirmations, maxFeePerGas } = options
-    const chainId = chainIdOf(network) ?? 0
+    const chainId = findChainId(network) ?? 0
     const wallet = await Wallet.open({
       key,
       rpcUrl,
@@ -124,7 +124,7 @@ export class LocalFacilitator implements Facilitator {
   async look(record: PaymentRecord): Promise<Moved | Unsent> {
     const states = new Map<string, TransactionState>()
     for (const hash of record.sent ?? []) {
-      const state = await this.#wallet.stateOf(hash as Hex) // A hash of ours.
+      const state = await this.#wallet.transactionState(hash as Hex) // A hash of ours.
       if (state === 'done') return { state: 'moved', transaction: hash }
       states.set(hash, state)
     }
@@ -158,7 +158,7 @@ export class LocalFacilitator implements Facilitator {
   }
 
   async lookRefund(transaction: string): Promise<Moved | Unsent> {
-    const state = await this.#wallet.stateOf(transaction as Hex)
+    const state = await this.#wallet.transactionState(transaction as Hex)
     if (state === 'done') return { state: 'moved', transaction }
     if (state === 'waiting') return { state: 'pending', reason: 'refund_pending', transaction }
     return state === 'absent' ? { state: 'unsent' } : { state: 'failed', reason: 'transaction_reverted' }

@@ -20,7 +20,7 @@ import type { Ask } from '../language/events.ts'
 import { boundSession, isWallet, type PaymentRecord, walletOwner } from '../language/payments.ts'
 import { stoppable } from '../lib/async/stoppable.ts'
 import type { JsonObject } from '../lib/json/index.ts'
-import type { Admitted, Asked, PaymentDesk } from './desk.ts'
+import type { AdmittedPayment, AskedPayment, PaymentDesk } from './desk.ts'
 import { PaidRequest } from './paid-request.ts'
 import { paymentConflict } from './port.ts'
 
@@ -194,7 +194,7 @@ export class PaidEngine extends BoundEngine {
     return made
   }
 
-  async #bind(request: PaidRequest, admitted: Admitted, session: string): Promise<Admitted> {
+  async #bind(request: PaidRequest, admitted: AdmittedPayment, session: string): Promise<AdmittedPayment> {
     const bound = await this.#desk.bind(admitted, session)
     request.session = session
     return bound
@@ -244,11 +244,16 @@ export class PaidEngine extends BoundEngine {
   }
 
   /** Starts the turn that a payment pays for. An exact payment has settled when this resolves. */
-  async #begin(request: PaidRequest, given: Admitted, ref: SessionRef, command: Starting): Promise<Accepted> {
+  async #begin(
+    request: PaidRequest,
+    given: AdmittedPayment,
+    ref: SessionRef,
+    command: Starting,
+  ): Promise<Accepted> {
     const admitted = await this.#bind(request, given, ref.session)
     const { id } = admitted.kept.record
     const key = { key: `x402:${id}`, hash: id, retry: true as const }
-    const told = command.do === 'call' ? command : { ...command, ...askOf(command.ask, admitted) }
+    const told = command.do === 'call' ? command : { ...command, ...limitAsk(command.ask, admitted) }
     let accepted: Accepted
     try {
       accepted = await super.command(ref, { ...told, request: key })
@@ -314,7 +319,7 @@ export class PaidEngine extends BoundEngine {
   }
 
   /** A wallet gets nothing for which there is no price: that is for those who have a key. */
-  async #isPriced(owner: string, asked: Asked): Promise<boolean> {
+  async #isPriced(owner: string, asked: AskedPayment): Promise<boolean> {
     const request = this.#request
     // What was paid for is given, whatever it costs by now.
     if (request && (request.admitted || (await this.#desk.isTaken(request)))) return true
@@ -327,7 +332,12 @@ export class PaidEngine extends BoundEngine {
     )
   }
 
-  async #admit(request: PaidRequest, owner: string, asked: Asked, once?: OnceRequest): Promise<Admitted> {
+  async #admit(
+    request: PaidRequest,
+    owner: string,
+    asked: AskedPayment,
+    once?: OnceRequest,
+  ): Promise<AdmittedPayment> {
     const admitted = await this.#desk.admit(request, owner, asked, once as JsonObject | undefined) // Plain data.
     request.admitted = true
     return admitted
@@ -335,7 +345,7 @@ export class PaidEngine extends BoundEngine {
 }
 
 /** Whoever was paid answers. */
-function askOf(ask: Ask | undefined, { price }: Admitted): { ask?: Ask } {
+function limitAsk(ask: Ask | undefined, { price }: AdmittedPayment): { ask?: Ask } {
   if (!price.to) return ask ? { ask } : {}
   return { ask: { ...ask, to: { ...ask?.to, ...price.to } } }
 }

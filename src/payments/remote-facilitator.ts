@@ -71,7 +71,7 @@ export class RemoteFacilitator implements Facilitator {
   }
 
   async verify(given: GivenPayment, asked: JsonObject): Promise<Verified> {
-    const answer = await this.#ask('POST', '/verify', requestOf(given.raw, asked), verifyMs)
+    const answer = await this.#ask('POST', '/verify', facilitatorRequest(given.raw, asked), verifyMs)
     const { payer, invalidReason, invalidMessage } = answer
     if (answer['isValid'] === true) return { ok: true, ...(typeof payer === 'string' && { payer }) }
     return {
@@ -85,7 +85,12 @@ export class RemoteFacilitator implements Facilitator {
     const asked = record.form === 'x402-2' ? { ...record.asked, amount } : record.asked
     let answer: JsonObject
     try {
-      answer = await this.#ask('POST', '/settle', requestOf(record.given, asked), this.#options.settleMs)
+      answer = await this.#ask(
+        'POST',
+        '/settle',
+        facilitatorRequest(record.given, asked),
+        this.#options.settleMs,
+      )
     } catch (error) {
       return this.#pending(record, wordsOf(error))
     }
@@ -133,7 +138,7 @@ export class RemoteFacilitator implements Facilitator {
   }
 }
 
-function requestOf(given: JsonObject, asked: JsonObject): JsonObject {
+function facilitatorRequest(given: JsonObject, asked: JsonObject): JsonObject {
   const version = given['x402Version'] ?? 2
   return { x402Version: version, paymentPayload: given, paymentRequirements: asked }
 }

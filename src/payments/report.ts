@@ -22,7 +22,7 @@ export function publicPayment(record: PaymentRecord): JsonObject {
 }
 
 /** The newest payments of a wallet, and what they come to. */
-export async function paymentsOf(ledger: Ledger, payer: string, limit: number): Promise<JsonObject> {
+export async function listPayments(ledger: Ledger, payer: string, limit: number): Promise<JsonObject> {
   const { data, totals } = await collect(ledger, { payer }, limit)
   return { object: 'list', data, totals }
 }
@@ -73,7 +73,7 @@ const columns = [
 ] as const
 
 /** For a spreadsheet: one line per payment, in whole units of the asset. */
-export function csvOf(records: readonly PaymentRecord[], decimals: number): string {
+export function writeCsv(records: readonly PaymentRecord[], decimals: number): string {
   const line = (record: PaymentRecord): string => {
     const whole = (amount: string | undefined): string =>
       amount === undefined ? '' : toWhole(amount, decimals)

@@ -14,13 +14,13 @@ import { type DeskOptions, PaymentDesk } from './desk.ts'
 import type { Facilitator } from './facilitator.ts'
 import type { Workers } from './job.ts'
 import { LocalFacilitator } from './local-facilitator.ts'
-import { chainIdOf } from './networks.ts'
+import { findChainId } from './networks.ts'
 import { PaidEngine } from './paid-engine.ts'
 import { PaidRequest } from './paid-request.ts'
 import type { PaymentStore } from './port.ts'
 import type { Price, PriceSource } from './price.ts'
 import { RemoteFacilitator } from './remote-facilitator.ts'
-import { operatorPayments, paymentsOf } from './report.ts'
+import { listPayments, operatorPayments } from './report.ts'
 import { paymentCrashPoints } from './settlement.ts'
 import { challengeFor, SignIn, type SignInPorts } from './sign-in.ts'
 
@@ -98,7 +98,7 @@ export async function openDesk(setup: PaymentsSetup): Promise<PaymentDesk> {
       'config_invalid',
       'Payments are configured, but the store of the configuration keeps none. Use a data folder, or PostgreSQL.',
     )
-  const prices = new Map(agents.map(({ name, price }) => [name, price && priceOf(price, config)]))
+  const prices = new Map(agents.map(({ name, price }) => [name, price && agentPrice(price, config)]))
   return new PaymentDesk({
     ...{ engine, store, config, source, log },
     workers: workersIn(setup.nodes),
@@ -129,7 +129,7 @@ async function openFacilitator(config: PaymentsConfig): Promise<Facilitator> {
         ? undefined
         : await ChainEvidence.open({
             rpcUrl,
-            chainId: chainIdOf(network) ?? 0,
+            chainId: findChainId(network) ?? 0,
             ...(confirmations !== undefined && { confirmations }),
           })
     const options = { url, network, settleMs, ...(headers && { headers }) }
@@ -143,7 +143,7 @@ async function openFacilitator(config: PaymentsConfig): Promise<Facilitator> {
 }
 
 /** The configuration was checked, so every text is a number that fits. */
-function priceOf(price: PriceConfig, { payTo, asset, terminal }: PaymentsConfig): Price {
+function agentPrice(price: PriceConfig, { payTo, asset, terminal }: PaymentsConfig): Price {
   const { decimals = 6 } = asset
   const smallest = (text: string): string => toSmallest(text, decimals) ?? '0'
   const token = (text: string): string => perToken(text, decimals) ?? '0'
@@ -217,11 +217,11 @@ function reportRoutes(routes: RouteHost, desk: PaymentDesk): Hono<WireEnv> {
         'bad_request',
         'This shows what a wallet has paid. Sign in with one: docs/guide/payments.md.',
       )
-    return routes.send(c, await paymentsOf(desk.ledger, owner.slice(anyWallet.length), pageOf(c)))
+    return routes.send(c, await listPayments(desk.ledger, owner.slice(anyWallet.length), readPage(c)))
   })
   app.get('/operator/payments', async c => {
     routes.requireOperator(c)
-    return routes.send(c, await operatorPayments(desk, pageOf(c)))
+    return routes.send(c, await operatorPayments(desk, readPage(c)))
   })
   app.post('/operator/payments/:id/refund', async c => {
     routes.requireOperator(c)
@@ -237,7 +237,7 @@ function reportRoutes(routes: RouteHost, desk: PaymentDesk): Hono<WireEnv> {
   return app
 }
 
-function pageOf(c: Context<WireEnv>): number {
+function readPage(c: Context<WireEnv>): number {
   const limit = Number(c.req.query('limit') ?? 100)
   if (Number.isInteger(limit) && limit >= 1 && limit <= 1000) return limit
   throw new TurnwireError('bad_request', '"limit" must be a whole number from 1 to 1,000.')

@@ -29,10 +29,10 @@ export class SettlementRecords {
     const known = { transaction, settledAt: now(), ...(record.unclear && { unclear: false }) }
     // That it has moved is a fact, whatever another node has written meanwhile.
     const settled = await ledger.changeNow(kept, current =>
-      outcomeOf(current) === 'settled' ? undefined : { state: 'settled', ...known },
+      settlementOutcome(current) === 'settled' ? undefined : { state: 'settled', ...known },
     )
     crashPoint('payment-settled')
-    source.paid?.(receiptOf(settled.record))
+    source.paid?.(makeReceipt(settled.record))
     return settled
   }
 
@@ -53,13 +53,13 @@ export class SettlementRecords {
   }
 }
 
-export function outcomeOf({ state }: PaymentRecord): Outcome {
+export function settlementOutcome({ state }: PaymentRecord): Outcome {
   if (state === 'settled' || state === 'refunding' || state === 'refunded') return 'settled'
   if (state === 'failed' || state === 'released') return state
   return 'pending'
 }
 
-export function receiptOf(record: PaymentRecord): Receipt {
+export function makeReceipt(record: PaymentRecord): Receipt {
   const { id, payer, payTo, network, asset, amount = '0', transaction = '', agent, provider } = record
   return {
     payment: id,

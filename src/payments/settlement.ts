@@ -10,13 +10,13 @@ import type { Engine } from '../engine/index.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import { boundSession, type PaymentChange, type PaymentRecord } from '../language/payments.ts'
 import type { JsonObject } from '../lib/json/index.ts'
-import { costOf, feeOf, type TokensUsed } from './amounts.ts'
+import { calculateFee, priceUsage, type TokensUsed } from './amounts.ts'
 import { behindMs, type Facilitator } from './facilitator.ts'
 import { isHeld, type Job, OnceJob, turnJob, type Workers } from './job.ts'
 import { isBusy, type Kept, type Ledger, pause, retryMs } from './ledger.ts'
 import type { Price, PriceSource } from './price.ts'
 import { Refunds } from './refunds.ts'
-import { type Outcome, outcomeOf, SettlementRecords } from './settlement-records.ts'
+import { type Outcome, SettlementRecords, settlementOutcome } from './settlement-records.ts'
 import type { TurnResult } from './watch-turn.ts'
 
 /** A turn that is over by then is found to be so first. */
@@ -84,7 +84,7 @@ export class Settlement {
     this.#stopped = true
   }
 
-  driveOf(payment: string): Drive | undefined {
+  findDrive(payment: string): Drive | undefined {
     return this.#drives.get(payment)
   }
 
@@ -121,7 +121,7 @@ export class Settlement {
           return { outcome: 'pending', record: kept.record }
         }
         kept = await this.#elsewhere(kept)
-        const outcome = outcomeOf(kept.record)
+        const outcome = settlementOutcome(kept.record)
         if (isDone(kept.record) || times >= mostTakeOvers || this.#stopped)
           return { outcome, record: kept.record }
       }
@@ -149,7 +149,7 @@ export class Settlement {
       if (begun.result === 'failed') return this.#failed(kept, begun.reason)
       if (begun.result === 'begun') {
         kept = await this.#settle(kept, kept.record.cap)
-        const outcome = outcomeOf(kept.record)
+        const outcome = settlementOutcome(kept.record)
         settled({ outcome, record: kept.record })
         if (outcome === 'pending' && job.answered) kept = await this.#keepAnswer(kept, job, await job.ended())
         if (outcome !== 'settled') return { outcome, record: kept.record }
@@ -191,15 +191,16 @@ export class Settlement {
     if (record.state === 'settled')
       return this.#close(kept, { usage, open: false, ...(record.owed && { owed: false }) })
     const price = record.price as unknown as Price // The desk wrote it.
-    const amount = record.kind === 'exact' ? record.cap : costOf(price, usage, record.cap)
+    const amount = record.kind === 'exact' ? record.cap : priceUsage(price, usage, record.cap)
     const after = await this.#settle(kept, amount, usage)
-    if (after.record.state !== 'settled') return { outcome: outcomeOf(after.record), record: after.record }
+    if (after.record.state !== 'settled')
+      return { outcome: settlementOutcome(after.record), record: after.record }
     return this.#close(after, { usage, open: false })
   }
 
   async #close(kept: Kept, change: PaymentChange): Promise<Driven> {
     const closed = await this.#ports.ledger.change(kept, change)
-    return { outcome: outcomeOf(closed.record), record: closed.record }
+    return { outcome: settlementOutcome(closed.record), record: closed.record }
   }
 
   /** The session of the turn is not here now; if it was deleted, there is no answer to charge for. */
@@ -220,7 +221,7 @@ export class Settlement {
     }
     const owed = await this.#ports.ledger.change(kept, { owed: true, open: false, reason })
     const refunded = await this.refund(owed, owed.record.amount ?? '0', 'turnwire').catch(() => owed)
-    return { outcome: outcomeOf(refunded.record), record: refunded.record }
+    return { outcome: settlementOutcome(refunded.record), record: refunded.record }
   }
 
   // ---- settling --------------------------------------------------------------------------------------------
@@ -234,7 +235,7 @@ export class Settlement {
       const found = await facilitator.look?.(kept.record)
       if (found && found.state !== 'unsent') return this.#records.record(kept, found)
     }
-    const fee = feeOf(kept.record.price as unknown as Price, amount)
+    const fee = calculateFee(kept.record.price as unknown as Price, amount)
     const tries = (kept.record.tries ?? 0) + 1
     kept = await ledger.change(kept, {
       state: 'settling',
@@ -346,6 +347,6 @@ function isUnknown({ state, unclear }: PaymentRecord): boolean {
 
 /** Nobody has to wait for it: of a request without a session the answer is there too. */
 function isDone(record: PaymentRecord): boolean {
-  const outcome = outcomeOf(record)
+  const outcome = settlementOutcome(record)
   return record.worker !== undefined && outcome === 'settled' ? !record.open : outcome !== 'pending'
 }

@@ -30,11 +30,11 @@ export function challengeFor({ sign, now }: SignInPorts, host: string, given: st
   if (!addressForm.test(address))
     throw new TurnwireError('bad_request', 'Give the address of your wallet: ?address=0x….')
   const expires = now() + challengeMs
-  const proof = sign(proofOf(host, address, String(expires)))
+  const proof = sign(proofText(host, address, String(expires)))
   return `Sign in at ${host} with your wallet. This pays nothing.\n\nAddress: ${address}\nExpires: ${expires}\nProof: ${proof}`
 }
 
-function proofOf(host: string, address: string, expires: string): string {
+function proofText(host: string, address: string, expires: string): string {
   return JSON.stringify(['wallet-sign-in', host, address, expires])
 }
 
@@ -49,14 +49,14 @@ export class SignIn {
   async token(message: string, signature: string): Promise<WalletToken> {
     const [, host = '', address = '', expires = '', proof] = form.exec(message) ?? []
     const { sign, seal, now } = this.#ports
-    if (proof === undefined || sign(proofOf(host, address, expires)) !== proof)
-      throw refused('This text was not given out by this server. Ask for one first.')
-    if (Number(expires) < now()) throw refused('This text has expired. Ask for another one.')
+    if (proof === undefined || sign(proofText(host, address, expires)) !== proof)
+      throw refuseSignIn('This text was not given out by this server. Ask for one first.')
+    if (Number(expires) < now()) throw refuseSignIn('This text has expired. Ask for another one.')
     const { recoverMessageAddress } = await loadViem()
     const signer = await recoverMessageAddress({ message, signature: signature as `0x${string}` }).catch(
       () => '',
     )
-    if (signer.toLowerCase() !== address) throw refused('The text was not signed by this wallet.')
+    if (signer.toLowerCase() !== address) throw refuseSignIn('The text was not signed by this wallet.')
     const expiresAt = now() + tokenMs
     const sealed = seal(JSON.stringify({ owner: walletOwner(address), expiresAt }), 'wallet token')
     return { token: `${prefix}${sealed}`, address, expiresAt }
@@ -77,6 +77,6 @@ export class SignIn {
   }
 }
 
-function refused(message: string): TurnwireError {
+function refuseSignIn(message: string): TurnwireError {
   return new TurnwireError('unauthorized', message)
 }

@@ -7,7 +7,7 @@ import type { JsonObject } from '../lib/json/index.ts'
 import { type Hex, permit2 } from './chain-client.ts'
 import type { Moved, SettleRequest, Verified } from './facilitator.ts'
 import { type GivenPayment, textIn } from './given.ts'
-import { chainIdOf } from './networks.ts'
+import { findChainId } from './networks.ts'
 import type { Wallet } from './wallet.ts'
 
 /** A settlement takes some seconds. */
@@ -31,7 +31,7 @@ const hexIn = (value: JsonObject, name: string): Hex => textIn(value, name) as H
 
 type Permit = { permitted: { token: Hex; amount: bigint }; nonce: bigint; deadline: bigint }
 
-function permitOf(given: JsonObject): Permit {
+function readPermit(given: JsonObject): Permit {
   const permit = given['permit'] as JsonObject // It was read when it came.
   const permitted = permit['permitted'] as JsonObject
   return {
@@ -46,7 +46,7 @@ export async function verifyTerminal(
   given: GivenPayment,
   asked: JsonObject,
 ): Promise<Verified> {
-  const permit = permitOf(given.raw)
+  const permit = readPermit(given.raw)
   const spender = hexIn(asked, 'permit2Terminal')
   const payer = given.payer as Hex
   if (permit.permitted.token.toLowerCase() !== textIn(asked, 'asset').toLowerCase())
@@ -57,7 +57,7 @@ export async function verifyTerminal(
     address: payer,
     domain: {
       name: 'Permit2',
-      chainId: chainIdOf(textIn(asked, 'network')),
+      chainId: findChainId(textIn(asked, 'network')),
       verifyingContract: permit2,
     },
     types: permitTypes,
@@ -68,7 +68,7 @@ export async function verifyTerminal(
   if (!isSigned) return { ok: false, reason: 'invalid_permit2_signature' }
   try {
     // The chain knows whether the nonce is unused, the allowance given and the money there.
-    await wallet.simulate(callOf(given.raw, asked, payer, String(permit.permitted.amount), '0'))
+    await wallet.simulate(terminalCall(given.raw, asked, payer, String(permit.permitted.amount), '0'))
     return { ok: true }
   } catch (error) {
     return { ok: false, reason: 'permit2_simulation_failed', message: wordsOf(error).split('\n')[0] ?? '' }
@@ -79,7 +79,7 @@ export async function settleTerminal(
   wallet: Wallet,
   { record, amount, fee, ...request }: SettleRequest,
 ): Promise<Moved> {
-  const call = callOf(record.given, record.asked, record.payer, amount, fee)
+  const call = terminalCall(record.given, record.asked, record.payer, amount, fee)
   const hash = await wallet.write(call, transaction => request.sending(transaction))
   const { status } = await wallet.wait({ hash })
   return status === 'success'
@@ -87,13 +87,13 @@ export async function settleTerminal(
     : { state: 'failed', reason: 'transaction_reverted' }
 }
 
-function callOf(given: JsonObject, asked: JsonObject, payer: string, amount: string, fee: string) {
+function terminalCall(given: JsonObject, asked: JsonObject, payer: string, amount: string, fee: string) {
   return {
     address: hexIn(asked, 'permit2Terminal'),
     abi: terminalAbi,
     functionName: 'settle',
     args: [
-      permitOf(given),
+      readPermit(given),
       payer as Hex,
       hexIn(asked, 'payTo'),
       BigInt(amount),

@@ -1,7 +1,7 @@
 // The terms of a request: its prices in the forms of x402 version 2 and 1 and of Sixerr, the 402 answer that shows them, and
 // which of them a given payment takes. Pure.
 import { canonicalJson, type JsonObject } from '../lib/json/index.ts'
-import { capOf, isMetered } from './amounts.ts'
+import { isMetered, priceCap } from './amounts.ts'
 import type { PaymentsConfig } from './config.ts'
 import type { GivenPayment, PaymentForm } from './given.ts'
 import type { Price } from './price.ts'
@@ -53,7 +53,7 @@ function meteredTerms(
       inputTokenPrice: price.inputToken ?? '0',
       outputTokenPrice: price.outputToken ?? '0',
     }
-    const paid = { asset: asset.address, amount: capOf(price), payTo: price.payTo }
+    const paid = { asset: asset.address, amount: priceCap(price), payTo: price.payTo }
     const asked = { scheme: 'upto', network, ...paid, ...timeout, extra }
     all.push({ form: 'x402-2', price, asked })
   }
@@ -64,7 +64,7 @@ function meteredTerms(
       asset: asset.address,
       payTo: price.payTo,
       permit2Terminal: config.terminal.address,
-      maxCost: capOf(price),
+      maxCost: priceCap(price),
       inputTokenPrice: price.inputToken ?? '0',
       outputTokenPrice: price.outputToken ?? '0',
       platformFeeBps: price.feeBps ?? 0,
@@ -87,14 +87,14 @@ function fixedTerms(
   const common = { asset: asset.address, payTo: price.payTo, maxTimeoutSeconds: validSeconds }
   const all = transfer.map((through): Terms => {
     const extra = through === 'permit2' ? { ...domain, assetTransferMethod: 'permit2' } : domain
-    const asked = { scheme: 'exact', network, amount: capOf(price), ...common, extra }
+    const asked = { scheme: 'exact', network, amount: priceCap(price), ...common, extra }
     return { form: 'x402-2', price, asked }
   })
   if (v1Network !== undefined && transfer.includes('eip3009')) {
     const asked = {
       scheme: 'exact',
       network: v1Network,
-      maxAmountRequired: capOf(price),
+      maxAmountRequired: priceCap(price),
       resource: url,
       description,
       mimeType: 'application/json',
@@ -110,7 +110,11 @@ function fixedTerms(
 export type Refusal = { headers: Record<string, string>; body: JsonObject; required: JsonObject }
 
 /** `error`: why a payment was not taken. */
-export function refusalOf(terms: readonly Terms[], { url, description }: Shown, error: string): Refusal {
+export function refuseWithTerms(
+  terms: readonly Terms[],
+  { url, description }: Shown,
+  error: string,
+): Refusal {
   const of = (form: PaymentForm): JsonObject[] =>
     terms.filter(each => each.form === form).map(({ asked }) => asked)
   const resource = { url, description, mimeType: 'application/json' }
@@ -137,7 +141,7 @@ export function takenTerms(given: GivenPayment, all: readonly Terms[]): Terms | 
         amount === terms.asked['maxAmountRequired']
       )
     // Sixerr: a payer may sign for more than is asked; what it costs is capped by the price.
-    return BigInt(amount) >= BigInt(capOf(terms.price))
+    return BigInt(amount) >= BigInt(priceCap(terms.price))
   })
 }
 

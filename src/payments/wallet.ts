@@ -132,7 +132,7 @@ export class Wallet {
     )
   }
 
-  async stateOf(hash: Hex): Promise<TransactionState> {
+  async transactionState(hash: Hex): Promise<TransactionState> {
     try {
       const { status, blockNumber } = await this.#client.getTransactionReceipt({ hash })
       if (!(await this.#isFinal(blockNumber))) return 'waiting'

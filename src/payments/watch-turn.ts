@@ -46,10 +46,10 @@ export async function watchTurn(
       if (untilBegun && ((item.type === 'delta' && isSaid(item.delta)) || answers.length > 0))
         return { result: 'begun' }
     }
-  if (!cut) return { result: 'answered', usage: await usageOf(engine, { owner, session }, answers) }
+  if (!cut) return { result: 'answered', usage: await readTurnUsage(engine, { owner, session }, answers) }
   // The words of the step that was cut are an answer too. All that it gave is counted with the end of the turn.
   const whole = answers.filter(({ stop }) => stop !== 'cancelled')
-  const { input, output } = await usageOf(engine, { owner, session }, whole)
+  const { input, output } = await readTurnUsage(engine, { owner, session }, whole)
   return { result: 'answered', usage: { input: input + cut.input, output: output + cut.output } }
 }
 
@@ -58,7 +58,7 @@ export function isSaid({ type }: Delta): boolean {
 }
 
 /** A step whose vendor did not say what it used, such as one that was cut off, is estimated. */
-async function usageOf(
+async function readTurnUsage(
   engine: Engine,
   ref: { owner: string; session: string },
   answers: readonly ShownAnswer[],

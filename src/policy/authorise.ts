@@ -84,10 +84,10 @@ function askForTool(verdict: Verdict, demands: string, grants: readonly Grant[])
   return { ...verdict, reason: verdict.reason === undefined ? demands : `${demands} ${verdict.reason}` }
 }
 
-type ToolQuestion = Omit<Question, 'callId' | 'input' | 'argsHash' | 'toolHash'>
+type AuthorityQuestion = Omit<Question, 'callId' | 'input' | 'argsHash' | 'toolHash'>
 
 /** Whether every call would be denied. A condition is not evaluated: it may depend on the arguments. */
-export function createDenial(rules: readonly PolicyRule[]): (question: ToolQuestion) => boolean {
+export function createDenial(rules: readonly PolicyRule[]): (question: AuthorityQuestion) => boolean {
   const compiled = rules.map(compileRule)
   return question => {
     const { trust, grants, tool, now } = question
@@ -122,7 +122,7 @@ function applyRules(
     if (!compiled.fits(question)) continue
     const { when } = compiled.rule
     if (when === undefined) {
-      const verdict = verdictOf(compiled, question)
+      const verdict = ruleVerdict(compiled, question)
       if (verdict) return verdict
       continue
     }
@@ -152,7 +152,7 @@ function afterCondition(
 ): Verdict | Promise<Verdict> {
   const compiled = rules[index]!
   if (holds === true || holds === false)
-    return (holds && verdictOf(compiled, question)) || applyRules(rules, index + 1, question, onFailure)
+    return (holds && ruleVerdict(compiled, question)) || applyRules(rules, index + 1, question, onFailure)
   return failed(compiled, new TypeError(`"when" must give true or false, not ${typeof holds}.`), onFailure)
 }
 
@@ -166,7 +166,7 @@ function failed(compiled: CompiledRule, error: unknown, onFailure: RuleFailure):
 }
 
 /** Undefined: the rule has a rate, which the call is within. */
-function verdictOf({ name, rule, count }: CompiledRule, question: Question): Verdict | undefined {
+function ruleVerdict({ name, rule, count }: CompiledRule, question: Question): Verdict | undefined {
   const waitMs = count?.take(question)
   if (waitMs === 0) return undefined
   if (rule.then === 'allow') return { verdict: 'allow', rule: name }

@@ -27,7 +27,12 @@ export type OutputSettings = {
 }
 
 /** `produced`: the size of a result of which nothing is kept. */
-type Checked = { kind: 'ok' | 'error'; parts: readonly ResultPart[]; structured?: Json; produced?: number }
+type CheckedOutput = {
+  kind: 'ok' | 'error'
+  parts: readonly ResultPart[]
+  structured?: Json
+  produced?: number
+}
 
 export function finishTool(
   output: ToolOutput,
@@ -37,7 +42,7 @@ export function finishTool(
   owner: string,
 ): Finished | Promise<Finished> {
   const from: Provenance = { source: 'tool', tool: tool.name }
-  const finish = (checked: Checked): Finished => {
+  const finish = (checked: CheckedOutput): Finished => {
     const finished = compose(checked, from, tool.outputLimit, callId, settings)
     if (output.details !== undefined) addDetails(finished, output.details, settings)
     // The engine, which has a clock, says when.
@@ -60,8 +65,8 @@ export function finishClient(
   callId: string,
   settings: OutputSettings,
 ): Finished {
-  const size = sizeOf(parts)
-  const checked: Checked =
+  const size = partsSize(parts)
+  const checked: CheckedOutput =
     size > settings.maxOutputBytes
       ? { kind: 'error', parts: [tooMuch('The client', size, settings.maxOutputBytes)], produced: size }
       : { kind: failed ? 'error' : 'ok', parts }
@@ -75,9 +80,9 @@ function checkOutput(
   tool: Pick<Tool, 'name' | 'output'>,
   { compiled, maxOutputBytes }: OutputSettings,
   owner: string,
-): Checked | Promise<Checked> {
+): CheckedOutput | Promise<CheckedOutput> {
   const { parts, structured, failed } = output
-  let size = sizeOf(parts)
+  let size = partsSize(parts)
   let text: string | undefined
   if (structured !== undefined && size <= maxOutputBytes) {
     text = nestsWithin(structured, maxDepth) ? jsonText(structured) : undefined
@@ -102,7 +107,7 @@ function checkOutput(
   }
   if (structured === undefined)
     return brokenPromise(tool.name, 'It declares an output schema, but gave no structured result.', parts)
-  const judge = (problem: string | null): Checked =>
+  const judge = (problem: string | null): CheckedOutput =>
     problem === null ? { kind: 'ok', parts, structured } : brokenPromise(tool.name, problem, parts)
   try {
     const fit = compiled.checker(tool.output).check(structured, text ?? '', owner)
@@ -126,7 +131,7 @@ function schemaUnusable(error: unknown): string {
 }
 
 /** The tool ran, so its result is still shown: the model must see what has happened. */
-function brokenPromise(name: string, problem: string, parts: readonly ResultPart[]): Checked {
+function brokenPromise(name: string, problem: string, parts: readonly ResultPart[]): CheckedOutput {
   const text = `The tool "${name}" ran, but its result is not what it promised. ${problem}`
   return { kind: 'error', parts: [{ type: 'text', text }, ...parts] }
 }
@@ -138,7 +143,7 @@ function tooMuch(who: string, size: number, most: number): ResultPart {
   }
 }
 
-function sizeOf(parts: readonly ResultPart[]): number {
+function partsSize(parts: readonly ResultPart[]): number {
   let size = 0
   for (const part of parts) size += part.type === 'text' ? part.text.length : part.url.length
   return size
@@ -173,7 +178,7 @@ function jsonText(value: Json): string | undefined {
 // ---- the outcome ---------------------------------------------------------------------------------------------
 
 function compose(
-  checked: Checked,
+  checked: CheckedOutput,
   from: Provenance,
   textLimit: number,
   callId: string,
@@ -198,7 +203,7 @@ function compose(
   if (structured !== undefined) outcome.structured = structured
   if (kept) {
     outcome.cut = { bytes: leftOut, blob: kept.name }
-    outcome.produced = sizeOf(whole)
+    outcome.produced = partsSize(whole)
   }
   if (checked.produced !== undefined) outcome.produced = checked.produced
   if (tally.count > 0) outcome.redactions = tally.count

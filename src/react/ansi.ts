@@ -23,7 +23,7 @@ export function terminalSpans(text: string): TerminalSpan[] {
   const add = (piece: string): void => {
     if (piece === '') return
     const shown = printable(piece, { multiline: true })
-    const classes = classesOf(pen)
+    const classes = penClasses(pen)
     const last = spans.at(-1)
     if (last?.classes === classes) last.text += shown
     else spans.push({ text: shown, classes })
@@ -106,7 +106,7 @@ function without(pen: Pen, ...names: (keyof Pen)[]): Pen {
   return left
 }
 
-function classesOf({ fg, bg, bold, dim, italic, underline }: Pen): string {
+function penClasses({ fg, bg, bold, dim, italic, underline }: Pen): string {
   return [
     fg && `tw-fg-${fg}`,
     bg && `tw-bg-${bg}`,

@@ -77,8 +77,8 @@ export function AlwaysForm({ question, scopes, busy, onCancel, onDone }: AlwaysF
           onChange={setCover}
         />{' '}
         in this session,{' '}
-        <Choice label="How long" options={labelsOf(lengths)} value={length} onChange={setLength} />,{' '}
-        <Choice label="How often" options={labelsOf(counts)} value={count} onChange={setCount} />.
+        <Choice label="How long" options={listLabels(lengths)} value={length} onChange={setLength} />,{' '}
+        <Choice label="How often" options={listLabels(counts)} value={count} onChange={setCount} />.
       </p>
       {scope === 'where' && <PatternFields question={question} patterns={patterns} onChange={setPatterns} />}
       <p className="tw-muted" id={`${id}-note`}>
@@ -102,7 +102,7 @@ export function AlwaysForm({ question, scopes, busy, onCancel, onDone }: AlwaysF
   )
 }
 
-function labelsOf(options: readonly { label: string }[]): string[] {
+function listLabels(options: readonly { label: string }[]): string[] {
   return options.map(option => option.label)
 }
 

@@ -6,7 +6,7 @@ import type { ApprovalQuestion } from './approval.tsx'
 import { Diff } from './output.tsx'
 import { checkAgainst, type SchemaIssue } from './schema-check.ts'
 import { SchemaForm } from './schema-form.tsx'
-import { argumentsOf, prettyJson } from './words.ts'
+import { parseCallArguments, prettyJson } from './words.ts'
 
 export type EditFormProps = {
   question: Pick<ApprovalQuestion, 'form' | 'text' | 'tool'>
@@ -17,7 +17,7 @@ export type EditFormProps = {
 
 /** Fields of a JSON object, or one field of free text. */
 export function EditForm({ question, busy, onCancel, onDone }: EditFormProps): ReactElement {
-  const given = argumentsOf(question)
+  const given = parseCallArguments(question)
   const start = given !== undefined && isJsonObject(given) ? given : undefined
   const [value, setValue] = useState<JsonObject | string>(start ?? question.text)
   const [problem, setProblem] = useState<string>()

@@ -3,7 +3,7 @@ import { type ReactElement, useId } from 'react'
 import { type ArgumentPatterns, coversArguments, exactPattern } from '../language/argument-patterns.ts'
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
 import { printable } from '../lib/text/index.ts'
-import { argumentsOf } from './words.ts'
+import { parseCallArguments } from './words.ts'
 
 export type PatternQuestion = {
   form: 'json' | 'text'
@@ -13,7 +13,7 @@ export type PatternQuestion = {
 
 /** The names of all arguments that a call of the tool may have, those of this call first. */
 export function argumentNames({ form, text, tool }: PatternQuestion): string[] {
-  const input = argumentsOf({ form, text })
+  const input = parseCallArguments({ form, text })
   const given = input !== undefined && isJsonObject(input) ? Object.keys(input) : ['input']
   const known = tool.schema?.['properties']
   return [...new Set([...given, ...(known !== undefined && isJsonObject(known) ? Object.keys(known) : [])])]
@@ -21,7 +21,7 @@ export function argumentNames({ form, text, tool }: PatternQuestion): string[] {
 
 /** A first pattern for each argument: what it is now, with the part open that mostly changes. Empty: it must be absent. */
 export function suggestedPatterns(question: PatternQuestion): Record<string, string> {
-  const input = inputOf(question)
+  const input = patternInput(question)
   return Object.fromEntries(
     argumentNames(question).map(name => [
       name,
@@ -40,8 +40,8 @@ function suggestion(value: Json): string {
   return value.length > 40 || /\s/.test(value) ? '**' : exact
 }
 
-function inputOf({ form, text }: PatternQuestion): Json {
-  const input = argumentsOf({ form, text })
+function patternInput({ form, text }: PatternQuestion): Json {
+  const input = parseCallArguments({ form, text })
   return input !== undefined && isJsonObject(input) ? input : { input: text }
 }
 
@@ -58,7 +58,7 @@ type PatternFieldsProps = {
 
 export function PatternFields({ question, patterns, onChange }: PatternFieldsProps): ReactElement {
   const id = useId()
-  const covers = coversArguments(givenPatterns(patterns), inputOf(question))
+  const covers = coversArguments(givenPatterns(patterns), patternInput(question))
   return (
     <fieldset className="tw-patterns">
       <legend>With arguments like these</legend>

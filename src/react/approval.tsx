@@ -10,7 +10,7 @@ import {
   useState,
 } from 'react'
 import type { Report } from '../language/report.ts'
-import { suspicionsOf } from '../language/suspicions.ts'
+import { findSuspicions } from '../language/suspicions.ts'
 import type { ToolKind } from '../language/tools.ts'
 import type { Json, JsonObject } from '../lib/json/index.ts'
 import { printable } from '../lib/text/index.ts'
@@ -21,7 +21,7 @@ import { JsonTree } from './json-tree.tsx'
 import { Diff } from './output.tsx'
 import { Fold, LongText, Time, Warnings } from './parts.tsx'
 import { ReportView } from './report.tsx'
-import { argumentsOf, callSentence, prettyJson, ruleWords } from './words.ts'
+import { callSentence, parseCallArguments, prettyJson, ruleWords } from './words.ts'
 
 export type ApprovalQuestion = {
   callId: string
@@ -112,10 +112,10 @@ export function Approval(props: ApprovalProps): ReactElement {
     >
       <h3 id={heading} className="tw-approval-title">
         <KindIcon kind={question.tool.kind} />
-        <span>{sentenceOf(question)}</span>
+        <span>{describeApproval(question)}</span>
       </h3>
       <QuestionWarnings question={question} />
-      <Given question={question} />
+      <GivenApproval question={question} />
       <Origin question={question}>{props.children}</Origin>
       <Decision
         question={question}
@@ -238,25 +238,25 @@ export function isTyping(target: EventTarget): boolean {
   )
 }
 
-function sentenceOf({ tool, form, text }: ApprovalQuestion): string {
-  return callSentence(tool.name, tool.title, argumentsOf({ form, text }), text)
+function describeApproval({ tool, form, text }: ApprovalQuestion): string {
+  return callSentence(tool.name, tool.title, parseCallArguments({ form, text }), text)
 }
 
 function QuestionWarnings({ question }: { question: ApprovalQuestion }): ReactElement {
   const { tool, form, text, expired } = question
-  const value: Json = argumentsOf({ form, text }) ?? text
+  const value: Json = parseCallArguments({ form, text }) ?? text
   const warnings = [
     ...(expired ? ['The time for an answer is over. It can only be rejected.'] : []),
     ...(tool.destructive ? ['This tool may destroy or send something that cannot be taken back.'] : []),
-    ...suspicionsOf(value),
+    ...findSuspicions(value),
   ]
   return <Warnings words={warnings} />
 }
 
 /** All arguments, what is different from last time, and how the definition changed. */
-function Given({ question }: { question: ApprovalQuestion }): ReactElement {
+function GivenApproval({ question }: { question: ApprovalQuestion }): ReactElement {
   const { form, text, last, changed } = question
-  const value = argumentsOf({ form, text })
+  const value = parseCallArguments({ form, text })
   return (
     <div className="tw-given">
       {value === undefined ? (
@@ -275,7 +275,7 @@ function Given({ question }: { question: ApprovalQuestion }): ReactElement {
           }
         >
           <Diff
-            before={prettyJson(argumentsOf({ form, text: last.text }), last.text)}
+            before={prettyJson(parseCallArguments({ form, text: last.text }), last.text)}
             after={prettyJson(value, text)}
             label="Changed since the last approved call"
           />

@@ -1,6 +1,6 @@
 // A call after something was shown of it (language/show.ts). Pure: gives a new object.
 import type { Shown, ShownWait } from '../language/show.ts'
-import { addUsage, type CallView, noUsage, type QuestionView } from './view.ts'
+import { addViewUsage, type CallView, noUsage, type QuestionView } from './view.ts'
 
 export type ShownOfCall = Extract<Shown, { callId: string }>
 
@@ -36,7 +36,7 @@ export function callAfter(call: CallView, seq: number, at: number, shown: ShownO
       const { delegated } = call
       const { usage, steps } = shown.used
       return delegated
-        ? { ...call, delegated: { ...delegated, used: addUsage(delegated.used, usage, steps) } }
+        ? { ...call, delegated: { ...delegated, used: addViewUsage(delegated.used, usage, steps) } }
         : call
     }
     case 'closed': {

@@ -92,7 +92,7 @@ export type TransportOptions = {
 export type TransportChoice = 'sse' | 'background-sse' | 'websocket' | ChatTransport
 
 /** `fallback`: for the default transport, where `transportOptions.sse` is not given. */
-export function transportOf(
+export function chooseTransport(
   choice: TransportChoice,
   { sse, backgroundSSE, websocket }: TransportOptions,
   fallback: SseOptions,
@@ -170,7 +170,7 @@ async function showStream(
   if (!response.body) throw new Error('Response body is null')
   let failure: Error | undefined
   for await (const event of parseDeltaKit(response.body, signal)) {
-    if (event.type === 'error') failure = new Error(wordsOf(event))
+    if (event.type === 'error') failure = new Error(errorWords(event))
     context.emit(event)
   }
   if (failure) throw failure
@@ -183,7 +183,7 @@ function backgroundSse(options: BackgroundSseOptions): ChatTransport {
   const show = async (runId: string, context: ChatTransportContext, signal: AbortSignal): Promise<void> => {
     context.ensureAssistantMessage()
     const headers = options.eventHeaders ?? {}
-    const response = await fetch(addressOf(options.eventsApi, runId), { method: 'GET', headers, signal })
+    const response = await fetch(runAddress(options.eventsApi, runId), { method: 'GET', headers, signal })
     await showStream(response, context, signal)
   }
   const withCancel = (run: ChatTransportRun, runId: () => string | undefined): ChatTransportRun => ({
@@ -226,24 +226,24 @@ async function startRun(
     signal,
   })
   if (!response.ok) throw new Error(`Background SSE start failed: ${response.status} ${response.statusText}`)
-  return (options.resolveRunId ?? runIdOf)(await response.json())
+  return (options.resolveRunId ?? readRunId)(await response.json())
 }
 
-function runIdOf(answer: unknown): string {
+function readRunId(answer: unknown): string {
   const { runId, job_id: job } = isJsonObject(answer) ? answer : {}
   const id = runId ?? job
   if (typeof id === 'string') return id
   throw new Error('Background SSE start response did not contain a run id')
 }
 
-function addressOf(url: RunUrl, runId: string): string {
+function runAddress(url: RunUrl, runId: string): string {
   return typeof url === 'function' ? url(runId) : url.replaceAll(':runId', encodeURIComponent(runId))
 }
 
 /** The answer is of no interest: the run's own stream says how it ended. */
 function cancel(fetch: typeof globalThis.fetch, url: RunUrl | undefined, runId: string | undefined): void {
   if (url !== undefined && runId !== undefined)
-    void fetch(addressOf(url, runId), { method: 'POST' }).catch(() => {})
+    void fetch(runAddress(url, runId), { method: 'POST' }).catch(() => {})
 }
 
 // ---- a socket for each run ------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ function openSocket(
   payload: Members,
   context: ChatTransportContext,
 ): ChatTransportRun {
-  const { url, protocols, parseMessage = eventsOf, serializeMessage = JSON.stringify } = options
+  const { url, protocols, parseMessage = readEvents, serializeMessage = JSON.stringify } = options
   const { resolveRunId = runOfEvent } = options
   const socket = new WebSocket(typeof url === 'function' ? url(kept) : url, protocols)
   let runId = kept
@@ -291,7 +291,7 @@ function openSocket(
     }
     context.emit(event)
     if (event.type === 'done') context.finish()
-    else if (event.type === 'error') context.fail(new Error(wordsOf(event)))
+    else if (event.type === 'error') context.fail(new Error(errorWords(event)))
     else return
     leave()
   }
@@ -311,12 +311,12 @@ function openSocket(
   }
 }
 
-function wordsOf(event: AnyDeltaKitEvent): string {
+function errorWords(event: AnyDeltaKitEvent): string {
   return 'message' in event && typeof event.message === 'string' ? event.message : 'Stream error'
 }
 
 /** A frame is one event or a list of them. What cannot be read is skipped. */
-function eventsOf(data: unknown): AnyDeltaKitEvent[] {
+function readEvents(data: unknown): AnyDeltaKitEvent[] {
   if (typeof data !== 'string') return []
   const one = parseDeltaKitEvent(data)
   if (one) return [one]

@@ -31,8 +31,8 @@ export {
   useSessions,
 } from './use-lists.ts'
 export {
-  type Connection,
   type SessionClient,
+  type SessionConnection,
   type UsedSession,
   type UseSessionOptions,
   useSession,

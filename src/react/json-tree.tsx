@@ -59,7 +59,7 @@ function Node({ value, depth }: { value: Json; depth: number }): ReactElement {
 }
 
 function Member({ name, value, depth }: { name: string; value: Json; depth: number }): ReactElement {
-  const size = sizeOf(value)
+  const size = describeSize(value)
   if (size === undefined)
     return (
       <div className="tw-member">
@@ -101,7 +101,7 @@ function Gist({ value }: { value: Json }): ReactElement | null {
 }
 
 /** Undefined: it has nothing inside. */
-function sizeOf(value: Json): string | undefined {
+function describeSize(value: Json): string | undefined {
   const size = Array.isArray(value) ? value.length : isJsonObject(value) ? Object.keys(value).length : 0
   if (size === 0) return undefined
   return plural(size, Array.isArray(value) ? 'item' : 'member')

@@ -10,14 +10,14 @@ export type DiffLine = {
 
 export function diffLines(before: string, after: string): DiffLine[] {
   let [old, fresh] = [0, 0]
-  return alignLines(linesOf(before), linesOf(after)).map(({ mark, text }): DiffLine => {
+  return alignLines(splitLines(before), splitLines(after)).map(({ mark, text }): DiffLine => {
     if (mark === '-') return { kind: 'removed', text, before: ++old }
     if (mark === '+') return { kind: 'added', text, after: ++fresh }
     return { kind: 'same', text, before: ++old, after: ++fresh }
   })
 }
 
-const linesOf = (text: string): string[] => (text === '' ? [] : text.split('\n'))
+const splitLines = (text: string): string[] => (text === '' ? [] : text.split('\n'))
 
 export function isUnifiedDiff(text: string): boolean {
   return /^(?:diff --git |--- .*\n\+\+\+ |@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)/m.test(text.slice(0, 20_000))

@@ -3,14 +3,14 @@
 import type { Delta } from '../language/events.ts'
 import type { AnswerItem, CallItem, CallView } from './view.ts'
 
-type Piece = { kind: 'text' | 'thinking'; texts: string[] } | { kind: 'call'; id: string }
+type LivePiece = { kind: 'text' | 'thinking'; texts: string[] } | { kind: 'call'; id: string }
 type OpenCall = Pick<CallView, 'id' | 'name' | 'form'> & { texts: string[] }
 
 let lives = 0
 
 export class LiveStep {
   readonly #name = `l${++lives}`
-  #pieces: Piece[] = []
+  #pieces: LivePiece[] = []
   readonly #calls = new Map<string, OpenCall>()
   #kept: (AnswerItem | CallItem)[] | undefined
 
@@ -41,7 +41,7 @@ export class LiveStep {
   }
 
   /** The first part of the durable answer keeps the key of the live one, so that a page does not rebuild it. */
-  keyOf(seq: number, first: boolean): string {
+  liveKey(seq: number, first: boolean): string {
     return first && this.#pieces.some(piece => piece.kind !== 'call')
       ? `${this.#name}.0`
       : `a${seq}${first ? '' : 'b'}`
@@ -63,7 +63,7 @@ export class LiveStep {
         if (call) items.push({ type: 'call', key: `c${call.id}`, call: writing(call, at) })
         continue
       }
-      const text = joined(piece.texts)
+      const text = joinLivePieces(piece.texts)
       if (piece.kind === 'text' && last?.type === 'answer' && last.text === '') last.text = text
       else {
         const words = piece.kind === 'text' ? { thinking: '', text } : { thinking: text, text: '' }
@@ -75,12 +75,12 @@ export class LiveStep {
 }
 
 function writing({ id, name, form, texts }: OpenCall, at: number): CallView {
-  const text = joined(texts)
+  const text = joinLivePieces(texts)
   return { id, name, form, text, status: 'writing', events: [], proposedAt: at, attempts: 0, output: '' }
 }
 
 /** Joins the pieces and keeps the whole in their place. */
-function joined(texts: string[]): string {
+function joinLivePieces(texts: string[]): string {
   if (texts.length > 1) texts.splice(0, texts.length, texts.join(''))
   return texts[0] ?? ''
 }

@@ -12,7 +12,7 @@ export function endNote({ stop, limit, error }: ShownEnd): Note | undefined {
   return { tone, text: stopWords(stop, limit, error?.message) }
 }
 
-export function noteOf(event: Event): Note | undefined {
+export function toNote(event: Event): Note | undefined {
   switch (event.type) {
     case 'session.configured':
       return { tone: 'plain', text: `Settings changed: ${Object.keys(event.settings).join(', ')}` }

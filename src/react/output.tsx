@@ -103,11 +103,11 @@ export function Image({ url, alt = 'Image from a tool' }: { url: string; alt?: s
   const words = isBroken
     ? 'This image cannot be shown.'
     : 'An image at an address that is not loaded from here:'
-  return <Address words={words} url={url} />
+  return <LinkAddress words={words} url={url} />
 }
 
 /** An address is text with a copy button: nothing here leads to another site by one click. */
-function Address({ words, url }: { words: string; url: string }): ReactElement {
+function LinkAddress({ words, url }: { words: string; url: string }): ReactElement {
   return (
     <p className="tw-address">
       {words} <code>{printable(url, 300)}</code> <CopyButton text={url} label="Copy address" />
@@ -136,7 +136,7 @@ function OutputPart({ part }: { part: ResultPart }): ReactElement {
   if (part.type === 'image') return <Image url={part.url} />
   if (part.type === 'file') {
     const words = `File ${printable(part.name ?? '', 80)} (${printable(part.mediaType, 60)}):`
-    return <Address words={words} url={part.url} />
+    return <LinkAddress words={words} url={part.url} />
   }
   return <TextOutput text={part.text} />
 }
@@ -145,12 +145,12 @@ function OutputPart({ part }: { part: ResultPart }): ReactElement {
 export function TextOutput({ text }: { text: string }): ReactElement {
   if (text.includes('\u001b[') || text.includes('\u009b')) return <Terminal text={text} />
   if (isUnifiedDiff(text)) return <Diff patch={text} />
-  const value = jsonOf(text)
+  const value = parseOutput(text)
   if (value !== undefined) return <JsonTree value={value} raw={text} label="Result" />
   return <LongText text={text} />
 }
 
-function jsonOf(text: string): Json | undefined {
+function parseOutput(text: string): Json | undefined {
   const start = text.trimStart()[0]
   if ((start !== '{' && start !== '[') || text.length > 2_000_000) return undefined
   try {

@@ -124,7 +124,7 @@ class Clock {
 const clocks = new Map<number, Clock>()
 const stopped = { subscribe: () => () => {}, now: () => 0 }
 
-function clockOf(everyMs: number): Clock {
+function sharedClock(everyMs: number): Clock {
   const clock = clocks.get(everyMs) ?? new Clock(everyMs)
   clocks.set(everyMs, clock)
   return clock
@@ -134,7 +134,7 @@ function clockOf(everyMs: number): Clock {
 export function useNow(isOn = true, everyMs = 15_000): number {
   // The clock may have ticked last some time before this part appeared.
   const [first] = useState(() => Date.now())
-  const { subscribe, now } = isOn ? clockOf(everyMs) : stopped
+  const { subscribe, now } = isOn ? sharedClock(everyMs) : stopped
   return Math.max(first, useSyncExternalStore(subscribe, now))
 }
 

@@ -1,7 +1,7 @@
 // A question of a running call: a form to fill in, or an address to open. Nothing of it is executed or opened by itself.
 import { type ReactElement, useId, useState } from 'react'
 import type { AnswerAction, FormContent } from '../language/questions.ts'
-import { suspicionsOf } from '../language/suspicions.ts'
+import { findSuspicions } from '../language/suspicions.ts'
 import type { JsonObject } from '../lib/json/index.ts'
 import { printable, printableEnds } from '../lib/text/index.ts'
 import { CopyButton, Warnings } from './parts.tsx'
@@ -35,7 +35,7 @@ export function Question({ question, onAnswer }: QuestionProps): ReactElement {
   return (
     <section className="tw-question" aria-labelledby={heading}>
       <h4 id={heading}>{printableEnds(message, { multiline: true, maxChars: 10_000 })}</h4>
-      <Warnings words={suspicionsOf([message, url ?? '', (schema ?? {}) as unknown as JsonObject])} />
+      <Warnings words={findSuspicions([message, url ?? '', (schema ?? {}) as unknown as JsonObject])} />
       {url !== undefined && (
         <p className="tw-address">
           Open this address only if you trust it: <code>{printableEnds(url, { maxChars: 2_000 })}</code>{' '}

@@ -52,7 +52,7 @@ function checkList({ minItems, maxItems, items }: JsonObject, value: Json[], pat
 
 function checkObject(schema: JsonObject, value: JsonObject, path: string): SchemaIssue[] {
   const { required, additionalProperties } = schema
-  const properties = propertiesOf(schema)
+  const properties = schemaProperties(schema)
   const issues: SchemaIssue[] = []
   if (Array.isArray(required))
     for (const name of required)
@@ -68,7 +68,7 @@ function checkObject(schema: JsonObject, value: JsonObject, path: string): Schem
 }
 
 /** The members of an object's schema. */
-export function propertiesOf(schema: JsonObject | undefined): JsonObject {
+export function schemaProperties(schema: JsonObject | undefined): JsonObject {
   const properties = schema?.['properties']
   return properties !== undefined && isJsonObject(properties) ? properties : {}
 }

@@ -3,7 +3,7 @@
 import { type ReactElement, useEffect, useId, useState } from 'react'
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
 import { printable } from '../lib/text/index.ts'
-import { propertiesOf, type SchemaIssue } from './schema-check.ts'
+import { type SchemaIssue, schemaProperties } from './schema-check.ts'
 
 export type SchemaFormProps = {
   schema: JsonObject | undefined
@@ -19,7 +19,7 @@ export function SchemaForm(props: SchemaFormProps): ReactElement {
   const { schema, onChange, onProblem, issues = [], autoFocus = false } = props
   const [value, setValue] = useState(props.value)
   const [broken, setBroken] = useState<readonly string[]>([])
-  const properties = propertiesOf(schema)
+  const properties = schemaProperties(schema)
   const names = [...new Set([...Object.keys(properties), ...Object.keys(props.value)])]
   const required = Array.isArray(schema?.['required']) ? schema['required'] : []
   useEffect(() => {

@@ -12,11 +12,11 @@ import { Question, type QuestionAnswer } from './question.tsx'
 import { ReportView } from './report.tsx'
 import type { CallStatus, CallView } from './view.ts'
 import {
-  argumentsOf,
   byteSize,
   callDuration,
   duration,
   outcomeSentence,
+  parseCallArguments,
   prettyJson,
   ruleWords,
   tellingArgument,
@@ -96,7 +96,7 @@ export const ToolCall = memo(function ToolCall(props: ToolCallProps): ReactEleme
           ))}
           <ReportView report={call.outcome?.report ?? call.report} />
           <Live call={call} />
-          <Result call={call} loadWhole={props.loadWhole} />
+          <CallResultPart call={call} loadWhole={props.loadWhole} />
           {!(call.status === 'waiting' && approval) && <Facts call={call} />}
           {props.children}
         </div>
@@ -119,9 +119,9 @@ export function Arguments({
 }: {
   call: Pick<CallView, 'text' | 'form' | 'status' | 'edited'>
 }): ReactElement {
-  const value = argumentsOf(call)
+  const value = parseCallArguments(call)
   const isWriting = call.status === 'writing'
-  const before = call.edited && argumentsOf({ text: call.edited.original, form: call.form })
+  const before = call.edited && parseCallArguments({ text: call.edited.original, form: call.form })
   return (
     <section className="tw-arguments" aria-busy={isWriting} aria-label="Arguments">
       {value === undefined || isWriting ? (
@@ -165,7 +165,10 @@ function Live({ call }: { call: CallView }): ReactElement | null {
   )
 }
 
-function Result(props: { call: CallView; loadWhole: ToolCallProps['loadWhole'] }): ReactElement | null {
+function CallResultPart(props: {
+  call: CallView
+  loadWhole: ToolCallProps['loadWhole']
+}): ReactElement | null {
   const { call, loadWhole } = props
   const { outcome, late } = call
   const sentence = outcomeSentence(call)

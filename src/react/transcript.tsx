@@ -33,7 +33,7 @@ export type TranscriptProps = {
   label?: string
 }
 
-const keyOf = (item: ViewItem): string => item.key
+const itemKey = (item: ViewItem): string => item.key
 
 export function Transcript(props: TranscriptProps): ReactElement {
   const { items, selected } = props
@@ -44,7 +44,7 @@ export function Transcript(props: TranscriptProps): ReactElement {
   return (
     <VirtualRows
       items={items}
-      keyOf={keyOf}
+      keyOf={itemKey}
       render={render}
       estimate={56}
       label={props.label ?? 'Transcript'}
@@ -71,7 +71,7 @@ const Row = memo(function Row(props: RowProps & { item: ViewItem; isSelected: bo
   return (
     <div
       className={`tw-item tw-item-${item.type}${item.type === 'call' && item.call.parent !== undefined ? ' tw-nested' : ''}${isSelected ? ' tw-selected' : ''}`}
-      data-seq={seqOf(item)}
+      data-seq={itemSeq(item)}
     >
       <Item {...props} />
       {renderActions && <div className="tw-item-actions">{renderActions(item)}</div>}
@@ -79,7 +79,7 @@ const Row = memo(function Row(props: RowProps & { item: ViewItem; isSelected: bo
   )
 })
 
-export function seqOf(item: ViewItem): number | undefined {
+export function itemSeq(item: ViewItem): number | undefined {
   return item.type === 'call' ? item.call.seq : item.seq
 }
 

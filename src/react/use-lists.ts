@@ -12,7 +12,7 @@ import type {
 import { isFailure } from '../language/events.ts'
 import type { JsonObject } from '../lib/json/index.ts'
 import type { ApprovalAnswer } from './approval.tsx'
-import type { Connection } from './use-session.ts'
+import type { SessionConnection } from './use-session.ts'
 
 /** Which sessions are listed. */
 export type SessionFilter = Omit<SessionQuery, 'after' | 'limit'>
@@ -29,8 +29,8 @@ export type ListSource = {
 export function useChanges(
   source: Pick<ListSource, 'changes'>,
   onChange: (change: SessionChanged) => void,
-): Connection {
-  const [connection, setConnection] = useState<Connection>('connecting')
+): SessionConnection {
+  const [connection, setConnection] = useState<SessionConnection>('connecting')
   const isShown = useShown()
   const latest = useRef(onChange)
   latest.current = onChange
@@ -79,7 +79,7 @@ export function useSessions(source: Pick<ListSource, 'sessions'>, filter: Sessio
   const [isLoading, setLoading] = useState(false)
   const isReading = useRef(false)
   /** What has changed since the page that is being read was asked for: the page may be older. */
-  const since = useRef<Change[]>([])
+  const since = useRef<ListChange[]>([])
   const key = JSON.stringify(filter)
   const read = useCallback(
     async (after: string | undefined, isCurrent: () => boolean) => {
@@ -144,14 +144,14 @@ function withRows(before: readonly OperatorSession[], rows: readonly OperatorSes
   if (first && (!last || newestFirst(last, first) < 0)) return before.concat(rows)
   const all = before.slice()
   for (const row of rows) {
-    const place = placeOf(all, row)
+    const place = rowPlace(all, row)
     all.splice(place, all[place]?.id === row.id ? 1 : 0, row)
   }
   return all
 }
 
 /** Where a row is, or belongs. */
-function placeOf(rows: readonly OperatorSession[], row: OperatorSession): number {
+function rowPlace(rows: readonly OperatorSession[], row: OperatorSession): number {
   let low = 0
   let high = rows.length
   while (low < high) {
@@ -162,11 +162,11 @@ function placeOf(rows: readonly OperatorSession[], row: OperatorSession): number
   return low
 }
 
-type Change = Exclude<SessionChanged, { type: 'open' }>
+type ListChange = Exclude<SessionChanged, { type: 'open' }>
 
 function changed(
   before: readonly OperatorSession[],
-  change: Change,
+  change: ListChange,
   filter: SessionFilter,
 ): readonly OperatorSession[] {
   if (change.type === 'session' && passes(change.session, filter)) return withRows(before, [change.session])
@@ -264,12 +264,12 @@ export async function decideCall(
     granted,
     seen,
     ...(granted
-      ? answer.edit !== undefined && { edit: objectOf(answer.edit) }
+      ? answer.edit !== undefined && { edit: parseEdit(answer.edit) }
       : answer.reason !== undefined && { reason: answer.reason }),
   })
 }
 
 /** Free text goes into its member `input`. */
-function objectOf(edit: JsonObject | string): JsonObject {
+function parseEdit(edit: JsonObject | string): JsonObject {
   return typeof edit === 'string' ? { input: edit } : edit
 }

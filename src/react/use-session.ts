@@ -7,20 +7,24 @@ import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
 import { errorMessage } from '../lib/text/error-message.ts'
 import type { ApprovalAnswer } from './approval.tsx'
 import type { CallView, SessionView } from './view.ts'
-import { openCalls } from './view.ts'
+import { openCallViews } from './view.ts'
 import { ViewFold, type WatchedItem } from './view-fold.ts'
-import { argumentsOf } from './words.ts'
+import { parseCallArguments } from './words.ts'
 
 /** What gives a session's log: an AapClient, or an OperatorClient. */
 export type WatchSource = {
   watch(
     sessionId: string,
-    options: { after?: number; signal?: AbortSignal; onState?: (state: Connection) => void },
+    options: { after?: number; signal?: AbortSignal; onState?: (state: SessionConnection) => void },
   ): AsyncIterable<WatchedItem>
 }
-export type Connection = 'connecting' | 'live' | 'broken'
+export type SessionConnection = 'connecting' | 'live' | 'broken'
 
-export type Watching = { view: SessionView | undefined; connection: Connection; error: Error | undefined }
+export type Watching = {
+  view: SessionView | undefined
+  connection: SessionConnection
+  error: Error | undefined
+}
 
 /** The view of a session, drawn at most once per frame. `paused`: closes the stream; it continues where it was. */
 export function useSessionView(source: WatchSource, sessionId: string | undefined, paused = false): Watching {
@@ -50,7 +54,7 @@ async function pump(
   set: (update: (before: Watching) => Watching) => void,
 ): Promise<void> {
   let isDue = false
-  let connection: Connection = 'connecting'
+  let connection: SessionConnection = 'connecting'
   const draw = (): void => {
     if (isDue || signal.aborted) return
     isDue = true
@@ -59,7 +63,7 @@ async function pump(
       if (!signal.aborted) set(before => ({ ...before, view: fold.snapshot(), connection, error: undefined }))
     })
   }
-  const onState = (state: Connection): void => {
+  const onState = (state: SessionConnection): void => {
     connection = state
     if (!signal.aborted) set(before => ({ ...before, connection }))
   }
@@ -128,17 +132,17 @@ export function useSession(
   useClientTools(view, tools, submit)
   return {
     ...watching,
-    approvals: view ? [...openCalls(view)].filter(call => call.status === 'waiting') : [],
+    approvals: view ? [...openCallViews(view)].filter(call => call.status === 'waiting') : [],
     send: useCallback(text => submit({ role: 'user', content: text }), [submit]),
     cancel: useCallback(
       () => (sessionId === undefined ? Promise.resolve() : client.cancel(sessionId)),
       [client, sessionId],
     ),
-    decide: useCallback((callId, answer) => submit(permissionOf(callId, answer)), [submit]),
+    decide: useCallback((callId, answer) => submit(toPermission(callId, answer)), [submit]),
   }
 }
 
-function permissionOf(toolCallId: string, answer: ApprovalAnswer): ApplicationMessage {
+function toPermission(toolCallId: string, answer: ApprovalAnswer): ApplicationMessage {
   if (!answer.granted) return permissionMessage(toolCallId, { ...answer, granted: false })
   const { edit } = answer
   const input: JsonObject | undefined = typeof edit === 'string' ? { input: edit } : edit
@@ -152,7 +156,7 @@ export function useClientTools(
   submit: (message: { role: 'tool'; toolCallId: string; content: string }) => Promise<unknown>,
 ): void {
   const begun = useRef(new Set<string>())
-  const calls = view && tools ? [...openCalls(view)].filter(call => call.status === 'client') : []
+  const calls = view && tools ? [...openCallViews(view)].filter(call => call.status === 'client') : []
   useEffect(() => {
     for (const call of calls) {
       const tool = tools && Object.hasOwn(tools, call.name) ? tools[call.name] : undefined
@@ -167,7 +171,7 @@ export function useClientTools(
 }
 
 async function runHere(tool: ClientTool, call: CallView): Promise<string> {
-  const value = argumentsOf(call)
+  const value = parseCallArguments(call)
   const input = value !== undefined && isJsonObject(value) ? value : { input: call.text }
   const { signal } = new AbortController()
   try {

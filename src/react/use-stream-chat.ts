@@ -15,11 +15,11 @@ import {
   type ChatTransport,
   type ChatTransportContext,
   type ChatTransportRun,
+  chooseTransport,
   replaysWhole,
   runToResume,
   type TransportChoice,
   type TransportOptions,
-  transportOf,
 } from './deltakit-transports.ts'
 
 export type EventHelpers = {
@@ -67,12 +67,12 @@ export type UsedStreamChat = {
   setMessages: (messages: DeltaKitMessage[] | ((before: DeltaKitMessage[]) => DeltaKitMessage[])) => void
 }
 
-type Shown = Pick<UsedStreamChat, 'messages' | 'isLoading' | 'error' | 'runId'>
+type ShownMessages = Pick<UsedStreamChat, 'messages' | 'isLoading' | 'error' | 'runId'>
 
 export function useStreamChat(options: UseStreamChatOptions = {}): UsedStreamChat {
   const latest = useRef(options)
   latest.current = options
-  const [shown, setShown] = useState<Shown>(() => ({
+  const [shown, setShown] = useState<ShownMessages>(() => ({
     messages: options.initialMessages ?? [],
     isLoading: false,
     error: null,
@@ -92,13 +92,13 @@ export function useStreamChat(options: UseStreamChatOptions = {}): UsedStreamCha
 
 /** One chat: at most one run at a time. The hook shows what it says. */
 class StreamChat {
-  onShow: (shown: Shown) => void = () => {}
-  #shown: Shown
+  onShow: (shown: ShownMessages) => void = () => {}
+  #shown: ShownMessages
   readonly #latest: { readonly current: UseStreamChatOptions }
   /** The run that is shown now. What an older one still says is dropped. */
   #run: { handle?: ChatTransportRun | undefined } | undefined
 
-  constructor(shown: Shown, latest: { readonly current: UseStreamChatOptions }) {
+  constructor(shown: ShownMessages, latest: { readonly current: UseStreamChatOptions }) {
     this.#shown = shown
     this.#latest = latest
   }
@@ -160,15 +160,15 @@ class StreamChat {
     this.#run = run
     this.#show({ isLoading: true, error: null })
     this.#tell(status, { runId: this.#shown.runId })
-    const context = this.#contextOf(run)
+    const context = this.#runContext(run)
     try {
-      run.handle = begin(transportOf(transport, transportOptions, direct), context)
+      run.handle = begin(chooseTransport(transport, transportOptions, direct), context)
     } catch (cause) {
       context.fail(cause instanceof Error ? cause : new Error(String(cause)))
     }
   }
 
-  #contextOf(run: object): ChatTransportContext {
+  #runContext(run: object): ChatTransportContext {
     const ifShown =
       <Args extends unknown[]>(act: (...args: Args) => void) =>
       (...args: Args): void => {
@@ -191,7 +191,7 @@ class StreamChat {
     if (onEvent)
       onEvent(
         event,
-        helpersOf(next => this.setMessages(next)),
+        makeHelpers(next => this.setMessages(next)),
       )
     else this.setMessages(before => applyDeltaKit(before, event))
   }
@@ -221,7 +221,7 @@ class StreamChat {
     websocket?.onRunIdChange?.(runId)
   }
 
-  #show(change: Partial<Shown>): void {
+  #show(change: Partial<ShownMessages>): void {
     this.#shown = { ...this.#shown, ...change }
     this.onShow(this.#shown)
   }
@@ -245,7 +245,7 @@ function withLastParts(
   return [...messages.slice(0, -1), { ...last, parts: change(last.parts) }]
 }
 
-function helpersOf(setMessages: EventHelpers['setMessages']): EventHelpers {
+function makeHelpers(setMessages: EventHelpers['setMessages']): EventHelpers {
   return {
     appendText: delta => setMessages(before => applyDeltaKit(before, { type: 'text_delta', delta })),
     appendPart: part => setMessages(before => withLastParts(before, parts => [...parts, part])),

@@ -5,9 +5,9 @@ import type { CallUsed, Delta, Event, Grant, ModelAnswered, Settings, Usage } fr
 import { type Shown, type ShownAnswer, type ShownEnd, ShownFold, type ShownTurn } from '../language/show.ts'
 import { callAfter } from './call-fold.ts'
 import { LiveStep } from './live-step.ts'
-import { endNote, noteOf } from './notes.ts'
+import { endNote, toNote } from './notes.ts'
 import {
-  addUsage,
+  addViewUsage,
   type CallView,
   noUsage,
   type SessionView,
@@ -143,7 +143,7 @@ export class ViewFold {
     if (shown?.type === 'turn') this.#beginTurn(seq, shown.turn)
     if (shown?.type === 'answer') this.#answered(seq, shown.answer)
     if (shown?.type === 'end') this.#endTurn(shown.end)
-    const note = shown?.type === 'end' ? endNote(shown.end) : noteOf(event)
+    const note = shown?.type === 'end' ? endNote(shown.end) : toNote(event)
     if (note) this.#items.push({ type: 'note', key: `n${seq}`, seq, at, ...note })
   }
 
@@ -200,7 +200,7 @@ export class ViewFold {
     let first = true
     const flush = (): void => {
       if (words.thinking === '' && words.text === '') return
-      const answer = { type: 'answer', key: live.keyOf(seq, first), seq, at, ...words, model } as const
+      const answer = { type: 'answer', key: live.liveKey(seq, first), seq, at, ...words, model } as const
       this.#items.push({
         ...answer,
         ...(first && usage && { usage }),
@@ -275,14 +275,14 @@ export class ViewFold {
   }
 
   #count(model: string, usage: Usage | undefined): void {
-    this.#usage = addUsage(this.#usage, usage)
-    this.#byModel.set(model, addUsage(this.#byModel.get(model) ?? noUsage, usage))
+    this.#usage = addViewUsage(this.#usage, usage)
+    this.#byModel.set(model, addViewUsage(this.#byModel.get(model) ?? noUsage, usage))
   }
 
   #countAgent({ callId, usage, steps }: Omit<CallUsed, 'type' | 'v'>): void {
     const agent = this.#calls.get(callId)?.delegated?.agent ?? 'another agent'
-    this.#usage = addUsage(this.#usage, usage, steps)
-    this.#byAgent.set(agent, addUsage(this.#byAgent.get(agent) ?? noUsage, usage, steps))
+    this.#usage = addViewUsage(this.#usage, usage, steps)
+    this.#byAgent.set(agent, addViewUsage(this.#byAgent.get(agent) ?? noUsage, usage, steps))
   }
 
   #endTurn(event: ShownEnd): void {
@@ -318,9 +318,9 @@ export class ViewFold {
   }
 
   #seedAnswer(seq: number, at: number, key: string, parts: ModelAnswered['parts']): void {
-    const textOf = (type: 'text' | 'thinking'): string =>
+    const liveText = (type: 'text' | 'thinking'): string =>
       parts.map(part => (part.type === type ? part.text : '')).join('')
-    const [thinking, text] = [textOf('thinking'), textOf('text')]
+    const [thinking, text] = [liveText('thinking'), liveText('text')]
     if (thinking !== '' || text !== '') this.#items.push({ type: 'answer', key, seq, at, thinking, text })
     for (const part of parts) if (part.type === 'call') this.#propose(seq, at, part)
   }

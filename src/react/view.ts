@@ -178,7 +178,7 @@ export const noUsage: UsageTotal = {
   steps: 0,
 }
 
-export function addUsage(total: UsageTotal, usage: Usage | undefined, steps = 1): UsageTotal {
+export function addViewUsage(total: UsageTotal, usage: Usage | undefined, steps = 1): UsageTotal {
   return {
     input: total.input + (usage?.input ?? 0),
     output: total.output + (usage?.output ?? 0),
@@ -193,22 +193,22 @@ export function addUsage(total: UsageTotal, usage: Usage | undefined, steps = 1)
 export type Activity = 'new' | 'running' | 'waiting' | 'done' | 'stopped' | 'failed'
 
 /** What the session does now, in a word for its colour and in a sentence. */
-export function activityOf(view: SessionView): { activity: Activity; words: string } {
+export function describeActivity(view: SessionView): { activity: Activity; words: string } {
   const last = view.turns.at(-1)
   if (last === undefined) return { activity: 'new', words: 'Nothing was said yet' }
-  if (!view.active) return endOf(last)
+  if (!view.active) return describeEnd(last)
   if (view.controlledBy !== undefined)
     return { activity: 'waiting', words: `Under the manual control of ${view.controlledBy}` }
-  const open = [...openCalls(view)]
+  const open = [...openCallViews(view)]
   if (open.some(isAsking))
     return { activity: 'waiting', words: `Waiting for an answer to ${open.find(isAsking)?.name}` }
   const busy = open.find(call => call.status === 'running' && !open.some(each => each.parent === call.id))
-  if (busy) return { activity: 'running', words: `Running ${namesOf(open, 'running')}` }
+  if (busy) return { activity: 'running', words: `Running ${callNames(open, 'running')}` }
   const asks = open.filter(call => call.status === 'waiting')
   if (asks.length > 0)
-    return { activity: 'waiting', words: `Waiting for approval of ${namesOf(open, 'waiting')}` }
+    return { activity: 'waiting', words: `Waiting for approval of ${callNames(open, 'waiting')}` }
   if (open.some(call => call.status === 'client'))
-    return { activity: 'waiting', words: `Waiting for the application to run ${namesOf(open, 'client')}` }
+    return { activity: 'waiting', words: `Waiting for the application to run ${callNames(open, 'client')}` }
   return { activity: 'running', words: 'The model is answering' }
 }
 
@@ -220,19 +220,19 @@ export function isAsking(call: CallView): boolean {
 }
 
 /** The calls of the last step that have no outcome, and the calls that they made. */
-export function* openCalls(view: SessionView): Generator<CallView> {
+export function* openCallViews(view: SessionView): Generator<CallView> {
   for (const id of view.steps.at(-1)?.calls ?? []) {
     const call = view.calls.get(id)
     if (call && call.settledAt === undefined) yield call
   }
 }
 
-function namesOf(calls: readonly CallView[], status: CallStatus): string {
+function callNames(calls: readonly CallView[], status: CallStatus): string {
   const names = calls.filter(call => call.status === status).map(call => call.name)
   return names.length > 3 ? `${names.slice(0, 2).join(', ')} and ${names.length - 2} more` : names.join(', ')
 }
 
-function endOf({ stop, limit, error }: TurnView): { activity: Activity; words: string } {
+function describeEnd({ stop, limit, error }: TurnView): { activity: Activity; words: string } {
   if (stop === 'end') return { activity: 'done', words: 'Done' }
   return { activity: isFailure(stop) ? 'failed' : 'stopped', words: stopWords(stop, limit, error) }
 }

@@ -45,7 +45,7 @@ export function outcomeSentence(call: CallView): string | undefined {
   }
 }
 
-export function argumentsOf({ text, form }: Pick<CallView, 'text' | 'form'>): Json | undefined {
+export function parseCallArguments({ text, form }: Pick<CallView, 'text' | 'form'>): Json | undefined {
   if (form === 'text') return undefined
   return parseBounded(text === '' ? '{}' : text)
 }
@@ -68,7 +68,7 @@ const telling = [
 
 /** The most telling argument, on one line. */
 export function tellingArgument(call: Pick<CallView, 'text' | 'form'>, most = 80): string {
-  const value = argumentsOf(call)
+  const value = parseCallArguments(call)
   if (value === undefined || !isJsonObject(value)) return printable(call.text.trim(), most)
   const names = Object.keys(value)
   const name =

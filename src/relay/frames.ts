@@ -52,21 +52,21 @@ const serverFrames = {
 }
 
 type Frames = typeof ownerFrames
-type Given = typeof serverFrames
+type ServerFrames = typeof serverFrames
 /** What an owner's machine sends. */
 export type OwnerFrame = { [Type in keyof Frames]: z.infer<Frames[Type]> }[keyof Frames]
 /** What a server sends. */
-export type ServerFrame = { [Type in keyof Given]: z.infer<Given[Type]> }[keyof Given]
+export type ServerFrame = { [Type in keyof ServerFrames]: z.infer<ServerFrames[Type]> }[keyof ServerFrames]
 export type TokenUsage = z.infer<typeof usage>
 
 /** `unknown`: JSON with a type that this version does not have. `malformed`: anything else that is no frame. */
-export type Read<Frame> = { frame: Frame } | { problem: 'unknown' | 'malformed' }
+export type ReadFrame<Frame> = { frame: Frame } | { problem: 'unknown' | 'malformed' }
 
-export function readOwnerFrame(text: string, maxBytes: number): Read<OwnerFrame> {
+export function readOwnerFrame(text: string, maxBytes: number): ReadFrame<OwnerFrame> {
   return read<OwnerFrame>(ownerFrames, text, maxBytes)
 }
 
-export function readServerFrame(text: string, maxBytes: number): Read<ServerFrame> {
+export function readServerFrame(text: string, maxBytes: number): ReadFrame<ServerFrame> {
   return read<ServerFrame>(serverFrames, text, maxBytes)
 }
 
@@ -74,7 +74,7 @@ function read<Frame>(
   shapes: Readonly<Record<string, z.ZodType<Frame>>>,
   text: string,
   maxBytes: number,
-): Read<Frame> {
+): ReadFrame<Frame> {
   const value = jsonObject(text, maxBytes)
   const type = value?.['type']
   if (typeof type !== 'string') return { problem: 'malformed' }

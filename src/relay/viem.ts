@@ -4,18 +4,18 @@ import { TurnwireError } from '../language/errors.ts'
 export type Hex = `0x${string}`
 
 /** An address as it is compared and shown: lower case. Undefined: it is none. */
-export function readAddress(value: unknown): Hex | undefined {
+export function readWalletAddress(value: unknown): Hex | undefined {
   return typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value)
     ? (value.toLowerCase() as Hex)
     : undefined
 }
 
 /** Whose key signed the message (EIP-191, personal_sign). Undefined: it is no signature. */
-export async function signerOf(message: string, signature: string): Promise<Hex | undefined> {
+export async function recoverSigner(message: string, signature: string): Promise<Hex | undefined> {
   if (!/^0x[0-9a-f]{130}$/i.test(signature)) return undefined
-  const { recoverMessageAddress } = await loaded(() => import('viem'))
+  const { recoverMessageAddress } = await loadModule(() => import('viem'))
   try {
-    return readAddress(await recoverMessageAddress({ message, signature: signature as Hex }))
+    return readWalletAddress(await recoverMessageAddress({ message, signature: signature as Hex }))
   } catch {
     return undefined
   }
@@ -24,16 +24,16 @@ export async function signerOf(message: string, signature: string): Promise<Hex 
 export type Wallet = { address: Hex; sign: (message: string) => Promise<Hex> }
 
 /** `key`: 32 bytes in hexadecimal, after 0x. */
-export async function walletOf(key: string): Promise<Wallet> {
-  const { privateKeyToAccount } = await loaded(() => import('viem/accounts'))
+export async function walletFromKey(key: string): Promise<Wallet> {
+  const { privateKeyToAccount } = await loadModule(() => import('viem/accounts'))
   const account = privateKeyToAccount(key as Hex)
   return {
-    address: readAddress(account.address) ?? '0x',
+    address: readWalletAddress(account.address) ?? '0x',
     sign: message => account.signMessage({ message }),
   }
 }
 
-async function loaded<Module>(load: () => Promise<Module>): Promise<Module> {
+async function loadModule<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
     return await load()
   } catch (cause) {

@@ -16,7 +16,7 @@ import { stdioStream } from '../wires/acp/stdio.ts'
 import type { Principal, WireHost } from '../wires/host.ts'
 
 /** The engine may be the runtime's own, or one that is bound to a caller. */
-type Served = Pick<Runtime, 'engine' | 'log'>
+type AcpRuntime = Pick<Runtime, 'engine' | 'log'>
 
 export type AcpHostOptions = {
   /** Default: the first of the configuration. */
@@ -26,11 +26,11 @@ export type AcpHostOptions = {
   remote?: boolean
 }
 
-export async function acpHost(runtime: Served, options: AcpHostOptions = {}): Promise<AcpHost> {
+export async function acpHost(runtime: AcpRuntime, options: AcpHostOptions = {}): Promise<AcpHost> {
   return hostFrom(runtime, await runtime.engine.describe(), options)
 }
 
-function hostFrom(runtime: Served, about: EngineDescription, options: AcpHostOptions): AcpHost {
+function hostFrom(runtime: AcpRuntime, about: EngineDescription, options: AcpHostOptions): AcpHost {
   const { engine, log } = runtime
   const { agents, models } = about
   const { principal = { owner: localOwner, name: localOwner }, remote = false } = options
@@ -54,14 +54,14 @@ function hostFrom(runtime: Served, about: EngineDescription, options: AcpHostOpt
     ...(!remote && { folder: process.cwd() }),
     version: ownVersion(),
     // The environment of this process belongs to its operator, not to a remote client.
-    secrets: remote ? {} : secretsOf(info.options),
+    secrets: remote ? {} : readSecrets(info.options),
     mcp: { stdio: !remote, http: !remote },
     connectMcp: (server, link) => mcpServer(server, link),
     log,
   }
 }
 
-function secretsOf(options: AgentInfo['options']): Record<string, string> {
+function readSecrets(options: AgentInfo['options']): Record<string, string> {
   return Object.fromEntries(
     options.flatMap(({ name, type }) => {
       const value = type === 'secret' ? process.env[secretVariable(name)] : undefined
@@ -81,7 +81,7 @@ export async function serveAcpOverPipe(
 }
 
 /** For clients on a network, each with its own key. */
-export async function acpHostFor({ engine, log }: Served, host: WireHost): Promise<HostFor> {
+export async function acpHostFor({ engine, log }: AcpRuntime, host: WireHost): Promise<HostFor> {
   const about = await engine.describe()
   return (principal, agent) => {
     const bound = { engine: host.engineFor(principal), log }

@@ -1,7 +1,7 @@
 // Who is calling: a bearer key, a cookie of the console, an id that is as good as a key, or a wallet: one that
 // signed in to the relay, or one that pays. Which requests are let in at all is up to the server.
 import type { Context, MiddlewareHandler } from 'hono'
-import type { Admitted, Keys } from '../callers/keys.ts'
+import type { AdmittedKey, Keys } from '../callers/keys.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { sha256 } from '../lib/json/hash.ts'
 import { parseBearer } from '../lib/net/http.ts'
@@ -20,7 +20,7 @@ export function authenticate(
   relay: RelayServer | undefined,
 ): MiddlewareHandler<WireEnv> {
   return async (c, next) => {
-    const signedIn = relay && table.isRelayed(c.req) ? walletOf(c, relay) : undefined
+    const signedIn = relay && table.isRelayed(c.req) ? findWallet(c, relay) : undefined
     if (signedIn) {
       c.set('principal', signedIn)
       return next()
@@ -31,7 +31,7 @@ export function authenticate(
       return next()
     }
     const own = c.req.header('x-api-key') ?? c.req.header('x-goog-api-key')
-    const bearer = parseBearer(c.req.header('authorization') ?? bearerOf(own))
+    const bearer = parseBearer(c.req.header('authorization') ?? readBearer(own))
     const admitted =
       bearer === 'missing'
         ? cookies.admit(c.env.incoming)
@@ -66,7 +66,7 @@ export function authenticate(
  * A stream may be open for days. Whichever wire or package writes to it, each frame and each heartbeat asks whether the
  * key still holds. The connection breaks off, so that no reader takes it for the end of its stream.
  */
-function enter(c: Context<WireEnv>, { principal, holds }: Admitted): void {
+function enter(c: Context<WireEnv>, { principal, holds }: AdmittedKey): void {
   c.set('principal', principal)
   const { outgoing } = c.env
   const write = outgoing.write.bind(outgoing) as (...given: unknown[]) => boolean // It has several forms.
@@ -78,9 +78,9 @@ function enter(c: Context<WireEnv>, { principal, holds }: Admitted): void {
 }
 
 /** A wallet's token is good for requests to attached agents, and nothing else. */
-function walletOf({ req }: Context<WireEnv>, relay: RelayServer): Principal | undefined {
+function findWallet({ req }: Context<WireEnv>, relay: RelayServer): Principal | undefined {
   const bearer = parseBearer(req.header('authorization'))
-  return typeof bearer === 'string' ? undefined : relay.principalOf(bearer.token)
+  return typeof bearer === 'string' ? undefined : relay.findPrincipal(bearer.token)
 }
 
 function byAddress(owner: string | undefined): Principal | undefined {
@@ -88,6 +88,6 @@ function byAddress(owner: string | undefined): Principal | undefined {
 }
 
 /** Some vendors' clients send the key under a header of their own. */
-function bearerOf(key: string | undefined): string | undefined {
+function readBearer(key: string | undefined): string | undefined {
   return key === undefined ? undefined : `Bearer ${key}`
 }

@@ -4,7 +4,7 @@
 // given at the same sign-in, which the page keeps and sends in a header.
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { Admitted, Keys } from '../callers/keys.ts'
+import type { AdmittedKey, Keys } from '../callers/keys.ts'
 import type { SigningVault } from '../data/vault.ts'
 import { sha256 } from '../lib/json/hash.ts'
 import { isJsonObject } from '../lib/json/index.ts'
@@ -34,13 +34,13 @@ export class ConsoleCookies {
   }
 
   /** Undefined: the request has no cookie that counts, or not the secret of its sign-in. */
-  admit({ headers }: Pick<IncomingMessage, 'headers'>): Admitted | undefined {
-    const value = cookieOf(headers.cookie)
+  admit({ headers }: Pick<IncomingMessage, 'headers'>): AdmittedKey | undefined {
+    const value = readCookie(headers.cookie)
     const secret = headers[consoleHeader]
     return value === undefined || typeof secret !== 'string' ? undefined : this.#read(value, sha256(secret))
   }
 
-  #read(value: string, secretHash: string): Admitted | undefined {
+  #read(value: string, secretHash: string): AdmittedKey | undefined {
     try {
       const opened: unknown = JSON.parse(this.#vault.open(value, 'console cookie'))
       if (!isJsonObject(opened)) return undefined
@@ -55,7 +55,7 @@ export class ConsoleCookies {
   }
 }
 
-function cookieOf(header: string | undefined): string | undefined {
+function readCookie(header: string | undefined): string | undefined {
   for (const pair of header?.split(';') ?? []) {
     const [name, value] = pair.split('=', 2)
     if (name?.trim() === cookieName && value) return value.trim()

@@ -52,7 +52,7 @@ export function listen(app: MountedApp, hostname: string, port: number, requestM
     connectionsCheckingInterval: Math.ceil(Math.min(headersMs, requestMs) / 4),
     keepAliveTimeout: idleMs,
   }
-  const answer = listenerOf(app)
+  const answer = makeListener(app)
   const server = createServer(settings, (incoming, outgoing) => {
     answers.set(incoming.socket, outgoing)
     outgoing.on('error', destroyed)
@@ -78,7 +78,7 @@ function destroyed(this: ServerResponse): void {
   this.destroy()
 }
 
-function listenerOf({
+function makeListener({
   fetch,
   table,
 }: MountedApp): (incoming: IncomingMessage, outgoing: ServerResponse) => void {

@@ -6,12 +6,12 @@ import { localOwner } from '../callers/keys.ts'
 import { ownVersion } from '../data/version.ts'
 import type { Runtime } from '../runtime.ts'
 import { type McpServing, mcpServerFor } from '../wires/mcp/server.ts'
-import { hostOf } from './server.ts'
+import { makeHost } from './server.ts'
 
 export type McpPipe = { close(): Promise<void> }
 
 /** A client on a pipe gets all; the configuration says how calls become tasks. */
-function servingOf({ config }: Runtime, name: string): McpServing {
+function mcpServing({ config }: Runtime, name: string): McpServing {
   const { serveMcp } = config.agents.find(agent => agent.name === name) ?? {}
   return {
     tools: true,
@@ -28,11 +28,11 @@ export async function serveMcpOverPipe(
   agent: string | undefined,
   pipe: { input: Readable; output: Writable },
 ): Promise<McpPipe> {
-  const host = await hostOf(runtime)
+  const host = await makeHost(runtime)
   const principal = { owner: localOwner, name: localOwner }
   const name = agent ?? host.about.agents[0]?.name ?? ''
   const engine = host.engineFor(principal)
-  const caller = { principal, engine, agent: name, serving: servingOf(runtime, name), version: ownVersion() }
+  const caller = { principal, engine, agent: name, serving: mcpServing(runtime, name), version: ownVersion() }
   // Refuses an unknown agent before a client connects.
   mcpServerFor(host, caller)
   return serveStdio(() => mcpServerFor(host, caller), {

@@ -20,7 +20,7 @@ export function operatorBackend(runtime: Runtime, keys: Keys, cookies: ConsoleCo
   return {
     version: ownVersion(),
     isOpen: () => keys.open,
-    features: featuresOf(runtime),
+    features: listFeatures(runtime),
     signIn: key => cookies.signIn(key),
     prepare: vendorRequest,
     system: () => systemStatus(runtime, startedAt),
@@ -32,7 +32,7 @@ export function operatorBackend(runtime: Runtime, keys: Keys, cookies: ConsoleCo
   }
 }
 
-function featuresOf({ config }: Runtime): OperatorBackend['features'] {
+function listFeatures({ config }: Runtime): OperatorBackend['features'] {
   return [...(config.payments ? ['payments' as const] : []), ...(config.relay ? ['relay' as const] : [])]
 }
 
@@ -46,20 +46,20 @@ function systemStatus(runtime: Runtime, startedAt: number): OperatorSystem {
     memory: process.memoryUsage.rss(),
     store: error === undefined ? { ok: true } : { ok: false, error },
     models: runtime.modelRecords(),
-    ...nodesOf(runtime),
-    ...attachedOf(runtime),
+    ...describeNodes(runtime),
+    ...describeAttached(runtime),
   }
 }
 
 /** An owner's machine that is attached to a relay keeps its counts in the data folder. */
-function attachedOf({ folder }: Runtime): Pick<OperatorSystem, 'attached'> {
+function describeAttached({ folder }: Runtime): Pick<OperatorSystem, 'attached'> {
   const status = folder === undefined ? undefined : readStatus(join(folder, 'attach', 'status.json'))
   if (!status) return {}
   const { pid: _, tokens: __, ...shown } = status
   return { attached: { ...shown, state: isRunning(status) ? status.state : 'stopped' } }
 }
 
-function nodesOf(runtime: Runtime): Pick<OperatorSystem, 'nodes' | 'nodesSeenAt'> {
+function describeNodes(runtime: Runtime): Pick<OperatorSystem, 'nodes' | 'nodesSeenAt'> {
   const known = runtime.nodes()
   if (!known) return {}
   const problem = runtime.nodeFailure()?.message

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import type { Context } from 'hono'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import type { WireEnv, WireHost } from '../wires/host.ts'
-import { failureOf, sendFailure } from '../wires/http/index.ts'
+import { sendFailure, toFailure } from '../wires/http/index.ts'
 import type { WireRequest } from '../wires/wire.ts'
 import type { WireTable } from './wires.ts'
 
@@ -16,7 +16,7 @@ export function sendRefusal(
   table: WireTable,
   log: WireHost['log'],
 ): Response {
-  const failure = failureOf(error, log)
+  const failure = toFailure(error, log)
   return sendFailure(c, failure, table.errorBody(c.req, failure, error, c.env.outgoing))
 }
 
@@ -30,7 +30,7 @@ export function noRoute({ req }: Context<WireEnv>, table: WireTable): TurnwireEr
 export function refuseTarget(table: WireTable, incoming: IncomingMessage, outgoing: ServerResponse): void {
   const words = 'The address of this request cannot be read. Send a path without backslashes, and a Host.'
   const refusal = publicError(new TurnwireError('bad_request', words))
-  const body = JSON.stringify(table.errorBody(requestOf(incoming), refusal))
+  const body = JSON.stringify(table.errorBody(toWireRequest(incoming), refusal))
   // Its body, if it has one, is not read.
   outgoing.writeHead(refusal.status, {
     'content-type': 'application/json',
@@ -84,10 +84,12 @@ function mayAnswer(last?: ServerResponse): boolean {
 
 /** The broken request itself, if its headers have arrived. */
 function brokenRequest(last?: ServerResponse): WireRequest {
-  return last && !last.req.complete ? requestOf(last.req) : { method: '', path: '/', header: () => undefined }
+  return last && !last.req.complete
+    ? toWireRequest(last.req)
+    : { method: '', path: '/', header: () => undefined }
 }
 
-export function requestOf({ method = '', url = '', headers }: IncomingMessage): WireRequest {
+export function toWireRequest({ method = '', url = '', headers }: IncomingMessage): WireRequest {
   const [path = ''] = url.replaceAll('\\', '/').split('?', 1)
   return { method, path, header: name => headers[name]?.toString() }
 }

@@ -62,7 +62,7 @@ export async function serveRuntime(
   const { requestMs = serverDefaults.requestMs } = config
   const server = await listen(mounted, hostname, options.port ?? config.port ?? 4117, requestMs)
   try {
-    runtime.serveAt(config.publicUrl ?? addressOf(server, hostname).url)
+    runtime.serveAt(config.publicUrl ?? serverAddress(server, hostname).url)
     // Before sessions go on that were at work: some may be for attached agents.
     const relay = relayed && (await loadRelay(runtime))
     if (!options.shared) {
@@ -70,7 +70,7 @@ export async function serveRuntime(
       await runtime.recover()
     }
     const bounds = new WorkLimits(runtime.engine, config)
-    const plain = await hostOf(runtime, bounds)
+    const plain = await makeHost(runtime, bounds)
     const payments = await openPayments(runtime, plain, bounds, keys, table)
     const host: WireHost = { ...plain, ...(payments && { engineFor: payments.engineFor }) }
     const accounts = new OwnerAccounts(config, host.limits.bodyBytes)
@@ -110,7 +110,7 @@ function measured(runtime: Runtime, accounts: OwnerAccounts): Measures {
   })
 }
 
-function addressOf(server: NodeServer, hostname: string): { url: string; port: number } {
+function serverAddress(server: NodeServer, hostname: string): { url: string; port: number } {
   const { port } = server.address() as AddressInfo // It listens on TCP, so its address is never a path.
   const shown = hostname.includes(':') ? `[${hostname}]` : hostname
   return { url: `http://${shown}:${port}`, port }
@@ -119,14 +119,14 @@ function addressOf(server: NodeServer, hostname: string): { url: string; port: n
 function running(server: NodeServer, hostname: string, keys: Keys, close: () => Promise<void>): Running {
   let stopped: Promise<void> | undefined
   return {
-    ...addressOf(server, hostname),
+    ...serverAddress(server, hostname),
     open: keys.open,
     stop: () => (stopped ??= close()),
   }
 }
 
 /** What every wire is given. */
-export async function hostOf(
+export async function makeHost(
   runtime: Runtime,
   limits = new WorkLimits(runtime.engine, runtime.config.server),
 ): Promise<WireHost> {
@@ -153,12 +153,12 @@ export async function hostOf(
     seal: (text, use) => runtime.vault.seal(text, use),
     sign: text => runtime.vault.sign(text),
     unseal: (sealed, use) => runtime.vault.open(sealed, use),
-    limits: limitsOf(config),
+    limits: hostLimits(config),
     log,
   }
 }
 
-function limitsOf({ server = {} }: Runtime['config']): WireHost['limits'] {
+function hostLimits({ server = {} }: Runtime['config']): WireHost['limits'] {
   return {
     bodyBytes: server.bodyBytes ?? serverDefaults.bodyBytes,
     jsonDepth: 64,
@@ -189,7 +189,7 @@ export async function servedHost(
 /** Loaded only when it is configured. */
 async function loadRelay(runtime: Runtime): Promise<OpenRelay | undefined> {
   const { openRelay } = await import('./relay.ts')
-  return openRelay(runtime, limitsOf(runtime.config))
+  return openRelay(runtime, hostLimits(runtime.config))
 }
 
 /** Loaded only when payments are configured. */

@@ -3,7 +3,7 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { WebSocket, WebSocketServer } from 'ws'
-import { type Admitted, type Keys, localOwner } from '../callers/keys.ts'
+import { type AdmittedKey, type Keys, localOwner } from '../callers/keys.ts'
 import type { Account, OwnerAccounts } from '../callers/owner-limits.ts'
 import { publicError, TurnwireError, wordsOf } from '../language/errors.ts'
 import { sha256 } from '../lib/json/hash.ts'
@@ -11,7 +11,7 @@ import { checkHost, checkOrigin, parseBearer } from '../lib/net/http.ts'
 import { closeReason } from '../lib/text/index.ts'
 import type { Log } from '../log.ts'
 import type { UpgradeRoute } from '../wires/wire.ts'
-import { requestOf } from './refusals.ts'
+import { toWireRequest } from './refusals.ts'
 import type { WireTable } from './wires.ts'
 
 export type UpgradeGate = {
@@ -41,7 +41,7 @@ export function acceptUpgrades(gate: UpgradeGate, routes: readonly UpgradeRoute[
   const checks: KeyChecks = new WeakMap()
   const accept = (request: IncomingMessage, stream: Duplex, head: Buffer): void => {
     stream.on('error', () => stream.destroy())
-    const found = routeOf(routes, request)
+    const found = findUpgradeRoute(routes, request)
     try {
       if (!found) throw new TurnwireError('not_found', 'There is no WebSocket here.')
       checkPlace(gate, request)
@@ -73,7 +73,8 @@ export function acceptUpgrades(gate: UpgradeGate, routes: readonly UpgradeRoute[
   }
   return {
     serves: request =>
-      request.headers.upgrade?.toLowerCase() === 'websocket' && routeOf(routes, request) !== undefined,
+      request.headers.upgrade?.toLowerCase() === 'websocket' &&
+      findUpgradeRoute(routes, request) !== undefined,
     accept,
     close: () => void accepting?.then(endAll, () => {}),
   }
@@ -180,7 +181,7 @@ function firstOffered(offered: Set<string>): string | false {
   return [...offered][0] ?? false
 }
 
-function routeOf(
+function findUpgradeRoute(
   routes: readonly UpgradeRoute[],
   { url = '/' }: IncomingMessage,
 ): { route: UpgradeRoute; params: Record<string, string> } | undefined {
@@ -211,7 +212,7 @@ function decodedPart(part: string): string | undefined {
   }
 }
 
-const nobody: Admitted = { principal: { owner: '', name: '' }, holds: () => true }
+const nobody: AdmittedKey = { principal: { owner: '', name: '' }, holds: () => true }
 
 function checkPlace(gate: UpgradeGate, { headers }: IncomingMessage): void {
   const { host, origin } = headers
@@ -222,7 +223,7 @@ function checkPlace(gate: UpgradeGate, { headers }: IncomingMessage): void {
     )
 }
 
-function admit(gate: UpgradeGate, { headers }: IncomingMessage): Admitted {
+function admit(gate: UpgradeGate, { headers }: IncomingMessage): AdmittedKey {
   const anyone = gate.keys.admitAnyone()
   // Nothing that is spoken over sockets is for operators.
   if (anyone) return { ...anyone, principal: { owner: localOwner, name: localOwner } }
@@ -245,7 +246,7 @@ function admit(gate: UpgradeGate, { headers }: IncomingMessage): Admitted {
 function refuseUpgrade(table: WireTable, request: IncomingMessage, stream: Duplex, error: unknown): void {
   const failure = publicError(error)
   const { status, retryAfterMs } = failure
-  const body = JSON.stringify(table.errorBody(requestOf(request), failure, error))
+  const body = JSON.stringify(table.errorBody(toWireRequest(request), failure, error))
   const more =
     status === 401
       ? 'WWW-Authenticate: Bearer\r\n'

@@ -68,7 +68,7 @@ export class WireTable {
     this.wires = served
     this.#rows = [...served, ...besideWires]
     this.#bases = this.#rows
-      .flatMap(row => row.paths.map(path => ({ base: baseOf(path), row })))
+      .flatMap(row => row.paths.map(path => ({ base: basePath(path), row })))
       .sort((a, b) => b.base.length - a.base.length)
   }
 
@@ -131,6 +131,6 @@ function choose(rows: readonly Row[], request: WireRequest): Row | undefined {
 }
 
 /** `/agui` of `/agui/<agent>`. */
-function baseOf(path: string): string {
+function basePath(path: string): string {
   return path.split('/<', 1)[0] ?? path
 }

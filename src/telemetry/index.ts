@@ -34,7 +34,7 @@ export class Telemetry {
         recorded: (session, events) => spans.recorded(session, events),
         startTurn: (session, caller) => spans.startTurn(session, caller),
         inCall: (callId, run) => spans.inCall(callId, run),
-        traceOf: callId => spans.traceOf(callId),
+        findTrace: callId => spans.findTrace(callId),
       }),
     }
   }

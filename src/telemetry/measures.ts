@@ -13,14 +13,14 @@ export type Gauges = {
 }
 
 /** What waits in the whole store, also for other processes. */
-export type Waiting = { sessions: number; approvals: number }
+export type WaitingCounts = { sessions: number; approvals: number }
 
 const quick = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 const slow = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
 export class Measures {
   readonly registry = new MetricRegistry()
-  waiting: Waiting = { sessions: 0, approvals: 0 }
+  waiting: WaitingCounts = { sessions: 0, approvals: 0 }
   /** The sessions at work. */
   readonly #running = new Set<string>()
   #lag: ReturnType<typeof monitorEventLoopDelay> | undefined

@@ -3,7 +3,7 @@ import { Hono } from 'hono'
 import type { Engine } from '../engine/index.ts'
 import type { WireEnv } from '../wires/host.ts'
 import { requireOperator } from '../wires/operator/index.ts'
-import type { Measures, Waiting } from './measures.ts'
+import type { Measures, WaitingCounts } from './measures.ts'
 
 /** Sessions that wait beyond these are not counted. */
 const pageSize = 500
@@ -28,7 +28,7 @@ export function metricsRoute(measures: Measures, engine: Engine): Hono<WireEnv> 
   return app
 }
 
-async function countWaiting(engine: Engine): Promise<Waiting> {
+async function countWaiting(engine: Engine): Promise<WaitingCounts> {
   const waiting = { sessions: 0, approvals: 0 }
   let after: string | undefined
   for (let page = 0; page < mostPages; page++) {

@@ -19,7 +19,7 @@ export type ModelRecord = {
 const mostTimes = 128
 
 export class ModelStats {
-  readonly #records = new Map<string, Watched>()
+  readonly #records = new Map<string, WatchedModel>()
   readonly #telemetry: Telemetry
 
   constructor(telemetry: Telemetry) {
@@ -28,7 +28,7 @@ export class ModelStats {
 
   /** The same model, watched. Models with the same id share a record. */
   watch(model: Model): Model {
-    const record = this.#records.get(model.id) ?? new Watched(this.#telemetry)
+    const record = this.#records.get(model.id) ?? new WatchedModel(this.#telemetry)
     this.#records.set(model.id, record)
     return Object.create(model, {
       respond: {
@@ -57,7 +57,7 @@ export class ModelStats {
   }
 }
 
-class Watched {
+class WatchedModel {
   readonly #record: ModelRecord = { requests: 0, failures: 0, tokens: 0 }
   readonly #times: number[] = []
   readonly #telemetry: Telemetry

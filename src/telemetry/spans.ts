@@ -24,14 +24,14 @@ import type {
   Observer,
 } from '../engine/ports/index.ts'
 import type { Outcome } from '../language/calls.ts'
-import { textOf } from '../language/content.ts'
+import { joinText } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Event, Usage } from '../language/events.ts'
 import { readTrace, type TraceContext } from '../language/trace.ts'
 
 type Open = { span: Span; context: Context }
 export type Respond = (request: ModelRequest, watch: (delta: ModelDelta) => void) => Promise<ModelAnswer>
-type OpenCall = Open & { session: string; tool: string; agent: string; startedAt: number }
+type OpenCallSpan = Open & { session: string; tool: string; agent: string; startedAt: number }
 
 export class Spans implements Observer {
   readonly #tracer: Tracer
@@ -41,7 +41,7 @@ export class Spans implements Observer {
   /** By session: the stretch of its turn that is at work. */
   readonly #turns = new Map<string, Open>()
   /** By id: the calls that run. */
-  readonly #calls = new Map<string, OpenCall>()
+  readonly #calls = new Map<string, OpenCallSpan>()
   /** A turn that is about to be recorded. */
   #starting: (Open & { traceparent: string }) | undefined
 
@@ -59,7 +59,7 @@ export class Spans implements Observer {
     const { parent } = session.state
     const above = parent && this.#calls.get(parent.call)?.context
     const open = this.#open(session, above ?? remote(caller))
-    const own = traceOf(open.context)
+    const own = findTrace(open.context)
     this.#starting = { ...open, traceparent: own.traceparent }
     return own
   }
@@ -169,7 +169,7 @@ export class Spans implements Observer {
     const kind = typeof outcome === 'string' ? outcome : outcome.kind
     open.span.setAttribute('turnwire.call.outcome', kind)
     if (this.#content && typeof outcome !== 'string')
-      open.span.setAttribute('gen_ai.tool.call.result', bounded(textOf(outcome.parts)))
+      open.span.setAttribute('gen_ai.tool.call.result', bounded(joinText(outcome.parts)))
     const isFailure = kind !== 'ok' && kind !== 'suspended' && kind !== 'postponed'
     const errorType = (typeof outcome === 'string' ? undefined : outcome.errorType) ?? kind
     if (isFailure) fail(open.span, errorType)
@@ -188,9 +188,9 @@ export class Spans implements Observer {
     return open ? context.with(open.context, run) : run()
   }
 
-  traceOf(callId: string): TraceContext | undefined {
+  findTrace(callId: string): TraceContext | undefined {
     const open = this.#calls.get(callId)
-    return open && traceOf(open.context)
+    return open && findTrace(open.context)
   }
 
   // ---- models ----------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ export class Spans implements Observer {
     }
     try {
       const answer = await context.with(inside, () =>
-        respond({ ...request, trace: traceOf(inside) }, watched),
+        respond({ ...request, trace: findTrace(inside) }, watched),
       )
       span.setAttributes({ ...answerAttributes(answer), ...this.#output(answer) })
       this.#countTokens(attributes, answer.usage)
@@ -322,7 +322,7 @@ function remote(above: TraceContext | undefined): Context {
   })
 }
 
-function traceOf(within: Context): TraceContext {
+function findTrace(within: Context): TraceContext {
   const { traceId = '', spanId = '', traceFlags = 0, traceState } = trace.getSpanContext(within) ?? {}
   const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
   const tracestate = traceState?.serialize()

@@ -40,5 +40,5 @@ export {
   prompt,
   type ResourceDefinition,
   resource,
-} from './offers/index.ts'
+} from './resources/index.ts'
 export { type ShellLimits, type ShellOptions, shell } from './shell/index.ts'

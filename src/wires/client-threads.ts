@@ -30,7 +30,7 @@ export async function openThread(
 export async function findThread(engine: Engine, thread: AnyThread): Promise<SessionRef | undefined> {
   const { owner, agent, id } = thread
   if (!isSessionId(id)) {
-    const session = await engine.lookUp({ get: 'session', owner, key: keyOf(thread) })
+    const session = await engine.lookUp({ get: 'session', owner, key: threadKey(thread) })
     return session === undefined ? undefined : { owner, session }
   }
   const ref = { owner, session: id }
@@ -42,11 +42,11 @@ export async function findThread(engine: Engine, thread: AnyThread): Promise<Ses
 
 /** The request that creates the session of a thread. */
 export function threadRequest(thread: AnyThread): RequestKey {
-  const key = keyOf(thread)
+  const key = threadKey(thread)
   return { key, hash: hashJson([key]) }
 }
 
-function keyOf({ wire, agent = '', id }: AnyThread): string {
+function threadKey({ wire, agent = '', id }: AnyThread): string {
   return `${wire}:${agent}:${id}`
 }
 

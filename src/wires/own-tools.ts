@@ -18,7 +18,7 @@ export function clientTool(name: string, description: string, input: ToolInput):
   }
 }
 
-type Change = Pick<Settings, 'clientTools' | 'wires'>
+type ToolsChange = Pick<Settings, 'clientTools' | 'wires'>
 
 /** `note`: what else the wire wants to read back. */
 export function declareOwn(
@@ -26,7 +26,7 @@ export function declareOwn(
   wire: string,
   own: readonly ToolDeclaration[],
   note: JsonObject = {},
-): Change {
+): ToolsChange {
   const before = ownNames(settings, wire) ?? []
   const names = own.map(({ name }) => name)
   const others = settings.clientTools.filter(({ name }) => !before.includes(name) && !names.includes(name))
@@ -41,7 +41,7 @@ export function changeOwn(
   settings: Pick<Settings, 'clientTools' | 'wires'>,
   wire: string,
   own: readonly ToolDeclaration[],
-): Change | undefined {
+): ToolsChange | undefined {
   const change = declareOwn(settings, wire, own)
   const same = JSON.stringify(change.clientTools) === JSON.stringify(settings.clientTools)
   return same ? undefined : change

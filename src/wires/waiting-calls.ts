@@ -3,12 +3,12 @@
 import type { SessionCall, SessionQuestion } from '../engine/index.ts'
 import type { Entry } from '../language/history.ts'
 
-export function openQuestionsOf(call: SessionCall | undefined): SessionQuestion[] {
+export function callQuestions(call: SessionCall | undefined): SessionQuestion[] {
   return call?.stage === 'started' ? (call.questions ?? []).filter(({ closed }) => !closed) : []
 }
 
 export function waitsForClient(call: SessionCall): boolean {
-  return call.stage === 'handed' || call.stage === 'asking' || openQuestionsOf(call).length > 0
+  return call.stage === 'handed' || call.stage === 'asking' || callQuestions(call).length > 0
 }
 
 /** `calls`: those of the last answer, until all of them are settled. Its entry also gets the calls that they made and that wait. */

@@ -11,7 +11,7 @@ import {
   type TurnwireConfig,
   tool,
 } from '../../src/index.ts'
-import { demandOf } from '../../src/language/tool-choice.ts'
+import { readDemand } from '../../src/language/tool-choice.ts'
 import type { ScriptStep } from '../../src/models/scripted/index.ts'
 import { announce } from '../announce.ts'
 import type { AttackConfig, AttackStep } from './attack-rig.ts'
@@ -45,7 +45,7 @@ const scriptedModel = scripted(({ history, choice, tools }) => {
   const step = stepsIn(said.join(''))[at]
   if (step) return stepOf(step)
   // A model that has to call a tool calls one.
-  const { forces, allows = () => true } = demandOf(choice, tools)
+  const { forces, allows = () => true } = readDemand(choice, tools)
   const demanded = forces ? tools.find(({ name }) => allows(name)) : undefined
   return demanded ? { calls: [{ name: demanded.name, input: {} }] } : { text: 'Done.' }
 })

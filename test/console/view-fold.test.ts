@@ -6,7 +6,7 @@ import { agentTool, handOverTool, rehearsal, scripted, tool } from '../../src/in
 import type { Recorded } from '../../src/language/events.ts'
 import type { JsonObject } from '../../src/lib/json/index.ts'
 import { runtimeOf, Turnwire } from '../../src/library/turnwire.ts'
-import { activityOf, type SessionView } from '../../src/react/view.ts'
+import { describeActivity, type SessionView } from '../../src/react/view.ts'
 import { ViewFold, type WatchedItem } from '../../src/react/view-fold.ts'
 
 const object = (properties: JsonObject): JsonObject => ({ type: 'object', properties })
@@ -95,7 +95,7 @@ test('a view folded live is the view of the log', async t => {
       ['send_mail', 'ok', 'ana'],
     ],
   )
-  assert.deepEqual(activityOf(read), { activity: 'done', words: 'Done' })
+  assert.deepEqual(describeActivity(read), { activity: 'done', words: 'Done' })
   assert.equal(read.steps.length, 2)
 })
 
@@ -107,7 +107,7 @@ test('every prefix of a log can be shown, and says what the session does', async
     fold.take(entry)
     const view = fold.snapshot()
     layOut(view, view.updatedAt)
-    return activityOf(view).words
+    return describeActivity(view).words
   })
   assert.deepEqual(
     [...new Set(words)],

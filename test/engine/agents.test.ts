@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { type Agent, LocalEngine, type Session, type Tool } from '../../src/engine/index.ts'
-import { textOf } from '../../src/language/content.ts'
+import { joinText } from '../../src/language/content.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import type { Event } from '../../src/language/events.ts'
 import { type Script, scripted } from '../../src/models/scripted/index.ts'
@@ -78,7 +78,7 @@ function resultOf(session: Session): { kind: string; text: string } {
   const last = session.state.entries.findLast(entry => entry.role === 'tool')
   assert.ok(last?.role === 'tool')
   const { outcome } = last.results[0]!
-  return { kind: outcome.kind, text: textOf(outcome.parts) }
+  return { kind: outcome.kind, text: joinText(outcome.parts) }
 }
 
 const open = (session: Session) =>
@@ -145,7 +145,7 @@ test('an approval of the agent is asked for in the session of the caller, edited
   assert.deepEqual(resultOf(session), { kind: 'ok', text: 'Sent.' })
   assert.deepEqual(runs, ['mail {"n":7}'])
   const settled = (await engine.events({ owner, session: session.id })).flatMap(({ event }) =>
-    event.type === 'call.settled' ? [textOf(event.outcome.parts)] : [],
+    event.type === 'call.settled' ? [joinText(event.outcome.parts)] : [],
   )
   assert.deepEqual(settled, ['sent {"n":7}', 'Sent.'], 'the nested call has the result of the real one')
 })
@@ -350,7 +350,7 @@ test('a program asks agents in parallel, and their approvals wait together', asy
                 name: 'mail',
                 input: {
                   n: Number(
-                    textOf(request.history[0]?.role === 'user' ? request.history[0].parts : []).slice(5),
+                    joinText(request.history[0]?.role === 'user' ? request.history[0].parts : []).slice(5),
                   ),
                 },
               },
@@ -405,7 +405,7 @@ test('another agent goes on with the conversation, with its own tools and its ow
   assert.ok(changed, 'the log says so')
   await say(session, 'Still there?')
   const last = session.state.entries.at(-1)
-  assert.equal(textOf(last?.role === 'assistant' ? last.parts : []), 'I am the worker.')
+  assert.equal(joinText(last?.role === 'assistant' ? last.parts : []), 'I am the worker.')
 })
 
 test('a hand-over to an agent whose tools have the names of the client’s is refused', async () => {

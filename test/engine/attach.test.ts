@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { AttachedItem, AttachedReport, AttachedTool, SessionRef } from '../../src/engine/index.ts'
-import { textOf } from '../../src/language/content.ts'
+import { joinText } from '../../src/language/content.ts'
 import { Abort } from '../../src/lib/async/abort.ts'
 import { makeRig, owner, type Rig, type RigOptions, stopAll } from './rig.ts'
 
@@ -66,7 +66,7 @@ async function say(rig: Rig, ref: SessionRef): Promise<[string, string][]> {
   const { entries } = await rig.local.history(ref, { get: 'entries' })
   return entries.flatMap(entry =>
     entry.role === 'tool'
-      ? entry.results.map(({ outcome }): [string, string] => [outcome.kind, textOf(outcome.parts)])
+      ? entry.results.map(({ outcome }): [string, string] => [outcome.kind, joinText(outcome.parts)])
       : [],
   )
 }

@@ -4,7 +4,7 @@ import { after, test } from 'node:test'
 import { CallSlots } from '../../src/engine/calls/running-calls.ts'
 import { LocalEngine, type Session, Suspended, type Tool } from '../../src/engine/index.ts'
 import type { ToolContext } from '../../src/engine/ports/index.ts'
-import { textOf } from '../../src/language/content.ts'
+import { joinText } from '../../src/language/content.ts'
 import type { Event } from '../../src/language/events.ts'
 import type { Json } from '../../src/lib/json/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
@@ -51,7 +51,7 @@ async function runSteps(list: readonly (readonly string[])[], { nested }: ToolCo
   for (const [at, names] of list.entries()) {
     const made = names.map(async (name, place) => {
       const { outcome } = await nested.call(`${at}.${place}`, name, JSON.stringify({ n: at }))
-      return `${name}: ${outcome.kind} ${textOf(outcome.parts)}`
+      return `${name}: ${outcome.kind} ${joinText(outcome.parts)}`
     })
     said.push(...(await Promise.race([Promise.all(made), waits])))
   }
@@ -88,7 +88,7 @@ function resultOf(session: Session): string {
   const last = session.state.entries.findLast(entry => entry.role === 'tool')
   assert.ok(last?.role === 'tool')
   assert.equal(last.results.length, 1, 'a model reads the results of its own calls only')
-  return textOf(last.results[0]?.outcome.parts ?? [])
+  return joinText(last.results[0]?.outcome.parts ?? [])
 }
 
 test('a call makes calls, in order and in parallel; the model reads the result of the parent alone', async () => {
@@ -333,7 +333,7 @@ test('a tool that only programs may call is not offered to the model, and refuse
   await say(session, 'go')
   const [direct, inner] = session.state.entries.flatMap(entry => (entry.role === 'tool' ? entry.results : []))
   assert.equal(direct?.outcome.kind, 'invalid')
-  assert.match(textOf(inner?.outcome.parts ?? []), /^only: ok ran/)
+  assert.match(joinText(inner?.outcome.parts ?? []), /^only: ok ran/)
 })
 
 test('the fold of the log equals the state, with calls of calls in it', async () => {

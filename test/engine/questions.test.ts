@@ -7,7 +7,7 @@ import {
   type Session,
   type Store,
   Suspended,
-  statusOf,
+  sessionStatus,
   type Tool,
 } from '../../src/engine/index.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
@@ -344,7 +344,7 @@ test('a call that another call made asks too, and its parent goes on with its re
     ['suspended', 'started'],
   )
   await until(session, () => respond(rig, session, openQuestion(session), { action: 'decline' }))
-  while (statusOf(session.state) !== 'idle') await new Promise(resolve => setTimeout(resolve, 1))
+  while (sessionStatus(session.state) !== 'idle') await new Promise(resolve => setTimeout(resolve, 1))
   assert.deepEqual(made.seen, { answers: [{ action: 'decline' }], runs: 1 })
 })
 

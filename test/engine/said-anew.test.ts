@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { fold, type RequestKey, type Session } from '../../src/engine/index.ts'
-import { textOf } from '../../src/language/content.ts'
+import { joinText } from '../../src/language/content.ts'
 import type { Entry } from '../../src/language/history.ts'
 import { begin, makeRig, owner, type Rig, stopAll, typesOf, until } from './rig.ts'
 
@@ -35,7 +35,7 @@ function echo(): Rig {
   return makeRig({
     script: ({ history }) => {
       const last = history.at(-1)
-      return { text: `re ${last?.role === 'user' ? textOf(last.parts) : ''}` }
+      return { text: `re ${last?.role === 'user' ? joinText(last.parts) : ''}` }
     },
     agent: { compaction: { afterTokens: 1_000_000, keepEntries: 2 } },
   })

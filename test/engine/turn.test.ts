@@ -1,7 +1,7 @@
 // The turn, end to end, on the scripted model: given a script and tools, when someone speaks, then these events.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type FeedItem, type FollowItem, fold, statusOf } from '../../src/engine/index.ts'
+import { type FeedItem, type FollowItem, fold, sessionStatus } from '../../src/engine/index.ts'
 import type { JsonObject } from '../../src/lib/json/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { tool } from '../../src/tools/index.ts'
@@ -480,7 +480,7 @@ describe('the log', () => {
     const session = await begin(rig)
     await say(session, 'count')
     assert.deepEqual(fold(session.id, await rig.store.read(session.id)), session.state)
-    assert.equal(statusOf(session.state), 'idle')
+    assert.equal(sessionStatus(session.state), 'idle')
   })
 
   test('a store that refuses a write loses nothing: the session is read again', async () => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { LLMock } from '@copilotkit/aimock'
 import type { Model, ModelDelta, Session } from '../../src/engine/index.ts'
-import { textOf } from '../../src/language/content.ts'
+import { joinText } from '../../src/language/content.ts'
 import { anthropic, gemini, geminiInteractions, openai, openaiChat } from '../../src/models/index.ts'
 import { tool } from '../../src/tools/index.ts'
 import { begin, makeRig, say } from '../engine/rig.ts'
@@ -68,7 +68,7 @@ const weather = tool({
 
 const lastWords = (session: Session): string => {
   const last = session.state.entries.at(-1)
-  return last?.role === 'assistant' ? textOf(last.parts) : ''
+  return last?.role === 'assistant' ? joinText(last.parts) : ''
 }
 
 describe('every API, streamed', () => {
@@ -88,7 +88,7 @@ describe('every API, streamed', () => {
         new AbortController().signal,
       )
       const words = 'A plain answer, in several pieces.'
-      assert.equal(textOf(answer.parts.filter(part => part.type === 'text')), words)
+      assert.equal(joinText(answer.parts.filter(part => part.type === 'text')), words)
       assert.equal(deltas.map(delta => (delta.type === 'text' ? delta.text : '')).join(''), words)
       assert.ok(deltas.length > 2, 'it streams')
       assert.equal(answer.stop, 'end')

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Model, ModelAnswer, ModelRequest } from '../../src/engine/index.ts'
-import { compactNow, cutOf, isSeam } from '../../src/engine/turn/compact.ts'
+import { compactNow, findCut, isSeam } from '../../src/engine/turn/compact.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
-import { callsOf, type Entry } from '../../src/language/history.ts'
+import { type Entry, listCalls } from '../../src/language/history.ts'
 import { rehearsal } from '../../src/models/rehearsal/index.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
 import { tool } from '../../src/tools/index.ts'
@@ -120,7 +120,7 @@ function mustBeSound(history: readonly Entry[]): void {
       )
       open = []
     } else assert.deepEqual(open, [], 'every call has its result')
-    if (entry.role === 'assistant') open = callsOf(entry).map(call => call.id)
+    if (entry.role === 'assistant') open = listCalls(entry).map(call => call.id)
   }
   assert.deepEqual(open, [])
 }
@@ -403,14 +403,14 @@ describe('the place of the cut', () => {
   })
 
   test("is before a user's message where possible", () => {
-    assert.equal(cutOf([user, spoke, user, spoke, user, called, result, spoke], 3), 4)
-    assert.equal(cutOf([user, spoke, user], 1), 0, 'too little to be worth it')
+    assert.equal(findCut([user, spoke, user, spoke, user, called, result, spoke], 3), 4)
+    assert.equal(findCut([user, spoke, user], 1), 0, 'too little to be worth it')
     assert.equal(
-      cutOf([user, ...Array.from({ length: 6 }, () => [called, result]).flat()], 4),
+      findCut([user, ...Array.from({ length: 6 }, () => [called, result]).flat()], 4),
       9,
       'one long turn',
     )
-    assert.equal(cutOf([user, called], 1), 0)
-    assert.equal(cutOf([], 8), 0)
+    assert.equal(findCut([user, called], 1), 0)
+    assert.equal(findCut([], 8), 0)
   })
 })

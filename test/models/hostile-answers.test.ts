@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import type { Model, Session } from '../../src/engine/index.ts'
-import { textOf } from '../../src/language/content.ts'
+import { joinText } from '../../src/language/content.ts'
 import type { Json, JsonObject } from '../../src/lib/json/index.ts'
 import { createAgents, createModel, type Protocol, protocols } from '../../src/models/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
@@ -331,7 +331,8 @@ async function wordsAfter(vendor: Vendor, answer: string): Promise<{ words: stri
   await say(session, 'and now?')
   const last = session.state.entries.at(-1)
   const stop = session.state.lastStop
-  const words = last?.role === 'assistant' && stop?.stop === 'end' ? textOf(last.parts) : JSON.stringify(stop)
+  const words =
+    last?.role === 'assistant' && stop?.stop === 'end' ? joinText(last.parts) : JSON.stringify(stop)
   return { words, session }
 }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { ModelAnswer, ModelRequest } from '../../src/engine/ports/index.ts'
 import type { CallPart, Outcome } from '../../src/language/calls.ts'
-import { type AssistantEntry, callsOf, type Entry, type ToolEntry } from '../../src/language/history.ts'
+import { type AssistantEntry, type Entry, listCalls, type ToolEntry } from '../../src/language/history.ts'
 import type { ToolDeclaration } from '../../src/language/tools.ts'
 import type { JsonObject } from '../../src/lib/json/index.ts'
 import type { ModelFailure, ModelTarget } from '../../src/models/protocol.ts'
@@ -64,7 +64,7 @@ export const resultsOf = (...given: [id: string, outcome: Outcome][]): ToolEntry
 /** The results of an answer's calls. */
 export const results = (entry: AssistantEntry, said: string | Outcome = 'done'): ToolEntry => ({
   role: 'tool',
-  results: callsOf(entry).map(({ id, name }) => ({
+  results: listCalls(entry).map(({ id, name }) => ({
     callId: id,
     name,
     outcome: typeof said === 'string' ? outcome(said) : said,

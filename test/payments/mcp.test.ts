@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { type PayingFetchOptions, payingFetch } from '../../src/client/payments.ts'
-import { textOf } from '../../src/language/content.ts'
+import { joinText } from '../../src/language/content.ts'
 import { contextFor } from '../../src/testing/contracts/tool.ts'
 import { mcpServer } from '../../src/tools/mcp/index.ts'
 import { cites } from '../requirements/manifest.ts'
@@ -136,7 +136,7 @@ for (const [kind, price] of [
     const server = await mcpServer({ name: 'shop', url: `${url}/mcp/helper` }, { pay })
     t.after(() => server.close())
     const output = await server.tools[0]?.run({ message: 'Hi' }, contextFor())
-    assert.match(textOf(output?.parts ?? []), /Hello\./)
+    assert.match(joinText(output?.parts ?? []), /Hello\./)
     assert.equal(asked(), 1)
     assert.deepEqual(paid, [kind === 'fixed' ? '10000' : '300'])
   })

@@ -75,7 +75,7 @@ test('what a live process answers no other begins; what a dead one left is answe
   const { kept } = await desk.admit(made, wallet, { agent: 'helper' }, JSON.parse(JSON.stringify(asked)))
   await desk.ledger.change(kept, { worker: 'there' })
   await desk.settlement.reconcile()
-  assert.equal(desk.settlement.driveOf(kept.record.id), undefined)
+  assert.equal(desk.settlement.findDrive(kept.record.id), undefined)
   assert.equal(shown.asked, 0)
   others.clear()
   await desk.settlement.reconcile()

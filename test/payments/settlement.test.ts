@@ -88,7 +88,7 @@ test('a turn that failed while its payment was being settled is not charged by t
   for (let times = 0; times < 3; times += 1) {
     // A drive ends once the turn has ended.
     await desk.settlement.reconcile()
-    await desk.settlement.driveOf(record?.id ?? '')?.done
+    await desk.settlement.findDrive(record?.id ?? '')?.done
   }
   assert.equal(settles, 1)
   assert.equal((await inState(desk, 'settling')).unclear, undefined)

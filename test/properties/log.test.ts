@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { fold, next, statusOf } from '../../src/engine/index.ts'
+import { fold, next, sessionStatus } from '../../src/engine/index.ts'
 import { StatusTracker } from '../../src/engine/log/status-tracker.ts'
 import { evolve } from '../../src/engine/rules/evolve.ts'
 import { stateFromJson, stateToJson } from '../../src/engine/rules/snapshot-state.ts'
@@ -25,7 +25,7 @@ test('every prefix of a log folds, and its status agrees with what `next` would 
         evolve(state, event)
         const action = next(state, grown.limits)
         const status = { rest: 'idle', wait: 'waiting' }[String(action.do)] ?? 'running'
-        assert.equal(statusOf(state), status)
+        assert.equal(sessionStatus(state), status)
         if ('calls' in action) assert.ok(action.calls.length > 0)
         if (action.do === 'ask-model') assert.equal(wrongHistory(state.view), undefined)
       }
@@ -87,7 +87,7 @@ test('the status that is tracked through the log is that of the folded state', (
           tracker.take(recorded, first)
           assert.equal(
             tracker.status,
-            statusOf(state),
+            sessionStatus(state),
             `after event ${recorded.seq} (${recorded.event.type})`,
           )
         }

@@ -1,7 +1,7 @@
 // Makes a log by valid commands from a tape of numbers: each choice takes the next number, and a tape that has run out
 // gives zeros. fast-check shrinks the tape, and with it the log.
 
-import { next, statusOf } from '../../src/engine/index.ts'
+import { next, sessionStatus } from '../../src/engine/index.ts'
 import type { ModelAnswer } from '../../src/engine/ports/index.ts'
 import type { Context, Respond } from '../../src/engine/rules/commands.ts'
 import { decideConfigure, decideCreate, decideRespond, decideSay } from '../../src/engine/rules/decide.ts'
@@ -82,7 +82,7 @@ export class Grown {
   /** One action of a person, the application, the loop or a restart. */
   step(): void {
     const { tape, state } = this
-    const status = statusOf(state)
+    const status = sessionStatus(state)
     const choice = tape.choose(8)
     if (choice === 0 && status !== 'running') this.#say()
     else if (choice === 1 && tape.choose(3) === 0) this.take(decideCancel(state, this.context))
@@ -169,7 +169,7 @@ export class Grown {
 /** A log that, if possible, ends with the session waiting for the application or a person. */
 export function growWaiting(numbers: readonly number[]): Grown {
   const grown = grow(numbers)
-  for (let left = 20; left > 0 && statusOf(grown.state) === 'running'; left -= 1) grown.step()
+  for (let left = 20; left > 0 && sessionStatus(grown.state) === 'running'; left -= 1) grown.step()
   return grown
 }
 

@@ -10,7 +10,7 @@ import { countedTokens } from '../../src/relay/server/check-answer.ts'
 import { Dispatch } from '../../src/relay/server/dispatch.ts'
 import { relayTokens } from '../../src/relay/server/jwt.ts'
 import { Registry } from '../../src/relay/server/registry.ts'
-import { networkOf } from '../../src/relay/server/unsigned.ts'
+import { addressNetwork } from '../../src/relay/server/unsigned.ts'
 import { cites } from '../requirements/manifest.ts'
 import {
   ask,
@@ -322,7 +322,7 @@ test('addresses of version 6 count by their network', () => {
     '::1': '0:0:0:0',
     '': '',
   }
-  for (const [address, network] of Object.entries(networks)) assert.equal(networkOf(address), network)
+  for (const [address, network] of Object.entries(networks)) assert.equal(addressNetwork(address), network)
 })
 
 test(

@@ -18,7 +18,7 @@ import type { RelayConfig } from '../../src/relay/config.ts'
 import type { OwnerFrame, ServerFrame } from '../../src/relay/frames.ts'
 import { Attachment, readServer, readStatus, StatusFile, signIn } from '../../src/relay/owner/index.ts'
 import type { AttachStatus } from '../../src/relay/owner/status.ts'
-import { type Wallet, walletOf } from '../../src/relay/viem.ts'
+import { type Wallet, walletFromKey } from '../../src/relay/viem.ts'
 import { type Running, startServer } from '../../src/server/server.ts'
 
 export const silent = createLog({ level: 'silent' })
@@ -51,7 +51,7 @@ export async function relay(
 }
 
 export function newWallet(): Promise<Wallet> {
-  return walletOf(`0x${randomBytes(32).toString('hex')}`)
+  return walletFromKey(`0x${randomBytes(32).toString('hex')}`)
 }
 
 export async function tokenOf(url: string, wallet?: Wallet): Promise<string> {

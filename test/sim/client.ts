@@ -8,8 +8,8 @@ import {
   ManualControl,
   type Session,
   type SessionCall,
+  sessionStatus,
   settledCalls,
-  statusOf,
 } from '../../src/engine/index.ts'
 import { compactNow } from '../../src/engine/turn/compact.ts'
 import type { Event, Settings } from '../../src/language/events.ts'
@@ -93,7 +93,7 @@ export class Client {
   async #act(node: Node, { id, owner }: { id: string; owner: string }): Promise<void> {
     // Mostly actions that fit the status, so that much happens; sometimes others, which must be refused.
     const state = this.#sim.disk.shadows.get(id)?.rules.state
-    const status = state ? statusOf(state) : 'idle'
+    const status = state ? sessionStatus(state) : 'idle'
     const action = this.#chance.weighted({
       say: status === 'idle' ? 30 : 3,
       answer: status === 'waiting' ? 30 : 3,

@@ -1,7 +1,7 @@
 // Which events may follow which in a session's log, written independently of `decide` and `evolve`, so that a mistake
 // there is not repeated here. It checks each event as it becomes durable.
 
-import { statusOf } from '../../src/engine/index.ts'
+import { sessionStatus } from '../../src/engine/index.ts'
 import type { Limits, SessionStatus } from '../../src/engine/ports/index.ts'
 import { evolve } from '../../src/engine/rules/evolve.ts'
 import { emptyState, type SessionState } from '../../src/engine/rules/state.ts'
@@ -68,7 +68,7 @@ export class LogRules {
       if (wrong !== undefined) return `${event.type}: ${wrong}`
       evolve(this.state, event)
     }
-    const folded = statusOf(this.state)
+    const folded = sessionStatus(this.state)
     if (status !== undefined && folded !== status) return `the row says ${status}, the log says ${folded}`
     return undefined
   }

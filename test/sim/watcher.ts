@@ -1,10 +1,10 @@
 // Watches a session over connections that break. It checks that every event is durable when it is shown, comes once and
 // in order, and that the status fits the events.
 
-import { type FollowItem, type LocalEngine, statusOf } from '../../src/engine/index.ts'
+import { type FollowItem, type LocalEngine, sessionStatus } from '../../src/engine/index.ts'
 import { evolve } from '../../src/engine/rules/evolve.ts'
 import { emptyState, type SessionState } from '../../src/engine/rules/state.ts'
-import { textOf } from '../../src/language/content.ts'
+import { joinText } from '../../src/language/content.ts'
 import type { Disk } from './disk.ts'
 import type { Machine } from './scheduler.ts'
 import type { Trace } from './trace.ts'
@@ -66,8 +66,8 @@ export class Watching {
     else if (item.type !== 'lost') {
       const status = { running: 'running', waiting: 'waiting', ended: 'idle' }[item.type]
       this.#trace.check(
-        statusOf(this.#seen) === status,
-        () => `${this.#name} is told ${status} where the events say ${statusOf(this.#seen)}`,
+        sessionStatus(this.#seen) === status,
+        () => `${this.#name} is told ${status} where the events say ${sessionStatus(this.#seen)}`,
       )
     }
   }
@@ -81,7 +81,7 @@ export class Watching {
     )
     evolve(this.#seen, event)
     if (event.type !== 'model.answered') return
-    const said = textOf(event.parts)
+    const said = joinText(event.parts)
     if (!event.model.startsWith('person:'))
       this.#trace.check(
         this.#words === said || this.#words === '',

@@ -8,9 +8,9 @@ import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { checkDurable, openDatabase } from '../../src/stores/sqlite/open.ts'
 import {
   batch,
+  eventNumbers,
   events,
   newSession,
-  numbersOf,
   rejects,
   upTo,
 } from '../../src/testing/contracts/store-samples.ts'
@@ -139,7 +139,7 @@ describe('the file of a SQLite store', () => {
     await rejects(mine.append(batch('ses_a', 3, 5)), 'lease_lost')
     await mine.claim('ses_a')
     await mine.append(batch('ses_a', 5, 1, { epoch: 3 }))
-    assert.deepEqual(await numbersOf(other, 'ses_a'), upTo(5))
+    assert.deepEqual(await eventNumbers(other, 'ses_a'), upTo(5))
 
     // Removed, and its row id reused by another session with the same head.
     await mine.create(newSession('ses_b'))
@@ -148,7 +148,7 @@ describe('the file of a SQLite store', () => {
     await other.create(newSession('ses_c'))
     await other.append(batch('ses_c', 1, 2))
     await rejects(mine.append(batch('ses_b', 3, 1)), 'lease_lost')
-    assert.deepEqual(await numbersOf(other, 'ses_c'), upTo(2))
+    assert.deepEqual(await eventNumbers(other, 'ses_c'), upTo(2))
 
     // Removed, so that a new batch would reuse the row id of its last one.
     await mine.create(newSession('ses_d'))

@@ -25,7 +25,7 @@ const observer: Observer = {
   wrote() {},
   lost() {},
   inCall: (_callId, run) => run(),
-  traceOf: () => trace,
+  findTrace: () => trace,
 }
 
 async function serve(t: TestContext, config: Parameters<typeof Turnwire.open>[0]) {

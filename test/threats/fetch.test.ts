@@ -7,7 +7,7 @@ import { type AddressInfo, connect } from 'node:net'
 import test, { describe, type TestContext } from 'node:test'
 import { loginToServer } from '../../src/config/mcp-login.ts'
 import { http, scripted, Turnwire, tool } from '../../src/index.ts'
-import { textOf } from '../../src/language/content.ts'
+import { joinText } from '../../src/language/content.ts'
 import { Egress } from '../../src/lib/net/egress.ts'
 import { BrowserProxy } from '../../src/tools/browser/proxy.ts'
 import { memoryAuthStore } from '../../src/tools/mcp/auth.ts'
@@ -78,7 +78,7 @@ async function run(t: TestContext, tools: ReturnType<typeof tool>[], calls: Call
   await session.send('go')
   const results = (await session.history()).flatMap(entry => (entry.role === 'tool' ? entry.results : []))
   return {
-    outcomes: results.map(({ outcome }) => ({ kind: outcome.kind, text: textOf(outcome.parts) })),
+    outcomes: results.map(({ outcome }) => ({ kind: outcome.kind, text: joinText(outcome.parts) })),
     logged,
   }
 }

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { OperatorClient } from '../../src/client/index.ts'
 import type { TurnwireConfig } from '../../src/config/config.ts'
 import { scripted, startServer, Turnwire } from '../../src/index.ts'
-import { textOf } from '../../src/language/content.ts'
+import { joinText } from '../../src/language/content.ts'
 import { isJsonObject, type Json } from '../../src/lib/json/index.ts'
 import { runtimeOf } from '../../src/library/turnwire.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
@@ -75,7 +75,7 @@ const pendingOf = (reply: Reply) => (reply.status === 'waiting' ? reply.pending 
 
 async function resultsOf(session: Awaited<ReturnType<Turnwire['session']>>) {
   const results = (await session.history()).flatMap(entry => (entry.role === 'tool' ? entry.results : []))
-  return results.map(({ outcome }) => ({ kind: outcome.kind, text: textOf(outcome.parts) }))
+  return results.map(({ outcome }) => ({ kind: outcome.kind, text: joinText(outcome.parts) }))
 }
 
 describe('T-04 a poisoned description', () => {
@@ -182,7 +182,7 @@ describe('T-06 names that look alike', () => {
     t.after(() => server.close())
     for (const tool of server.tools) {
       const { parts } = await tool.run({}, contextFor())
-      assert.equal(textOf(parts), `ran ${tool.name.replace('stub__', '')}`)
+      assert.equal(joinText(parts), `ran ${tool.name.replace('stub__', '')}`)
     }
   })
 
@@ -292,7 +292,7 @@ test('T-19 patterns of addresses are data: none is ever compiled, and an address
       ['x://{a,b*}{a,b*}{a,b', true],
     ],
   )
-  assert.match(textOf(parts), new RegExp(`${uri.length} characters`))
+  assert.match(joinText(parts), new RegExp(`${uri.length} characters`))
   // The expression that the SDK's pattern makes takes longer than anyone would wait.
   assert.ok(user < 2_000_000, `${user} µs`)
 })
@@ -378,7 +378,7 @@ describe('T-37 the command of a server', () => {
     const server = await mcpServer(spec)
     t.after(() => server.close())
     const output = await server.tools[0]?.run({}, contextFor())
-    const { argv, env } = JSON.parse(textOf(output?.parts ?? [])) as { argv: string[]; env: string[] }
+    const { argv, env } = JSON.parse(joinText(output?.parts ?? [])) as { argv: string[]; env: string[] }
     assert.deepEqual(argv, ['argv', ...odd])
     assert.ok(!env.includes('TURNWIRE_CANARY'))
   })

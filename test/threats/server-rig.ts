@@ -11,7 +11,7 @@ import { startServer, Turnwire, type TurnwireConfig } from '../../src/index.ts'
 import { runtimeOf } from '../../src/library/turnwire.ts'
 import { createLog } from '../../src/log.ts'
 import { ConsoleCookies } from '../../src/server/console-cookie.ts'
-import { createApp, hostOf, servedHost } from '../../src/server/server.ts'
+import { createApp, makeHost, servedHost } from '../../src/server/server.ts'
 import { WireTable } from '../../src/server/wires.ts'
 
 export type Answer = { status: number; headers: IncomingHttpHeaders; text: string }
@@ -55,7 +55,7 @@ export async function serverRig(t: TestContext, config: Omit<TurnwireConfig, 'da
     rmSync(folder, { recursive: true, force: true })
   })
   const runtime = runtimeOf(turnwire)
-  const host = await hostOf(runtime)
+  const host = await makeHost(runtime)
   const accounts = new OwnerAccounts({}, host.limits.bodyBytes)
   const known = new Keys(keys)
   const cookies = new ConsoleCookies(known, runtime.vault)

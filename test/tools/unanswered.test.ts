@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { http, openapi, scripted, type Tool, Turnwire, tool, Unanswered } from '../../src/index.ts'
 import type { Outcome } from '../../src/language/calls.ts'
-import { textOf } from '../../src/language/content.ts'
+import { joinText } from '../../src/language/content.ts'
 import { mcpServer } from '../../src/tools/mcp/index.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void
@@ -53,7 +53,7 @@ async function outcomeOf(t: TestContext, called: Tool, host = '127.0.0.1:1'): Pr
 }
 
 function assertUnknown(outcome: Outcome): void {
-  const text = textOf(outcome.parts)
+  const text = joinText(outcome.parts)
   assert.equal(outcome.kind, 'unknown', text)
   assert.match(text, /not known whether the tool took effect.*not run again\. Check before repeating it/)
   assert.deepEqual(outcome.from, { source: 'runtime' })
@@ -121,7 +121,7 @@ test('what a function says itself', async t => {
   }
   const outcome = await outcomeOf(t, tool({ name: 'order', description: 'o', input: z.object({}), run }))
   assertUnknown(outcome)
-  assert.match(textOf(outcome.parts), /The queue took the order and is silent/)
+  assert.match(joinText(outcome.parts), /The queue took the order and is silent/)
 })
 
 test('a tool that may be repeated has failed, and is tried again', async t => {
@@ -146,7 +146,7 @@ for (const mode of ['dies', 'long-line'])
     t.after(() => server.close())
     const outcome = await outcomeOf(t, server.tools[0] as Tool) // The stub has a tool.
     assertUnknown(outcome)
-    assert.match(textOf(outcome.parts), /The MCP server "stub" went away during the call/)
+    assert.match(joinText(outcome.parts), /The MCP server "stub" went away during the call/)
   })
 
 test('an MCP server on stdio that is closed during the call', async t => {

@@ -1,5 +1,5 @@
 // What a log folds to, as plain JSON: everything that a model, a wire or the loop goes on from.
-import { next, type SessionState, statusOf } from '../../src/engine/index.ts'
+import { next, type SessionState, sessionStatus } from '../../src/engine/index.ts'
 import type { Recorded } from '../../src/language/events.ts'
 import type { Json } from '../../src/lib/json/index.ts'
 import { defaultLimits } from '../../src/policy/index.ts'
@@ -10,7 +10,7 @@ export function summaryOf(state: SessionState): Json {
   const { turn } = state
   const summary = {
     ...state,
-    status: statusOf(state),
+    status: sessionStatus(state),
     next: next(state, defaultLimits).do,
     turn: turn && { ...turn, admitted: [...turn.admitted] },
     view: state.view === state.entries ? 'entries' : state.view,

@@ -32,7 +32,7 @@ export function UndoBar(): ReactElement | null {
       )}
       {held.length === 0 && problem === undefined && sent && (
         <p>
-          {wordsOf(sent)}.{' '}
+          {describeHeld(sent)}.{' '}
           <Link to={`/sessions/${sent.approval.session}`} className="link">
             See what came of it
           </Link>
@@ -54,7 +54,7 @@ function OneHeld({ held, isLast }: { held: Held; isLast: boolean }): ReactElemen
   return (
     <div className="undo-one">
       <p>
-        {wordsOf(held)}. <span aria-hidden="true">It is sent in {seconds} s.</span>
+        {describeHeld(held)}. <span aria-hidden="true">It is sent in {seconds} s.</span>
       </p>
       <button
         type="button"
@@ -71,6 +71,6 @@ function OneHeld({ held, isLast }: { held: Held; isLast: boolean }): ReactElemen
   )
 }
 
-function wordsOf({ approval, answer }: Held): string {
+function describeHeld({ approval, answer }: Held): string {
   return `${answer.granted ? 'Allowed' : 'Rejected'} ${printable(approval.tool.name, 80)}`
 }

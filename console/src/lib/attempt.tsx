@@ -2,9 +2,9 @@
 import { type ReactElement, useCallback, useState } from 'react'
 import { printable } from '../../../src/lib/text/index.ts'
 
-export type Attempt = { attempt: (work: Promise<unknown>) => void; problem: ReactElement | null }
+export type AttemptState = { attempt: (work: Promise<unknown>) => void; problem: ReactElement | null }
 
-export function useAttempt(): Attempt {
+export function useAttempt(): AttemptState {
   const [words, setWords] = useState<string>()
   const attempt = useCallback((work: Promise<unknown>) => {
     setWords(undefined)

@@ -18,7 +18,7 @@ import {
   type OperatorMe,
   type SessionChanged,
 } from '../../../src/client/index.ts'
-import type { Connection, ToolLook, UsedApprovals } from '../../../src/react/index.ts'
+import type { SessionConnection, ToolLook, UsedApprovals } from '../../../src/react/index.ts'
 import { useApprovals, useChanges } from '../../../src/react/use-lists.ts'
 import { type Held, type HeldDecisions, useHeldDecisions } from './held-decisions.ts'
 import { signInSecret } from './sign-in-secret.ts'
@@ -39,7 +39,7 @@ export type ConsoleState = {
   /** Those that wait for a decision. One that is decided here and can be taken back is not among them. */
   approvals: UsedApprovals
   decisions: HeldDecisions
-  connection: Connection
+  connection: SessionConnection
   /** Called for each change of a session, and whenever the stream has opened. */
   onChange: (listener: (change: SessionChanged) => void) => () => void
   reloadCatalogue: () => void
@@ -88,7 +88,7 @@ export function ConsoleProvider(props: ProviderProps): ReactElement {
     listeners.current.add(listener)
     return () => void listeners.current.delete(listener)
   }, [])
-  const { tools, looks } = useMemo(() => toolsOf(catalogue), [catalogue])
+  const { tools, looks } = useMemo(() => collectTools(catalogue), [catalogue])
   const read = { catalogue, tools, looks, approvals, connection, decisions }
   const state = { me, onSignedIn, onChange, reloadCatalogue, ...read }
   return <Context.Provider value={state}>{children}</Context.Provider>
@@ -99,7 +99,7 @@ function withoutHeld(used: UsedApprovals, held: readonly Held[]): UsedApprovals 
   return ids.size === 0 ? used : { ...used, approvals: used.approvals.filter(each => !ids.has(each.callId)) }
 }
 
-function toolsOf(catalogue: OperatorAgents | undefined): Pick<ConsoleState, 'tools' | 'looks'> {
+function collectTools(catalogue: OperatorAgents | undefined): Pick<ConsoleState, 'tools' | 'looks'> {
   const tools = new Map<string, OperatorTool>()
   for (const agent of catalogue?.agents ?? [])
     for (const tool of agent.tools) if (!tools.has(tool.name)) tools.set(tool.name, tool)

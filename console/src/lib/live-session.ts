@@ -58,7 +58,7 @@ export function useLiveSession(id: string | undefined): LiveSession {
   )
   const { view } = watching
   const question = useCallback(
-    (call: CallView) => questionOf(call, view, tools.get(call.name), session),
+    (call: CallView) => toApprovalQuestion(call, view, tools.get(call.name), session),
     [view, tools, session],
   )
   const loadWhole = useCallback((blob: string) => operator.blob(session, blob), [session])
@@ -80,7 +80,7 @@ function recording(kept: { current: { log: LogEntry[] } }): WatchSource {
   }
 }
 
-export function questionOf(
+export function toApprovalQuestion(
   call: CallView,
   view: SessionView | undefined,
   tool: Partial<OperatorTool> | undefined,
@@ -93,7 +93,7 @@ export function questionOf(
     callId: call.id,
     session,
     message: text,
-    tool: toolOf(call.name, tool),
+    tool: toQuestionTool(call.name, tool),
     form: call.form,
     text: call.text,
     argsHash: approval?.argsHash ?? call.argsHash ?? '',
@@ -105,12 +105,12 @@ export function questionOf(
     expired: approval?.expired,
     preview: approval?.preview,
     last: view && lastApproved(view, call),
-    changed: changeOf(tool),
+    changed: describeChange(tool),
   }
 }
 
 /** How a definition differs from the one that was accepted, as two texts. */
-export function changeOf(tool: Partial<OperatorTool> | undefined): ApprovalQuestion['changed'] {
+export function describeChange(tool: Partial<OperatorTool> | undefined): ApprovalQuestion['changed'] {
   const { accepted } = tool ?? {}
   if (!tool || !accepted) return undefined
   return { before: definitionText(accepted), after: definitionText(tool) }
@@ -123,7 +123,10 @@ function definitionText(tool: Partial<OperatorTool>): string {
   return prettyJson(JSON.parse(JSON.stringify(plain)) as Json, '') // what was JSON is JSON
 }
 
-export function toolOf(name: string, tool: Partial<OperatorTool> | undefined): ApprovalQuestion['tool'] {
+export function toQuestionTool(
+  name: string,
+  tool: Partial<OperatorTool> | undefined,
+): ApprovalQuestion['tool'] {
   const { title, description, kind, destructive, input } = tool ?? {}
   const schema = input?.form === 'json' && isJsonObject(input.schema) ? input.schema : undefined
   return { name, title, description, kind, destructive, schema }

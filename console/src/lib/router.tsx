@@ -29,14 +29,14 @@ function subscribe(listener: () => void): () => void {
 
 export function useAddress(): Address {
   const whole = useSyncExternalStore(subscribe, here)
-  return useMemo(() => addressOf(whole), [whole])
+  return useMemo(() => parseAddress(whole), [whole])
 }
 
 export function currentAddress(): Address {
-  return addressOf(here())
+  return parseAddress(here())
 }
 
-function addressOf(whole: string): Address {
+function parseAddress(whole: string): Address {
   const url = new URL(whole, location.origin)
   return { path: url.pathname, query: url.searchParams, hash: url.hash }
 }

@@ -18,7 +18,7 @@ export function unknownParameter(param: string): ParameterProblem {
 
 /** `expected` in the vendor's words, such as "an array". */
 export function invalidType(param: string, expected: string, given: unknown): ParameterProblem {
-  const message = `Invalid type for '${param}': expected ${expected}, but got ${kindOf(given)} instead.`
+  const message = `Invalid type for '${param}': expected ${expected}, but got ${describeKind(given)} instead.`
   return { message, param, code: 'invalid_type' }
 }
 
@@ -62,7 +62,7 @@ function boundWords(broken: BrokenBound): { problem: string; expected: string; c
   }
 }
 
-function kindOf(value: unknown): string {
+function describeKind(value: unknown): string {
   if (value === null) return 'null'
   if (value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'an array'

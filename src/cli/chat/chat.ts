@@ -21,13 +21,13 @@ import { printable } from '../../lib/text/index.ts'
 import { UsageError } from '../command.ts'
 import type { Style, Styles } from '../style.ts'
 import { chatCommands } from './chat-commands.ts'
-import { closingOf, isExpected, lastText } from './closing.ts'
+import { closingLine, isExpected, lastText } from './closing.ts'
 import { type ReadPosition, whileFollowing } from './follow.ts'
 import { askForm } from './form.ts'
 import { createSession, localToolSpecs, localTools, toolRefs } from './local-tools.ts'
-import { ChatOffers } from './offers.ts'
 import { askPermission } from './permission.ts'
 import { Gone, TurnQuestions, Withdrawn } from './questions.ts'
+import { ChatResources } from './resources.ts'
 import type { Terminal } from './terminal.ts'
 import { TurnView } from './turn-view.ts'
 import { runWhenFree } from './when-free.ts'
@@ -52,7 +52,7 @@ export type ChatOptions = {
 export class Chat {
   readonly #options: ChatOptions
   readonly #view: TurnView
-  readonly #offers: ChatOffers
+  readonly #resources: ChatResources
   #agent: AgentInfo
   #trusted: ReadonlySet<string>
   #session: string | undefined
@@ -66,7 +66,7 @@ export class Chat {
     this.#agent = options.agent
     this.#trusted = options.trusted(options.agent.name)
     const { terminal, styles } = options
-    this.#offers = new ChatOffers(options.client, styles, text => terminal.write(text))
+    this.#resources = new ChatResources(options.client, styles, text => terminal.write(text))
     this.#view = new TurnView(
       text => terminal.write(text),
       () => terminal.width,
@@ -88,7 +88,7 @@ export class Chat {
 
   async #say(line: string): Promise<void> {
     this.#session ??= await this.#create()
-    const content = await this.#offers.take(this.#session, line)
+    const content = await this.#resources.take(this.#session, line)
     if (content !== undefined) await this.#turn({ messages: [{ role: 'user', content }] })
   }
 
@@ -184,7 +184,7 @@ export class Chat {
     for (const words of troubles) this.#view.tell(words, styles.red)
     if (result.stopReason === 'end_turn' && lastText(result) === '') this.#view.tell('(no words)', styles.dim)
     else if (result.stopReason !== 'error' || troubles.length === 0)
-      this.#view.tell(closingOf(result), styles.yellow)
+      this.#view.tell(closingLine(result), styles.yellow)
     this.#view.end()
   }
 

@@ -10,7 +10,7 @@ export function lastText({ messages }: RunTurnResult): string {
 }
 
 /** Text about how a turn stopped. */
-export function closingOf({ stopReason, pending, error, limit }: RunTurnResult): string {
+export function closingLine({ stopReason, pending, error, limit }: RunTurnResult): string {
   switch (stopReason) {
     case 'cancelled':
       return 'Cancelled.'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Flow, widthOf } from './flow.ts'
+import { columnWidth, Flow } from './flow.ts'
 
 function flowed(width: number, ...pieces: string[]): string {
   let text = ''
@@ -38,7 +38,7 @@ test('a line that is begun elsewhere is gone on with', () => {
 })
 
 test('wide characters count twice and may be broken between', () => {
-  assert.equal(widthOf('日本 e\u0301'), 6)
+  assert.equal(columnWidth('日本 e\u0301'), 6)
   assert.equal(flowed(8, '日本語日本語'), '  日本語\n  日本語\n')
 })
 

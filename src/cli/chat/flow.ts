@@ -6,7 +6,7 @@ const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u
 const wordPieces = new RegExp(`\\n|[^\\S\\n]+|(?:${wide.source})|(?:(?!${wide.source})\\S)+`, 'gu')
 
-export function widthOf(text: string): number {
+export function columnWidth(text: string): number {
   let width = 0
   for (const char of text) width += wide.test(char) ? 2 : /\p{M}/u.test(char) ? 0 : 1
   return width
@@ -16,7 +16,7 @@ export function cutToWidth(text: string, most: number): string {
   let cut = ''
   let width = 0
   for (const char of text) {
-    width += widthOf(char)
+    width += columnWidth(char)
     if (width > most) break
     cut += char
   }
@@ -87,7 +87,7 @@ export class Flow {
     const word = this.#word
     if (word === '') return
     this.#word = ''
-    const width = widthOf(word)
+    const width = columnWidth(word)
     if (this.#column > 0 && this.#column + this.#spaces.length + width > this.#width()) {
       this.#write('\n')
       this.#column = 0

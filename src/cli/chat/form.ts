@@ -1,7 +1,7 @@
 // A question of a running call, in the terminal: one line for each member of its form, or the address to open.
 import type { QuestionAnswer, ToolQuestion } from '../../client/index.ts'
-import { choicesOf } from '../../language/questions.ts'
-import { suspicionsOf } from '../../language/suspicions.ts'
+import { readChoices } from '../../language/questions.ts'
+import { findSuspicions } from '../../language/suspicions.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { printable, printableEnds } from '../../lib/text/index.ts'
 import type { Terminal } from './terminal.ts'
@@ -11,13 +11,13 @@ type Asks = Pick<Terminal, 'ask' | 'write'>
 export async function askForm(terminal: Asks, question: ToolQuestion): Promise<QuestionAnswer> {
   const { message, url, schema } = question
   terminal.write(`\n  ${printableEnds(message, { multiline: true, maxChars: 10_000 })}\n`)
-  for (const words of suspicionsOf([message, url ?? '', schema ?? {}]))
+  for (const words of findSuspicions([message, url ?? '', schema ?? {}]))
     terminal.write(`  ! ${printable(words, 300)}\n`)
   if (url !== undefined) return agreed(terminal, url)
   const properties = isJsonObject(schema?.['properties']) ? schema['properties'] : {}
   const content: JsonObject = {}
   for (const [name, member] of Object.entries(properties)) {
-    const line = await terminal.ask(`  ${labelOf(name, isJsonObject(member) ? member : {})} › `)
+    const line = await terminal.ask(`  ${fieldLabel(name, isJsonObject(member) ? member : {})} › `)
     if (line === undefined) return { action: 'cancel' }
     if (line.trim() !== '' && isJsonObject(member)) content[name] = fieldValue(line.trim(), member)
   }
@@ -32,9 +32,9 @@ async function agreed(terminal: Asks, url: string): Promise<QuestionAnswer> {
   return { action: /^y/i.test(line.trim()) ? 'accept' : 'decline' }
 }
 
-function labelOf(name: string, member: JsonObject): string {
+function fieldLabel(name: string, member: JsonObject): string {
   const title = typeof member['title'] === 'string' ? member['title'] : name
-  const choices = choicesOf(member)?.map(({ value }) => value) ?? []
+  const choices = readChoices(member)?.map(({ value }) => value) ?? []
   const kind = choices.length > 0 ? choices.join(' / ') : String(member['type'] as string | undefined)
   return printable(`${title} (${kind})`, 200)
 }

@@ -8,7 +8,7 @@ import {
   textOfContent,
 } from '../../client/index.ts'
 import { printable, printableEnds, printableJson } from '../../lib/text/index.ts'
-import { closingOf, lastText } from './closing.ts'
+import { closingLine, lastText } from './closing.ts'
 import { createSession, localTools } from './local-tools.ts'
 
 export type OneShot = {
@@ -49,7 +49,7 @@ export async function runOneShot(shot: OneShot): Promise<number> {
       tools: localTools,
       signal: controller.signal,
     })
-    const status = statusOf(result)
+    const status = exitStatus(result)
     if (shot.json) writeJson(session, status, result, shot.troubles())
     else writeText(shot, session, status, result)
     return exitCodes[status]
@@ -58,7 +58,7 @@ export async function runOneShot(shot: OneShot): Promise<number> {
   }
 }
 
-function statusOf({ stopReason }: RunTurnResult): Status {
+function exitStatus({ stopReason }: RunTurnResult): Status {
   switch (stopReason) {
     case 'end_turn':
       return 'done'
@@ -116,8 +116,8 @@ function writeText(shot: OneShot, session: string, status: Status, result: RunTu
 function closingWords(status: Status, result: RunTurnResult, shot: OneShot): string {
   const { error, limit, pending } = result
   if (status === 'waiting') return `It waits for a permission: ${pending.map(callWords).join(', ')}.`
-  if (status !== 'failed') return closingOf(result)
-  if (limit !== undefined) return closingOf({ ...result, stopReason: 'max_tokens' })
+  if (status !== 'failed') return closingLine(result)
+  if (limit !== undefined) return closingLine({ ...result, stopReason: 'max_tokens' })
   return printable(shot.troubles()[0] ?? error ?? 'It failed. The log of the server says why.', 2000)
 }
 

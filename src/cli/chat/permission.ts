@@ -1,7 +1,7 @@
 // Asks a person about one call. All of its arguments can be shown, escaped so that they cannot pose as something else. The
 // answer holds for this call and these arguments.
 import type { Permission, ToolCall } from '../../client/index.ts'
-import { suspicionsOf } from '../../language/suspicions.ts'
+import { findSuspicions } from '../../language/suspicions.ts'
 import { isJsonObject, JsonError, type JsonObject, parseJson } from '../../lib/json/index.ts'
 import { printable, printableEnds } from '../../lib/text/index.ts'
 import type { Styles } from '../style.ts'
@@ -100,7 +100,7 @@ function described(input: JsonObject, { dim, yellow }: Styles, most: number): st
   const texts = members.map(([, value]) => (typeof value === 'string' ? value : JSON.stringify(value)))
   const maxChars = roomForEach(texts, most)
   const width = Math.min(20, Math.max(...members.map(([name]) => name.length)))
-  const warnings = suspicionsOf(input).map(words => `    ${yellow(`! ${printable(words, 300)}`)}\n`)
+  const warnings = findSuspicions(input).map(words => `    ${yellow(`! ${printable(words, 300)}`)}\n`)
   const lines = members.map(([name], at) => {
     const shownName = printableEnds(name, { maxChars: 80 })
     return `    ${dim(shownName.padEnd(width))}  ${printableEnds(texts[at]!, { maxChars })}\n`

@@ -13,10 +13,10 @@ export class Gone extends Error {}
 export class Withdrawn extends Error {}
 
 /** Puts one question. When the signal aborts, it is taken back and the signal's reason is thrown. */
-type Ask = (call: ToolCall, withdrawn: AbortSignal) => Promise<Permission>
+type AskPerson = (call: ToolCall, withdrawn: AbortSignal) => Promise<Permission>
 
 export class TurnQuestions {
-  readonly #ask: Ask
+  readonly #ask: AskPerson
   readonly #say: (words: string) => void
   readonly #shown = new ShownFold()
   /** Calls of this turn. Questions of earlier turns, which the events may repeat, concern none of them. */
@@ -30,7 +30,7 @@ export class TurnQuestions {
   #held: (() => void)[] | undefined
   #gone: Gone | undefined
 
-  constructor(ask: Ask, say: (words: string) => void) {
+  constructor(ask: AskPerson, say: (words: string) => void) {
     this.#ask = ask
     this.#say = say
   }

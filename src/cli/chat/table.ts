@@ -3,7 +3,7 @@
 import type { Rows } from '../../language/report.ts'
 import { printable } from '../../lib/text/index.ts'
 import type { Styles } from '../style.ts'
-import { cutToWidth, widthOf } from './flow.ts'
+import { columnWidth, cutToWidth } from './flow.ts'
 
 const widestCell = 60
 const indent = '    '
@@ -11,9 +11,11 @@ const indent = '    '
 /** `most`: the rows that are shown; the rest is counted. */
 export function tableLines({ columns, rows }: Rows, styles: Styles, width: number, most: number): string[] {
   const cells = [columns, ...rows.slice(0, most)].map(row => row.map(cell => printable(cell, widestCell)))
-  const widths = columns.map((_, at) => Math.max(...cells.map(row => widthOf(row[at] ?? ''))))
+  const widths = columns.map((_, at) => Math.max(...cells.map(row => columnWidth(row[at] ?? ''))))
   const lines = cells.map(row => {
-    const padded = row.map((cell, at) => cell + ' '.repeat(Math.max(0, (widths[at] ?? 0) - widthOf(cell))))
+    const padded = row.map(
+      (cell, at) => cell + ' '.repeat(Math.max(0, (widths[at] ?? 0) - columnWidth(cell))),
+    )
     return cutToWidth(padded.join('  ').trimEnd(), width - indent.length)
   })
   const more = rows.length - most

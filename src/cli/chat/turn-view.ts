@@ -6,7 +6,7 @@ import type { Delta } from '../../language/events.ts'
 import type { Rows } from '../../language/report.ts'
 import { printable } from '../../lib/text/index.ts'
 import type { Style, Styles } from '../style.ts'
-import { Flow, widthOf } from './flow.ts'
+import { columnWidth, Flow } from './flow.ts'
 import { tableLines } from './table.ts'
 
 const longestArguments = 240
@@ -123,7 +123,7 @@ export class TurnView {
     this.#reports.set(
       delta.callId,
       delta.type === 'progress'
-        ? { progress: progressOf(delta), output }
+        ? { progress: describeProgress(delta), output }
         : { progress, output: (output + delta.text).slice(-keptOutput) },
     )
   }
@@ -161,7 +161,7 @@ export class TurnView {
   #entry(mark: string, name: string, style: Style, after: string, text: string): void {
     this.#write(`  ${mark} ${style(name)}${this.#styles.dim(after)}  `)
     const flow = new Flow(this.#write, { indent: '    ', width: this.#width })
-    flow.beginAt(6 + widthOf(name) + after.length)
+    flow.beginAt(6 + columnWidth(name) + after.length)
     flow.add(text, unstyled)
     flow.end()
   }
@@ -204,7 +204,7 @@ function unstyled(text: string): string {
   return text
 }
 
-function progressOf({ message, done, total }: Extract<Delta, { type: 'progress' }>): string {
+function describeProgress({ message, done, total }: Extract<Delta, { type: 'progress' }>): string {
   const count = done === undefined ? '' : total === undefined ? `${done}` : `${done}/${total}`
   const words = message === undefined ? '' : printable(message, longestDetail)
   return [count, words].filter(text => text !== '').join(' ')

@@ -48,7 +48,7 @@ line, 3 the model refused, 4 a call waits for a permission, 130 cancelled.`,
     try {
       const client = new AapClient(server)
       const agents = await agentsAt(client, server)
-      const session = await sessionOf(client, textValue(values, 'session'), server.where)
+      const session = await findChatSession(client, textValue(values, 'session'), server.where)
       const agent = choose(agents, textValue(values, 'agent') ?? session?.agent.name)
       const style = styles(wantsColour(process.stdout))
       const greeting = new Flow(text => terminal.write(text), { indent: '', width: () => terminal.width })
@@ -106,7 +106,7 @@ async function sayOnce(values: Values, server: ChatServer, text: string): Promis
     for (const words of server.notices) process.stderr.write(`${printable(words, 2000)}\n`)
     const client = new AapClient(server)
     const agents = await agentsAt(client, server)
-    const session = await sessionOf(client, textValue(values, 'session'), server.where)
+    const session = await findChatSession(client, textValue(values, 'session'), server.where)
     const agent = choose(agents, textValue(values, 'agent') ?? session?.agent.name)
     const { runOneShot } = await import('../chat/one-shot.ts')
     return await runOneShot({
@@ -163,7 +163,7 @@ type ChatServer = {
   stop(): Promise<void>
 }
 
-async function sessionOf(
+async function findChatSession(
   client: AapClient,
   id: string | undefined,
   where: string,
@@ -216,7 +216,7 @@ async function ownServer(values: Values): Promise<ChatServer> {
     troubles = []
     return written
   }
-  const log = createLog({ level: 'error', write: line => void troubles.push(troubleOf(line)) })
+  const log = createLog({ level: 'error', write: line => void troubles.push(readTrouble(line)) })
   // Unfinished sessions are for a server to resume: their agents may need its environment.
   const runtime = await Runtime.open(guarded, { log, source, recover: false })
   try {
@@ -254,7 +254,7 @@ function givenPlace(values: Values): string {
 }
 
 /** A line of the log as people read it. */
-function troubleOf(line: string): string {
+function readTrouble(line: string): string {
   const { message, error } = JSON.parse(line) as { message: string; error?: string } // Our own log wrote it.
   return error === undefined ? message : `${message.replace(/\.$/, '')}: ${error}`
 }

@@ -31,7 +31,7 @@ Vendors: ${doctorVendors.join(', ')}`,
   async run({ values, words: [given] }) {
     if (given === undefined)
       throw new UsageError('Say what to look at: turnwire doctor <history.json | session> --as <vendor>')
-    const vendor = vendorOf(textValue(values, 'as'))
+    const vendor = readDoctorVendor(textValue(values, 'as'))
     const history = await readHistory(given, values)
     const { checkHistory, repairHistory } = await import('../../doctor/index.ts')
     const findings = checkHistory(vendor, history)
@@ -47,7 +47,7 @@ Vendors: ${doctorVendors.join(', ')}`,
   },
 }
 
-function vendorOf(given: string | undefined): DoctorVendor {
+function readDoctorVendor(given: string | undefined): DoctorVendor {
   const found = doctorVendors.find(vendor => vendor === given)
   if (found !== undefined) return found
   const known = doctorVendors.join(' | ')
@@ -64,12 +64,12 @@ async function readHistory(given: string, values: Values): Promise<Json> {
     return JSON.parse((await preparedSession(values, given)).body) as Json // A body is JSON text.
   }
   const text = given === '-' ? readFileSync(0, 'utf8') : readFileSync(given, 'utf8')
-  const parsed = jsonOf(text)
+  const parsed = parseHistory(text)
   if (typeof parsed === 'object' && parsed !== null) return parsed
   throw new UsageError('The file must hold a request body (an object) or a list of messages, as JSON.')
 }
 
-function jsonOf(text: string): Json {
+function parseHistory(text: string): Json {
   try {
     return JSON.parse(text) as Json // JSON text yields nothing but Json.
   } catch (error) {

@@ -39,7 +39,7 @@ Vendors: ${vendors.join(', ')}`,
   },
   words: 1,
   async run({ values, words: [given] }) {
-    const vendor = vendorOf(given)
+    const vendor = readDoubleVendor(given)
     const file = textValue(values, 'script')
     if (file === undefined) throw new UsageError('Say what it is to play: --script <file>')
     const port = readPort(textValue(values, 'port'), '--port') ?? readPort(process.env['PORT'], 'PORT') ?? 0
@@ -65,7 +65,7 @@ Vendors: ${vendors.join(', ')}`,
   },
 }
 
-function vendorOf(given: string | undefined): VendorName {
+function readDoubleVendor(given: string | undefined): VendorName {
   const found = vendors.find(vendor => vendor === given)
   if (found !== undefined) return found
   if (given === undefined) throw new UsageError(`Say whose API: turnwire double <${vendors.join(' | ')}>`)

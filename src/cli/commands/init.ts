@@ -10,7 +10,7 @@ import { nearest } from '../../lib/text/nearest.ts'
 import { Terminal } from '../chat/terminal.ts'
 import { type CliCommand, self, shellWord, textValue, UsageError, type Values } from '../command.ts'
 import { reactApp, withReactApp } from '../init-app-template.ts'
-import { type InitChoice, type InitVendor, initVendors, templateOf } from '../init-template.ts'
+import { configTemplate, type InitChoice, type InitVendor, initVendors } from '../init-template.ts'
 import { styles, wantsColour } from '../style.ts'
 
 const vendorNames = Object.keys(initVendors)
@@ -44,7 +44,7 @@ Vendors: ${vendorNames.join(', ')}. The default, rehearsal, needs no key.`,
     if (choice === undefined) return 130
     makeFolder(resolve(folder))
     // `wx`: a file that has appeared meanwhile is left as it is.
-    writeFileSync(file, templateOf(choice), { flag: 'wx' })
+    writeFileSync(file, configTemplate(choice), { flag: 'wx' })
     const written = [file, ...ignoreData(resolve(folder))]
     if (manifest !== undefined) written.push(...writeApp(resolve(folder), choice.agent, manifest))
     const steps = manifest === undefined ? nextSteps : appSteps
@@ -108,7 +108,7 @@ function writeApp(folder: string, agent: string, manifest: object): string[] {
 
 function appSteps(folder: string, written: readonly string[], choice: InitChoice): string {
   const { bold } = styles(wantsColour(process.stdout))
-  return `Wrote ${namesOf(written, ', ')}.
+  return `Wrote ${joinNames(written, ', ')}.
 
 ${keyLine(choice)}  ${bold(`${enterLine(folder)}npm start`)}   installs what is missing, serves the agent and opens the page on a free port
 `
@@ -119,20 +119,20 @@ ${keyLine(choice)}  ${bold(`${enterLine(folder)}npm start`)}   installs what is 
 /** Undefined: Ctrl-C. */
 async function choose(values: Values): Promise<InitChoice | undefined> {
   const given = { vendor: textValue(values, 'vendor'), model: textValue(values, 'model') }
-  if (given.vendor !== undefined) vendorOf(given.vendor)
+  if (given.vendor !== undefined) readInitVendor(given.vendor)
   const agent = textValue(values, 'agent')
   if (agent !== undefined) checkAgent(agent)
   const asks = values['yes'] !== true && process.stdin.isTTY === true && process.stdout.isTTY === true
-  if (!asks) return choiceOf(given.vendor, given.model, agent)
+  if (!asks) return readChoice(given.vendor, given.model, agent)
   const terminal = new Terminal()
   try {
     const vendor = given.vendor ?? (await askVendor(terminal))
     if (vendor === undefined) return undefined
-    const { model: usual } = vendorOf(vendor)
+    const { model: usual } = readInitVendor(vendor)
     const model = given.model ?? (usual === undefined ? '' : await askText(terminal, 'Which model?', usual))
     if (model === undefined) return undefined
     const name = agent ?? (await askText(terminal, 'What is the agent called?', defaultAgent, agentProblem))
-    return name === undefined ? undefined : choiceOf(vendor, model, name)
+    return name === undefined ? undefined : readChoice(vendor, model, name)
   } finally {
     terminal.close()
   }
@@ -140,8 +140,8 @@ async function choose(values: Values): Promise<InitChoice | undefined> {
 
 const defaultAgent = 'clerk'
 
-function choiceOf(vendor = 'rehearsal', model = '', agent = defaultAgent): InitChoice {
-  const { model: usual } = vendorOf(vendor)
+function readChoice(vendor = 'rehearsal', model = '', agent = defaultAgent): InitChoice {
+  const { model: usual } = readInitVendor(vendor)
   if (usual === undefined && model !== '')
     throw new UsageError('The rehearsal model has no names: leave out --model, or name a --vendor.')
   return { vendor, model: model || (usual ?? ''), agent }
@@ -182,7 +182,7 @@ function vendorProblem(name: string): string | undefined {
   return `There is no vendor "${printable(name, 40)}" here. ${near === undefined ? `There are: ${vendorNames.join(', ')}.` : `Did you mean "${near}"?`}`
 }
 
-function vendorOf(name: string): InitVendor {
+function readInitVendor(name: string): InitVendor {
   const problem = vendorProblem(name)
   if (problem !== undefined) throw new UsageError(problem)
   return initVendors[name]!
@@ -208,14 +208,14 @@ function nextSteps(folder: string, written: readonly string[], choice: InitChoic
     choice.vendor === 'rehearsal'
       ? 'It runs without a key, on a model that has no weights. Put a real one in its place when you like: the file says where.\n'
       : ''
-  return `Wrote ${namesOf(written, ' and ')}.
+  return `Wrote ${joinNames(written, ' and ')}.
 
 ${keyLine(choice)}  ${bold(`${enter}${self} chat`)}    talk to it in the terminal
   ${bold(`${enter}${self} serve`)}   serve it over HTTP
 ${end === '' ? '' : `\n${end}`}`
 }
 
-function namesOf(written: readonly string[], between: string): string {
+function joinNames(written: readonly string[], between: string): string {
   return written.map(file => relative(process.cwd(), file) || file).join(between)
 }
 
@@ -226,7 +226,7 @@ function enterLine(folder: string): string {
 /** Sets the key that the vendor needs. Empty: it needs none, or it is set. */
 function keyLine({ vendor }: InitChoice): string {
   const { bold } = styles(wantsColour(process.stdout))
-  const { variable } = vendorOf(vendor)
+  const { variable } = readInitVendor(vendor)
   return variable === undefined || process.env[variable] ? '' : `  ${bold(setLine(variable))}\n`
 }
 

@@ -28,7 +28,7 @@ function named({ config }: Setup, name: string | undefined): Remote {
   return found
 }
 
-function folderOf({ config: { data = defaultFolder } }: Setup): string {
+function dataFolder({ config: { data = defaultFolder } }: Setup): string {
   if (typeof data === 'string' && data !== 'memory')
     return resolve(isPostgresUrl(data) ? defaultFolder : data)
   throw new UsageError(
@@ -41,7 +41,7 @@ export async function login(values: Values, name: string | undefined): Promise<n
   const spec = named(setup, name)
   if (spec.auth?.grant === 'client_credentials')
     throw new UsageError(`"${spec.name}" uses client credentials: nobody has to log in.`)
-  const folder = folderOf(setup)
+  const folder = dataFolder(setup)
   makePrivateFolder(folder)
   const egress = new Egress(setup.config.egress)
   const stop = new AbortController()
@@ -68,7 +68,7 @@ export async function login(values: Values, name: string | undefined): Promise<n
 export async function logout(values: Values, name: string | undefined): Promise<number> {
   const setup = await setUp(values)
   const spec = named(setup, name)
-  const was = forgetTokens(folderOf(setup), spec)
+  const was = forgetTokens(dataFolder(setup), spec)
   process.stdout.write(
     was
       ? `The tokens of "${spec.name}" are deleted here.\n`
@@ -83,7 +83,7 @@ export async function list(values: Values): Promise<number> {
   try {
     const { servers = [] } = await runtime.engine.describe()
     process.stdout.write(
-      servers.length === 0 ? 'The configuration names no MCP servers.\n' : servers.map(lineOf).join(''),
+      servers.length === 0 ? 'The configuration names no MCP servers.\n' : servers.map(serverLine).join(''),
     )
   } finally {
     await runtime.close()
@@ -91,7 +91,7 @@ export async function list(values: Values): Promise<number> {
   return 0
 }
 
-function lineOf({
+function serverLine({
   name,
   state,
   transport,

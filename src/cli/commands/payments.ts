@@ -7,7 +7,7 @@ import { visitSessions } from '../../library/visit.ts'
 import { toWhole } from '../../payments/amounts.ts'
 import type { PaymentDesk } from '../../payments/desk.ts'
 import { Ledger } from '../../payments/ledger.ts'
-import { csvOf } from '../../payments/report.ts'
+import { writeCsv } from '../../payments/report.ts'
 import { type CliCommand, UsageError } from '../command.ts'
 import { configOption, dataOption, sessionPlace, setUp } from '../setup.ts'
 
@@ -29,7 +29,7 @@ expired since. Look for it on the chain, then say so with resolve: the transacti
     if (action === 'refund') {
       if (id === undefined) throw new UsageError('Say which: turnwire payments refund <id>')
       const record = await atDesk(place, config, desk => desk.refund(id, 'command'))
-      process.stdout.write(`${lineOf(record, decimals)}\n`)
+      process.stdout.write(`${paymentLine(record, decimals)}\n`)
       return record.state === 'refunded' ? 0 : 1
     }
     if (action === 'resolve') {
@@ -38,7 +38,7 @@ expired since. Look for it on the chain, then say so with resolve: the transacti
           'Say which, and what moved it: turnwire payments resolve <id> <transaction>, or none',
         )
       const record = await atDesk(place, config, desk => desk.resolve(id, transaction))
-      process.stdout.write(`${lineOf(record, decimals)}\n`)
+      process.stdout.write(`${paymentLine(record, decimals)}\n`)
       return 0
     }
     if (action !== 'list' && action !== 'csv')
@@ -46,8 +46,8 @@ expired since. Look for it on the chain, then say so with resolve: the transacti
         `turnwire payments knows list, csv, refund and resolve, not "${printable(action, 80)}".`,
       )
     const records = await listPayments(place, config)
-    if (action === 'csv') process.stdout.write(csvOf(records, decimals))
-    else process.stdout.write(listOf(records, decimals))
+    if (action === 'csv') process.stdout.write(writeCsv(records, decimals))
+    else process.stdout.write(paymentTable(records, decimals))
     return 0
   },
 }
@@ -75,15 +75,15 @@ function atDesk<Result>(
   })
 }
 
-function listOf(records: readonly PaymentRecord[], decimals: number): string {
+function paymentTable(records: readonly PaymentRecord[], decimals: number): string {
   if (records.length === 0) return 'There are no payments.\n'
-  const lines = records.map(record => `${lineOf(record, decimals)}\n`).join('')
+  const lines = records.map(record => `${paymentLine(record, decimals)}\n`).join('')
   const unclear = records.filter(record => record.unclear).length
   if (unclear === 0) return lines
   return `${lines}\n${unclear} unclear: nobody here knows whether the money has moved. Look at the chain, then: turnwire payments resolve <id> <transaction>, or none\n`
 }
 
-function lineOf(record: PaymentRecord, decimals: number): string {
+function paymentLine(record: PaymentRecord, decimals: number): string {
   const { id, amount, payer, agent, owed } = record
   const state = record.unclear ? 'unclear' : record.state
   const paid = amount === undefined ? `up to ${toWhole(record.cap, decimals)}` : toWhole(amount, decimals)

@@ -38,7 +38,7 @@ Vendors: ${modelApis.join(', ')}. Default: the session's own model.`,
 }
 
 export async function preparedSession(values: Values, id: string) {
-  const as = modelApiOf(textValue(values, 'as'))
+  const as = readModelApi(textValue(values, 'as'))
   const model = textValue(values, 'model')
   const say = textValue(values, 'say')
   if (model !== undefined && as === undefined) throw new UsageError('--model needs --as <vendor>.')
@@ -55,7 +55,7 @@ export async function preparedSession(values: Values, id: string) {
   })
 }
 
-function modelApiOf(given: string | undefined): ModelApi | undefined {
+function readModelApi(given: string | undefined): ModelApi | undefined {
   if (given === undefined) return undefined
   const found = modelApis.find(api => api === given)
   if (found !== undefined) return found

@@ -22,7 +22,7 @@ export const result: CliCommand = {
   async run({ values, words: [session, callId, text] }) {
     if (session === undefined || callId === undefined)
       throw new UsageError('Say which: turnwire result <session> <call> [text]')
-    const { output, options } = await outputOf(values, text)
+    const { output, options } = await readOutput(values, text)
     const { config, source } = await setUp(values)
     const turnwire = await Turnwire.open(config, { source })
     try {
@@ -39,12 +39,12 @@ export const result: CliCommand = {
   },
 }
 
-type Given = {
+type GivenOutput = {
   output: string
   options: { failed?: boolean; structured?: Json; details?: Json }
 }
 
-async function outputOf(values: Values, given: string | undefined): Promise<Given> {
+async function readOutput(values: Values, given: string | undefined): Promise<GivenOutput> {
   const [structured, details] = [jsonValue(values, 'structured'), jsonValue(values, 'details')]
   const output =
     given ?? (structured === undefined ? await readAll(process.stdin) : JSON.stringify(structured))

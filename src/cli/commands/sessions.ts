@@ -7,7 +7,7 @@ import { type Engine, findSession, readLog, type SessionSummary, visitSessions }
 import { type CliCommand, columns, textValue, UsageError, type Values } from '../command.ts'
 import { configOption, dataOption, noSuchSession, sessionPlace } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
-import { spentIn, transcriptOf } from '../transcript.ts'
+import { spentIn, writeTranscript } from '../transcript.ts'
 
 export const sessions: CliCommand = {
   name: 'sessions',
@@ -82,7 +82,7 @@ const listSessions: Look = async ({ engine, place, values }) => {
 }
 
 const showSession: Look = async ({ engine, values, id }) => {
-  const session = await sessionOf(engine, id)
+  const session = await requireSession(engine, id)
   const { owner, agent, status, createdAt, updatedAt, seq: head, leftAlone } = session
   const log = await readLog(engine, { owner, session: id })
   if (values['json'] === true) {
@@ -94,24 +94,24 @@ const showSession: Look = async ({ engine, values, id }) => {
   process.stdout.write(
     `${style.bold(printable(id, 80))}  ${status}${leftAlone ? `, left alone (${leftAlone})` : ''}, agent ${printable(agent, 80)}, owner ${printable(owner, 80)}\n\n`,
   )
-  process.stdout.write(transcriptOf(log, style))
+  process.stdout.write(writeTranscript(log, style))
   const spent = spentIn(log)
   if (spent !== '') process.stdout.write(`\n${style.dim(spent)}\n`)
 }
 
 const showEvents: Look = async ({ engine, id }) => {
-  const { owner } = await sessionOf(engine, id)
+  const { owner } = await requireSession(engine, id)
   for (const recorded of await readLog(engine, { owner, session: id }))
     process.stdout.write(`${printableJson(JSON.stringify(recorded))}\n`)
 }
 
 const deleteSession: Look = async ({ engine, id }) => {
-  const { owner } = await sessionOf(engine, id)
+  const { owner } = await requireSession(engine, id)
   await engine.remove({ owner, session: id })
   process.stdout.write(`${printable(id, 80)} is deleted.\n`)
 }
 
-async function sessionOf(engine: Engine, id: string): Promise<SessionSummary> {
+async function requireSession(engine: Engine, id: string): Promise<SessionSummary> {
   const session = await findSession(engine, id)
   if (!session) throw noSuchSession(id)
   return session

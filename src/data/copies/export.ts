@@ -13,7 +13,7 @@ export type WriteLine = (line: string) => Promise<void>
 
 const pageBytes = 1024 * 1024
 const pageRows = 100
-const pieceBytes = 512 * 1024
+const exportPieceBytes = 512 * 1024
 
 /** `wants`: which sessions. Payments without a session count as one of the wallet that paid. */
 export async function exportSessions(
@@ -101,7 +101,7 @@ async function exportPieces(
   writeLine: (line: Line) => Promise<void>,
 ): Promise<void> {
   for (let at = 0; ; ) {
-    const found = await store.blobRange(id, blob, at, pieceBytes)
+    const found = await store.blobRange(id, blob, at, exportPieceBytes)
     if (!found) return
     const end = at + found.bytes.length
     const piece = Buffer.from(found.bytes).toString('base64')

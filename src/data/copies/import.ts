@@ -1,7 +1,7 @@
 // Takes exported sessions into a store. The whole file is checked first. A session that is there already is compared with
 // the file: the same log is left as it is, a shorter one (an import that was interrupted) is continued, and another one is
 // refused. The last event is written after everything else, so that a session with all its events is whole.
-import { factsOf, HistoryFold, listSummaryOf, type Store, statusOf } from '../../engine/index.ts'
+import { HistoryFold, type Store, sessionFacts, sessionStatus, summariseForList } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Event, SessionCreated } from '../../language/events.ts'
 import type { PaymentRecord } from '../../language/payments.ts'
@@ -115,7 +115,7 @@ class Incoming {
 
   async #create({ owner, agent, at: createdAt }: SessionCreated): Promise<void> {
     const row = { id: this.#id, owner, agent, status: 'idle', createdAt } as const
-    const made = await this.#store.create({ row, events: [], summary: listSummaryOf(this.#fold.state) })
+    const made = await this.#store.create({ row, events: [], summary: summariseForList(this.#fold.state) })
     if ('epoch' in made) this.#epoch = made.epoch
     this.#head = 0
   }
@@ -128,9 +128,9 @@ class Incoming {
     const { state } = this.#fold
     const head = this.#head ?? 0
     this.#head = head + events.length
-    const status = this.#head === this.#events ? statusOf(state) : 'idle'
+    const status = this.#head === this.#events ? sessionStatus(state) : 'idle'
     const epoch = await this.#claim()
-    const listed = { status, summary: listSummaryOf(state), facts: factsOf(state, status) }
+    const listed = { status, summary: summariseForList(state), facts: sessionFacts(state, status) }
     await this.#store.append({ session: this.#id, epoch, seq: head + 1, events, ...listed })
   }
 

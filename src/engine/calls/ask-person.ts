@@ -7,7 +7,7 @@ import { hashJson } from '../../lib/json/hash.ts'
 import type { Json } from '../../lib/json/index.ts'
 import type { AskOptions } from '../ports/index.ts'
 import { decideWithdrawn } from '../rules/decide-call.ts'
-import { answerOf, decideAsk } from '../rules/decide-question.ts'
+import { decideAsk, givenAnswer } from '../rules/decide-question.ts'
 import type { CallState, QuestionState } from '../rules/state.ts'
 import type { CallSession } from './call-session.ts'
 import { exactAnswer } from './hidden-arguments.ts'
@@ -30,7 +30,7 @@ export class Asking {
     const fault = questionFault(given)
     if (fault) throw new TypeError(fault)
     const question = plainQuestion(this.#session, given)
-    const name = key ?? this.#keyOf(question)
+    const name = key ?? this.#questionKey(question)
     const before = this.#find(name)
     if (before && before.closed !== 'withdrawn') return this.#answer(before, signal)
     this.#refuseIfOver(signal)
@@ -53,7 +53,7 @@ export class Asking {
   }
 
   /** The same question asked twice by one attempt has two keys, and the same two in every attempt. */
-  #keyOf(question: CallQuestion): string {
+  #questionKey(question: CallQuestion): string {
     const hash = hashJson(question as unknown as Json) // A checked question is plain JSON.
     const count = (this.#asked.get(hash) ?? 0) + 1
     this.#asked.set(hash, count)
@@ -64,7 +64,7 @@ export class Asking {
   async #answer(question: QuestionState, signal: AbortSignal | undefined): Promise<CallAnswer> {
     if (!question.closed) await this.#closed(question, signal)
     await this.#session.flushed()
-    const answer = answerOf(exactAnswer(this.#session, question))
+    const answer = givenAnswer(exactAnswer(this.#session, question))
     if (answer) return answer
     throw new Error('The question was withdrawn.')
   }

@@ -21,7 +21,7 @@ import type { CallState } from '../rules/state.ts'
 import { Asking } from './ask-person.ts'
 import type { CallSession } from './call-session.ts'
 import { isHiddenByTool } from './hidden-arguments.ts'
-import { subjectOf } from './hooks.ts'
+import { hookSubject } from './hooks.ts'
 import { sampleModel } from './sample.ts'
 import { sessionTools } from './session-tools.ts'
 
@@ -96,7 +96,7 @@ export class CallContext implements ToolContext {
   }
 
   get trace(): ToolContext['trace'] {
-    return this.#session.ports.observer?.traceOf?.(this.callId)
+    return this.#session.ports.observer?.findTrace?.(this.callId)
   }
 
   get fetch(): ToolContext['fetch'] {
@@ -155,7 +155,7 @@ export class CallContext implements ToolContext {
   }
 
   get app(): AppContext {
-    const given = { ...this.#session.ports.app?.(subjectOf(this.#session)), ...this.#session.requestApp }
+    const given = { ...this.#session.ports.app?.(hookSubject(this.#session)), ...this.#session.requestApp }
     // Which members there are is between the program and its tools.
     return given as AppContext
   }

@@ -19,7 +19,7 @@ export function decideFailed(
   tool: Tool,
   error: unknown,
 ): Attempt | Promise<Attempt> {
-  const failure = failureOf(call, tool, error)
+  const failure = describeFailure(call, tool, error)
   session.ports.log('warn', 'A tool threw.', {
     session: session.id,
     callId: call.part.id,
@@ -40,7 +40,7 @@ export function decideFailed(
   return finished instanceof Promise ? finished.then(asFailure) : asFailure(finished)
 }
 
-function failureOf(call: CallState, tool: Tool, error: unknown): Failure {
+function describeFailure(call: CallState, tool: Tool, error: unknown): Failure {
   // After an earlier attempt nobody can say that nothing has happened.
   if (error instanceof InvalidInput && call.attempt === 1) return 'refused'
   return error instanceof Unanswered && !mayRepeat(tool) ? 'unanswered' : 'failed'

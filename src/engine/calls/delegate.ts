@@ -1,7 +1,7 @@
 // A call that an agent carries out in a session of its own. This follows that session: what it uses counts for the turn of
 // the call, what waits there is shown here as a nested call and decided here, and its last words are the result. It keeps
 // nothing but what the logs have, so that it can be run again at any point.
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import { wordsOf } from '../../language/errors.ts'
 import type { Event, Recorded } from '../../language/events.ts'
 import { hashJson } from '../../lib/json/hash.ts'
@@ -10,8 +10,8 @@ import type { FollowItem, GivenDecision, GivenResult, SessionRef } from '../port
 import { type Delegated, Suspended, type ToolContext, type ToolOutput } from '../ports/index.ts'
 import { decideSettled } from '../rules/decide-call.ts'
 import { decideDelegated, decideMirror, decideUsed } from '../rules/decide-delegated.ts'
-import { budgetOf, isSpent } from '../rules/limits.ts'
-import { findNested, nestedOf, waitsForOthers } from '../rules/nested.ts'
+import { isSpent, remainingBudget } from '../rules/limits.ts'
+import { findNested, nestedCalls, waitsForOthers } from '../rules/nested.ts'
 import type { CallState, SessionState } from '../rules/state.ts'
 import type { CallSession } from './call-session.ts'
 import { exactText } from './hidden-arguments.ts'
@@ -95,7 +95,7 @@ export class Delegation {
           settings: { tools: null, options: {}, clientTools: shared },
           seed: [],
           parent: { session: id, call: callId, depth: (parent?.depth ?? 0) + 1 },
-          caps: budgetOf(session, this.#task.limits),
+          caps: remainingBudget(session, this.#task.limits),
         },
         `agent:${id}:${callId}`,
       )
@@ -112,7 +112,7 @@ export class Delegation {
     for (;;) {
       await this.#follow(ref)
       const state = await this.#home.state(ref)
-      if (!state.turn) return outputOf(state)
+      if (!state.turn) return delegatedOutput(state)
       if (await this.#tell(ref, state)) continue
       await this.#untilAnswered(seen)
     }
@@ -163,15 +163,15 @@ export class Delegation {
       if (call.stage !== 'asking' && call.stage !== 'handed') continue
       const mirror = findNested(this.#session.state, this.#call.part.id, call.part.id)
       if (!mirror) this.#session.record(decideMirror(this.#call, call, ref.session, this.#session.context))
-      else if (mirror.outcome?.from.source === 'client') results.push(resultOf(mirror, call))
-      else if (mirror.decided || mirror.outcome) decisions.push(this.#decisionOf(mirror, call))
+      else if (mirror.outcome?.from.source === 'client') results.push(passResult(mirror, call))
+      else if (mirror.decided || mirror.outcome) decisions.push(this.#passDecision(mirror, call))
     }
     if (decisions.length + results.length === 0) return false
     await this.#home.command(ref, { do: 'respond', results, decisions, skipAnswered: true })
     return true
   }
 
-  #decisionOf(mirror: CallState, { part: { id: callId } }: CallState): GivenDecision {
+  #passDecision(mirror: CallState, { part: { id: callId } }: CallState): GivenDecision {
     const { granted, by, reason, remember } = mirror.decided ?? {
       granted: false,
       by: 'runtime',
@@ -218,7 +218,7 @@ export class Delegation {
 
   /** Until something that was shown here is decided. Without a question that is asked from here, the call is suspended. */
   async #untilAnswered(seen: (settled: number) => void): Promise<void> {
-    const mirrors = nestedOf(this.#session.state, this.#call.part.id)
+    const mirrors = nestedCalls(this.#session.state, this.#call.part.id)
     const isWaiting = mirrors.every(call => call.stage === 'settled' || waitsForOthers(call))
     const waits = mirrors.some(waitsForOthers)
     if (this.#asking.size === 0 && isWaiting && waits) {
@@ -233,14 +233,14 @@ export class Delegation {
   }
 }
 
-function resultOf({ outcome }: CallState, { part: { id: callId } }: CallState): GivenResult {
+function passResult({ outcome }: CallState, { part: { id: callId } }: CallState): GivenResult {
   return { callId, parts: outcome?.parts ?? [], ...(outcome?.kind !== 'ok' && { failed: true }) }
 }
 
 /** Its last words. */
-function outputOf({ entries, lastStop }: SessionState): ToolOutput {
+function delegatedOutput({ entries, lastStop }: SessionState): ToolOutput {
   const last = entries.findLast(entry => entry.role === 'assistant')
-  const text = last?.role === 'assistant' ? textOf(last.parts) : ''
+  const text = last?.role === 'assistant' ? joinText(last.parts) : ''
   const { stop = 'end', limit, error } = lastStop ?? {}
   if (stop === 'end') return { parts: [{ type: 'text', text: text || 'The agent ended without an answer.' }] }
   const reason = limit === undefined ? (error?.message ?? stop) : `its limit of ${limit}`

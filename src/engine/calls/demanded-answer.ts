@@ -1,11 +1,11 @@
 // What a caller demands of an answer's calls, kept whatever the model does: no call that the tool choice forbids, a call where
 // one is demanded, and one call where they may not be parallel. A forbidden call is never shown. Text is held while a call is
 // demanded, since some readers cannot take anything back. A request without demands does not pass through here.
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Usage } from '../../language/events.ts'
 import { repairEntries } from '../../language/history.ts'
-import { type ChoiceDemand, demandOf, isApproval } from '../../language/tool-choice.ts'
+import { type ChoiceDemand, isApproval, readDemand } from '../../language/tool-choice.ts'
 import { mayCall } from '../../language/tools.ts'
 import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../ports/index.ts'
 import { addUsage } from '../rules/usage.ts'
@@ -26,7 +26,7 @@ export function respondAsDemanded(
 ): Promise<ModelAnswer> {
   if (request.choice === 'auto' && request.parallel) return model.respond(request, watch, signal)
   const demand: Demand = {
-    ...demandOf(request.choice, request.tools),
+    ...readDemand(request.choice, request.tools),
     // A program at the vendor waits for all of its calls.
     single: !request.parallel && model.programs !== true,
   }
@@ -142,7 +142,7 @@ class CallScreen {
     if (stop === 'end') {
       const did = parts.some(part => part.type === 'hosted')
       if (forces && !did) return { problem: 'A tool had to be called, and none that may be used was called.' }
-      if (dropped > 0 && !did && textOf(parts).trim() === '')
+      if (dropped > 0 && !did && joinText(parts).trim() === '')
         return { problem: 'No tool may be called now. Answer in text.' }
     }
     this.#release()
@@ -176,7 +176,7 @@ class CallScreen {
 /** The same request, with the answer that was not used and what was wrong with it. Nothing is kept of it. */
 function repairRequest(request: ModelRequest, answer: ModelAnswer, problem: string): ModelRequest {
   const { memory: _, ...asked } = request
-  return { ...asked, history: [...request.history, ...repairEntries(textOf(answer.parts), problem)] }
+  return { ...asked, history: [...request.history, ...repairEntries(joinText(answer.parts), problem)] }
 }
 
 function withRepairs(answer: ModelAnswer, unused: readonly Unused[]): ModelAnswer {

@@ -1,7 +1,7 @@
 // Pictures in a tool's output that are larger than the session's model takes are scaled down before the output is recorded.
 // What cannot be scaled becomes a text that says why.
 import type { ImagePart, ResultPart } from '../../language/content.ts'
-import { fitImage, type ImageLimits, isWithin, pixelsOf } from '../../lib/images/index.ts'
+import { countPixels, fitImage, type ImageLimits, isWithin } from '../../lib/images/index.ts'
 import type { ToolOutput } from '../ports/index.ts'
 import type { CallSession } from './call-session.ts'
 
@@ -35,7 +35,7 @@ async function fitAll(
       fitted.push(part)
       continue
     }
-    pixels += pixelsOf(part.url)
+    pixels += countPixels(part.url)
     if (pixels <= mostPixelsOfResult) fitted.push(...(await fitPart(part, limits, owner, signal)))
     else fitted.push({ type: 'text', text: tooMany })
   }

@@ -12,7 +12,7 @@ import type { CallSession } from './call-session.ts'
 type Redact = NonNullable<Gate['redactArguments']>
 
 /** Nothing also for what runs elsewhere: the application and the vendor need the arguments that they are to run with. */
-function redactorOf(session: CallSession, tool: string): Redact | undefined {
+function findRedactor(session: CallSession, tool: string): Redact | undefined {
   if (tool === hostedApproval) return undefined
   const offered = session.offer.byName.get(tool)
   if (offered?.side === 'client') return undefined
@@ -26,7 +26,7 @@ function redactorOf(session: CallSession, tool: string): Redact | undefined {
 }
 
 export function hidesArguments(session: CallSession, tool: string): boolean {
-  return redactorOf(session, tool) !== undefined
+  return findRedactor(session, tool) !== undefined
 }
 
 /** True: the tool itself says what of its arguments nobody may read. */
@@ -49,7 +49,7 @@ function hideInEvent(session: CallSession, event: Event): Event {
   }
   if (event.type !== 'call.edited') return event
   const part = findCall(session.state, event.callId)?.part
-  const redact = part && redactorOf(session, part.name)
+  const redact = part && findRedactor(session, part.name)
   if (!redact) return event
   const text = redact(event.text, part.form)
   if (text === event.text) return event
@@ -82,7 +82,7 @@ export function exactAnswer(session: CallSession, question: QuestionState): Ques
 
 /** The same part when it holds no secret. */
 function hideInCall(session: CallSession, part: CallPart): CallPart {
-  const redact = redactorOf(session, part.name)
+  const redact = findRedactor(session, part.name)
   const text = redact?.(part.text, part.form) ?? part.text
   if (!redact || text === part.text) return part
   const { native, ...rest } = part
@@ -96,16 +96,16 @@ function hideInCall(session: CallSession, part: CallPart): CallPart {
 // ---- the exact text ------------------------------------------------------------------------------------------
 
 /** Keeps the arguments of one call, or the answer to one question, from being taken for those of another. */
-const markOf = (callId: string): string => `arguments of ${callId}\n`
+const hiddenMark = (callId: string): string => `arguments of ${callId}\n`
 
 function sealText(vault: Vault, callId: string, text: string): string {
-  return vault.seal(markOf(callId) + text, 'arguments')
+  return vault.seal(hiddenMark(callId) + text, 'arguments')
 }
 
 function openText({ ports }: CallSession, { callId, sealed }: HiddenText): string | undefined {
   try {
     const opened = ports.vault.open(sealed, 'arguments')
-    const mark = markOf(callId)
+    const mark = hiddenMark(callId)
     return opened.startsWith(mark) ? opened.slice(mark.length) : undefined
   } catch {
     return undefined

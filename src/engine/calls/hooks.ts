@@ -2,7 +2,7 @@
 // and at a turn's end. A hook sees, refuses, or replaces; what it proposes passes the same checks as anything else, and
 // every change is an event. A hook that throws, hangs, or returns something else counts as a refusal.
 import type { Outcome } from '../../language/calls.ts'
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { CallEdited, Event, HookActed, HookName } from '../../language/events.ts'
 import type { Json } from '../../lib/json/index.ts'
@@ -30,7 +30,7 @@ const shown = new WeakSet<CallState>()
 const repaired = new WeakSet<CallState>()
 
 /** What the hook gives; a refusal if it fails, takes too long, or gives what is no answer of it. */
-async function ask<Change>(
+async function askHook<Change>(
   { hooks, world, log }: Pick<EnginePorts, 'hooks' | 'world' | 'log'>,
   name: HookName,
   subject: HookSubject,
@@ -56,11 +56,11 @@ async function ask<Change>(
   }
 }
 
-function isRefusal(change: unknown): change is Refusal {
+function isHookRefusal(change: unknown): change is Refusal {
   return typeof change === 'object' && change !== null && 'refuse' in change
 }
 
-export function subjectOf({ state, agent }: CallSession): HookSubject {
+export function hookSubject({ state, agent }: CallSession): HookSubject {
   return { session: state.id, owner: state.owner, agent: agent.name }
 }
 
@@ -89,11 +89,11 @@ export async function beforeStep(
   if (!hooks?.beforeStep) return request
   const { system, history, tools } = request
   const seen = { ...subject, history: structuredClone(history), tools: tools.map(({ name }) => name) }
-  const change = await ask(ports, 'beforeStep', subject, () =>
+  const change = await askHook(ports, 'beforeStep', subject, () =>
     hooks.beforeStep?.(system === undefined ? seen : { ...seen, system }),
   )
   if (!change) return request
-  if (isRefusal(change)) {
+  if (isHookRefusal(change)) {
     record('refused', change.refuse)
     throw new TurnwireError('hook_refused', `The request was refused: ${change.refuse}`)
   }
@@ -115,11 +115,13 @@ export async function afterStep(
 ): Promise<ModelAnswer> {
   const { hooks } = ports
   if (!hooks?.afterStep) return answer
-  const text = textOf(answer.parts)
+  const text = joinText(answer.parts)
   const calls = answer.parts.flatMap(part => (part.type === 'call' ? [part.name] : []))
-  const change = await ask(ports, 'afterStep', subject, () => hooks.afterStep?.({ ...subject, text, calls }))
+  const change = await askHook(ports, 'afterStep', subject, () =>
+    hooks.afterStep?.({ ...subject, text, calls }),
+  )
   if (!change) return answer
-  if (isRefusal(change)) {
+  if (isHookRefusal(change)) {
     record('refused', change.refuse)
     throw new TurnwireError('hook_refused', `The answer was refused: ${change.refuse}`)
   }
@@ -156,12 +158,12 @@ export function askBeforeCall(
   const { hooks } = session.ports
   const callId = call.part.id
   if (!hooks?.beforeCall || call.stage !== 'proposed' || !isFirst(shown, call)) return undefined
-  const subject = subjectOf(session)
+  const subject = hookSubject(session)
   const { name } = offered.tool
   const seen: HookCall = { ...subject, callId, tool: name, side: offered.side, input: structuredClone(input) }
-  return ask(session.ports, 'beforeCall', subject, () => hooks.beforeCall?.(seen)).then(change => {
+  return askHook(session.ports, 'beforeCall', subject, () => hooks.beforeCall?.(seen)).then(change => {
     if (!change || session.lost || call.stage !== 'proposed') return undefined
-    if (isRefusal(change)) {
+    if (isHookRefusal(change)) {
       const settled = decideSettled(call, outcomes.deniedByPolicy(change.refuse), session.context)
       session.record([acted(session, 'beforeCall', 'refused', { callId, reason: change.refuse }), settled])
       return undefined
@@ -228,11 +230,11 @@ export function askRepair(
   const callId = call.part.id
   if (!hooks?.repair || call.stage !== 'proposed' || call.part.cut) return undefined
   if (!isFirst(repaired, call)) return undefined
-  const subject = subjectOf(session)
+  const subject = hookSubject(session)
   const text = exactText(session, call)
   if (text === undefined) return undefined
   const seen: HookRepair = { ...subject, callId, tool: offered.tool.name, text, reason }
-  return ask(session.ports, 'repair', subject, () => hooks.repair?.(seen)).then(given => {
+  return askHook(session.ports, 'repair', subject, () => hooks.repair?.(seen)).then(given => {
     if (typeof given !== 'string' || session.lost || call.stage !== 'proposed') return undefined
     return replaceArguments(session, call, offered, 'repair', given)
   })
@@ -247,11 +249,11 @@ export async function checkEditedInput(
 ): Promise<void> {
   const { hooks } = session.ports
   if (!hooks?.beforeCall) return
-  const subject = subjectOf(session)
+  const subject = hookSubject(session)
   const { name } = offered.tool
   const seen: HookCall = { ...subject, callId: call.part.id, tool: name, side: offered.side, input }
-  const change = await ask(session.ports, 'beforeCall', subject, () => hooks.beforeCall?.(seen))
-  if (isRefusal(change))
+  const change = await askHook(session.ports, 'beforeCall', subject, () => hooks.beforeCall?.(seen))
+  if (isHookRefusal(change))
     throw new TurnwireError('invalid_edit', `The changed call is denied: ${change.refuse}`)
 }
 
@@ -262,11 +264,11 @@ export async function askAfterCall(
   outcome: Outcome,
 ): Promise<ToolOutput | undefined> {
   const { hooks } = session.ports
-  const subject = subjectOf(session)
+  const subject = hookSubject(session)
   const seen: HookResult = { ...subject, callId, tool, outcome: structuredClone(outcome) }
-  const change = await ask(session.ports, 'afterCall', subject, () => hooks?.afterCall?.(seen))
+  const change = await askHook(session.ports, 'afterCall', subject, () => hooks?.afterCall?.(seen))
   if (!change || session.lost) return undefined
-  if (!isRefusal(change)) {
+  if (!isHookRefusal(change)) {
     session.record([acted(session, 'afterCall', 'output', { callId })])
     return change.output
   }
@@ -296,11 +298,11 @@ export function tellTurnEnded(session: CallSession, events: readonly Event[]): v
   for (const event of events) {
     if (event.type !== 'turn.ended') continue
     const { turn, stop, limit, error } = event
-    const subject = subjectOf(session)
+    const subject = hookSubject(session)
     const seen = { ...subject, turn, stop, ...(limit && { limit }), ...(error && { error }) }
     void session
       .flushed()
-      .then(() => ask(session.ports, 'turnEnded', subject, () => hooks.turnEnded?.(seen)))
+      .then(() => askHook(session.ports, 'turnEnded', subject, () => hooks.turnEnded?.(seen)))
       .catch(() => {})
   }
 }

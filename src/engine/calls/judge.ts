@@ -7,7 +7,7 @@ import { type ToolCaller, type ToolDeclaration, toolHash } from '../../language/
 import type { Json } from '../../lib/json/index.ts'
 import type { Admission, Question, Tool, Verdict } from '../ports/index.ts'
 import {
-  type Admitted,
+  type AdmittedCall,
   decideLimit,
   decideSettled,
   decideStartAllowed,
@@ -19,7 +19,7 @@ import type { CallState } from '../rules/state.ts'
 import type { CallSession, KnownAdmission } from './call-session.ts'
 import { exactText, openHidden } from './hidden-arguments.ts'
 import { askBeforeCall, askRepair, checkEditedInput } from './hooks.ts'
-import { previewOf, wantsPreview } from './preview.ts'
+import { makePreview, wantsPreview } from './preview.ts'
 import { declaredFor, isDenied } from './session-tools.ts'
 
 type ServerOffered = Extract<Offered, { side: 'server' }>
@@ -61,7 +61,7 @@ function judge(
     session.record([unknownTool(session, call, offered)])
     return undefined
   }
-  if ((offered.callers ?? offered.tool.callers) && !isFor(offered, callerOf(call))) {
+  if ((offered.callers ?? offered.tool.callers) && !isFor(offered, findCaller(call))) {
     session.record([wrongCaller(session, call)])
     return undefined
   }
@@ -107,12 +107,12 @@ async function withPreview(
   session: CallSession,
   call: CallState,
   offered: Offered,
-  { input }: Admitted,
+  { input }: AdmittedCall,
   given: Verdict | undefined | Promise<Verdict>,
 ): Promise<[Verdict | undefined, Report?]> {
   const verdict = await given
   if (verdict?.verdict !== 'ask' || !wantsPreview(offered)) return [verdict]
-  const preview = await previewOf(session, call, offered, input)
+  const preview = await makePreview(session, call, offered, input)
   return preview ? [verdict, preview] : [verdict]
 }
 
@@ -156,18 +156,18 @@ function unknownTool(session: CallSession, call: CallState, offered: Offered | u
 }
 
 /** A program of the vendor's says so in the call; nobody else's word is taken. */
-function callerOf({ parent, part }: CallState): ToolCaller {
+function findCaller({ parent, part }: CallState): ToolCaller {
   return parent !== undefined || part.caller !== undefined ? 'code' : 'model'
 }
 
 function wrongCaller({ context }: CallSession, call: CallState): CallSettled {
   const { name } = call.part
-  const who = callerOf(call) === 'code' ? 'may not be called by a program' : 'is called by programs only'
+  const who = findCaller(call) === 'code' ? 'may not be called by a program' : 'is called by programs only'
   return decideSettled(call, outcomes.invalid(`the tool ${JSON.stringify(name)} ${who}.`), context)
 }
 
 /** Policy's verdict on a person's edit: other arguments pass the same gate. */
-export async function judgeEdit(session: CallSession, call: CallState, text: string): Promise<Admitted> {
+export async function judgeEdit(session: CallSession, call: CallState, text: string): Promise<AdmittedCall> {
   const offered = session.offer.byName.get(call.part.name)
   if (!offered) throw new TurnwireError('unknown_call', `There is no tool "${call.part.name}" any more.`)
   const { name, form } = call.part
@@ -240,12 +240,12 @@ function checkHidden(
 function overLimit(session: CallSession, call: CallState, offered: Offered): CallSettled | undefined {
   const { limits } = session
   const serverCalls = offered.side === 'client' ? undefined : () => countServerCalls(session)
-  const counted = { uses: () => usesOf(session, call, limits.identicalCalls), serverCalls }
+  const counted = { uses: () => countUses(session, call, limits.identicalCalls), serverCalls }
   return decideLimit(session.state, call, limits, counted, session.context)
 }
 
 /** How often the turn made this call before. Not counted while the tool was called fewer times than a turn may repeat. */
-function usesOf(session: CallSession, call: CallState, mayRepeat: number): number {
+function countUses(session: CallSession, call: CallState, mayRepeat: number): number {
   const { part, text, sealed } = call
   const texts = session.state.turn?.admitted.get(part.name)
   if (texts === undefined || texts.length < mayRepeat) return 0
@@ -283,13 +283,13 @@ class PolicyQuestion implements Question {
   readonly clientTrust?: boolean
   readonly grants: readonly Grant[]
   readonly now: number
-  readonly #admission: Admitted
+  readonly #admission: AdmittedCall
 
   constructor(
     { state, agent, ports }: CallSession,
     call: CallState,
     { tool, clientTrust }: ServerOffered,
-    admission: Admitted,
+    admission: AdmittedCall,
     grants: readonly Grant[],
   ) {
     this.session = state.id
@@ -316,7 +316,7 @@ function authorise(
   session: CallSession,
   call: CallState,
   offered: ServerOffered,
-  admission: Admitted,
+  admission: AdmittedCall,
   grants: readonly Grant[],
 ): Verdict | Promise<Verdict> {
   try {

@@ -178,7 +178,7 @@ class OutputKeeper {
     const begun = Buffer.concat(this.#waiting)
     this.#waiting = []
     this.#waitingBytes = 0
-    this.#kind = isText(begun) ? 'text' : 'binary'
+    this.#kind = isTextPart(begun) ? 'text' : 'binary'
     if (this.#kind === 'text') this.#live = this.#session.agent.gate.live()
     this.#add(this.#clean(begun))
   }
@@ -288,7 +288,7 @@ export async function dropKept(session: CallSession, callId: string, counted = 0
   await session.ports.store.addPiece(id, keptName(callId), { epoch, at: 0, bytes: new Uint8Array() })
 }
 
-function isText(begun: Buffer): boolean {
+function isTextPart(begun: Buffer): boolean {
   if (begun.includes(0)) return false
   try {
     // The last character may be cut.

@@ -8,7 +8,7 @@ import { decideHandOver } from '../rules/decide-delegated.ts'
 import {
   decideNested,
   findNested,
-  nestedOf,
+  nestedCalls,
   waitsForOthers,
   withNestedSettled,
   workersOfEnding,
@@ -70,14 +70,14 @@ export class NestedRun implements NestedCalls {
   }
 
   get hasMade(): boolean {
-    return nestedOf(this.#session.state, this.#parent.part.id).length > 0
+    return nestedCalls(this.#session.state, this.#parent.part.id).length > 0
   }
 
   async call(key: string, name: string, text: string): Promise<NestedResult> {
     const call = this.#find(key) ?? this.#make(key, name, text)
     if (call.outcome) {
       this.seen += 1
-      return this.#resultOf(call)
+      return this.#nestedResult(call)
     }
     return new Promise(resolve => {
       this.#open.set(call.part.id, { call, resolve })
@@ -118,7 +118,7 @@ export class NestedRun implements NestedCalls {
       if (!call.outcome) continue
       this.#open.delete(id)
       this.seen += 1
-      resolve(this.#resultOf(call))
+      resolve(this.#nestedResult(call))
     }
     this.#delegation?.changed()
     if (this.#told.length > 0 && this.isWaiting) for (const told of this.#told) told()
@@ -151,7 +151,7 @@ export class NestedRun implements NestedCalls {
     return made
   }
 
-  async #resultOf({ part, text, editedBy, outcome }: CallState): Promise<NestedResult> {
+  async #nestedResult({ part, text, editedBy, outcome }: CallState): Promise<NestedResult> {
     if (!outcome) throw new Error(`The call ${part.id} has no outcome.`)
     const result: NestedResult = { callId: part.id, outcome }
     if (editedBy !== undefined && text !== part.text) result.edited = text

@@ -39,7 +39,7 @@ const defaultLimit = 64 * 1024
 export async function completeCall(session: CallSession, callId: string, output: ToolOutput): Promise<void> {
   await untilPostponed(session, callId)
   const call = postponed(session, callId)
-  const tool = toolOf(session, call)
+  const tool = finishingTool(session, call)
   const { agent, state } = session
   const finished = await agent.gate.finish(output, tool, callId, state.owner)
   const { outcome, blob } = await afterHook(session, call, tool, finished)
@@ -66,7 +66,7 @@ async function afterHook(
 type FinishingTool = Pick<Tool, 'name' | 'output' | 'outputLimit'>
 
 /** A tool that is gone still has its result bounded. */
-function toolOf({ offer }: CallSession, { part: { name } }: CallState): FinishingTool {
+function finishingTool({ offer }: CallSession, { part: { name } }: CallState): FinishingTool {
   const offered = offer.byName.get(name)
   return offered?.side === 'server' ? offered.tool : { name, outputLimit: defaultLimit }
 }

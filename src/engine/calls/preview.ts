@@ -13,7 +13,7 @@ export function wantsPreview(offered: Offered): boolean {
 }
 
 /** Never rejects. */
-export async function previewOf(
+export async function makePreview(
   session: CallSession,
   call: CallState,
   offered: Offered,

@@ -1,7 +1,7 @@
 // The tool that reads what was left out of a long output. A session offers it once it has such an output. It passes the gate
 // like any other tool: rules of the policy apply to its name.
 import { type ReadableOutput, readOutputName } from '../../language/calls.ts'
-import { type ResultPart, textOf } from '../../language/content.ts'
+import { joinText, type ResultPart } from '../../language/content.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json } from '../../lib/json/index.ts'
 import { InvalidInput, type Tool, type ToolOutput } from '../ports/index.ts'
@@ -72,7 +72,12 @@ function readOutputTool(session: CallSession): Tool {
 
 async function readOutput(session: CallSession, input: Json, signal: AbortSignal): Promise<ToolOutput> {
   // It fits the schema.
-  const { id, offset = 0, length = usualLength, search } = (isJsonObject(input) ? input : {}) as ReadInput
+  const {
+    id,
+    offset = 0,
+    length = usualLength,
+    search,
+  } = (isJsonObject(input) ? input : {}) as ReadOutputInput
   const readable = session.state.kept?.get(id)
   if (!readable) throw new InvalidInput(`There is no kept output of a call ${id}. ${knownIds(session)}`)
   if ('binary' in readable && readable.binary)
@@ -81,11 +86,11 @@ async function readOutput(session: CallSession, input: Json, signal: AbortSignal
   const text =
     search === undefined
       ? await excerpt(output, offset, length)
-      : await matches(output, offset, search, signal)
+      : await matchLines(output, offset, search, signal)
   return { parts: [{ type: 'text', text }] }
 }
 
-type ReadInput = { id: string; offset?: number; length?: number; search?: string }
+type ReadOutputInput = { id: string; offset?: number; length?: number; search?: string }
 
 function knownIds({ state }: CallSession): string {
   return `There are: ${[...(state.kept?.keys() ?? [])].slice(-20).join(', ')}.`
@@ -107,7 +112,7 @@ async function openOutput(
     }
   // The gate wrote it, from parts that it had made.
   const parts = JSON.parse((await store.blob(id, blob)) ?? gone()) as ResultPart[]
-  const whole = Buffer.from(textOf(parts))
+  const whole = Buffer.from(joinText(parts))
   return { size: whole.length, read: (from, length) => whole.subarray(from, from + length) }
 }
 
@@ -124,7 +129,7 @@ async function excerpt({ size, read }: OpenOutput, offset: number, length: numbe
 }
 
 /** Windows overlap, so that a match is not missed between two of them. */
-async function matches(
+async function matchLines(
   { size, read }: OpenOutput,
   offset: number,
   search: string,

@@ -8,7 +8,7 @@ import type { Abort } from '../../lib/async/abort.ts'
 import type { Json } from '../../lib/json/index.ts'
 import { noteDiscarded } from '../log/note-discarded.ts'
 import { type Admission, type Finished, Suspended, type Tool, type ToolOutput } from '../ports/index.ts'
-import { decideFinished, decideStart, decideUnasked, triesOf } from '../rules/decide-call.ts'
+import { countTries, decideFinished, decideStart, decideUnasked } from '../rules/decide-call.ts'
 import { decideSuspended } from '../rules/nested.ts'
 import type { Offered } from '../rules/offer.ts'
 import { outcomes } from '../rules/outcomes.ts'
@@ -254,7 +254,7 @@ class CallRun {
 
   /** The turn may end while it waits: then the call is settled, and is not tried again. */
   #retryAfterWait(): void {
-    const ms = waitBefore(this.#tool, triesOf(this.#call))
+    const ms = waitBefore(this.#tool, countTries(this.#call))
     if (ms === 0) {
       this.#retry()
       return
@@ -270,7 +270,9 @@ class CallRun {
   }
 
   #mayRetry(): boolean {
-    return triesOf(this.#call) <= this.#tool.retries && !this.#stop.aborted && this.#call.stage === 'started'
+    return (
+      countTries(this.#call) <= this.#tool.retries && !this.#stop.aborted && this.#call.stage === 'started'
+    )
   }
 
   #retry(): void {

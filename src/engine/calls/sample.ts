@@ -1,7 +1,7 @@
 // A running call asks the session's model something of its own: an MCP server's sampling. The model is asked without the
 // history, without tools and without the agent's instructions. What it cost is an event before the call gets the answer, and
 // counts to the turn, whose limits hold before each such request.
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import type { AssistantEntry, Entry } from '../../language/history.ts'
 import { type Abort, untilAborted } from '../../lib/async/abort.ts'
 import type { SampleAnswer, SampleRequest } from '../ports/index.ts'
@@ -25,7 +25,7 @@ export async function sampleModel(
     {
       session: session.id,
       ...(request.system !== undefined && { system: request.system }),
-      history: request.messages.map(entryOf),
+      history: request.messages.map(toSampleEntry),
       tools: [],
       choice: 'none',
       parallel: false,
@@ -38,7 +38,7 @@ export async function sampleModel(
   )
   const answer = await untilAborted(answering, signal)
   await session.save([decideSampled(call, request.by, model.id, answer, session.context)])
-  return { text: textOf(answer.parts), model: model.id, stop: answer.stop }
+  return { text: joinText(answer.parts), model: model.id, stop: answer.stop }
 }
 
 function refuseOverLimit({ state, limits }: CallSession): void {
@@ -47,7 +47,7 @@ function refuseOverLimit({ state, limits }: CallSession): void {
     throw new Error('The turn has used up its tokens or its money.')
 }
 
-function entryOf({ role, parts }: SampleRequest['messages'][number]): Entry {
+function toSampleEntry({ role, parts }: SampleRequest['messages'][number]): Entry {
   if (role === 'user') return { role, parts }
   const texts: AssistantEntry['parts'] = parts.map(part => ({
     type: 'text',

@@ -2,7 +2,7 @@
 // permits nothing: each call passes the gate.
 
 import type { SessionTools } from '../ports/index.ts'
-import { type Declared, declaredOf, searchOf } from '../rules/loaded.ts'
+import { chooseDeclared, chooseSearch, type Declared } from '../rules/loaded.ts'
 import type { Offered } from '../rules/offer.ts'
 import type { CallSession } from './call-session.ts'
 
@@ -12,8 +12,8 @@ export function declaredFor(session: CallSession): Declared {
   const declared: Declared =
     offer.deferred.length === 0
       ? { tools: offer.declarations }
-      : declaredOf(offer, {
-          ...searchOf(agent, state.turn?.ask, agent.model(state.settings)),
+      : chooseDeclared(offer, {
+          ...chooseSearch(agent, state.turn?.ask, agent.model(state.settings)),
           loaded: state.loaded,
           isDenied: offered => isDenied(session, offered),
         })

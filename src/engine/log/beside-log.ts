@@ -4,16 +4,16 @@
 import { TurnwireError } from '../../language/errors.ts'
 import type { Store } from '../ports/index.ts'
 
-type Writer = { readonly epoch: number }
+type BesideLogWriter = { readonly epoch: number }
 
 export class BesideLog {
   readonly #store: Store
   /** The copy in memory. */
-  readonly #find: (id: string) => Writer | undefined
+  readonly #find: (id: string) => BesideLogWriter | undefined
   /** By session: resolves when the writes so far are over. */
   readonly #writing = new Map<string, Promise<void>>()
 
-  constructor(store: Store, find: (id: string) => Writer | undefined) {
+  constructor(store: Store, find: (id: string) => BesideLogWriter | undefined) {
     this.#store = store
     this.#find = find
   }
@@ -26,7 +26,7 @@ export class BesideLog {
   /** `opening`: the copy whose loading has begun. Rejects with `session_not_found`. */
   async write(
     id: string,
-    opening: Promise<Writer> | undefined,
+    opening: Promise<BesideLogWriter> | undefined,
     write: (epoch: number) => Promise<unknown>,
   ): Promise<void> {
     const before = Promise.allSettled([opening, this.#writing.get(id)])

@@ -22,7 +22,10 @@ export type FeedItem =
 export type Watcher = (item: FeedItem) => void
 
 /** Events that are not durable yet, and what came after them. Deltas are held bare: a burst may have very many. */
-export type Held = { items: (Extract<FeedItem, { type: 'event' | 'status' }> | Delta)[]; durable: boolean }
+export type HeldItems = {
+  items: (Extract<FeedItem, { type: 'event' | 'status' }> | Delta)[]
+  durable: boolean
+}
 
 const outputTail = 64 * 1024
 /** The last items are kept for readers who attach right after their command. */
@@ -30,7 +33,7 @@ const mostKept = 64
 
 export class Feed {
   readonly #watchers = new Set<Watcher>()
-  #held: Held[] = []
+  #held: HeldItems[] = []
   #releasing = false
   #delivering = false
   #recent: ShownItem[] = []
@@ -63,14 +66,14 @@ export class Feed {
   }
 
   /** Holds events on their way to the store: they, and everything that comes after them, wait for `release`. */
-  hold(): Held {
-    const held: Held = { items: [], durable: false }
+  hold(): HeldItems {
+    const held: HeldItems = { items: [], durable: false }
     this.#held.push(held)
     return held
   }
 
   /** Shows what was held, one microtask later: calls that waited for the write start first. */
-  release(held: Held): void {
+  release(held: HeldItems): void {
     held.durable = true
     if (this.#releasing) return
     this.#releasing = true

@@ -34,8 +34,8 @@ const mostQueued = 4096
 
 type ShownItem = Extract<FollowItem, { type: 'event' | 'delta' }>
 type Tracking = { tracker: StatusTracker; first: number; after: number }
-type Result = IteratorResult<readonly FollowItem[]>
-const done: Result = { value: undefined, done: true }
+type FollowResult = IteratorResult<readonly FollowItem[]>
+const done: FollowResult = { value: undefined, done: true }
 
 export class Follower implements AsyncIterator<readonly FollowItem[]> {
   readonly #source: FollowSource
@@ -62,7 +62,7 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
   #resumed = false
   #over = false
   #wake: (() => void) | undefined
-  #waiting: ((result: Result | Promise<Result>) => void) | undefined
+  #waiting: ((result: FollowResult | Promise<FollowResult>) => void) | undefined
 
   constructor(source: FollowSource, ref: SessionRef, options: FollowOptions, signal?: AbortSignal) {
     this.#source = source
@@ -77,7 +77,7 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
   }
 
   /** Thousands may wait for the same session, so a reader that is up to date costs one promise and no async function. */
-  next(): Promise<Result> {
+  next(): Promise<FollowResult> {
     const isUpToDate = this.#unwatch && !this.#over && this.#live.length === 0 && this.#out.length === 0
     if (!isUpToDate || this.#tracking) return this.#advance()
     return new Promise(resolve => {
@@ -86,7 +86,7 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
   }
 
   /** What there is to give without waiting for anything. */
-  #ready(): Result | undefined {
+  #ready(): FollowResult | undefined {
     if (this.#live.length > 0) this.#takeLive()
     if (this.#out.length === 0) return this.#over ? done : undefined
     const value = this.#out
@@ -94,7 +94,7 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
     return { value, done: false }
   }
 
-  async #advance(): Promise<Result> {
+  async #advance(): Promise<FollowResult> {
     try {
       for (;;) {
         const ready = this.#ready()
@@ -117,7 +117,7 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
     }
   }
 
-  async return(): Promise<Result> {
+  async return(): Promise<FollowResult> {
     this.#out = []
     this.#close()
     return done

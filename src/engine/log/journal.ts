@@ -12,15 +12,15 @@ import type {
   World,
 } from '../ports/index.ts'
 import { evolve } from '../rules/evolve.ts'
-import { factsOf, listSummaryOf, type SessionState, unusualStop } from '../rules/state.ts'
-import type { Feed, Held } from './feed.ts'
+import { type SessionState, sessionFacts, summariseForList, unusualStop } from '../rules/state.ts'
+import type { Feed, HeldItems } from './feed.ts'
 import { noteDiscarded } from './note-discarded.ts'
 
 /** The events of one write. `written` is made when someone waits for it. */
 type Batch = {
   seq: number
   events: Event[]
-  held: Held
+  held: HeldItems
   written: PromiseWithResolvers<void> | undefined
   sent: boolean
   /** Set while the batch is deferred: stops its timer. */
@@ -60,7 +60,7 @@ export class Journal {
     this.#keeper = keeper
     this.#epoch = epoch
     this.#shownStatus = keeper.state.status
-    this.#summary = listSummaryOf(keeper.state)
+    this.#summary = summariseForList(keeper.state)
     this.#used = keeper.state.used
     this.#waits = this.#shownStatus === 'waiting'
     this.#stop = unusualStop(keeper.state)
@@ -206,7 +206,7 @@ export class Journal {
     const { settings, opening } = state
     const { settings: before, opening: begun } = this.#summary
     if (settings === before && opening === begun) return unchanged
-    this.#summary = listSummaryOf(state)
+    this.#summary = summariseForList(state)
     return { summary: this.#summary }
   }
 
@@ -219,7 +219,7 @@ export class Journal {
     this.#stop = stop
     this.#used = state.used
     this.#waits = waits
-    const facts = factsOf(state, status)
+    const facts = sessionFacts(state, status)
     return { facts: waits && this.#keeper.driver.callsRunning > 0 ? { ...facts, atWork: true } : facts }
   }
 }

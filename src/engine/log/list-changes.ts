@@ -3,7 +3,7 @@ import { settingsWithoutSeals } from '../../language/seals.ts'
 import { Batches } from '../../lib/async/batches.ts'
 import type { ListedSession, SessionChange } from '../ports/boundary.ts'
 import type { ListedRow } from '../ports/index.ts'
-import { factsOf, listSummaryOf } from '../rules/state.ts'
+import { sessionFacts, summariseForList } from '../rules/state.ts'
 import type { LoggedSession } from './logged-session.ts'
 
 /** Changes that a watcher has not read. The stream of one that is this far behind ends; it reads the list again. */
@@ -26,7 +26,7 @@ export class ListChanges {
   }
 
   changed(session: LoggedSession): void {
-    if (this.watchers.size > 0) this.#tell({ type: 'changed', row: rowOf(session) })
+    if (this.watchers.size > 0) this.#tell({ type: 'changed', row: listedRow(session) })
   }
 
   removed(owner: string, session: string): void {
@@ -61,7 +61,7 @@ export function listedSession({ summary, ...row }: ListedRow): ListedSession {
   }
 }
 
-function rowOf({ state, bytes, blobBytes }: LoggedSession): ListedSession {
+function listedRow({ state, bytes, blobBytes }: LoggedSession): ListedSession {
   const { status } = state
   return structuredClone(
     listedSession({
@@ -75,8 +75,8 @@ function rowOf({ state, bytes, blobBytes }: LoggedSession): ListedSession {
       bytes,
       blobBytes,
       recoveries: 0,
-      facts: factsOf(state, status),
-      summary: listSummaryOf(state),
+      facts: sessionFacts(state, status),
+      summary: summariseForList(state),
     }),
   )
 }

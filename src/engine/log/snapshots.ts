@@ -34,15 +34,15 @@ const partBytes = 256 * 1024
 const pauseBytes = 512 * 1024
 const wholeBlob = 2 ** 31 - 1
 
-const prefix = 'state:'
+const snapshotPrefix = 'state:'
 
 /** Snapshots are blobs of their session, and not for its owner: they hold what no wire shows. */
 export function isSnapshotName(name: string): boolean {
-  return name.startsWith(prefix)
+  return name.startsWith(snapshotPrefix)
 }
 
-const headName = `${prefix}head`
-const partName = (number: number): string => `${prefix}${number}`
+const headName = `${snapshotPrefix}head`
+const partName = (number: number): string => `${snapshotPrefix}${number}`
 
 /** The state as it was at the snapshot, and what is needed to add to it. Undefined: there is none that fits. */
 export async function readSnapshot(

@@ -40,5 +40,5 @@ export type Observer = {
   /** Runs a tool's function: spans that it makes are below the span of its call. */
   inCall?<Result>(callId: string, run: () => Result): Result
   /** For requests that are made for this call. */
-  traceOf?(callId: string): TraceContext | undefined
+  findTrace?(callId: string): TraceContext | undefined
 }

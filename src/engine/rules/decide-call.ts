@@ -23,14 +23,14 @@ import type { Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import { type CallState, findCall, type SessionState } from './state.ts'
 
-export type Admitted = Extract<Admission, { ok: true }>
+export type AdmittedCall = Extract<Admission, { ok: true }>
 type Now = Pick<Context, 'now'>
 
 /** `verdict` is absent for a client's tool: no policy stands between a model and its own application. */
 export function decideVerdict(
   call: CallState,
   offered: Offered,
-  { argsHash }: Admitted,
+  { argsHash }: AdmittedCall,
   verdict: Verdict | undefined,
   { now: at }: Now,
   preview?: Report,
@@ -88,7 +88,7 @@ export function decideStart(call: CallState, { now }: Now): CallStarted {
 }
 
 /** How often it was tried since it was last suspended. */
-export function triesOf({ attempt, suspensions = 0 }: CallState): number {
+export function countTries({ attempt, suspensions = 0 }: CallState): number {
   return attempt - suspensions
 }
 

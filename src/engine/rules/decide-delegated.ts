@@ -10,7 +10,7 @@ import type {
 } from '../../language/events.ts'
 import type { Agent } from '../ports/index.ts'
 import type { Context } from './commands.ts'
-import { checkSettings } from './offer.ts'
+import { checkOfferSettings } from './offer.ts'
 import type { CallState } from './state.ts'
 
 type Now = Pick<Context, 'now'>
@@ -96,6 +96,6 @@ export function decideHandOver(
 ): AgentChanged {
   const kept = to.clientTools ? clientTools : []
   const settings: Settings = { tools: null, options: {}, clientTools: kept, ...(wires && { wires }) }
-  checkSettings(to, settings)
+  checkOfferSettings(to, settings)
   return { v: 1, at: now, type: 'agent.changed', callId: part.id, agent: to.name, settings }
 }

@@ -95,7 +95,7 @@ export function questionDeadlines({ batch }: SessionState): number[] {
 }
 
 /** What the call is told. Undefined: it still has to wait. */
-export function answerOf({ closed, answer }: QuestionState): CallAnswer | undefined {
+export function givenAnswer({ closed, answer }: QuestionState): CallAnswer | undefined {
   if (closed === 'expired') return { action: 'cancel', expired: true }
   if (closed !== 'answered' || !answer) return undefined
   const { action, content } = answer

@@ -1,7 +1,7 @@
 // What happens to a turn as a whole, as events: an answer, its end, a summary of the history, recovery after a crash. Pure:
 // time and ids come in with the context.
 import type { CallPart, Outcome } from '../../language/calls.ts'
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import { publicError } from '../../language/errors.ts'
 import type {
   Event,
@@ -63,7 +63,7 @@ export function decideInterrupted(
   { now }: Now,
 ): Event[] {
   const end = cut ? rest.map(event => (event.type === 'turn.ended' ? { ...event, cut } : event)) : rest
-  const text = textOf(said)
+  const text = joinText(said)
   if (text === '') return withShown(end, shown)
   const answered: ModelAnswered = {
     v: 1,

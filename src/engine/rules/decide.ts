@@ -10,14 +10,14 @@ import type { Context, Create, Decision, DirectCall, Respond, Say } from './comm
 import { decideSettled, isOverdue } from './decide-call.ts'
 import { decideAnswered } from './decide-question.ts'
 import { decideAbandon, decideAnswer } from './decide-turn.ts'
-import { checkAsk, checkSettings } from './offer.ts'
+import { checkAsk, checkOfferSettings } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import { checkSeed } from './seed.ts'
 import type { CallState, SessionState } from './state.ts'
 
 export function decideCreate(create: Create, context: Context): Event[] {
   const { clientOnly, ...created } = create
-  checkSettings(context.agent, create.settings, create.settings, clientOnly)
+  checkOfferSettings(context.agent, create.settings, create.settings, clientOnly)
   checkSeed(create.seed)
   return [{ v: 1, at: context.now, type: 'session.created', ...created }]
 }
@@ -194,7 +194,7 @@ function configure(
   clientOnly?: boolean,
 ): Event[] {
   if (!settings || Object.keys(settings).length === 0) return []
-  checkSettings(context.agent, { ...state.settings, ...settings }, settings, clientOnly)
+  checkOfferSettings(context.agent, { ...state.settings, ...settings }, settings, clientOnly)
   return [{ v: 1, at: context.now, type: 'session.configured', settings }]
 }
 

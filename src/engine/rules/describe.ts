@@ -24,7 +24,7 @@ export function describeAgent(agent: Agent, modelName?: string): AgentInfo {
     images: { ...agent.images },
     options: agent.options.map(describeOption),
     tools: agent.tools.map(tool => ({
-      ...declarationOf(tool),
+      ...pickDeclaration(tool),
       exposed: tool.exposed,
       trust: tool.trust,
       ...(tool.changed !== undefined && { changed: tool.changed }),
@@ -46,7 +46,7 @@ function describeOption(option: AgentOption): AgentOption {
 }
 
 /** What a tool says of itself, without what only the engine needs. */
-export function declarationOf(tool: ToolDeclaration): ToolDeclaration {
+export function pickDeclaration(tool: ToolDeclaration): ToolDeclaration {
   const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side } = tool
   const { callers, examples, fields, deferred, finds, server } = tool
   return {

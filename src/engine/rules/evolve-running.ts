@@ -10,7 +10,7 @@ import type {
   QuestionAnswered,
   QuestionAsked,
 } from '../../language/events.ts'
-import { nestedOf } from './nested.ts'
+import { nestedCalls } from './nested.ts'
 import {
   addToBatch,
   type CallState,
@@ -32,7 +32,7 @@ export function addNested(state: SessionState, { parent, key, call: part, mirror
 export function suspend(state: SessionState, { callId, seen }: CallSuspended): void {
   const call = findCall(state, callId)
   if (!call) return
-  const nested = nestedOf(state, callId)
+  const nested = nestedCalls(state, callId)
   const settled = nested.filter(({ stage }) => stage === 'settled').length
   const isMoved = settled > seen || settled === nested.length || nested.some(isDecidedMirror)
   call.stage = isMoved ? 'approved' : 'suspended'

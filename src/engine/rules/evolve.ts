@@ -33,7 +33,7 @@ import {
   suspend,
 } from './evolve-running.ts'
 import { load, loadFrom } from './loaded.ts'
-import { statusOf } from './next.ts'
+import { sessionStatus } from './next.ts'
 import { type CallState, findCall, indexBatch, proposed, type SessionState, spend } from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
@@ -161,7 +161,7 @@ export function evolve(state: SessionState, event: Event): SessionState {
     default:
       throw unreadable(event)
   }
-  state.status = statusOf(state)
+  state.status = sessionStatus(state)
   return state
 }
 
@@ -298,7 +298,7 @@ function settle(state: SessionState, event: CallSettled): void {
   if (call.stage !== 'settled') state.unsettled -= 1
   call.stage = 'settled'
   call.outcome = event.outcome
-  const readable = readableOf(call, event.outcome)
+  const readable = readableOutput(call, event.outcome)
   if (readable) {
     state.kept ??= new Map()
     state.kept.set(event.callId, readable)
@@ -315,7 +315,7 @@ function settle(state: SessionState, event: CallSettled): void {
 }
 
 /** A call that made another gets its result whole, so that nobody has to read more of it. */
-function readableOf({ parent }: CallState, { kept, cut, from }: Outcome): ReadableOutput | undefined {
+function readableOutput({ parent }: CallState, { kept, cut, from }: Outcome): ReadableOutput | undefined {
   if (kept) return kept
   return cut && from.source === 'tool' && parent === undefined ? { blob: cut.blob, parts: true } : undefined
 }
@@ -323,7 +323,7 @@ function readableOf({ parent }: CallState, { kept, cut, from }: Outcome): Readab
 /** A model reads the results of the calls that it made. */
 function closeBatch(state: SessionState): void {
   const own = state.batch.filter(call => call.parent === undefined)
-  addEntry(state, { role: 'tool', results: own.map(resultOf) })
+  addEntry(state, { role: 'tool', results: own.map(toCallResult) })
   if (own.length < state.batch.length) {
     const asked = state.batch.filter(call => call.parent !== undefined && wasPutToOthers(call))
     if (asked.length > 0) state.answered = [...(state.answered ?? []), ...asked.map(({ part }) => part.id)]
@@ -345,7 +345,7 @@ const shownBytes = ({ parts }: Outcome): number =>
   parts.reduce((bytes, part) => bytes + (part.type === 'text' ? part.text : part.url).length, 0)
 
 /** The result that the model reads. It is told about an edit. */
-export function resultOf(call: CallState): CallResult {
+export function toCallResult(call: CallState): CallResult {
   const outcome = call.outcome
   if (!outcome) throw new Error(`call ${call.part.id} has no outcome`)
   const isUnchanged = call.text === call.part.text && call.sealed === call.part.sealed

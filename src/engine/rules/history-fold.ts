@@ -3,7 +3,7 @@
 import type { CallResult } from '../../language/calls.ts'
 import type { Event, Recorded } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
-import { evolve, resultOf } from './evolve.ts'
+import { evolve, toCallResult } from './evolve.ts'
 import { type CallState, emptyState, type SessionState } from './state.ts'
 
 /**
@@ -35,7 +35,7 @@ export class HistoryFold {
     const results: CallResult[] = []
     for (const call of this.calls.slice(from)) {
       if (!call.outcome) break
-      results.push(resultOf(call))
+      results.push(toCallResult(call))
     }
     return results
   }

@@ -18,7 +18,7 @@ function withinCaps(limits: Limits, caps: Partial<Limits>): Limits {
 }
 
 /** What is left of the turn of this session, for a session that works for it. `most`: what the operator allows it. */
-export function budgetOf(
+export function remainingBudget(
   { state, limits, driver }: Spending & { readonly driver: { readonly workedMs: number } },
   most: Partial<Limits> = {},
 ): Partial<Limits> {

@@ -7,7 +7,7 @@ import type { Ask } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Agent, Model } from '../ports/index.ts'
-import { declarationOf } from './describe.ts'
+import { pickDeclaration } from './describe.ts'
 import type { Offer, Offered } from './offer.ts'
 
 /** So many found tools are declared. When there are more, the oldest half leaves at once, so that this is rare. */
@@ -48,7 +48,7 @@ export type Deferral = {
 }
 
 /** How deferred tools are searched with this model. */
-export function searchOf(
+export function chooseSearch(
   { search }: Pick<Agent, 'search'>,
   ask: Pick<Ask, 'vendorSearch' | 'clientOnly'> | undefined,
   model: Pick<Model, 'searchesTools' | 'mostTools'>,
@@ -59,13 +59,13 @@ export function searchOf(
 }
 
 /** What a model is declared of an offer: the tools that are always there, then what was found, in that order. */
-export function declaredOf(offer: Offer, deferral: Deferral): Declared {
+export function chooseDeclared(offer: Offer, deferral: Deferral): Declared {
   const { always, deferred } = offer
   if (deferred.length === 0) return { tools: offer.declarations }
   const { loaded, byVendor, allOfClient, isDenied, mostTools = Number.POSITIVE_INFINITY } = deferral
   if (byVendor) {
     const own = always.filter(tool => !(tool.finds && tool.side === 'server'))
-    const rest = deferred.filter(offered => !isDenied(offered)).map(({ tool }) => deferredOf(tool))
+    const rest = deferred.filter(offered => !isDenied(offered)).map(({ tool }) => asDeferred(tool))
     return { tools: [...own, ...rest], vendorSearch: true }
   }
   const atOnce = allOfClient ? deferred.flatMap(({ side, tool }) => (side === 'client' ? tool : [])) : []
@@ -73,7 +73,7 @@ export function declaredOf(offer: Offer, deferral: Deferral): Declared {
   const tools = found.flatMap(name => {
     const offered = offer.byName.get(name)
     const isWanted = offered?.deferred === true && !(allOfClient && offered.side === 'client')
-    return isWanted && !isDenied(offered) ? [deferredOf(offered.tool)] : []
+    return isWanted && !isDenied(offered) ? [asDeferred(offered.tool)] : []
   })
   return { tools: [...always, ...atOnce, ...tools] }
 }
@@ -81,10 +81,10 @@ export function declaredOf(offer: Offer, deferral: Deferral): Declared {
 /** By tool, which never changes: a request with the same tools has the same objects. */
 const marked = new WeakMap<ToolDeclaration, ToolDeclaration>()
 
-function deferredOf(tool: ToolDeclaration): ToolDeclaration {
+function asDeferred(tool: ToolDeclaration): ToolDeclaration {
   let declared = marked.get(tool)
   if (!declared) {
-    declared = { ...declarationOf(tool), deferred: true }
+    declared = { ...pickDeclaration(tool), deferred: true }
     marked.set(tool, declared)
   }
   return declared

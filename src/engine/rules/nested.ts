@@ -8,7 +8,7 @@ import { outcomes } from './outcomes.ts'
 import { type CallState, findCall, hasBegun, isInQuestion, type SessionState } from './state.ts'
 
 /** The calls that this call has made. */
-export function nestedOf({ batch }: SessionState, parent: string): CallState[] {
+export function nestedCalls({ batch }: SessionState, parent: string): CallState[] {
   return batch.filter(call => call.parent === parent)
 }
 

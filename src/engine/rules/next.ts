@@ -40,7 +40,7 @@ function nextOfBatch(batch: CallState[]): Action {
 function nextOfTurn(turn: NonNullable<SessionState['turn']>, limits: Limits, stored: number): Action {
   if (turn.limit !== undefined) return { do: 'end', stop: 'limit', limit: turn.limit }
   if (turn.answered !== undefined && turn.answered !== 'pause')
-    return { do: 'end', stop: turnStopOf(turn.answered) }
+    return { do: 'end', stop: toTurnStop(turn.answered) }
   if (turn.ask?.direct && turn.called) return { do: 'end', stop: 'end' }
   if (turn.steps >= limits.steps) return { do: 'end', stop: 'limit', limit: 'steps' }
   if (turn.tokens > limits.tokens) return { do: 'end', stop: 'limit', limit: 'tokens' }
@@ -51,12 +51,12 @@ function nextOfTurn(turn: NonNullable<SessionState['turn']>, limits: Limits, sto
 }
 
 /** A model that stops with `calls` or `pause` but makes no call has simply ended. */
-function turnStopOf(answered: NonNullable<NonNullable<SessionState['turn']>['answered']>): TurnStop {
+function toTurnStop(answered: NonNullable<NonNullable<SessionState['turn']>['answered']>): TurnStop {
   return answered === 'calls' || answered === 'pause' ? 'end' : answered
 }
 
 /** For `evolve`; everything else reads `state.status`. */
-export function statusOf({ turn, batch }: Pick<SessionState, 'turn' | 'batch'>): SessionStatus {
+export function sessionStatus({ turn, batch }: Pick<SessionState, 'turn' | 'batch'>): SessionStatus {
   if (!turn) return 'idle'
   if (batch.length === 0) return 'running'
   // From the end: calls are mostly settled in order.

@@ -39,7 +39,7 @@ const none: readonly Tool[] = []
  * `attached`: tools that a connection brought for this session alone. The agent's own tools go first.
  * `clientOnly`: only the client's tools are offered.
  */
-export function offerOf(
+export function buildOffer(
   agent: Agent,
   settings: Settings,
   attached: readonly Tool[] = none,
@@ -67,7 +67,7 @@ export function madeOffer(
 ): MadeOffer {
   const { tools } = agent
   const isOwn = !settings.tools && settings.clientTools.length === 0 && attached.length === 0 && !clientOnly
-  const offer = isOwn ? ownOffer(agent, tools) : offerOf(agent, settings, attached, clientOnly)
+  const offer = isOwn ? ownOffer(agent, tools) : buildOffer(agent, settings, attached, clientOnly)
   return { agent, tools, settings, attached, clientOnly, offer }
 }
 
@@ -137,7 +137,7 @@ export function isFor({ tool, callers = tool.callers }: Offered, caller: ToolCal
 const deferred = { deferred: true } as const
 
 /** Refuses settings that this agent cannot honour. Of a change, only the fields that it sets are checked. */
-export function checkSettings(
+export function checkOfferSettings(
   agent: Agent,
   settings: Settings,
   change: Partial<Settings> = settings,

@@ -4,9 +4,9 @@ import type { Entry } from '../../language/history.ts'
 import { entriesWithoutSeals } from '../../language/seals.ts'
 import type { ToolChoice } from '../../language/tools.ts'
 import type { Agent, ModelRequest, Vault } from '../ports/index.ts'
-import { declarationOf } from './describe.ts'
-import { declaredOf, searchOf } from './loaded.ts'
-import { offerOf } from './offer.ts'
+import { pickDeclaration } from './describe.ts'
+import { chooseDeclared, chooseSearch } from './loaded.ts'
+import { buildOffer } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { SessionState } from './state.ts'
 
@@ -21,7 +21,7 @@ export type RequestSource = {
 }
 
 /** `offered`: the tools, and the options with their secrets opened. */
-export function requestOf(
+export function makeRequest(
   agent: Agent,
   { session, history, ask, called, trace }: RequestSource,
   offered: Pick<ModelRequest, 'tools' | 'options' | 'vendorSearch'>,
@@ -78,8 +78,8 @@ function joinText(first: string | undefined, second: string): string {
 export function previewRequest(agent: Agent, state: SessionState, text: string | undefined): ModelRequest {
   const { settings, turn, view } = state
   const ask = turn?.ask ?? {}
-  const { tools, vendorSearch } = declaredOf(offerOf(agent, settings, [], ask.clientOnly), {
-    ...searchOf(agent, ask, agent.model(settings)),
+  const { tools, vendorSearch } = chooseDeclared(buildOffer(agent, settings, [], ask.clientOnly), {
+    ...chooseSearch(agent, ask, agent.model(settings)),
     loaded: state.loaded,
     isDenied: () => false,
   })
@@ -90,10 +90,10 @@ export function previewRequest(agent: Agent, state: SessionState, text: string |
   ]
   const options = Object.fromEntries(agent.options.map(option => [option.name, option.default]))
   return structuredClone(
-    requestOf(
+    makeRequest(
       agent,
       { session: state.id, history, ask, ...(turn?.called && { called: true }) },
-      { tools: tools.map(declarationOf), options, ...(vendorSearch && { vendorSearch }) },
+      { tools: tools.map(pickDeclaration), options, ...(vendorSearch && { vendorSearch }) },
     ),
   )
 }

@@ -20,7 +20,7 @@ const OF_THE_LANGUAGE: ReadonlySet<string> = new Set([
 export function safeReason(error: unknown): string {
   // Its words are ours. Its cause has a code, which says less.
   if (error instanceof Unanswered) return printable(wordsOf(error), MOST_CHARS)
-  const kind = codeOf(error) ?? (error instanceof Error ? codeOf(error.cause) : undefined)
+  const kind = safeErrorCode(error) ?? (error instanceof Error ? safeErrorCode(error.cause) : undefined)
   if (kind !== undefined) return `it met the error ${kind}.`
   if (error instanceof Error && OF_THE_LANGUAGE.has(error.name)) return `it has a defect (${error.name}).`
   return printable(wordsOf(error), MOST_CHARS)
@@ -29,12 +29,12 @@ export function safeReason(error: unknown): string {
 /** For traces and the log: the code of what was thrown, or its class. Few values, and none of its words. */
 export function errorType(error: unknown): string {
   if (!(error instanceof Error)) return typeof error
-  const code = codeOf(error) ?? codeOf(error.cause)
+  const code = safeErrorCode(error) ?? safeErrorCode(error.cause)
   return code ?? (/^[A-Za-z_$][\w$.]{0,60}$/.test(error.name) ? error.name : 'Error')
 }
 
 /** Errors of the system, and of many libraries, have a code in capitals. */
-function codeOf(error: unknown): string | undefined {
+function safeErrorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
   const { code } = error
   return typeof code === 'string' && CODE.test(code) ? code : undefined

@@ -1,7 +1,7 @@
 // A session's state as plain JSON and back, for snapshots. The entries of its history never change once they are there, so
 // they are kept apart: a snapshot adds the new ones. Pure.
 import type { Entry } from '../../language/history.ts'
-import { statusOf } from './next.ts'
+import { sessionStatus } from './next.ts'
 import { indexBatch, type SessionState, type TurnState } from './state.ts'
 
 /**
@@ -30,7 +30,7 @@ export function stateToJson(whole: SessionState): StateWithoutEntries {
     grants: [...grants],
     requests: [...requests],
     ...(kept && { kept: [...kept] }),
-    ...(view !== entries && { view: viewOf(view, entries) }),
+    ...(view !== entries && { view: packView(view, entries) }),
   }
 }
 
@@ -45,12 +45,12 @@ export function stateFromJson(json: StateWithoutEntries, entries: Entry[]): Sess
     entries,
     view: view ? viewIn(view, entries) : entries,
     turn: turnNow,
-    status: statusOf({ ...state, turn: turnNow }),
+    status: sessionStatus({ ...state, turn: turnNow }),
     byId: indexBatch(state.batch),
   } as SessionState // What JSON cannot say is built here; the rest is as it was.
 }
 
-function viewOf(view: readonly Entry[], entries: readonly Entry[]): View {
+function packView(view: readonly Entry[], entries: readonly Entry[]): View {
   let first = 0
   while (first < view.length && view[first] === entries[first]) first += 1
   let last = 0

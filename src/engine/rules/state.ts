@@ -201,7 +201,7 @@ export function settledCalls({ batch, entries, answered = [] }: SessionState): s
   return [...before.map(({ callId }) => callId), ...answered, ...now.map(({ part }) => part.id)]
 }
 
-export function listSummaryOf({ settings, opening, wire, agent, parent }: SessionState): ListSummary {
+export function summariseForList({ settings, opening, wire, agent, parent }: SessionState): ListSummary {
   const summary: ListSummary = { settings, wire, agent }
   if (opening !== undefined) summary.opening = opening
   if (parent) summary.parent = parent.session
@@ -231,7 +231,7 @@ export function unusualStop({ turn, lastStop }: SessionState): TurnStop | undefi
 }
 
 /** `waits`: the tools whose calls wait for a client or a person. */
-export function factsOf(state: SessionState, status: SessionStatus): SessionFacts {
+export function sessionFacts(state: SessionState, status: SessionStatus): SessionFacts {
   const { used, batch } = state
   if (status !== 'waiting') {
     const stop = unusualStop(state)

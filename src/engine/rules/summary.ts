@@ -13,7 +13,7 @@ export function summarise(
   keys: readonly string[] = [],
 ): SessionSummary {
   const state = 'state' in known ? known.state : known
-  const { entries, lastRole, compaction } = 'state' in known ? known : lengthOf(known)
+  const { entries, lastRole, compaction } = 'state' in known ? known : describeLength(known)
   const { turn } = state
   return copyPlain({
     id: state.id,
@@ -51,7 +51,7 @@ export function summarise(
   })
 }
 
-function lengthOf({
+function describeLength({
   entries,
   compaction,
 }: SessionState): Pick<SessionSummary, 'entries' | 'lastRole' | 'compaction'> {

@@ -11,9 +11,9 @@ import { afterStep, beforeStep } from '../calls/hooks.ts'
 import { newStep, translate } from '../log/step.ts'
 import type { OnceAnswer, OnceItem, OnceRequest } from '../ports/boundary.ts'
 import type { Agent, EnginePorts, Model, ModelAnswer, ModelRequest } from '../ports/index.ts'
-import { type Declared, declaredOf, loadFrom, searchOf } from '../rules/loaded.ts'
-import { checkAsk, checkSettings, offerOf } from '../rules/offer.ts'
-import { requestOf } from '../rules/request.ts'
+import { chooseDeclared, chooseSearch, type Declared, loadFrom } from '../rules/loaded.ts'
+import { buildOffer, checkAsk, checkOfferSettings } from '../rules/offer.ts'
+import { makeRequest } from '../rules/request.ts'
 import { boundResults } from '../rules/seed.ts'
 import { addUsage } from '../rules/usage.ts'
 import { logRetry, logWarnings } from '../turn/log-warnings.ts'
@@ -93,7 +93,7 @@ class Once {
     const { clientTools, model: name, ask = {}, history } = this.#request
     const settings = { tools: null, options: {}, clientTools, ...(name !== undefined && { model: name }) }
     const agent = this.#agent
-    checkSettings(agent, settings, settings, true)
+    checkOfferSettings(agent, settings, settings, true)
     checkAsk(ask)
     const model = agent.model(settings)
     const entries: Entry[] = boundResults(history, agent.gate).entries
@@ -101,9 +101,9 @@ class Once {
     const parts: AnswerPart[] = []
     const declared = this.#declared(model, entries, settings)
     for (let step = 1; ; step++) {
-      const answer = await this.#step(model, this.#requestOf(entries, ask, declared), step, parts)
+      const answer = await this.#step(model, this.#makeRequest(entries, ask, declared), step, parts)
       answers.push(answer)
-      if (answer.stop !== 'pause' || step >= agent.limits.steps) return wholeOf(model.id, parts, answers)
+      if (answer.stop !== 'pause' || step >= agent.limits.steps) return wholeAnswer(model.id, parts, answers)
       entries.push({
         role: 'assistant',
         parts: answer.parts.filter(part => part.type !== 'call'),
@@ -117,14 +117,18 @@ class Once {
   #declared(model: Model, history: readonly Entry[], settings: Settings): Declared {
     const loaded: string[] = []
     loadFrom(loaded, history)
-    const search = searchOf({}, this.#request.ask, model)
-    return declaredOf(offerOf(this.#agent, settings, [], true), { ...search, loaded, isDenied: () => false })
+    const search = chooseSearch({}, this.#request.ask, model)
+    return chooseDeclared(buildOffer(this.#agent, settings, [], true), {
+      ...search,
+      loaded,
+      isDenied: () => false,
+    })
   }
 
-  #requestOf(history: readonly Entry[], ask: Ask, declared: Declared): ModelRequest {
+  #makeRequest(history: readonly Entry[], ask: Ask, declared: Declared): ModelRequest {
     const agent = this.#agent
     const options = Object.fromEntries(agent.options.map(option => [option.name, option.default]))
-    return requestOf(
+    return makeRequest(
       agent,
       {
         session: this.#ports.world.id('once'),
@@ -197,7 +201,7 @@ class Once {
   }
 }
 
-function wholeOf(model: string, parts: AnswerPart[], answers: readonly ModelAnswer[]): OnceAnswer {
+function wholeAnswer(model: string, parts: AnswerPart[], answers: readonly ModelAnswer[]): OnceAnswer {
   const last = answers.at(-1)
   const usages = answers.flatMap(({ usage }) => usage ?? [])
   const warnings = answers.flatMap(answer => answer.warnings ?? [])

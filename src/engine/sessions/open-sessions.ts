@@ -21,7 +21,7 @@ import { evolve } from '../rules/evolve.ts'
 import { goneAgent } from '../rules/gone-agent.ts'
 import type { HistoryFold } from '../rules/history-fold.ts'
 import { stoppedEngine } from '../rules/outcomes.ts'
-import { emptyState, listSummaryOf, type SessionState } from '../rules/state.ts'
+import { emptyState, type SessionState, summariseForList } from '../rules/state.ts'
 import { nextDeadline } from '../turn/deadlines.ts'
 import { claimSession, movedMeanwhile, sessionNotFound, stopping } from './claim-session.ts'
 import { dropIdle, mostIdle } from './idle-sessions.ts'
@@ -94,7 +94,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     const creating = store.create({
       row: { id, owner: create.owner, agent: agent.name, status: 'idle', createdAt: now },
       events,
-      summary: listSummaryOf(state),
+      summary: summariseForList(state),
       ...(request && { request }),
     })
     const made = await creating.finally(() => observer?.wrote?.((world.elapsed() - begun) / 1000))

@@ -6,7 +6,7 @@ import { mayRepeat, toolHash } from '../../language/tools.ts'
 import { dropKept } from '../calls/kept-output.ts'
 import { mayPass } from '../log/passing-failure.ts'
 import type { Append, EnginePorts, SessionRow, World } from '../ports/index.ts'
-import { triesOf } from '../rules/decide-call.ts'
+import { countTries } from '../rules/decide-call.ts'
 import { decideRecovery } from '../rules/decide-turn.ts'
 import { type CallState, isInQuestion } from '../rules/state.ts'
 import type { Session } from './session.ts'
@@ -151,7 +151,7 @@ export async function recoverTurn(session: Session, row: SessionRow): Promise<vo
     if (offered?.side !== 'server' || toolHash(offered.tool) !== call.toolHash) return false
     // A tool that crashes the process must not do so at every start.
     const { resumable, retries } = offered.tool
-    return (mayRepeat(offered.tool) || resumable === true) && triesOf(call) <= retries + 2
+    return (mayRepeat(offered.tool) || resumable === true) && countTries(call) <= retries + 2
   }
   const events = decideRecovery(session.state, mayGoOn, session.context)
   if (events.length > 0) await session.save(events)

@@ -34,7 +34,7 @@ import { IdenticalCalls } from '../rules/identical.ts'
 import { limitsFor, refuseIfFull } from '../rules/limits.ts'
 import { type Action, next } from '../rules/next.ts'
 import { type MadeOffer, madeOffer, type Offer } from '../rules/offer.ts'
-import { openedOptions, requestOf } from '../rules/request.ts'
+import { makeRequest, openedOptions } from '../rules/request.ts'
 import type { SessionState } from '../rules/state.ts'
 import { Deadlines } from '../turn/deadlines.ts'
 import { Driver } from '../turn/driver.ts'
@@ -198,7 +198,7 @@ export class Session implements CommandedSession {
       ask: turn?.ask ?? {},
       ...(turn?.called && { called: turn.called }),
     }
-    const request = requestOf(this.agent, source, offered)
+    const request = makeRequest(this.agent, source, offered)
     return { ...request, memory: this.#modelMemory }
   }
 

@@ -1,7 +1,7 @@
 // One model step of a session: the request, shown while it is answered, and the answer as the hooks leave it.
 import { respondAsDemanded } from '../calls/demanded-answer.ts'
 import { hidesArguments } from '../calls/hidden-arguments.ts'
-import { afterStep, beforeStep, recorder, subjectOf } from '../calls/hooks.ts'
+import { afterStep, beforeStep, hookSubject, recorder } from '../calls/hooks.ts'
 import { type Step, translate } from '../log/step.ts'
 import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../ports/index.ts'
 import { logRetry } from './log-warnings.ts'
@@ -29,7 +29,7 @@ async function askWithHooks(
   const { ports } = session
   // Nothing is shown that a hook may still withhold.
   if (ports.hooks?.afterStep) step.isUnseen = true
-  const subject = subjectOf(session)
+  const subject = hookSubject(session)
   const whole = session.request()
   const before = beforeStep(ports, subject, whole, recorder(session, 'beforeStep'))
   const request = await step.stop.until(before)

@@ -1,9 +1,9 @@
 // Compaction: a summary replaces the oldest entries that a model reads. The session's own model writes it; the log keeps
 // every entry. The cut lies between rounds, so that no call is separated from its result.
 
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
-import { callsOf, type Entry, type UserEntry } from '../../language/history.ts'
+import { type Entry, listCalls, type UserEntry } from '../../language/history.ts'
 import { type Abort, untilAborted } from '../../lib/async/abort.ts'
 import { respondAsDemanded } from '../calls/demanded-answer.ts'
 import type { Compaction, ModelAnswer } from '../ports/index.ts'
@@ -22,13 +22,13 @@ export const summaryInstructions = `Write a summary of the conversation so far. 
 // ---- when ------------------------------------------------------------------------------------------------
 
 /** Sessions whose history is being compacted. */
-const busy = new WeakSet<TurnSession>()
+const compacting = new WeakSet<TurnSession>()
 /** How long the view of a session was when it could not be compacted. */
 const failedAt = new WeakMap<TurnSession, number>()
 
 function isDue(session: TurnSession, compaction: Compaction): boolean {
   const { state } = session
-  if (busy.has(session) || (state.contextTokens ?? 0) <= compaction.afterTokens) return false
+  if (compacting.has(session) || (state.contextTokens ?? 0) <= compaction.afterTokens) return false
   // The entries that are kept may be too large by themselves: do not ask again at every step.
   const before = Math.max(state.compactedTo ?? 0, failedAt.get(session) ?? 0)
   return before === 0 || state.view.length >= before + (compaction.keepEntries ?? KEEP)
@@ -78,11 +78,12 @@ export async function compactNow(session: TurnSession): Promise<boolean> {
 /** False: there was nothing to replace. Throws what the model throws. */
 async function compact(session: TurnSession, signal: AbortSignal): Promise<boolean> {
   const { state, agent } = session
-  if (busy.has(session)) throw new TurnwireError('busy', 'The history of this session is being compacted.')
-  const cut = cutOf(state.view, agent.compaction?.keepEntries ?? KEEP)
+  if (compacting.has(session))
+    throw new TurnwireError('busy', 'The history of this session is being compacted.')
+  const cut = findCut(state.view, agent.compaction?.keepEntries ?? KEEP)
   if (cut === 0) return false
   const replaced = state.view.slice(0, cut)
-  busy.add(session)
+  compacting.add(session)
   try {
     const { text, usage, model } = await summarise(session, replaced, signal)
     const opening = state.view[cut]
@@ -97,7 +98,7 @@ async function compact(session: TurnSession, signal: AbortSignal): Promise<boole
     await session.save([decideCompaction(cut, entries, { model, ...(usage && { usage }) }, session.context)])
     return true
   } finally {
-    busy.delete(session)
+    compacting.delete(session)
   }
 }
 
@@ -108,14 +109,14 @@ export function isSeam(view: readonly Entry[], index: number): boolean {
   const [before, after] = [view[index - 1], view[index]]
   if (before === undefined || after === undefined || after.role === 'tool') return false
   if (before.role !== 'assistant') return true
-  return callsOf(before).length === 0 && after.role !== 'assistant'
+  return listCalls(before).length === 0 && after.role !== 'assistant'
 }
 
 /**
  * How many entries to replace; 0 when it is not worth it. The kept entries begin with a user message if possible. In one
  * long turn they begin with a model step, and the user message that it answers is repeated before it.
  */
-export function cutOf(view: readonly Entry[], keep: number): number {
+export function findCut(view: readonly Entry[], keep: number): number {
   const latest = Math.min(view.length - 1, view.length - keep)
   let byStep = 0
   let byUser = 0
@@ -191,7 +192,7 @@ async function askForSummary(
     signal,
   )
   const { parts, stop, usage } = await untilAborted(answering, signal)
-  const text = textOf(parts).trim()
+  const text = joinText(parts).trim()
   if (text === '' || stop === 'refusal' || stop === 'filter')
     throw new TurnwireError('model_failed', `${model.id} gave no summary: it stopped with "${stop}".`)
   return { text, model: model.id, ...(usage && { usage }) }

@@ -2,7 +2,7 @@
 // or the application can go on. There is one loop for every wire, vendor and output mode.
 
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
-import { estimateTokens, tokensOf } from '../../language/estimate-tokens.ts'
+import { charsToTokens, estimateTokens } from '../../language/estimate-tokens.ts'
 import type { Event } from '../../language/events.ts'
 import { toolHash } from '../../language/tools.ts'
 import { Abort } from '../../lib/async/abort.ts'
@@ -340,7 +340,7 @@ export class Driver implements TurnLoop {
     // A model that has given nothing has used nothing that could be counted.
     const cut = written > 0 && {
       input: estimateTokens(this.#session.request()),
-      output: tokensOf(written),
+      output: charsToTokens(written),
     }
     return decideInterrupted({ ...this.#cut(step), ...(cut && { cut }) }, end, context)
   }

@@ -6,7 +6,7 @@ import { judgeEdit } from '../calls/judge.ts'
 import type { GivenAnswer } from '../ports/boundary.ts'
 import { awaited } from '../rules/awaited.ts'
 import type { Decision, Respond } from '../rules/commands.ts'
-import type { Admitted } from '../rules/decide-call.ts'
+import type { AdmittedCall } from '../rules/decide-call.ts'
 import { findQuestion } from '../rules/decide-question.ts'
 import { type CallState, findCall } from '../rules/state.ts'
 import type { Answers, TurnSession } from './turn-session.ts'
@@ -64,7 +64,7 @@ export function refuseWhileRunning(
 }
 
 /** A call that runs in another session is judged there. */
-function judge(session: TurnSession, call: CallState, text: string): Promise<Admitted> {
+function judge(session: TurnSession, call: CallState, text: string): Promise<AdmittedCall> {
   const { mirrors } = call
   if (!mirrors) return judgeEdit(session, call, text)
   const ref = { owner: session.state.owner, session: mirrors.session }

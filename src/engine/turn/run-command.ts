@@ -52,7 +52,7 @@ export async function runCommand(session: CommandedSession, command: LoadedComma
     case 'say':
       return done(await say(session, command))
     case 'respond':
-      return done(await respond(session, command))
+      return done(await runRespond(session, command))
     case 'call': {
       const { do: _, ...direct } = command
       return done(await session.call(traced(session, direct)))
@@ -83,7 +83,7 @@ export async function runCommand(session: CommandedSession, command: LoadedComma
 
 async function say(session: CommandedSession, command: CommandOf<'say'>): Promise<Partial<Accepted>> {
   const { do: _, settings, request, parts, ...rest } = command
-  const attempt = request && attemptOf(session, request)
+  const attempt = request && findAttempt(session, request)
   return session.say({
     ...traced(session, rest),
     // The message of a request whose turn failed is in the history already.
@@ -100,23 +100,23 @@ function traced<Start extends { trace?: TraceContext }>(session: CommandedSessio
   return trace ? { ...start, trace } : start
 }
 
-type Attempt = { request: RequestKey; repeats?: 'failed' | 'again' }
+type CommandAttempt = { request: RequestKey; repeats?: 'failed' | 'again' }
 
 /** The key under which a request is made now: that of its last attempt, or a new one if it is to be made once more. */
-function attemptOf({ state }: CommandedSession, request: RequestKey): Attempt {
+function findAttempt({ state }: CommandedSession, request: RequestKey): CommandAttempt {
   const { requests, turn, lastStop } = state
   const { hash, retry, again } = request
   if (!(retry || again) || !requests.has(request.key)) return { request }
-  const keyOf = (attempt: number): string => (attempt === 1 ? request.key : `${request.key}#${attempt}`)
+  const attemptKey = (attempt: number): string => (attempt === 1 ? request.key : `${request.key}#${attempt}`)
   let last = 1
-  while (requests.has(keyOf(last + 1))) last += 1
-  const isSame = requests.get(keyOf(last))?.hash === hash
-  const anew = { key: keyOf(last + 1), hash }
+  while (requests.has(attemptKey(last + 1))) last += 1
+  const isSame = requests.get(attemptKey(last))?.hash === hash
+  const anew = { key: attemptKey(last + 1), hash }
   if (again === 'always' || (again && !isSame)) return { request: anew, repeats: 'again' }
   const failed = turn === null && lastStop?.stop === 'error'
   return retry && isSame && failed
     ? { request: anew, repeats: 'failed' }
-    : { request: { key: keyOf(last), hash } }
+    : { request: { key: attemptKey(last), hash } }
 }
 
 /** What the model read when the turn of this request began: calls that the request abandoned have their results. */
@@ -130,7 +130,10 @@ async function viewBefore({ state, ports }: CommandedSession, key: string): Prom
   return view
 }
 
-async function respond(session: CommandedSession, command: CommandOf<'respond'>): Promise<Partial<Accepted>> {
+async function runRespond(
+  session: CommandedSession,
+  command: CommandOf<'respond'>,
+): Promise<Partial<Accepted>> {
   const { do: _, settings, results, decisions, answers = [], afterStop, skipAnswered, ...rest } = command
   const isOpen = ({ callId }: { callId: string }): boolean => !skipAnswered || !isAnswered(session, callId)
   const isAsked = ({ question }: GivenAnswer): boolean =>
@@ -147,7 +150,7 @@ async function respond(session: CommandedSession, command: CommandOf<'respond'>)
       ...rest,
       results: open.results,
       ...(open.answers.length > 0 && { answers: open.answers }),
-      decisions: open.decisions.map(decision => decisionOf(session, decision)),
+      decisions: open.decisions.map(decision => checkDecision(session, decision)),
       ...(settings && { settings: sealSettings(session, settings) }),
     },
     afterStop,
@@ -160,7 +163,7 @@ function isAnswered({ state }: CommandedSession, callId: string): boolean {
   return settledCalls(state).includes(callId)
 }
 
-function decisionOf({ state }: CommandedSession, { edit, ...decision }: GivenDecision) {
+function checkDecision({ state }: CommandedSession, { edit, ...decision }: GivenDecision) {
   if (edit === undefined || !decision.granted) return decision
   return { ...decision, edit: editText(edit, decision.callId, findCall(state, decision.callId)?.part.form) }
 }

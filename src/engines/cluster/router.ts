@@ -35,7 +35,7 @@ const readerPatienceMs = 60_000
 const lookAgainMs = 100
 
 /** One call or stream that looks for its session, perhaps several times. */
-class Search {
+class NodeSearch {
   readonly ref: SessionRef
   /** Makes this node the holder if nobody is, so that others find the session here. */
   readonly adopts: boolean
@@ -86,12 +86,12 @@ export class Router {
     const { patienceMs } = this.#parts
     const reads = name === 'follow' || name === 'attach'
     const patience = reads ? Math.max(patienceMs, readerPatienceMs) : patienceMs
-    const search = new Search(ref, reads, patience)
+    const search = new NodeSearch(ref, reads, patience)
     return async () => this.#place(search, await this.#find(search), name === 'attach')
   }
 
   /** `isAttachment`: tools of a client of this node, which ends with the node. */
-  #place(search: Search, { engine, peer }: Routed, isAttachment: boolean): Place {
+  #place(search: NodeSearch, { engine, peer }: Routed, isAttachment: boolean): Place {
     const isEnding = (error: unknown): boolean => !peer && isStopping(error)
     return {
       engine,
@@ -123,7 +123,7 @@ export class Router {
     return this.#parts.lease.held && this.#parts.local.heldEpoch(ref) !== undefined
   }
 
-  async #find(search: Search): Promise<Routed> {
+  async #find(search: NodeSearch): Promise<Routed> {
     const { ref } = search
     if (search.notHere === undefined && this.isHere(ref)) return this.#here
     for (;;) {
@@ -137,7 +137,7 @@ export class Router {
   }
 
   /** A node answered that it does not have the session. Throws the error once the patience is used up. */
-  async #again(search: Search, error: unknown): Promise<void> {
+  async #again(search: NodeSearch, error: unknown): Promise<void> {
     this.#places.delete(search.ref.session)
     if (search.isLate) throw error
     search.tries += 1
@@ -145,7 +145,7 @@ export class Router {
     if (search.tries > 1) await this.#wait(search)
   }
 
-  async #wait(search: Search): Promise<void> {
+  async #wait(search: NodeSearch): Promise<void> {
     if (search.isLate)
       throw new TurnwireError(
         'moved',
@@ -175,7 +175,7 @@ export class Router {
   }
 
   /** Undefined: it has to be looked up again in a moment. */
-  async #lookUp(search: Search): Promise<Routed | undefined> {
+  async #lookUp(search: NodeSearch): Promise<Routed | undefined> {
     const { store, lease } = this.#parts
     const { session } = search.ref
     // A node without a lease takes nothing up, and nobody but itself could say so.
@@ -194,7 +194,7 @@ export class Router {
     return undefined
   }
 
-  #hereUnless({ notHere }: Search): Routed {
+  #hereUnless({ notHere }: NodeSearch): Routed {
     if (notHere !== undefined) throw notHere
     return this.#here
   }

@@ -3,7 +3,7 @@
 import type { TurnwireError } from '../../language/errors.ts'
 import { batchesAhead, type LinkReply, type LinkRequest, remadeError } from './protocol.ts'
 
-type Result<Item> = IteratorResult<readonly Item[]>
+type StreamResult<Item> = IteratorResult<readonly Item[]>
 type Link = {
   id: number
   send(request: LinkRequest): void
@@ -60,7 +60,7 @@ export class StreamReader<Item> implements AsyncIterator<readonly Item[]> {
     this.#end()
   }
 
-  async next(): Promise<Result<Item>> {
+  async next(): Promise<StreamResult<Item>> {
     while (this.#batches.length === 0 && !this.#ended)
       await new Promise<void>(resolve => {
         this.#wake = resolve
@@ -77,7 +77,7 @@ export class StreamReader<Item> implements AsyncIterator<readonly Item[]> {
     return { value: undefined, done: true }
   }
 
-  async return(): Promise<Result<Item>> {
+  async return(): Promise<StreamResult<Item>> {
     if (!this.#ended && this.#link) this.#link.send({ type: 'cancel', id: this.#link.id })
     this.#batches = []
     this.#failure = undefined

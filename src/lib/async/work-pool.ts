@@ -24,14 +24,14 @@ const PATIENCE = 10
 /** Why there is no answer. It completes the sentence "the check …". */
 export type Failed = { failed: string }
 
-type Waiting<Job, Answer> = {
+type WaitingWork<Job, Answer> = {
   job: Job
   owner: string
   resolve: (answer: Answer | Failed) => void
 }
 type Thread<Job, Answer> = {
   worker: Worker
-  current: Waiting<Job, Answer> | undefined
+  current: WaitingWork<Job, Answer> | undefined
   timer: NodeJS.Timeout | undefined
   /** Its CPU time at the end of its last job. */
   spentMs: number
@@ -59,7 +59,7 @@ export class WorkPool<Job, Answer extends object> {
   readonly #threads = new Set<Thread<Job, Answer>>()
   readonly #busyOwners = new Set<string>()
   /** Whoever was served last is last. */
-  readonly #waiting = new Map<string, Waiting<Job, Answer>[]>()
+  readonly #waiting = new Map<string, WaitingWork<Job, Answer>[]>()
 
   /** `program`: calls `serveJobs`. */
   constructor(program: URL, limits: Partial<PoolLimits> = {}) {
@@ -71,7 +71,7 @@ export class WorkPool<Job, Answer extends object> {
   run(job: Job, owner: string, signal?: AbortSignal): Promise<Answer | Failed> {
     const { promise, resolve } = Promise.withResolvers<Answer | Failed>()
     if (signal?.aborted) return Promise.resolve({ failed: 'was cancelled' })
-    const waiting: Waiting<Job, Answer> = { job, owner, resolve }
+    const waiting: WaitingWork<Job, Answer> = { job, owner, resolve }
     const stop = (): void => this.#cancel(waiting)
     signal?.addEventListener('abort', stop, { once: true })
     const queue = this.#waiting.get(owner) ?? []
@@ -81,7 +81,7 @@ export class WorkPool<Job, Answer extends object> {
     return promise.finally(() => signal?.removeEventListener('abort', stop))
   }
 
-  #cancel(waiting: Waiting<Job, Answer>): void {
+  #cancel(waiting: WaitingWork<Job, Answer>): void {
     const queue = this.#waiting.get(waiting.owner)
     const at = queue?.indexOf(waiting) ?? -1
     if (queue && at >= 0) {
@@ -131,12 +131,12 @@ export class WorkPool<Job, Answer extends object> {
       thread.spentMs = spentMs
       this.#end(thread, answer)
     })
-    worker.on('error', error => this.#lose(thread, failureOf(error)))
+    worker.on('error', error => this.#lose(thread, failureText(error)))
     worker.on('exit', () => this.#lose(thread, 'ended unexpectedly'))
     return thread
   }
 
-  #begin(thread: Thread<Job, Answer>, next: Waiting<Job, Answer>): void {
+  #begin(thread: Thread<Job, Answer>, next: WaitingWork<Job, Answer>): void {
     clearTimeout(thread.timer)
     thread.current = next
     this.#lookAfter(thread, this.#limits.jobMs)
@@ -187,7 +187,7 @@ export class WorkPool<Job, Answer extends object> {
   }
 }
 
-function failureOf(error: unknown): string {
+function failureText(error: unknown): string {
   const isMemory = error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
   return isMemory ? 'needed too much memory' : 'could not be done'
 }

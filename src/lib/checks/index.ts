@@ -48,7 +48,7 @@ export function schemaChecker(schema: Json): SchemaChecker {
         .then(answer => {
           if ('issues' in answer) return answer.issues
           if ('unusable' in answer) throw new SchemaError('', answer.unusable)
-          return refusal(answer)
+          return toRefusal(answer)
         })
     },
   }
@@ -68,7 +68,7 @@ export function checkGrammar(
     .then(answer => {
       if ('mismatch' in answer) return answer.mismatch
       if ('unusable' in answer) throw new UnusableGrammar(answer.unusable)
-      return refusal(answer)
+      return toRefusal(answer)
     })
 }
 
@@ -98,7 +98,7 @@ export function judgeGrammar(
       const key = sha256(`${syntax} ${definition}`)
       if ('mismatch' in answer) keepVerdict(key, null)
       else if ('unusable' in answer) keepVerdict(key, answer.unusable)
-      else keepVerdict(key, `compiling it ${refusal(answer).refused}`)
+      else keepVerdict(key, `compiling it ${toRefusal(answer).refused}`)
     })
 }
 
@@ -115,7 +115,7 @@ class UnusableGrammar extends GrammarError {
   }
 }
 
-function refusal(answer: object): { refused: string } {
+function toRefusal(answer: object): { refused: string } {
   return {
     refused: 'failed' in answer && typeof answer.failed === 'string' ? answer.failed : 'could not be done',
   }

@@ -51,7 +51,7 @@ export function isPrivate({ dev, ino }: Identity): boolean {
 /** The private folder that a path is in, or is; undefined if it is in none. */
 export function privateFolderAround(path: string): string | undefined {
   for (let at = path; folders.size + adopted.size > 0; at = dirname(at)) {
-    const found = identityOf(at)
+    const found = folderIdentity(at)
     if (found && isPrivate(found)) return at
     if (at === dirname(at)) break
   }
@@ -63,7 +63,7 @@ export function privatePaths(): string[] {
   return [...folders.values()].flatMap(folder => {
     const path = currentPath(folder)
     const isThere = (at: string): boolean => {
-      const found = identityOf(at)
+      const found = folderIdentity(at)
       return found?.dev === folder.dev && found.ino === folder.ino
     }
     return [...new Set([path, ...otherPaths(path, mounts())])].filter(isThere)
@@ -78,7 +78,7 @@ function currentPath({ fd, path }: PrivateFolder): string {
   }
 }
 
-function identityOf(path: string): Identity | undefined {
+function folderIdentity(path: string): Identity | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch {

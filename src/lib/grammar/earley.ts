@@ -178,7 +178,7 @@ class Recogniser {
       this.#goals.set(goal, EMPTY, 1)
       this.#wake(goal)
     } else {
-      const top = this.#topOf(goal)
+      const top = this.#findTop(goal)
       if (top === goal) this.#wake(goal)
       else this.#add(COMPLETED, top)
     }
@@ -197,7 +197,7 @@ class Recogniser {
    * the goal only meets that item's own goal. The chain of such steps is followed once and its end is kept. Only goals
    * of earlier item sets are passed here, so their lists of waiters are final.
    */
-  #topOf(goal: number): number {
+  #findTop(goal: number): number {
     const path: number[] = []
     let top = goal
     for (;;) {

@@ -90,7 +90,7 @@ export function grammarErrorOnLoop(
 
 /** Undefined: compiling it costs too much for the event loop. Throws GrammarError and BudgetSpent. */
 function lightGrammar(syntax: GrammarSyntax, definition: string, budget: Budget): Grammar | undefined {
-  const known = cache.get(keyOf(syntax, definition, DEFAULTS))
+  const known = cache.get(grammarKey(syntax, definition, DEFAULTS))
   if (known !== undefined) return known
   if (definition.length > LOOP_GRAMMAR_CHARS) return undefined
   budget.spend(COMPILE_MICROS)
@@ -117,7 +117,7 @@ export function compileGrammar(
       `it has ${bytes} bytes and at most ${limits.maxGrammarBytes} are allowed; shorten it`,
     )
   }
-  const key = keyOf(syntax, definition, limits)
+  const key = grammarKey(syntax, definition, limits)
   const grammar = cache.get(key) ?? matcher(toGrammar(syntax, definition, limits.maxWeight), limits)
   cache.delete(key)
   cache.set(key, grammar)
@@ -129,7 +129,7 @@ export function compileGrammar(
 }
 
 /** The weight limits only the compilation. */
-function keyOf(syntax: GrammarSyntax, definition: string, limits: Limits): string {
+function grammarKey(syntax: GrammarSyntax, definition: string, limits: Limits): string {
   return JSON.stringify([syntax, limits.maxSteps, limits.maxInputBytes, definition])
 }
 
@@ -152,10 +152,10 @@ function regexProductions(definition: string, maxWeight: number): Productions {
   }
 }
 
-type Attempt = { mismatch: Mismatch | null; steps: number } | { spentAt: number }
+type GrammarAttempt = { mismatch: Mismatch | null; steps: number } | { spentAt: number }
 
 function matcher(productions: Productions, limits: Limits): Grammar {
-  const run = (text: string, maxSteps: number): Attempt => {
+  const run = (text: string, maxSteps: number): GrammarAttempt => {
     const bytes = Buffer.byteLength(text)
     if (bytes > limits.maxInputBytes) return { mismatch: tooLong(bytes, limits.maxInputBytes), steps: 0 }
     const outcome = recognise(productions, text, maxSteps)

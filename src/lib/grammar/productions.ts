@@ -3,7 +3,7 @@
 
 import { GrammarError, type Position } from './grammar-error.ts'
 import type { Expression, LarkGrammar } from './lark-parser.ts'
-import { type Terminal, TerminalBook } from './terminals.ts'
+import { type GrammarTerminal, TerminalBook } from './terminals.ts'
 
 /** A slot holds a terminal's number (≥ 0), `~symbol` for a nonterminal, or END. */
 export const END = 0x7fffffff
@@ -13,7 +13,7 @@ export type Productions = {
   readonly expects: Int32Array
   /** The first slots of the productions of each nonterminal. */
   readonly heads: readonly (readonly number[])[]
-  readonly terminals: readonly Terminal[]
+  readonly terminals: readonly GrammarTerminal[]
   /** The nonterminal of the whole text. No production refers to it. */
   readonly root: number
 }
@@ -43,11 +43,11 @@ class Normaliser {
     }
     for (const name of this.#grammar.rules.keys()) this.#symbols.set(name, this.#fresh())
     for (const rule of this.#grammar.rules.values()) {
-      this.#produce(this.#symbolOf(rule.name, rule.at), rule.body)
+      this.#produce(this.#findSymbol(rule.name, rule.at), rule.body)
     }
     const root = this.#fresh()
     const trailing = this.#book.trailing()
-    const whole = [~this.#symbolOf('start', start.at), ...(trailing === null ? [] : [trailing])]
+    const whole = [~this.#findSymbol('start', start.at), ...(trailing === null ? [] : [trailing])]
     this.#add(root, whole, start.at)
     return {
       expects: Int32Array.from(this.#expects),
@@ -62,7 +62,7 @@ class Normaliser {
     return this.#heads.length - 1
   }
 
-  #symbolOf(name: string, at: Position): number {
+  #findSymbol(name: string, at: Position): number {
     const symbol = this.#symbols.get(name)
     if (symbol === undefined) {
       throw new GrammarError(`the rule ${name} is not defined; define it or correct the name`, at)
@@ -99,7 +99,7 @@ class Normaliser {
   #single(expression: Expression): number {
     switch (expression.kind) {
       case 'rule':
-        return ~this.#symbolOf(expression.name, expression.at)
+        return ~this.#findSymbol(expression.name, expression.at)
       case 'terminal':
       case 'string':
       case 'pattern':

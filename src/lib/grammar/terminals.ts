@@ -8,13 +8,13 @@ import { PatternError } from './re2-program.ts'
 import { checkPattern, isTooHeavy, type Pattern, terminalPattern, tooHeavy } from './regex-dialect.ts'
 
 /** `label` names the terminal in messages. */
-export type Terminal = { label: string; automaton: Automaton }
+export type GrammarTerminal = { label: string; automaton: Automaton }
 
 const MAX_REFERENCE_DEPTH = 50
 const MAX_LABEL = 80
 
 export class TerminalBook {
-  readonly terminals: Terminal[] = []
+  readonly terminals: GrammarTerminal[] = []
   readonly #grammar: LarkGrammar
   readonly #maxWeight: number
   readonly #named = new Map<string, Pattern>()
@@ -37,7 +37,7 @@ export class TerminalBook {
   /** The number of a terminal that a rule uses. Ignored text may come before it. */
   use(expression: Expression): number {
     const pattern = this.#pattern(expression)
-    return this.#number(this.#afterIgnored(pattern), labelOf(expression), expression.at)
+    return this.#number(this.#afterIgnored(pattern), terminalLabel(expression), expression.at)
   }
 
   /** The number of the ignored text at the end of the input, or null if the grammar ignores nothing. */
@@ -58,7 +58,7 @@ export class TerminalBook {
     if (known !== undefined) return known
     this.#used = totalWeight([this.#used, pattern])
     if (isTooHeavy(this.#used, this.#maxWeight)) throw tooHeavy(at)
-    this.terminals.push({ label, automaton: automatonOf(pattern, at) })
+    this.terminals.push({ label, automaton: buildAutomaton(pattern, at) })
     const number = this.terminals.length - 1
     this.#numbers.set(key, number)
     return number
@@ -136,7 +136,7 @@ export class TerminalBook {
   }
 }
 
-function labelOf(expression: Expression): string {
+function terminalLabel(expression: Expression): string {
   switch (expression.kind) {
     case 'terminal':
       return expression.name
@@ -155,7 +155,7 @@ export function patternLabel(source: string, flags: string): string {
   return `/${source.length > MAX_LABEL ? `${source.slice(0, MAX_LABEL)}…` : source}/${flags}`
 }
 
-function automatonOf(pattern: Pattern, at: Position): Automaton {
+function buildAutomaton(pattern: Pattern, at: Position): Automaton {
   try {
     return new Automaton(pattern.source)
   } catch (error) {

@@ -3,7 +3,7 @@
 import { inflateSync } from 'node:zlib'
 import { TooLarge } from './too-large.ts'
 
-const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 /** Samples of a pixel, by colour type. */
 const samples = new Map([
   [0, 1],
@@ -26,10 +26,10 @@ const passes = [
 
 /** Throws if it is damaged, says anything else than it holds, or has more than `most` bytes once it is unpacked. */
 export function checkPng(bytes: Buffer, most: number): void {
-  if (!bytes.subarray(0, 8).equals(signature)) throw new Error('no PNG')
+  if (!bytes.subarray(0, 8).equals(pngSignature)) throw new Error('no PNG')
   const data: Buffer[] = []
   let expected: number | undefined
-  for (const { type, body } of chunksOf(bytes)) {
+  for (const { type, body } of readPngChunks(bytes)) {
     // A second header would make the first one untrue.
     if ((type === 'IHDR') !== (expected === undefined)) throw new Error('no single header')
     if (type === 'IHDR') expected = unpackedBytes(body)
@@ -40,7 +40,7 @@ export function checkPng(bytes: Buffer, most: number): void {
   if (length !== expected) throw new Error('too little data')
 }
 
-function* chunksOf(bytes: Buffer): Generator<{ type: string; body: Buffer }> {
+function* readPngChunks(bytes: Buffer): Generator<{ type: string; body: Buffer }> {
   for (let at = 8; at + 12 <= bytes.length; ) {
     const length = bytes.readUInt32BE(at)
     const type = bytes.toString('latin1', at + 4, at + 8)

@@ -20,17 +20,17 @@ export function isWithin(url: string, { edge, bytes }: ImageLimits): boolean {
   const head = dataUri.exec(url)
   if (!head) return true
   if (((url.length - head[0].length) * 3) / 4 > bytes) return false
-  const { width, height } = readImageHead(headOf(url))
+  const { width, height } = readImageHead(decodeHead(url))
   return width === undefined || height === undefined || Math.max(width, height) <= edge
 }
 
 /** Its pixels, as far as they are known from its beginning. */
-export function pixelsOf(url: string): number {
-  const { width = 0, height = 0 } = readImageHead(headOf(url))
+export function countPixels(url: string): number {
+  const { width = 0, height = 0 } = readImageHead(decodeHead(url))
   return width * height
 }
 
-const headOf = (url: string): Buffer => {
+const decodeHead = (url: string): Buffer => {
   const start = dataUri.exec(url)?.[0].length ?? 0
   return Buffer.from(url.slice(start, start + headChars), 'base64')
 }
@@ -44,7 +44,7 @@ export async function fitImage(
   owner: string,
   signal?: AbortSignal,
 ): Promise<Fitted> {
-  const from = readImageHead(headOf(url))
+  const from = readImageHead(decodeHead(url))
   const { format, width = 0, height = 0 } = from
   const data = url.slice(dataUri.exec(url)?.[0].length ?? 0)
   const is = `it has ${width} × ${height} pixels and ${Buffer.byteLength(data, 'base64')} bytes, and the model takes ${limits.edge} pixels a side and ${limits.bytes} bytes`

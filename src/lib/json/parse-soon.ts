@@ -23,7 +23,7 @@ export type ParseReply =
 export async function parseSoon(pieces: readonly Uint8Array[], limits: JsonLimits): Promise<Json> {
   let size = 0
   for (const { length } of pieces) size += length
-  if (size <= LARGE_BYTES) return parseJson(decodeUtf8(joined(pieces)), limits)
+  if (size <= LARGE_BYTES) return parseJson(decodeUtf8(joinPieces(pieces)), limits)
   return inTurn(async asked => {
     for (const piece of regrouped(pieces)) {
       asked.postMessage({ piece } satisfies ParseMessage, [piece.buffer])
@@ -49,14 +49,14 @@ function* regrouped(pieces: readonly Uint8Array[]): Generator<Uint8Array<ArrayBu
       group.push(part)
       size += part.length
       if (size < PIECE_BYTES) continue
-      yield copyOf(group, size)
+      yield joinBytes(group, size)
       group = []
       size = 0
     }
-  if (size > 0) yield copyOf(group, size)
+  if (size > 0) yield joinBytes(group, size)
 }
 
-function copyOf(parts: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
+function joinBytes(parts: readonly Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
   const copy = new Uint8Array(size)
   let at = 0
   for (const part of parts) {
@@ -66,7 +66,7 @@ function copyOf(parts: readonly Uint8Array[], size: number): Uint8Array<ArrayBuf
   return copy
 }
 
-function joined(pieces: readonly Uint8Array[]): Uint8Array {
+function joinPieces(pieces: readonly Uint8Array[]): Uint8Array {
   return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
 }
 

@@ -107,7 +107,7 @@ export class Egress {
     try {
       this.#check(url, hosts)
       this.#countRequest()
-      const port = portOf(url)
+      const port = effectivePort(url)
       const host = url.hostname.replace(/^\[|\]$/g, '')
       const socket = connect({ host, port: Number(port), lookup: this.#lookup(port) })
       socket.setTimeout(this.#rules.timeoutMs, () => socket.destroy(new Error(`${url.host} went silent.`)))
@@ -156,11 +156,12 @@ export class Egress {
     if (url.username !== '' || url.password !== '')
       throw new EgressRefused('An address with a user name or password in it is not fetched.')
     const { hosts } = this.#rules
-    const isAllowed = !hosts || isListed(url, hosts) || this.#isPrivateAllowed(url.hostname, portOf(url))
+    const isAllowed =
+      !hosts || isListed(url, hosts) || this.#isPrivateAllowed(url.hostname, effectivePort(url))
     if (!isAllowed || (narrowed && !isListed(url, narrowed)))
       throw new EgressRefused(`The host ${url.host} is not on the list of hosts that may be reached.`)
     const address = url.hostname.replace(/^\[|\]$/g, '')
-    if (isIP(address) !== 0) this.#checkAddress(address, url.hostname, portOf(url))
+    if (isIP(address) !== 0) this.#checkAddress(address, url.hostname, effectivePort(url))
   }
 
   #checkAddress(address: string, host: string, port: string): void {
@@ -214,7 +215,7 @@ export class Egress {
     const sending = (isHttps ? requestHttps : requestHttp)(url, {
       method,
       agent: isHttps ? this.#agents['https:'] : this.#agents['http:'],
-      lookup: this.#lookup(portOf(url)),
+      lookup: this.#lookup(effectivePort(url)),
       signal: exchange.signal,
       headers: {
         'accept-encoding': 'gzip, deflate, br',
@@ -312,7 +313,7 @@ class Exchange {
       // The body is given as it is read: its old length and coding no longer describe it.
       headers.delete('content-encoding')
       headers.delete('content-length')
-      const response = new Response(this.#bodyOf(answer, status), { status, headers })
+      const response = new Response(this.#answerBody(answer, status), { status, headers })
       // As `fetch` has it: the address after redirects, without its fragment.
       Object.defineProperty(response, 'url', { value: url.href.replace(/#.*/s, '') })
       return response
@@ -322,7 +323,7 @@ class Exchange {
     }
   }
 
-  #bodyOf(answer: IncomingMessage, status: number): ReadableStream<Uint8Array> | null {
+  #answerBody(answer: IncomingMessage, status: number): ReadableStream<Uint8Array> | null {
     const hasBody = status !== 204 && status !== 205 && status !== 304 && this.#report.method !== 'HEAD'
     if (hasBody) return this.#limited(decoded(answer))
     // A 205 may be followed by bytes all the same; after the others the connection is free.
@@ -398,12 +399,12 @@ function decoded(answer: IncomingMessage): Readable {
 
 // ---- hosts -------------------------------------------------------------------------------------------------------
 
-function portOf(url: URL): string {
+function effectivePort(url: URL): string {
   return url.port || (url.protocol === 'https:' ? '443' : '80')
 }
 
 function isListed(url: URL, hosts: readonly string[]): boolean {
-  return hosts.some(pattern => matchesHost(pattern, url.hostname, portOf(url)))
+  return hosts.some(pattern => matchesHost(pattern, url.hostname, effectivePort(url)))
 }
 
 const hostPattern = /^(\*\.)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]{1,5}))?$/i

@@ -240,7 +240,7 @@ export async function* decodeSse(
       if (error.type === 'max-buffer-size-exceeded') tooLarge = true
     },
   })
-  for await (const chunk of Symbol.asyncIterator in stream ? stream : chunksOf(stream)) {
+  for await (const chunk of Symbol.asyncIterator in stream ? stream : readChunks(stream)) {
     const text = decoder.decode(chunk, { stream: true })
     parser.feed(text)
     if (tooLarge) throw new SseTooLargeError(`A server-sent event is larger than ${maxChars} characters.`)
@@ -256,7 +256,7 @@ export async function* decodeSse(
 }
 
 /** For browsers in which a stream is not iterable. */
-async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+async function* readChunks(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = stream.getReader()
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value

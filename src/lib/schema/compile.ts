@@ -13,7 +13,7 @@ import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../json
 import { errorMessage } from '../text/error-message.ts'
 import { quote } from '../text/index.ts'
 import { evaluationMicros, itemMicros, matchMicros, WEIGHT, weighSchema } from './costs.ts'
-import { type Dialect, dialectOf } from './dialects.ts'
+import { type Dialect, findDialect } from './dialects.ts'
 import { SchemaError } from './keywords.ts'
 import { translatePattern } from './pattern.ts'
 import { rewriteSchema } from './rewrite.ts'
@@ -37,7 +37,7 @@ const FLAT_CODE_NODES = 100_000
 /** Throws SchemaError, and BudgetSpent before the work is begun. */
 export function compile(declared: Json, budget: Budget): Compiled {
   const text = JSON.stringify(declared)
-  const schema = isJsonObject(declared) ? rewriteSchema(declared, text, dialectOf(declared)) : declared
+  const schema = isJsonObject(declared) ? rewriteSchema(declared, text, findDialect(declared)) : declared
   const weighed = weighSchema(schema)
   budget.spend(weighed.compileMicros)
   if (isJsonObject(schema)) checkKeywords(schema)
@@ -80,7 +80,7 @@ export function hasFewerNodes(value: unknown, limit: number): boolean {
 }
 
 function build(schema: Json, weighed: Json, allErrors: boolean): Validate {
-  const dialect = isJsonObject(schema) ? dialectOf(schema) : '2020-12'
+  const dialect = isJsonObject(schema) ? findDialect(schema) : '2020-12'
   const meter: Meter = { budget: new Budget(0) }
   const ajv = newInstance(dialect, meter, { allErrors, verbose: allErrors })
   try {
@@ -243,7 +243,7 @@ function compilePattern(pattern: string): RE2JS {
 const metaschemas = new Map<Dialect, Ajv>()
 
 function checkKeywords(schema: JsonObject): void {
-  const dialect = dialectOf(schema)
+  const dialect = findDialect(schema)
   let ajv = metaschemas.get(dialect)
   if (ajv === undefined) {
     const { classes } = load()

@@ -21,7 +21,7 @@ export function checkDeclaredSchema(schema: Json): DeclaredSchema {
     warnings ??= new Set()
     if (warnings.size < MAX_WARNINGS) warnings.add(words)
   }
-  const size = inspectSchema(schema, (keyword, value, dialect) => slipOf(keyword, value, dialect, warn))
+  const size = inspectSchema(schema, (keyword, value, dialect) => findSlip(keyword, value, dialect, warn))
   return { ...size, warnings: warnings === undefined ? [] : [...warnings] }
 }
 
@@ -57,12 +57,15 @@ const mustBe =
     isIt(value) ? undefined : `"${keyword}" must be ${words}.`
 
 const any: Check = () => undefined
-const text = mustBe(isText, 'a text')
+const mustBeText = mustBe(isText, 'a text')
 const flag = mustBe(value => typeof value === 'boolean', 'true or false')
 const number = mustBe(value => Number.isFinite(value), 'a number')
 /** Draft-04 has true and false here. */
 const exclusive = mustBe(value => Number.isFinite(value) || typeof value === 'boolean', 'a number')
-const count = mustBe(value => Number.isInteger(value) && Number(value) >= 0, 'a whole number, 0 or more')
+const mustBeCount = mustBe(
+  value => Number.isInteger(value) && Number(value) >= 0,
+  'a whole number, 0 or more',
+)
 const list = mustBe(Array.isArray, 'a list')
 const oneSchema: Check = value =>
   isSchema(value) ? undefined : 'A schema must be an object, or true or false.'
@@ -75,16 +78,19 @@ const nameLists = mustBe(
 
 /** What the value of each keyword has to be. Nested schemas are visited separately. */
 const KEYWORDS: ReadonlyMap<string, Check> = new Map<string, Check>([
-  ...each('$comment $id $ref $anchor $dynamicRef $dynamicAnchor $recursiveRef title description', text),
-  ...each('contentEncoding contentMediaType', text),
+  ...each('$comment $id $ref $anchor $dynamicRef $dynamicAnchor $recursiveRef title description', mustBeText),
+  ...each('contentEncoding contentMediaType', mustBeText),
   [
     'format',
-    (value, keyword, warn) => (isText(value) ? warnOfFormat(value, warn) : text(value, keyword, warn)),
+    (value, keyword, warn) => (isText(value) ? warnOfFormat(value, warn) : mustBeText(value, keyword, warn)),
   ],
   ...each('deprecated readOnly writeOnly uniqueItems $recursiveAnchor nullable', flag),
   ...each('minimum maximum', number),
   ...each('exclusiveMinimum exclusiveMaximum', exclusive),
-  ...each('minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties', count),
+  ...each(
+    'minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties',
+    mustBeCount,
+  ),
   ...each('allOf anyOf oneOf prefixItems', schemas),
   ...each('additionalItems additionalProperties contains contentSchema else if not', oneSchema),
   ['items', (value, ...rest) => (Array.isArray(value) ? schemas : oneSchema)(value, ...rest)],
@@ -132,7 +138,7 @@ function each(words: string, check: Check): [string, Check][] {
   return words.split(' ').map((word): [string, Check] => [word, check])
 }
 
-function slipOf(keyword: string, value: Json, dialect: Dialect, warn: Warn): string | undefined {
+function findSlip(keyword: string, value: Json, dialect: Dialect, warn: Warn): string | undefined {
   const check = KEYWORDS.get(keyword)
   if (check === undefined) return unknownSlip(keyword, value, warn)
   if (dialect !== '2020-12' && (isBefore2019(dialect) ? since2019 : since2020).has(keyword))

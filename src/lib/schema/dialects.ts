@@ -7,7 +7,7 @@ import { SchemaError } from './keywords.ts'
 /** Draft-04 is compiled as draft-07, after it was rewritten (schema-rewrite.ts). */
 export type Dialect = '2020-12' | '2019-09' | 'draft-07' | 'draft-06' | 'draft-04'
 
-export function dialectOf(schema: JsonObject): Dialect {
+export function findDialect(schema: JsonObject): Dialect {
   const declared = schema['$schema']
   if (declared === undefined) return '2020-12'
   if (typeof declared !== 'string') throw new SchemaError('/$schema', '$schema must be a string.')

@@ -44,7 +44,7 @@ export function checkExpansion(root: JsonObject, most: number): void {
 
 function* inPlace(root: JsonObject, schema: JsonObject, path: string): Generator<[Json | undefined, string]> {
   const ref = schema['$ref'] ?? schema['$dynamicRef']
-  if (typeof ref === 'string') yield [targetOf(root, ref), pointer(path, '$ref')]
+  if (typeof ref === 'string') yield [findTarget(root, ref), pointer(path, '$ref')]
   for (const keyword of ['allOf', 'anyOf', 'oneOf']) {
     const list = schema[keyword]
     if (!Array.isArray(list)) continue
@@ -59,7 +59,7 @@ function* inPlace(root: JsonObject, schema: JsonObject, path: string): Generator
 }
 
 /** The target of an in-document reference. Undefined when only the compiler can resolve it. */
-export function targetOf(root: JsonObject, ref: string): Json | undefined {
+export function findTarget(root: JsonObject, ref: string): Json | undefined {
   if (ref === '#' || ref === '') return root
   if (!ref.startsWith('#/')) return undefined
   let here: Json | undefined = root

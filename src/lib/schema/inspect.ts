@@ -3,7 +3,7 @@
 // are valid is left to schema-compile.ts, which uses the metaschema.
 
 import { isJsonObject, type Json, type JsonObject } from '../json/index.ts'
-import { type Dialect, dialectOf, isBefore2019 } from './dialects.ts'
+import { type Dialect, findDialect, isBefore2019 } from './dialects.ts'
 import { checkExpansion } from './expansion.ts'
 import { keywordForm, notPlain, pointer, SchemaError } from './keywords.ts'
 import { checkReferences, type References, resolveUri, withoutFragment } from './references.ts'
@@ -43,7 +43,7 @@ export function inspectSchema(schema: Json, slipOf?: SlipOf): SchemaSize {
       trail: [],
       slipOf,
       isUnknown: false,
-      dialect: dialectOf(schema),
+      dialect: findDialect(schema),
     },
     references: { ids: [], refs: [], anchors: [], dynamic: [] },
     noted: undefined,

@@ -80,7 +80,7 @@ class Translator {
         this.#atom(NOT_LINE_END)
         break
       default:
-        this.#atom(literal(this.#codePoint()))
+        this.#atom(patternLiteral(this.#codePoint()))
     }
   }
 
@@ -155,7 +155,7 @@ class Translator {
       return
     }
     const set = this.#set(false)
-    this.#atom(set ?? literal(this.#escaped()))
+    this.#atom(set ?? patternLiteral(this.#escaped()))
   }
 
   /** A set of characters, as it stands in or outside of a class. Undefined: it is a single character. */
@@ -192,7 +192,7 @@ class Translator {
 
   #escaped(): number {
     const code = this.#match(CODE_POINT)
-    if (code) return this.#checkCode(codeOf(code))
+    if (code) return this.#checkCode(escapeCode(code))
     const from = this.#at
     this.#at += 1
     if (this.#at >= this.#pattern.length) this.#refuse('it ends in a single \\; write \\\\ for a backslash')
@@ -274,7 +274,7 @@ class Translator {
   }
 }
 
-function codeOf([, high, low, four, braces, two, others, control]: RegExpExecArray): number {
+function escapeCode([, high, low, four, braces, two, others, control]: RegExpExecArray): number {
   if (high !== undefined && low !== undefined)
     return 0x10000 + ((Number.parseInt(high, 16) - 0xd800) << 10) + (Number.parseInt(low, 16) - 0xdc00)
   if (control !== undefined) return control.charCodeAt(0) % 32
@@ -285,7 +285,7 @@ function code(point: number): string {
   return `\\x{${point.toString(16)}}`
 }
 
-function literal(point: number): string {
+function patternLiteral(point: number): string {
   const text = String.fromCodePoint(point)
   return /[\w ]/.test(text) ? text : code(point)
 }

@@ -3,7 +3,7 @@
 
 import type { JsonObject } from '../json/index.ts'
 import { quote } from '../text/index.ts'
-import { targetOf } from './expansion.ts'
+import { findTarget } from './expansion.ts'
 import { SchemaError } from './keywords.ts'
 
 /** `base`: the identifier of the resource that it stands in. `isUnknown`: it stands in an unknown keyword. */
@@ -39,7 +39,7 @@ function checkFragment(root: JsonObject, reference: Reference, { ids, anchors }:
   const { ref, path } = reference
   const ownIds = typeof (root['$id'] ?? root['id']) === 'string' ? 1 : 0
   if (reference.isUnknown || ids.length > ownIds || ref === '#' || ref === '') return
-  if (ref.startsWith('#/') ? targetOf(root, ref) !== undefined : anchors.includes(ref.slice(1))) return
+  if (ref.startsWith('#/') ? findTarget(root, ref) !== undefined : anchors.includes(ref.slice(1))) return
   throw new SchemaError(path, `The reference ${quote(ref)} leads nowhere. Put its target under $defs.`)
 }
 

@@ -41,9 +41,9 @@ export type SchemaDescription = {
 
 /** Throws SchemaError. */
 export function describeSchema(schema: unknown): SchemaDescription {
-  const standard = standardOf(schema)
+  const standard = readStandard(schema)
   if (standard !== undefined)
-    return { json: jsonSchemaOf(schema, standard), refine: value => refine(standard, value) }
+    return { json: toJsonSchema(schema, standard), refine: value => refine(standard, value) }
   if (!isJsonObject(schema))
     throw new SchemaError(
       '',
@@ -52,7 +52,7 @@ export function describeSchema(schema: unknown): SchemaDescription {
   const problem = notPlain(schema)
   if (problem !== undefined) throw new SchemaError('', problem)
   for (const key in schema) {
-    const shape = standardOf(schema[key])
+    const shape = readStandard(schema[key])
     if (shape !== undefined)
       throw new SchemaError(
         '',
@@ -70,7 +70,7 @@ type Standard = StandardSchema['~standard'] & {
   readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => unknown } | undefined
 }
 
-function standardOf(schema: unknown): Standard | undefined {
+function readStandard(schema: unknown): Standard | undefined {
   // Some libraries make schemas that are functions.
   if ((typeof schema !== 'object' && typeof schema !== 'function') || schema === null) return undefined
   const standard: unknown = '~standard' in schema ? schema['~standard'] : undefined
@@ -78,7 +78,7 @@ function standardOf(schema: unknown): Standard | undefined {
   return typeof standard.validate === 'function' ? (standard as Standard) : undefined // as the spec says
 }
 
-function jsonSchemaOf(schema: unknown, standard: Standard): JsonObject {
+function toJsonSchema(schema: unknown, standard: Standard): JsonObject {
   const json = exportJsonSchema(schema, standard)
   // The result may carry methods and shared objects. Writing and parsing it leaves plain data.
   const plain: unknown = JSON.parse(JSON.stringify(json))

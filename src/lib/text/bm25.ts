@@ -1,6 +1,6 @@
 // Ranks documents by the words that they share with a question (Okapi BM25). What a term contributes to a document's score
 // is computed when the index is made, so a question only adds up numbers. An index is never changed.
-import { termsOf } from './words.ts'
+import { readTerms } from './words.ts'
 
 /** `weight`: how many times the words of this field count. */
 export type DocumentField = { text: string; weight: number }
@@ -29,7 +29,7 @@ export class Bm25 {
 
   constructor(documents: readonly (readonly DocumentField[])[]) {
     this.size = documents.length
-    this.#postings = postingsOf(documents)
+    this.#postings = indexPostings(documents)
     this.#sums = new Float64Array(documents.length)
   }
 
@@ -37,7 +37,7 @@ export class Bm25 {
   rank(question: string, most = this.size): Ranked[] {
     const sums = this.#sums
     const touched: number[] = []
-    for (const term of new Set(termsOf(question, termsPerQuestion)))
+    for (const term of new Set(readTerms(question, termsPerQuestion)))
       for (const [{ documents, scores }, weight] of this.#matching(term))
         for (let at = 0; at < documents.length; at++) {
           const document = documents[at]!
@@ -87,7 +87,7 @@ function scoreOfRank(touched: readonly number[], sums: Float64Array, rank: numbe
 
 type Counted = { documents: number[]; counts: number[] }
 
-function postingsOf(documents: readonly (readonly DocumentField[])[]): Map<string, Postings> {
+function indexPostings(documents: readonly (readonly DocumentField[])[]): Map<string, Postings> {
   const counted = new Map<string, Counted>()
   const lengths = new Float64Array(documents.length)
   for (const [document, fields] of documents.entries()) {
@@ -118,7 +118,7 @@ function countTerms(fields: readonly DocumentField[]): Map<string, number> {
   const counts = new Map<string, number>()
   let left = termsPerDocument
   for (const { text, weight } of fields) {
-    const terms = termsOf(text, left)
+    const terms = readTerms(text, left)
     left -= terms.length
     for (const term of terms) counts.set(term, (counts.get(term) ?? 0) + weight)
   }

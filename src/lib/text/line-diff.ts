@@ -10,13 +10,13 @@ const around = 2
 
 /** Lines that are far from every difference become one mark. */
 export function lineDiff(before: string, after: string): DiffLine[] {
-  const lines = alignLines(linesOf(before), linesOf(after))
+  const lines = alignLines(splitLines(before), splitLines(after))
   return foldFar(lines, ({ mark }) => mark === ' ', around).flatMap((block): DiffLine[] =>
     'folded' in block ? [{ mark: '…' }] : block.lines,
   )
 }
 
-function linesOf(text: string): string[] {
+function splitLines(text: string): string[] {
   if (text === '') return []
   return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
 }

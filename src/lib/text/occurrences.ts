@@ -26,7 +26,7 @@ function* occurrences(text: string, wanted: string): Generator<number> {
     return
   }
   const [units, pattern] = [codeUnits(text), codeUnits(wanted)]
-  const borders = bordersOf(pattern)
+  const borders = findBorders(pattern)
   let matched = 0
   for (let at = 0; at < units.length; at += 1) {
     while (matched > 0 && units[at] !== pattern[matched]) matched = borders[matched - 1]!
@@ -43,7 +43,7 @@ function codeUnits(text: string): Uint16Array {
 }
 
 /** For each beginning of the pattern: how long its longest end is that is a beginning too (Knuth, Morris and Pratt). */
-function bordersOf(pattern: Uint16Array): Uint32Array {
+function findBorders(pattern: Uint16Array): Uint32Array {
   const borders = new Uint32Array(pattern.length)
   let length = 0
   for (let at = 1; at < pattern.length; at += 1) {

@@ -20,14 +20,14 @@ const asciiPattern = /[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+/g
 const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text)
 
 /** `most`: how many terms at most are read of the text. */
-export function termsOf(text: string, most = Number.POSITIVE_INFINITY): string[] {
+export function readTerms(text: string, most = Number.POSITIVE_INFINITY): string[] {
   const ascii = isAscii(text)
   const words = (ascii ? text.match(asciiPattern) : text.normalize('NFKC').match(wordPattern)) ?? []
   const terms: string[] = []
   for (const word of words) {
     if (terms.length >= most) break
     if (ascii) addTerm(terms, word.toLowerCase())
-    else if (joinedScript.test(word)) terms.push(...pairsOf(word))
+    else if (joinedScript.test(word)) terms.push(...letterPairs(word))
     else addTerm(terms, plainWord(word))
   }
   return terms
@@ -44,7 +44,7 @@ function plainWord(word: string): string {
     .toLowerCase()
 }
 
-function pairsOf(word: string): string[] {
+function letterPairs(word: string): string[] {
   const characters = Array.from(word)
   if (characters.length === 1) return characters
   return characters.slice(1).map((character, index) => characters[index]! + character)

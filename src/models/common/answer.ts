@@ -54,7 +54,7 @@ export function wholeCall(
   native?: Native,
 ): ModelCall {
   const { name, form, text } = call
-  const caller = native && programOf(native)
+  const caller = native && readProgram(native)
   return {
     type: 'call',
     name,
@@ -103,7 +103,7 @@ export function sumUsage(usages: readonly (Usage | undefined)[]): Usage | undefi
 }
 
 /** The program at the vendor that made the call, by its id there. Undefined: the model made it itself. */
-function programOf({ data }: Native): string | undefined {
+function readProgram({ data }: Native): string | undefined {
   const caller = isJsonObject(data) ? data['caller'] : undefined
   if (!isJsonObject(caller) || caller['type'] === undefined || caller['type'] === 'direct') return undefined
   const id = caller['tool_id'] ?? caller['caller_id']

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startDouble } from '../../testing/doubles/index.ts'
 import { anthropic } from '../providers/anthropic.ts'
-import { costOf, type Prices } from './cost.ts'
+import { calculateCost, type Prices } from './cost.ts'
 
 const prices: Prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 }
 
 test('input, cache reads, cache writes and output each have their price', () => {
   const usage = { input: 1_000_000, output: 100_000, cacheRead: 400_000, cacheWrite: 200_000 }
-  assert.equal(costOf(usage, prices), 3.57)
-  assert.equal(costOf({ input: 1000, output: 0 }, prices), 0.003)
-  assert.equal(costOf(usage, { input: 3, output: 15 }), 4.5)
+  assert.equal(calculateCost(usage, prices), 3.57)
+  assert.equal(calculateCost({ input: 1000, output: 0 }, prices), 0.003)
+  assert.equal(calculateCost(usage, { input: 3, output: 15 }), 4.5)
 })
 
 test('an answer has its cost if prices are known', async t => {
@@ -32,7 +32,7 @@ test('an answer has its cost if prices are known', async t => {
     )
   const { usage } = await ask({ prices })
   assert.ok(usage && usage.input > 0 && usage.output > 0)
-  assert.equal(usage.cost, costOf(usage, prices))
+  assert.equal(usage.cost, calculateCost(usage, prices))
   assert.equal((await ask({})).usage?.cost, undefined)
 })
 

@@ -32,7 +32,10 @@ export function checkPrices(prices: Prices, where: string): void {
 }
 
 /** `input` includes what was read from the cache and what was written to it. */
-export function costOf({ input, output, cacheRead = 0, cacheWrite = 0 }: Usage, prices: Prices): number {
+export function calculateCost(
+  { input, output, cacheRead = 0, cacheWrite = 0 }: Usage,
+  prices: Prices,
+): number {
   const fresh = Math.max(0, input - cacheRead - cacheWrite)
   const total =
     fresh * prices.input +

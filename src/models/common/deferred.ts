@@ -5,7 +5,7 @@ import { type ToolDeclaration, toolHash } from '../../language/tools.ts'
 import type { SessionCache } from './session-cache.ts'
 
 /** The tools that are offered from this entry on. */
-export function loadsOf(entry: Entry | undefined): readonly string[] {
+export function loadedNames(entry: Entry | undefined): readonly string[] {
   if (entry?.role !== 'tool') return none
   const found = entry.results.flatMap(({ outcome }) => outcome.loads ?? none)
   return found.length === 0 ? none : [...new Set(found)]
@@ -19,14 +19,14 @@ export function introductions(cache: SessionCache, history: readonly Entry[]): R
     key: 'introductions',
     start: () => new Map(),
     add(first, entries, index) {
-      for (const name of loadsOf(entries[index])) if (!first.has(name)) first.set(name, index)
+      for (const name of loadedNames(entries[index])) if (!first.has(name)) first.set(name, index)
     },
   })
 }
 
 /** What the encoding of an entry that loads tools depends on: their definitions. '' for an entry that loads none. */
 export function loadsVariant(entry: Entry | undefined, tools: ReadonlyMap<string, ToolDeclaration>): string {
-  const names = loadsOf(entry)
+  const names = loadedNames(entry)
   if (names.length === 0) return ''
   const hashes = names.map(name => {
     const tool = tools.get(name)

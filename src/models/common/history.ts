@@ -5,7 +5,7 @@
 import type { ModelRequest } from '../../engine/ports/index.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { Native, Origin, ResultPart } from '../../language/content.ts'
-import { type AssistantEntry, callsOf, type Entry } from '../../language/history.ts'
+import { type AssistantEntry, type Entry, listCalls } from '../../language/history.ts'
 import type { Json } from '../../lib/json/index.ts'
 import type { WireNames } from './wire-names.ts'
 
@@ -52,7 +52,7 @@ export function pairsAt(history: readonly Entry[], index: number): CallPair[] {
   const { answer, results } = batchAt(history, index)
   if (answer === undefined || results === undefined) return []
   const byCall = new Map(results.map(result => [result.callId, result]))
-  return callsOf(answer).flatMap(call => {
+  return listCalls(answer).flatMap(call => {
     const result = byCall.get(call.id)
     return result === undefined ? [] : [{ call, result, entry: answer }]
   })
@@ -64,7 +64,7 @@ export function unpairedIds(history: readonly Entry[], index: number): string[] 
   if (entry?.role !== 'assistant' && entry?.role !== 'tool') return []
   const { answer, results = [] } = batchAt(history, index)
   if (answer !== undefined && isAnsweredInOrder(answer, results)) return []
-  const called = answer === undefined ? [] : callsOf(answer).map(call => call.id)
+  const called = answer === undefined ? [] : listCalls(answer).map(call => call.id)
   const answered = results.map(result => result.callId)
   const [own, others] = entry.role === 'tool' ? [answered, new Set(called)] : [called, new Set(answered)]
   return own.filter(id => !others.has(id))
@@ -103,7 +103,7 @@ export function loneResult({ name, outcome }: CallResult): string {
 export function calledNames(history: readonly Entry[], names: WireNames): Set<string> {
   const called = new Set<string>()
   for (const entry of history)
-    if (entry.role === 'assistant') for (const call of callsOf(entry)) called.add(names.toWire(call.name))
+    if (entry.role === 'assistant') for (const call of listCalls(entry)) called.add(names.toWire(call.name))
   return called
 }
 

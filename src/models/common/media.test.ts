@@ -6,7 +6,7 @@ import type { Model, ModelRequest } from '../../engine/ports/index.ts'
 import type { FilePart, ImagePart } from '../../language/content.ts'
 import type { Entry } from '../../language/history.ts'
 import { anthropic, gemini, geminiInteractions, openai, openaiChat, preparedFor } from '../index.ts'
-import { inlineOf, pictureOf } from './media.ts'
+import { acceptedPicture, readInline } from './media.ts'
 
 const bytes = {
   png: 'iVBORw0KGgoAAAANSUhEUg==',
@@ -91,9 +91,9 @@ for (const [name, model, pictures] of vendors) {
 }
 
 test('base64 may have blanks and no padding; anything else is refused', () => {
-  const of = (base64: string) => inlineOf({ type: 'image', url: `data:image/png;base64,${base64}` })
+  const of = (base64: string) => readInline({ type: 'image', url: `data:image/png;base64,${base64}` })
   assert.equal(of('iVBORw0K\nGgoAAAA')?.base64, 'iVBORw0KGgoAAAA=')
   assert.equal(of('iVBO*'), undefined)
   assert.equal(of('iVBOR'), undefined)
-  assert.equal(pictureOf(of('iVBORw0KGgoAAAA='), new Set(['image/jpeg'])), undefined)
+  assert.equal(acceptedPicture(of('iVBORw0KGgoAAAA='), new Set(['image/jpeg'])), undefined)
 })

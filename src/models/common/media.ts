@@ -31,7 +31,7 @@ const TEXTUAL =
   /^(?:text\/|application\/(?:json|xml|yaml|x-yaml|javascript|x-javascript|x-ndjson|x-sh|sql|toml)$)|\+(?:json|xml)$/
 
 /** The content of a data URI, in base64 that every parser takes; undefined for other addresses and broken base64. */
-export function inlineOf(part: Media): Inline | undefined {
+export function readInline(part: Media): Inline | undefined {
   const data = splitDataUri(part.url)
   if (data === undefined) return undefined
   const bare = data.base64.replace(/\s+/g, '')
@@ -50,7 +50,10 @@ export function isPicture(part: Media): boolean {
 }
 
 /** The picture with the type of its bytes, if that is one of `accepted`. */
-export function pictureOf(inline: Inline | undefined, accepted: ReadonlySet<string>): Inline | undefined {
+export function acceptedPicture(
+  inline: Inline | undefined,
+  accepted: ReadonlySet<string>,
+): Inline | undefined {
   if (inline === undefined) return undefined
   const head = Buffer.from(inline.base64.slice(0, SIGNATURE_CHARS), 'base64').toString('latin1')
   const mediaType = SIGNATURES.find(([start]) => start.test(head))?.[1]

@@ -4,8 +4,8 @@
 
 import type { ModelAnswer, ModelDelta } from '../../engine/ports/index.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../lib/json/index.ts'
-import { acceptsNull, definitionOf } from './schema-fit.ts'
-import { stringsIn, typesOf } from './schema-refs.ts'
+import { acceptsNull, findDefinition } from './schema-fit.ts'
+import { readTypes, stringsIn } from './schema-refs.ts'
 
 /** Schemas as declared: of tools, by our names, and of the answer's text. */
 export type Restores = { tools: ReadonlyMap<string, JsonObject>; text?: JsonObject }
@@ -48,7 +48,7 @@ function restoreValue(root: JsonObject, schema: Json | undefined, value: Json): 
 function follow(root: JsonObject, schema: Json | undefined, value: Json, hops = 0): JsonObject | undefined {
   if (!isJsonObject(schema) || hops > 32) return undefined
   const { $ref, anyOf, oneOf } = schema
-  if (typeof $ref === 'string') return follow(root, definitionOf(root, $ref), value, hops + 1)
+  if (typeof $ref === 'string') return follow(root, findDefinition(root, $ref), value, hops + 1)
   const branches = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined
   if (branches === undefined) return schema
   for (const branch of branches) {
@@ -59,7 +59,7 @@ function follow(root: JsonObject, schema: Json | undefined, value: Json, hops = 
 }
 
 function hasShape(root: JsonObject, schema: JsonObject, value: Json): boolean {
-  const types = typesOf(schema)
+  const types = readTypes(schema)
   if (types !== undefined && !types.some(type => isOfType(type, value))) return false
   if (!isJsonObject(value)) return true
   const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}

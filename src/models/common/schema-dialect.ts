@@ -120,13 +120,17 @@ export function toDialect(schema: JsonObject, dialect: Dialect): Adapted | { unu
 
 function adapt(schema: JsonObject, dialect: Dialect): Adapted | { unusable: string } {
   const first = convertSchema(schema, dialect, dialect.openApi)
-  if ('unusable' in first || dialect.maxStates === undefined || statesOf(first.schema) <= dialect.maxStates)
+  if (
+    'unusable' in first ||
+    dialect.maxStates === undefined ||
+    countStates(first.schema) <= dialect.maxStates
+  )
     return first
   const tight = dialect.openApi === undefined ? undefined : { ...dialect.openApi, maxEnum: 50, bounds: false }
   const second = convertSchema(schema, dialect, tight)
   if ('unusable' in second) return second
   const loosened = tight === undefined ? withoutBounds(second.schema) : second.schema
-  if (statesOf(loosened) > dialect.maxStates) return { unusable: 'it is too large for this vendor' }
+  if (countStates(loosened) > dialect.maxStates) return { unusable: 'it is too large for this vendor' }
   return {
     schema: loosened,
     lost: [...second.lost, 'the root: bounds and long lists of values are left out'],
@@ -214,7 +218,7 @@ function withoutKeywords(
 }
 
 /** A rough count of the states that bounded arrays, bounded numbers, enums and long names multiply to. */
-function statesOf(node: unknown): number {
+function countStates(node: unknown): number {
   if (!isJsonObject(node)) return 1
   let total = 1 + (Array.isArray(node['enum']) ? node['enum'].length : 0)
   const { minimum, maximum, maxItems } = node
@@ -222,10 +226,10 @@ function statesOf(node: unknown): number {
     total += Math.log2(Math.max(1, 1 + maximum - minimum)) * 8
   for (const keyword of ['properties', '$defs'])
     for (const [name, child] of Object.entries(isJsonObject(node[keyword]) ? node[keyword] : {}))
-      total += name.length / 8 + statesOf(child)
+      total += name.length / 8 + countStates(child)
   for (const keyword of ['anyOf', 'oneOf', 'prefixItems'])
-    for (const child of Array.isArray(node[keyword]) ? node[keyword] : []) total += statesOf(child)
+    for (const child of Array.isArray(node[keyword]) ? node[keyword] : []) total += countStates(child)
   if (node['items'] !== undefined)
-    total += (typeof maxItems === 'number' ? Math.max(1, maxItems) : 1) * statesOf(node['items'])
+    total += (typeof maxItems === 'number' ? Math.max(1, maxItems) : 1) * countStates(node['items'])
   return total
 }

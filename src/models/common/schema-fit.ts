@@ -4,7 +4,7 @@
 // said within the subset stays as it is, and strictProblem (schema-strict.ts) names it.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { stringsIn, typesOf, wordSet } from './schema-refs.ts'
+import { readTypes, stringsIn, wordSet } from './schema-refs.ts'
 import type { StrictRules } from './schema-strict.ts'
 
 export type Fitted = {
@@ -81,7 +81,7 @@ function isEnforced(keyword: string, value: Json, rules: StrictRules): boolean {
 
 function closeObject(fitting: Fitting, node: JsonObject): JsonObject {
   const { properties } = node
-  if (!typesOf(node)?.includes('object') || !isJsonObject(properties)) return node
+  if (!readTypes(node)?.includes('object') || !isJsonObject(properties)) return node
   const closed = node['additionalProperties'] === undefined ? { ...node, additionalProperties: false } : node
   if (!fitting.rules.allRequired) return closed
   const required = stringsIn(node['required'])
@@ -111,8 +111,8 @@ export function acceptsNull(root: JsonObject, schema: Json | undefined, hops = 0
   if (hops > 32) return false
   const { $ref, enum: values, const: only, anyOf, oneOf, allOf } = schema
   const accepts = (child: Json): boolean => acceptsNull(root, child, hops + 1)
-  if (typeof $ref === 'string' && !accepts(definitionOf(root, $ref))) return false
-  const types = typesOf(schema)
+  if (typeof $ref === 'string' && !accepts(findDefinition(root, $ref))) return false
+  const types = readTypes(schema)
   if (types !== undefined && !types.includes('null') && schema['nullable'] !== true) return false
   if (Array.isArray(values) && !values.includes(null)) return false
   if (only !== undefined && only !== null) return false
@@ -121,7 +121,7 @@ export function acceptsNull(root: JsonObject, schema: Json | undefined, hops = 0
 }
 
 /** `true` for a reference that cannot be followed here. */
-export function definitionOf(root: JsonObject, ref: string): Json {
+export function findDefinition(root: JsonObject, ref: string): Json {
   const [, keyword = '', name = ''] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(ref) ?? []
   if (ref === '#') return root
   const map = root[keyword]

@@ -8,11 +8,11 @@ import {
   followRef,
   lose,
   modernise,
+  readTypes,
   resolveRef,
   schemasIn,
   splitRef,
   stringsIn,
-  typesOf,
   visitNode,
   type Walk,
   wordSet,
@@ -85,7 +85,7 @@ function toSchema(conversion: Conversion, node: Json, path: string, depth: numbe
   if (found !== undefined) return convertRef(conversion, found.ref, found.beside, path, depth)
   const source = withKnownKeywords(conversion, modernise(node), path)
   const entries: [string, Json][] = []
-  const types = typesOf(source)
+  const types = readTypes(source)
   if (types !== undefined) entries.push(['type', types.length === 1 ? types[0]! : types])
   for (const [keyword, value] of Object.entries(source)) {
     const kind = KIND_OF_KEYWORD.get(keyword)

@@ -7,11 +7,11 @@ import {
   followRef,
   lose,
   modernise,
+  readTypes,
   resolveRef,
   schemasIn,
   splitRef,
   stringsIn,
-  typesOf,
   visitNode,
   type Walk,
 } from './schema-refs.ts'
@@ -50,7 +50,7 @@ function toOpenApiNode(at: Cursor, node: Json): JsonObject {
   const whole = mergeBranches(at, modernise(node))
   if (hasOnlyAlternatives(whole)) return alternatives(at, whole)
   if ('const' in whole || Array.isArray(whole['enum'])) return values(at, whole)
-  const types = typesOf(whole) ?? guessTypes(whole)
+  const types = readTypes(whole) ?? guessTypes(whole)
   const named = types.filter(type => type !== 'null')
   const nullable = named.length < types.length || whole['nullable'] === true
   if (named.length === 0) return types.length > 0 ? { type: 'null' } : annotated({}, whole)

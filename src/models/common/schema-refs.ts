@@ -119,7 +119,7 @@ function splitDependencies(node: JsonObject): void {
 const JSON_TYPES = wordSet('string number integer boolean object array null')
 
 /** The types that a node names, each once; undefined when it names none. */
-export function typesOf(node: JsonObject): string[] | undefined {
+export function readTypes(node: JsonObject): string[] | undefined {
   const { type } = node
   const named = (Array.isArray(type) ? type : [type]).filter(
     (name): name is string => typeof name === 'string' && JSON_TYPES.has(name),

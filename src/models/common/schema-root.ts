@@ -5,11 +5,11 @@
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import {
   lose,
+  readTypes,
   resolveRef,
   schemasIn,
   splitRef,
   stringsIn,
-  typesOf,
   visitNode,
   type Walk,
 } from './schema-refs.ts'
@@ -42,7 +42,7 @@ function flattenRoot(walk: Walk, node: Json, depth: number): JsonObject | undefi
     const own = flattenRoot(walk, found.beside, depth + 1)
     return base === undefined || own === undefined ? undefined : mergeObjects(base, own)
   }
-  const types = typesOf(node)
+  const types = readTypes(node)
   if (types !== undefined && !types.includes('object')) return undefined
   const { allOf, anyOf, oneOf, ...rest } = node
   let root: JsonObject = { ...rest }

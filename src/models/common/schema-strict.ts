@@ -3,7 +3,7 @@
 // to be strict: then it is fitted first (schema-fit.ts).
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { stringsIn, typesOf } from './schema-refs.ts'
+import { readTypes, stringsIn } from './schema-refs.ts'
 
 export type StrictRules = {
   keywords: ReadonlySet<string>
@@ -41,7 +41,7 @@ function problemAt(
   if (foreign !== undefined) return `${at} has "${foreign}"`
   if ('$ref' in node) return undefined
   if (!('type' in node || 'anyOf' in node || 'enum' in node || 'const' in node)) return `${at} has no type`
-  const types = typesOf(node) ?? []
+  const types = readTypes(node) ?? []
   const depth = types.includes('object') || types.includes('array') ? level + 1 : level
   if (depth > rules.limits.depth) return `it nests deeper than ${rules.limits.depth} levels`
   return (
@@ -89,14 +89,14 @@ function childProblem(
   path: string,
   level: number,
 ): string | undefined {
-  for (const [step, child, inDefs] of childrenOf(node)) {
+  for (const [step, child, inDefs] of listChildren(node)) {
     const problem = problemAt(child, rules, count, path === '' ? step : `${path}/${step}`, inDefs ? 0 : level)
     if (problem !== undefined) return problem
   }
   return undefined
 }
 
-function childrenOf(node: JsonObject): [step: string, child: Json, inDefs: boolean][] {
+function listChildren(node: JsonObject): [step: string, child: Json, inDefs: boolean][] {
   const found: [string, Json, boolean][] = []
   for (const keyword of ['properties', '$defs'])
     if (isJsonObject(node[keyword]))
@@ -141,7 +141,7 @@ export function strictCost(schema: JsonObject): { optional: number; unions: numb
       if (!required.includes(name)) cost.optional++
       if (isJsonObject(child) && (Array.isArray(child['type']) || 'anyOf' in child)) cost.unions++
     }
-    for (const [, child] of childrenOf(node)) visit(child)
+    for (const [, child] of listChildren(node)) visit(child)
   }
   visit(schema)
   return cost

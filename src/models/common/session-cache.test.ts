@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import type { Entry } from '../../language/history.ts'
 import { SessionCache } from './session-cache.ts'
 
@@ -78,7 +78,7 @@ describe('encodings', () => {
       const encoder = {
         key: 'k',
         variant: () => '',
-        encode: (entry: Entry) => textOf(entry.role === 'user' ? entry.parts : []),
+        encode: (entry: Entry) => joinText(entry.role === 'user' ? entry.parts : []),
       }
       const { encoded, join } = cache.encode(history, encoder, from, to)
       return { encoded, text: join(before => (before < 0 ? '' : ' ')).text }
@@ -108,7 +108,7 @@ describe('encodings', () => {
           const { pieces, join } = cache.encode(history, {
             key: 'k',
             variant,
-            encode: (entry, index) => (entry.role === 'user' && textOf(entry.parts) + variant(index)) || '',
+            encode: (entry, index) => (entry.role === 'user' && joinText(entry.parts) + variant(index)) || '',
           })
           const between = (before: number, index: number): string =>
             before < 0 ? '' : pieces[before] === pieces[index] ? '=' : ','

@@ -60,7 +60,7 @@ export function strictSchema(
 }
 
 /** Undefined: no arguments that the model writes have to be restored. */
-export function restoresOf(
+export function makeRestores(
   tools: readonly ToolDeclaration[],
   { exact, fitted }: StrictDialects,
 ): Restores | undefined {

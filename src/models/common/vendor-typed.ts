@@ -53,16 +53,16 @@ export function bindTools(
   for (const tool of tools) {
     const given = tool.vendorTyped && Object.hasOwn(tool.vendorTyped, protocol) && tool.vendorTyped[protocol]
     if (!given) continue
-    const typed = table.find(each => each.type.test(typeOf(given)))
+    const typed = table.find(each => each.type.test(vendorType(given)))
     const declared = typed?.declare(given)
     const isTaken = bound.some(other => JSON.stringify(other.declared) === JSON.stringify(declared))
     if (!typed || !declared)
-      warn(`The tool "${tool.name}" is offered as a function: "${typeOf(given)}" is not known here.`)
+      warn(`The tool "${tool.name}" is offered as a function: "${vendorType(given)}" is not known here.`)
     else if (typed.form !== tool.input.form)
-      warn(`The tool "${tool.name}" is offered as a function: "${typeOf(given)}" takes ${typed.form}.`)
+      warn(`The tool "${tool.name}" is offered as a function: "${vendorType(given)}" takes ${typed.form}.`)
     else if (isTaken)
       warn(
-        `The tool "${tool.name}" is offered as a function: another tool is the vendor's "${typeOf(given)}".`,
+        `The tool "${tool.name}" is offered as a function: another tool is the vendor's "${vendorType(given)}".`,
       )
     else bound.push({ tool, typed, declared })
   }
@@ -70,7 +70,7 @@ export function bindTools(
 }
 
 /** A vendor without a `type` names the tool by the declaration's one key. */
-function typeOf(given: JsonObject): string {
+function vendorType(given: JsonObject): string {
   const { type } = given
   return typeof type === 'string' ? type : (Object.keys(given)[0] ?? '')
 }

@@ -11,7 +11,7 @@ const WINDOWS: readonly (readonly [name: RegExp, tokens: number])[] = [
 ]
 
 /** Undefined if unknown. */
-export function contextOf(model: string): number | undefined {
+export function contextSize(model: string): number | undefined {
   const name = model.toLowerCase()
   return WINDOWS.find(([pattern]) => pattern.test(name))?.[1]
 }

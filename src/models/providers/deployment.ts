@@ -8,7 +8,7 @@ import { nearest } from '../../lib/text/nearest.ts'
 import { checkPrices, type Prices } from '../common/cost.ts'
 import type { Protocol } from '../protocol.ts'
 import { createModel, type RunLimits } from '../run.ts'
-import { contextOf } from './context.ts'
+import { contextSize } from './context.ts'
 import { checkHosted } from './hosted-tools.ts'
 
 /** A key, or a function that is called for one at each request. */
@@ -83,7 +83,7 @@ const optionNames = Object.keys({
 } satisfies Record<keyof ProviderOptions, true>)
 
 /** JavaScript can pass anything, and a misspelt option would do nothing. */
-function checkOptions(provider: string, options: ProviderOptions, own: readonly string[]): void {
+function checkProviderOptions(provider: string, options: ProviderOptions, own: readonly string[]): void {
   const known = [...optionNames, ...own]
   const unknown = Object.keys(options).find(name => !known.includes(name))
   if (unknown === undefined) return
@@ -102,21 +102,21 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
       'config_invalid',
       `The provider "${name}" needs the name of a model, in an object: { model: "…" }.`,
     )
-  checkOptions(name, options, deployment.ownOptions ?? [])
+  checkProviderOptions(name, options, deployment.ownOptions ?? [])
   if (prices !== undefined) checkPrices(prices, `${name}/${model}`)
   checkHosted(options.hosted ?? [], protocol.name, `${name}/${model}`)
-  const family = options.family ?? familyOf(model)
-  const contextTokens = options.contextTokens ?? (deployment.ownModels ? contextOf(model) : undefined)
+  const family = options.family ?? modelFamily(model)
+  const contextTokens = options.contextTokens ?? (deployment.ownModels ? contextSize(model) : undefined)
   const thinkingFields = thinking === undefined ? {} : (deployment.thinking?.(thinking) ?? {})
   return createModel({
     protocol,
     provider: {
       name,
-      url: () => options.baseUrl ?? baseUrlOf(deployment.baseUrl),
+      url: () => options.baseUrl ?? readBaseUrl(deployment.baseUrl),
       headers: () => {
         const { apiKey, headers } = options
-        if (typeof apiKey !== 'function') return { ...authOf(deployment, apiKey), ...headers }
-        return keyFrom(apiKey, name).then(key => ({ ...authOf(deployment, key), ...headers }))
+        if (typeof apiKey !== 'function') return { ...authHeaders(deployment, apiKey), ...headers }
+        return keyFrom(apiKey, name).then(key => ({ ...authHeaders(deployment, key), ...headers }))
       },
       ...(path && { path }),
     },
@@ -127,7 +127,7 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
       ...(options.maxTokens !== undefined && { mostTokens: options.maxTokens }),
       body: { ...thinkingFields, ...options.body },
       hosted: options.hosted ?? [],
-      quirks: new Set(options.quirks ?? quirksOf(deployment, model)),
+      quirks: new Set(options.quirks ?? modelQuirks(deployment, model)),
       stateful: options.stateful ?? false,
     },
     ...(contextTokens !== undefined && { contextTokens }),
@@ -140,15 +140,15 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
 /** Each model has its own limit, and a default of ours could exceed it. */
 const NO_LIMIT = 0
 
-function quirksOf<State>({ quirks }: Deployment<State>, model: string): readonly string[] {
+function modelQuirks<State>({ quirks }: Deployment<State>, model: string): readonly string[] {
   return typeof quirks === 'function' ? quirks(model) : (quirks ?? [])
 }
 
-function baseUrlOf(value: string | (() => string)): string {
+function readBaseUrl(value: string | (() => string)): string {
   return typeof value === 'string' ? value : value()
 }
 
-function authOf<State>(
+function authHeaders<State>(
   { name, keyVariable, keyOptional, keyHeader }: Deployment<State>,
   own: string | undefined,
 ): Record<string, string> {
@@ -197,7 +197,7 @@ const FAMILIES: readonly (readonly [prefix: RegExp, family: string])[] = [
 ]
 
 /** A model of no known family is a family of its own. */
-export function familyOf(model: string): string {
+export function modelFamily(model: string): string {
   const name = model.toLowerCase().replace(/^.*\/|^ft:/, '')
   return FAMILIES.find(([prefix]) => prefix.test(name))?.[1] ?? name
 }

@@ -14,7 +14,7 @@ export {
   vllm,
   xai,
 } from './compatible.ts'
-export { familyOf, type ProviderOptions, type Secret } from './deployment.ts'
+export { modelFamily, type ProviderOptions, type Secret } from './deployment.ts'
 export { gemini } from './gemini.ts'
 export { geminiInteractions } from './gemini-interactions.ts'
 export { openai } from './openai.ts'

@@ -1,14 +1,14 @@
 // OpenAI's own API, by Responses.
 import type { Model } from '../../engine/ports/index.ts'
 import { noReasoning, openaiResponses, type State } from '../protocols/openai-responses/index.ts'
-import { type Deployment, deploy, familyOf, type ProviderOptions } from './deployment.ts'
+import { type Deployment, deploy, modelFamily, type ProviderOptions } from './deployment.ts'
 
 export const openaiReasoning: NonNullable<Deployment<State>['thinking']> = wanted => ({
   reasoning: typeof wanted === 'string' ? { effort: wanted, summary: 'auto' } : wanted,
 })
 
 export const openaiQuirks = (model: string): readonly string[] =>
-  familyOf(model) === 'gpt-plain' ? [noReasoning] : []
+  modelFamily(model) === 'gpt-plain' ? [noReasoning] : []
 
 const deployment: Deployment<State> = {
   name: 'openai',

@@ -209,10 +209,10 @@ describe('options', () => {
   })
 
   test('families', () => {
-    assert.equal(providers.familyOf('claude-opus-9'), 'claude')
-    assert.equal(providers.familyOf('anthropic/claude-opus-9'), 'claude')
-    assert.equal(providers.familyOf('o4-mini'), 'gpt')
-    assert.equal(providers.familyOf('my-own'), 'my-own')
+    assert.equal(providers.modelFamily('claude-opus-9'), 'claude')
+    assert.equal(providers.modelFamily('anthropic/claude-opus-9'), 'claude')
+    assert.equal(providers.modelFamily('o4-mini'), 'gpt')
+    assert.equal(providers.modelFamily('my-own'), 'my-own')
   })
 })
 

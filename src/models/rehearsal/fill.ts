@@ -2,7 +2,7 @@
 // values that stand beside a parameter's name, then values of its kind, then, if it is required, any value at all.
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { isTelling, stemsOf, type Value, type ValueKind, valuesIn } from './words.ts'
+import { isTelling, type Value, type ValueKind, valuesIn, wordStems } from './words.ts'
 
 type Source = {
   clause: string
@@ -19,22 +19,22 @@ const DEEPEST = 6
 
 /** The arguments that a clause gives by itself; nothing is made up. */
 export function givenArguments(tool: ToolDeclaration, clause: string): JsonObject {
-  const source = sourceOf(tool, clause)
+  const source = makeSource(tool, clause)
   return objectFrom(source.root, source, [besideName, ofKind], 0)
 }
 
 /** The text of a call. `given` wins over what the clause says. */
 export function callText(tool: ToolDeclaration, clause: string, given: JsonObject): string {
-  const source = sourceOf(tool, clause)
+  const source = makeSource(tool, clause)
   if (tool.input.form === 'json')
     return JSON.stringify({ ...objectFrom(source.root, source, [besideName, ofKind, anyValue], 0), ...given })
-  return source.values.find(({ kind }) => kind === 'quoted')?.text ?? (restOf(source) || clause)
+  return source.values.find(({ kind }) => kind === 'quoted')?.text ?? (remainingText(source) || clause)
 }
 
-function sourceOf({ name, title, input }: ToolDeclaration, clause: string): Source {
+function makeSource({ name, title, input }: ToolDeclaration, clause: string): Source {
   const root = input.form === 'json' ? input.schema : {}
-  const names = parametersOf(root, root).map(each => each.name)
-  const known = new Set(stemsOf([name, title ?? '', ...names].join(' ')))
+  const names = listParameters(root, root).map(each => each.name)
+  const known = new Set(wordStems([name, title ?? '', ...names].join(' ')))
   return { clause, values: valuesIn(clause, known), taken: [], known, root }
 }
 
@@ -54,7 +54,7 @@ function flat(schema: Json | undefined, root: JsonObject, hops = 0): JsonObject 
   return { type: 'string', ...flat(target, root, hops + 1), ...own }
 }
 
-export function parametersOf(schema: JsonObject, root: JsonObject): Parameter[] {
+export function listParameters(schema: JsonObject, root: JsonObject): Parameter[] {
   const { properties, required } = flat(schema, root)
   return Object.entries(isJsonObject(properties) ? properties : {}).map(([name, given]) => ({
     name,
@@ -64,7 +64,7 @@ export function parametersOf(schema: JsonObject, root: JsonObject): Parameter[] 
 }
 
 function objectFrom(schema: JsonObject, source: Source, passes: readonly Pass[], depth: number): JsonObject {
-  const parameters = depth > DEEPEST ? [] : parametersOf(schema, source.root)
+  const parameters = depth > DEEPEST ? [] : listParameters(schema, source.root)
   const values = new Map<string, Json | undefined>()
   for (const pass of passes)
     for (const parameter of parameters.toSorted((a, b) => Number(b.required) - Number(a.required)))
@@ -80,15 +80,16 @@ const besideName: Pass = ({ name, schema }, source) => {
   if (Array.isArray(schema['enum'])) return schema['enum'].find(option => isSaid(option, source))
   if (schema['type'] === 'boolean')
     return isSaid(name, source) ? !/\b(?:not?|without)\b/iu.test(source.clause) : undefined
-  const kinds = kindsOf(name, schema)
-  const stems = stemsOf(name)
+  const kinds = valueKinds(name, schema)
+  const stems = wordStems(name)
   return takeFirst(source, ({ kind, start, end }) => {
     const before = /[\p{L}\d]+[\s:=]*(?:\b(?:is|of|as|at|to)\s+)?$/u.exec(
       source.clause.slice(0, start).slice(-60),
     )
     const after = kind === 'number' ? /^\s*\p{L}+/u.exec(source.clause.slice(end)) : null
     return (
-      kinds.includes(kind) && stemsOf([before?.[0], after?.[0]].join(' ')).some(stem => stems.includes(stem))
+      kinds.includes(kind) &&
+      wordStems([before?.[0], after?.[0]].join(' ')).some(stem => stems.includes(stem))
     )
   })
 }
@@ -96,7 +97,7 @@ const besideName: Pass = ({ name, schema }, source) => {
 /** A value of the parameter's kind. An optional parameter takes neither quoted text nor a number in this way. */
 const ofKind: Pass = ({ name, schema, required }, source) => {
   if (schema['type'] === 'array') return listFrom(name, flat(schema['items'], source.root), source)
-  const kinds = schema['enum'] === undefined ? kindsOf(name, schema) : []
+  const kinds = schema['enum'] === undefined ? valueKinds(name, schema) : []
   const isFree = kinds[0] === 'quoted' || kinds[0] === 'number'
   for (const kind of required ? kinds : kinds.filter(each => !isFree && each !== 'quoted')) {
     const value = takeFirst(source, each => each.kind === kind)
@@ -125,7 +126,7 @@ const anyValue: Pass = ({ name, schema, required }, source, depth) => {
   }
   if (type === 'boolean' || type === 'null') return type === 'null' ? null : false
   if (type !== 'string') return minimum ?? 1
-  return restOf(source) || (minLength ? source.clause : '')
+  return remainingText(source) || (minLength ? source.clause : '')
 }
 
 // ---- what a parameter asks for ---------------------------------------------------------------------------
@@ -146,7 +147,7 @@ const PARAMETER_KINDS: readonly [RegExp, ValueKind[]][] = [
   ],
 ]
 
-export function kindsOf(name: string, { type, format }: JsonObject): ValueKind[] {
+export function valueKinds(name: string, { type, format }: JsonObject): ValueKind[] {
   if (type === 'integer' || type === 'number') return ['number']
   if (type !== 'string') return []
   const words = name.replace(/(?<=\p{Ll})(?=\p{Lu})|_/gu, ' ').toLowerCase()
@@ -170,7 +171,7 @@ function isSaid(text: Json, { clause }: Source): boolean {
 }
 
 /** The text after "that", "saying" or a colon; else the clause without taken values and the words of the tool before it. */
-function restOf({ clause, taken, known }: Source): string {
+function remainingText({ clause, taken, known }: Source): string {
   const told = /(?:\b(?:that|saying)|:)\s+(\S.*)$/su.exec(clause)?.[1]
   if (told !== undefined) return told.trim()
   let rest = clause.replace(/,?\s+please$/iu, '')

@@ -2,8 +2,8 @@
 // chooses none adds its values or its text to the call before it.
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
-import { callText, givenArguments, kindsOf, parametersOf } from './fill.ts'
-import { stemsOf, valuesIn } from './words.ts'
+import { callText, givenArguments, listParameters, valueKinds } from './fill.ts'
+import { valuesIn, wordStems } from './words.ts'
 
 export type PlannedCall = { tool: ToolDeclaration; clause: string; text: string }
 type Clause = { start: number; end: number }
@@ -18,9 +18,9 @@ const NONE: ReadonlySet<string> = new Set()
 
 /** `must`: at least one call, even if no tool fits. */
 export function planCalls(message: string, tools: readonly ToolDeclaration[], must: boolean): PlannedCall[] {
-  const profiles = tools.map(profileOf)
+  const profiles = tools.map(makeProfile)
   const drafts: Draft[] = []
-  for (const clause of clausesOf(message)) {
+  for (const clause of splitClauses(message)) {
     const text = message.slice(clause.start, clause.end)
     const tool = bestTool(text, profiles, ENOUGH)
     const before = drafts.at(-1)
@@ -40,7 +40,7 @@ export function planCalls(message: string, tools: readonly ToolDeclaration[], mu
 const JOINT = /\s*[.!?;]+(?=\s|$)\s*|\s*\n\s*|\s*,\s+(?:and\s+)?(?:then\s+)?|\s+(?:and\s+then|and|then)\s+/giu
 
 /** The message cut at sentence ends, commas, "and" and "then", but never inside a value. */
-function clausesOf(message: string): Clause[] {
+function splitClauses(message: string): Clause[] {
   const values = valuesIn(message, NONE).filter(({ kind }) => kind !== 'name')
   const clauses: Clause[] = []
   let start = 0
@@ -70,16 +70,16 @@ function extend(drafts: Draft[], before: Draft, clause: Clause, message: string)
 
 type Profile = { tool: ToolDeclaration; own: string[]; other: string[]; takesSums: boolean }
 
-function profileOf(tool: ToolDeclaration): Profile {
+function makeProfile(tool: ToolDeclaration): Profile {
   const { name, title = '', description, input } = tool
-  const parameters = input.form === 'json' ? parametersOf(input.schema, input.schema) : []
-  const takesSums = parameters.some(each => kindsOf(each.name, each.schema).includes('sum'))
-  return { tool, own: stemsOf(`${name} ${title}`), other: stemsOf(description), takesSums }
+  const parameters = input.form === 'json' ? listParameters(input.schema, input.schema) : []
+  const takesSums = parameters.some(each => valueKinds(each.name, each.schema).includes('sum'))
+  return { tool, own: wordStems(`${name} ${title}`), other: wordStems(description), takesSums }
 }
 
 /** The first of those with the highest score, if that is at least `least`. */
 function bestTool(text: string, profiles: readonly Profile[], least: number): ToolDeclaration | undefined {
-  const words = new Set(stemsOf(text))
+  const words = new Set(wordStems(text))
   const hasSum = valuesIn(text, NONE).some(({ kind }) => kind === 'sum')
   const scores = profiles.map(({ own, other, takesSums }) => {
     let score = hasSum && takesSums ? 2 : 0

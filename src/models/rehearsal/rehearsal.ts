@@ -4,14 +4,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Model, ModelAnswer, ModelRequest } from '../../engine/ports/index.ts'
 import type { CallPart, CallResult } from '../../language/calls.ts'
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { callsOf } from '../../language/history.ts'
+import { listCalls } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { answerDeltas, throwIfAborted } from '../common/answer-deltas.ts'
 import { correctedText } from './correct.ts'
 import { type PlannedCall, planCalls } from './plan.ts'
-import { conversationSummary, replyWithoutCall, reportOf } from './reply.ts'
+import { conversationSummary, replyWithoutCall, reportResult } from './reply.ts'
 
 export type RehearsalOptions = {
   /** Default `rehearsal`. */
@@ -40,14 +40,14 @@ export function rehearsal(options: RehearsalOptions = {}): Model {
         isFirst = false
       }
       throwIfAborted(signal) // `watch` may have aborted.
-      const usage = { input: tokensOf([request.history, request.tools]), output: tokensOf(parts) }
+      const usage = { input: countTokens([request.history, request.tools]), output: countTokens(parts) }
       return { parts, stop: parts.some(part => part.type === 'call') ? 'calls' : 'end', usage }
     },
   }
 }
 
 /** Enough for budgets, limits and meters to move. */
-function tokensOf(value: unknown): number {
+function countTokens(value: unknown): number {
   return Math.ceil(JSON.stringify(value).length / 4)
 }
 
@@ -55,7 +55,7 @@ function answerTo(request: ModelRequest, thinking: boolean): ModelAnswer['parts'
   const { history, tools, choice } = request
   if (request.purpose === 'summary')
     return [{ type: 'text', text: conversationSummary(history.slice(0, -1), tools) }]
-  const turn = turnOf(request)
+  const turn = readTurn(request)
   const planned = nextCalls(request, turn)
   const thought = planned.map(({ tool, clause }) => `“${clause}” asks for ${tool.name}.`).join(' ')
   const parts: ModelAnswer['parts'] = planned.map(({ tool: { name, input }, text }) => {
@@ -64,7 +64,7 @@ function answerTo(request: ModelRequest, thinking: boolean): ModelAnswer['parts'
   const report = turn.batches
     .flat()
     .filter(isLastWord)
-    .map(result => reportOf(result, tools))
+    .map(result => reportResult(result, tools))
   const reply =
     turn.batches.length > 0 ? report.join(' ') : replyWithoutCall(turn.message, tools, choice !== 'none')
   if (parts.length === 0) parts.push({ type: 'text', text: reply })
@@ -83,15 +83,15 @@ function isLastWord(result: CallResult, at: number, results: readonly CallResult
 
 type RehearsalTurn = { message: string; calls: CallPart[]; batches: (readonly CallResult[])[] }
 
-function turnOf({ history }: ModelRequest): RehearsalTurn {
+function readTurn({ history }: ModelRequest): RehearsalTurn {
   const at = history.findLastIndex(entry => entry.role === 'user')
   const user = history[at]
   const since = history.slice(at + 1)
   return {
-    message: (user?.role === 'user' ? textOf(user.parts) : '')
+    message: (user?.role === 'user' ? joinText(user.parts) : '')
       .slice(0, MAX_MESSAGE)
       .replace(/\s{40,}/gu, ' '),
-    calls: since.flatMap(entry => (entry.role === 'assistant' ? callsOf(entry) : [])),
+    calls: since.flatMap(entry => (entry.role === 'assistant' ? listCalls(entry) : [])),
     batches: since.flatMap(entry => (entry.role === 'tool' ? [entry.results] : [])),
   }
 }
@@ -119,7 +119,7 @@ function corrections(turn: RehearsalTurn, tools: readonly ToolDeclaration[]): Pl
   return (batches.at(-1) ?? []).filter(isRefused).flatMap(({ callId, name, outcome }) => {
     const tool = tools.find(each => each.name === name)
     const call = calls.find(({ id }) => id === callId)
-    const text = call && correctedText(call.text, textOf(outcome.parts))
+    const text = call && correctedText(call.text, joinText(outcome.parts))
     return tool === undefined || text === undefined ? [] : [{ tool, clause: message, text }]
   })
 }

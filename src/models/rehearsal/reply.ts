@@ -1,7 +1,7 @@
 // The rehearsal model's sentences: reports of results, a summary, and its reply when it calls nothing. Results are data:
 // they are shortened and quoted, never acted on.
 import type { CallResult, OutcomeKind } from '../../language/calls.ts'
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import type { Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 
@@ -20,7 +20,7 @@ const PHRASES: Readonly<Record<OutcomeKind, string>> = {
   unknown: 'may or may not have happened',
 }
 
-export function reportOf({ name, outcome }: CallResult, tools: readonly ToolDeclaration[]): string {
+export function reportResult({ name, outcome }: CallResult, tools: readonly ToolDeclaration[]): string {
   const label = tools.find(tool => tool.name === name)?.title ?? name
   const texts = outcome.parts.map(part => (part.type === 'text' ? readable(part.text) : `(${part.type})`))
   const said = quotable(texts.join(' '))
@@ -48,8 +48,8 @@ function quotable(text: string): string {
 
 export function conversationSummary(history: readonly Entry[], tools: readonly ToolDeclaration[]): string {
   const events = history.flatMap(entry => {
-    if (entry.role === 'tool') return entry.results.map(result => reportOf(result, tools))
-    return entry.role === 'user' ? [`You said: “${quotable(textOf(entry.parts))}”`] : []
+    if (entry.role === 'tool') return entry.results.map(result => reportResult(result, tools))
+    return entry.role === 'user' ? [`You said: “${quotable(joinText(entry.parts))}”`] : []
   })
   const left = Math.max(0, events.length - MAX_SUMMARISED)
   return [left > 0 ? `After ${left} earlier events:` : 'So far:', ...events.slice(left)].join(' ')

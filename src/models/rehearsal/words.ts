@@ -11,7 +11,7 @@ const STOP = new Set(
 )
 
 /** The words of running text, or of a name in any case (`getUser`, `get_user`), without stop words and endings. */
-export function stemsOf(text: string): string[] {
+export function wordStems(text: string): string[] {
   const spaced = text.replace(/\be-?mail/giu, 'mail').replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
   const words =
     spaced
@@ -24,7 +24,7 @@ export function stemsOf(text: string): string[] {
 
 /** False for stop words, punctuation, and words that chose the tool. */
 export function isTelling(word: string, known: ReadonlySet<string>): boolean {
-  return word !== 'I' && stemsOf(word).some(stem => !known.has(stem))
+  return word !== 'I' && wordStems(word).some(stem => !known.has(stem))
 }
 
 export type ValueKind = 'quoted' | 'email' | 'path' | 'sum' | 'number' | 'name'

@@ -1,12 +1,12 @@
 // Compares a request with what a step expects. It returns the first difference as a sentence; the model throws.
 
 import type { ModelRequest } from '../../engine/ports/index.ts'
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import { wordsOf } from '../../language/errors.ts'
 import type { Entry, ToolEntry, UserEntry } from '../../language/history.ts'
 import type { Expectation, ExpectedResult, Pattern, ScriptStep } from './script.ts'
 
-export async function mismatchOf(
+export async function findMismatch(
   expect: NonNullable<ScriptStep['expect']>,
   request: ModelRequest,
 ): Promise<string | undefined> {
@@ -30,8 +30,8 @@ function firstDifference(expect: Expectation, request: ModelRequest): string | u
 
 function userDifference(pattern: Pattern, history: readonly Entry[]): string | undefined {
   const last = history.findLast((entry): entry is UserEntry => entry.role === 'user')
-  const said = last === undefined ? undefined : textOf(last.parts)
-  if (said !== undefined && matches(pattern, said)) return undefined
+  const said = last === undefined ? undefined : joinText(last.parts)
+  if (said !== undefined && matchesExpected(pattern, said)) return undefined
   const found = said === undefined ? 'there is none' : `it is ${quotedText(said)}`
   return `the last user message to match ${patternText(pattern)}, but ${found}`
 }
@@ -59,14 +59,14 @@ function resultDifference(wanted: readonly ExpectedResult[], history: readonly E
       return `${which} to be of ${want.name}, but it is of ${name}`
     if (want.kind !== undefined && want.kind !== outcome.kind)
       return `${which} to be ${want.kind}, but it is ${outcome.kind}`
-    const text = textOf(outcome.parts)
-    if (want.text !== undefined && !matches(want.text, text))
+    const text = joinText(outcome.parts)
+    if (want.text !== undefined && !matchesExpected(want.text, text))
       return `${which} to match ${patternText(want.text)}, but it is ${quotedText(text)}`
   }
   return undefined
 }
 
-function matches(pattern: Pattern, text: string): boolean {
+function matchesExpected(pattern: Pattern, text: string): boolean {
   if (typeof pattern === 'string') return text.includes(pattern)
   return text.search(pattern instanceof RegExp ? pattern : new RegExp(pattern.pattern, pattern.flags)) >= 0
 }

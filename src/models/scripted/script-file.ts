@@ -70,13 +70,13 @@ function explain(issue: Issue, at: readonly PropertyKey[] = []): string[] {
     )
   if (issue.code === 'invalid_union') {
     // The alternative that got furthest explains the mistake best.
-    const nearest = issue.errors.toSorted((a, b) => depthOf(b) - depthOf(a))[0]?.[0]
-    if (nearest !== undefined && depthOf([nearest]) > 0) return explain(nearest, path)
+    const nearest = issue.errors.toSorted((a, b) => issueDepth(b) - issueDepth(a))[0]?.[0]
+    if (nearest !== undefined && issueDepth([nearest]) > 0) return explain(nearest, path)
   }
   return [`${describePath(path)}: ${issue.message}`]
 }
 
-function depthOf(issues: readonly Issue[]): number {
+function issueDepth(issues: readonly Issue[]): number {
   const first = issues[0]
   if (first === undefined) return 0
   return first.path.length + (first.code === 'invalid_type' && first.path.length === 0 ? 0 : 1)

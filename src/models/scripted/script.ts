@@ -3,7 +3,7 @@
 
 import type { ModelAnswer, ModelRequest } from '../../engine/ports/index.ts'
 import type { CallForm, OutcomeKind } from '../../language/calls.ts'
-import { type Native, textOf } from '../../language/content.ts'
+import { joinText, type Native } from '../../language/content.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { Usage } from '../../language/events.ts'
 import type { AssistantEntry, Entry } from '../../language/history.ts'
@@ -91,7 +91,7 @@ export type WhenOver = 'repeat-last' | 'end' | 'fail'
 export const OVER: ScriptStep = { text: '(script over)' }
 
 /** `seeded`: assistant entries that the session was created with; they are not counted. */
-export function positionOf(history: readonly Entry[], seeded: number): number {
+export function scriptPosition(history: readonly Entry[], seeded: number): number {
   let count = -seeded
   for (const entry of history) if (entry.role === 'assistant') count += playedIn(entry)
   return Math.max(0, count)
@@ -108,8 +108,8 @@ function playedIn(entry: AssistantEntry): number {
 
 /** The answer to a request for a summary, which is not a step of the script. */
 export function summaryStep(history: readonly Entry[]): ScriptStep {
-  const played = positionOf(history, 0)
-  const wishes = history.slice(0, -1).flatMap(entry => (entry.role === 'user' ? textOf(entry.parts) : []))
+  const played = scriptPosition(history, 0)
+  const wishes = history.slice(0, -1).flatMap(entry => (entry.role === 'user' ? joinText(entry.parts) : []))
   const last = wishes.findLast(text => text.trim() !== '') ?? 'nothing'
   const asked = last.length > 200 ? `${last.slice(0, 200).toWellFormed()}…` : last
   return {
@@ -117,7 +117,7 @@ export function summaryStep(history: readonly Entry[]): ScriptStep {
   }
 }
 
-export async function stepOf(
+export async function findStep(
   script: ScriptFunction,
   request: ModelRequest,
   at: number,

@@ -6,16 +6,16 @@ import type { Model, ModelAnswer, ModelCall, ModelDelta, ModelRequest } from '..
 import type { Native, TextPart, ThinkingPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { answerDeltas, throwIfAborted } from '../common/answer-deltas.ts'
-import { mismatchOf } from './expect.ts'
+import { findMismatch } from './expect.ts'
 import {
+  findStep,
   OVER,
   type Position,
-  positionOf,
   type Script,
   type ScriptDocument,
   type ScriptStep,
   type StepCall,
-  stepOf,
+  scriptPosition,
   summaryStep,
   type WhenOver,
 } from './script.ts'
@@ -36,7 +36,7 @@ export type ScriptedOptions = {
 type Watch = (delta: ModelDelta) => void
 
 export function scripted(script: Script, options: ScriptedOptions = {}): Model {
-  const fixed = typeof script === 'function' ? undefined : documentOf(script)
+  const fixed = typeof script === 'function' ? undefined : toDocument(script)
   const over = options.whenOver ?? fixed?.whenOver ?? 'fail'
   const position = options.position ?? fixed?.position ?? 'history'
   const id = options.id ?? 'scripted'
@@ -57,12 +57,12 @@ export function scripted(script: Script, options: ScriptedOptions = {}): Model {
         await streamStep({}, summary, watch, signal, pass)
         return summary
       }
-      const at = position === 'counter' ? asked++ : positionOf(request.history, options.seeded ?? 0)
+      const at = position === 'counter' ? asked++ : scriptPosition(request.history, options.seeded ?? 0)
       throwIfAborted(signal)
-      const found = typeof script === 'function' ? await stepOf(script, request, at) : fixed?.steps[at]
+      const found = typeof script === 'function' ? await findStep(script, request, at) : fixed?.steps[at]
       throwIfAborted(signal)
       const step = found ?? afterLast(over, id, at, fixed?.steps)
-      const broken = step.expect === undefined ? undefined : await mismatchOf(step.expect, request)
+      const broken = step.expect === undefined ? undefined : await findMismatch(step.expect, request)
       if (broken !== undefined)
         throw new TurnwireError(
           'model_rejected',
@@ -75,7 +75,7 @@ export function scripted(script: Script, options: ScriptedOptions = {}): Model {
   }
 }
 
-function documentOf(script: readonly ScriptStep[] | ScriptDocument): ScriptDocument {
+function toDocument(script: readonly ScriptStep[] | ScriptDocument): ScriptDocument {
   return 'steps' in script ? script : { steps: script }
 }
 

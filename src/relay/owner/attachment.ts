@@ -119,7 +119,7 @@ export class Attachment {
 
   #speak(socket: WebSocket, jwt: string): Promise<Closed> {
     const { status, say } = this.#options
-    const connection = new Connection(socket, this.#options, this.#stopping.signal)
+    const connection = new RelayConnection(socket, this.#options, this.#stopping.signal)
     return new Promise(resolve => {
       const quiet = setTimeout(() => socket.terminate(), silenceMs)
       socket.on('open', () => {
@@ -152,7 +152,7 @@ export class Attachment {
 }
 
 /** One open socket and the answers that go out over it. */
-class Connection {
+class RelayConnection {
   readonly #socket: WebSocket
   readonly #options: AttachOptions
   readonly #gone = new AbortController()

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { TurnwireError } from '../../language/errors.ts'
-import { type Wallet, walletOf } from '../viem.ts'
+import { type Wallet, walletFromKey } from '../viem.ts'
 
 /** Opens the wallet of this file. It is made if it is not there: `isNew`. */
 export async function openWallet(file: string): Promise<Wallet & { isNew: boolean }> {
@@ -19,7 +19,7 @@ export async function openWallet(file: string): Promise<Wallet & { isNew: boolea
       'config_invalid',
       `${file} can be read by others, so its wallet is not safe. Close it: chmod 600 ${file}`,
     )
-  const wallet = await walletOf(key)
+  const wallet = await walletFromKey(key)
   return { ...wallet, isNew }
 }
 

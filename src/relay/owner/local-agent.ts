@@ -31,14 +31,14 @@ export function configuredAgent(host: WireHost): LocalAgent {
     const { items } = await readItems(host, engine, owner, request)
     const { once, options } = prepareOnce(host, owner, request, decodeHistory(items), newId('sess'))
     const encoder = new ResponseEncoder({ ...options, after: -1, form: 'lines' })
-    yield* eventsOf(encoder.begin())
+    yield* parseEvents(encoder.begin())
     for await (const batch of engine.answerOnce({ ...once, deltas: 'fail' }, signal))
-      for (const item of batch) yield* eventsOf(encoder.take(item))
-    yield* eventsOf(encoder.end())
+      for (const item of batch) yield* parseEvents(encoder.take(item))
+    yield* parseEvents(encoder.end())
   }
 }
 
-function* eventsOf(lines: string): Iterable<JsonObject> {
+function* parseEvents(lines: string): Iterable<JsonObject> {
   for (const line of lines.split('\n')) {
     const event: unknown = line === '' ? undefined : JSON.parse(line)
     if (isJsonObject(event)) yield event
@@ -82,7 +82,7 @@ export function serverAgent({ url, token, model, nested = false }: LocalServer):
           ...(token !== undefined && { authorization: `Bearer ${token}` }),
         },
       })
-      if (!answer.ok || !answer.body) throw await refusalOf(answer)
+      if (!answer.ok || !answer.body) throw await readRefusal(answer)
       if (answer.headers.get('content-type')?.includes('application/json'))
         yield { type: 'response.completed', response: (await answer.json()) as JsonObject } // checked by whoever reads it
       else yield* readEvents(answer.body, quiet)
@@ -142,7 +142,7 @@ async function* readEvents(body: ReadableStream<Uint8Array>, quiet: Quiet): Asyn
 }
 
 /** What the local server says is for its owner: the other side learns only that it refused. */
-async function refusalOf(answer: Response): Promise<TurnwireError> {
+async function readRefusal(answer: Response): Promise<TurnwireError> {
   const cause = new Error(`Status ${answer.status}: ${printable((await answer.text()).slice(0, 2_000), 500)}`)
   return new TurnwireError('model_failed', 'The local server of this agent refused the request.', { cause })
 }

@@ -47,12 +47,12 @@ export class RelayEvents {
     if (isJsonObject(taken['part'])) taken['part'] = part(taken['part'])
     if (isJsonObject(taken['response'])) taken['response'] = this.#response(taken['response'])
     if (type === 'response.function_call_arguments.delta' || type === 'response.function_call_arguments.done')
-      Object.assign(taken, this.#callOf(event, type))
+      Object.assign(taken, this.#findCall(event, type))
     if (terminal.has(type) && isJsonObject(taken['response'])) this.response = taken['response']
     return taken
   }
 
-  #callOf({ item_id }: JsonObject, type: string): JsonObject {
+  #findCall({ item_id }: JsonObject, type: string): JsonObject {
     const call = this.#calls.get(asString(item_id)) ?? { call_id: '', name: '' }
     return type.endsWith('.done') ? call : { call_id: call.call_id }
   }
@@ -83,7 +83,7 @@ export class RelayEvents {
       return { type, id, call_id, name, arguments: text, ...state }
     }
     if (type === 'reasoning') {
-      const [content, summary] = [textOf(item['content']), textOf(item['summary'])]
+      const [content, summary] = [outputText(item['content']), outputText(item['summary'])]
       return { type, id, ...(content !== '' && { content }), ...(summary !== '' && { summary }) }
     }
     if (type !== 'message') throw new Error('The answer holds an item that cannot be relayed.')
@@ -97,7 +97,7 @@ function part({ text, refusal }: JsonObject): JsonObject {
   return { type: 'output_text', text: text ?? refusal ?? '' }
 }
 
-function textOf(parts: Json | undefined): string {
+function outputText(parts: Json | undefined): string {
   if (typeof parts === 'string') return parts
   if (!Array.isArray(parts)) return ''
   return parts

@@ -2,7 +2,7 @@
 import { TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
 import { printable } from '../../lib/text/index.ts'
-import { readAddress, type Wallet } from '../viem.ts'
+import { readWalletAddress, type Wallet } from '../viem.ts'
 
 /** `final`: another attempt would end the same way. */
 export class SignInFailure extends Error {
@@ -65,7 +65,7 @@ function isSignIn(message: string, { address }: Wallet): boolean {
     message.length <= 2_000 &&
     /^[\x20-\x7e\n]+$/.test(message) &&
     named.length > 0 &&
-    named.every(each => readAddress(each) === address)
+    named.every(each => readWalletAddress(each) === address)
   )
 }
 
@@ -81,11 +81,11 @@ const loopback = ['localhost', '127.0.0.1', '[::1]']
 function isForServer(message: string, nonce: string, server: URL): boolean {
   const lines = message.split('\n').filter(line => /\s/.test(nonce) || line !== `Nonce: ${nonce}`)
   const named = lines.join('\n').match(hostForm) ?? []
-  return named.length > 0 && named.every(each => isHostOf(each.replace(/[^\w\]]+$/, ''), server))
+  return named.length > 0 && named.every(each => namesHost(each.replace(/[^\w\]]+$/, ''), server))
 }
 
 /** A name without a port is that of the server at any port. */
-function isHostOf(named: string, server: URL): boolean {
+function namesHost(named: string, server: URL): boolean {
   const url = named.includes('@') ? null : URL.parse(`${server.protocol}//${named}`)
   const hasPort = /:\d+$/.test(named)
   if (!url || (hasPort && url.port !== server.port)) return false
@@ -113,7 +113,7 @@ async function read(server: URL, path: string, init: RequestInit, signal: AbortS
     signal.throwIfAborted()
     throw new SignInFailure(`${server.origin} cannot be reached.`, false, { cause })
   }
-  const body = text.length > mostChars ? undefined : parsed(text)
+  const body = text.length > mostChars ? undefined : parseToken(text)
   if (answer.ok && body) return body
   const error = body?.['error']
   const said = isJsonObject(error) ? error['message'] : error
@@ -123,7 +123,7 @@ async function read(server: URL, path: string, init: RequestInit, signal: AbortS
   throw new SignInFailure(`${server.origin}: ${printable(words, 500)}`, !passes)
 }
 
-function parsed(text: string): JsonObject | undefined {
+function parseToken(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return isJsonObject(value) ? value : undefined

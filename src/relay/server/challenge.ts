@@ -2,7 +2,7 @@
 // good once. A nonce carries its own time and signature, so nothing is kept for those who never come back, and any node
 // of an installation can check it.
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { type Hex, signerOf } from '../viem.ts'
+import { type Hex, recoverSigner } from '../viem.ts'
 
 export type Challenge = { nonce: string; message: string }
 
@@ -43,7 +43,7 @@ export class Challenges {
     if (!isOurs || !(expiresAt > this.#now())) return 'unknown'
     this.#forget()
     if (this.#used.has(nonce) || this.#used.size >= mostUsed) return 'used'
-    if ((await signerOf(this.#messageFor(wallet, nonce), signature)) !== wallet) return 'signature'
+    if ((await recoverSigner(this.#messageFor(wallet, nonce), signature)) !== wallet) return 'signature'
     // Another request may have used it while this one waited.
     if (this.#used.has(nonce)) return 'used'
     this.#used.set(nonce, expiresAt)

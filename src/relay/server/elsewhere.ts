@@ -7,7 +7,7 @@ import type { Ending, Machine } from './machine.ts'
 import type { Counts, Prices, Registry, RelayAgent } from './registry.ts'
 
 /** How one machine answered. `shown`: something was said before it failed. */
-export type Result = { answer: ModelAnswer } | { ending: Ending; shown: boolean }
+export type RemoteResult = { answer: ModelAnswer } | { ending: Ending; shown: boolean }
 
 /** `slots`: requests that the machine can still take. */
 type ListedMachine = { id: string; taken: number; slots: number }
@@ -31,7 +31,7 @@ export type Forwarded = { agentId: string; machine: string; request: ModelReques
 export type RelayNode = {
   id: string
   /** Rejects only as the signal says. A node that goes away is a machine that is gone. */
-  answer(forwarded: Forwarded, watch: (delta: ModelDelta) => void, signal: AbortSignal): Promise<Result>
+  answer(forwarded: Forwarded, watch: (delta: ModelDelta) => void, signal: AbortSignal): Promise<RemoteResult>
 }
 
 /** A machine of another node. */
@@ -102,7 +102,7 @@ export class OtherNodes {
   /** All that is attached to the node now. */
   hear(node: RelayNode, listed: readonly ListedAgent[]): void {
     const before = this.#agentsAt.get(node.id) ?? new Set()
-    const now = new Set(listed.map(each => this.#hearOf(node, each)))
+    const now = new Set(listed.map(each => this.#addMachine(node, each)))
     if (now.size > 0) this.#agentsAt.set(node.id, now)
     else this.#agentsAt.delete(node.id)
     for (const agent of before)
@@ -117,7 +117,7 @@ export class OtherNodes {
     this.hear({ id, answer: () => Promise.reject(new Error('The node is gone.')) }, [])
   }
 
-  #hearOf(node: RelayNode, listed: ListedAgent): RelayAgent {
+  #addMachine(node: RelayNode, listed: ListedAgent): RelayAgent {
     const { agentId, wallet, name, description, prices, firstFrameMs, available } = listed
     const agent = this.#registry.met(agentId, wallet)
     const known = agent.elsewhere.get(node.id)?.machines
@@ -144,7 +144,7 @@ export class OtherNodes {
 const countNames = ['served', 'failed', 'refused', 'left', 'inputTokens', 'outputTokens'] as const
 
 /** What the machines of an agent did, here and elsewhere. */
-export function allOf({ machines, counts, elsewhere }: RelayAgent): Counts & {
+export function totalCounts({ machines, counts, elsewhere }: RelayAgent): Counts & {
   machines: number
   inFlight: number
 } {

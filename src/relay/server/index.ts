@@ -8,18 +8,18 @@ import type { PriceSource } from '../../payments/price.ts'
 import type { Relay, WireHost } from '../../wires/host.ts'
 import type { Socket } from '../../wires/http/frame-queue.ts'
 import { defaultMaxCost, type RelayConfig, relayDefaults } from '../config.ts'
-import { type Hex, readAddress } from '../viem.ts'
+import { type Hex, readWalletAddress } from '../viem.ts'
 import { type AcceptOptions, Attached } from './accept.ts'
 import { Challenges } from './challenge.ts'
 import { Dispatch } from './dispatch.ts'
 import {
-  allOf,
   attachedHere,
   type Forwarded,
   type ListedAgent,
   OtherNodes,
   type RelayNode,
-  type Result,
+  type RemoteResult,
+  totalCounts,
 } from './elsewhere.ts'
 import { relayTokens, type Tokens } from './jwt.ts'
 import { answerHere, type RelayModelOptions, relayModel, type Served } from './model.ts'
@@ -28,9 +28,9 @@ import { relayPrices } from './prices.ts'
 import { Registry } from './registry.ts'
 import { type Earnings, relayRoutes } from './routes.ts'
 import { relayedTarget } from './target.ts'
-import { type Connection, Unsigned } from './unsigned.ts'
+import { Unsigned, type UnsignedConnection } from './unsigned.ts'
 
-export type { Forwarded, ListedAgent, RelayNode, Result } from './elsewhere.ts'
+export type { Forwarded, ListedAgent, RelayNode, RemoteResult } from './elsewhere.ts'
 export { attachedAgent } from './target.ts'
 
 export type RelayOptions = {
@@ -149,7 +149,7 @@ export class RelayServer implements Relay {
   }
 
   /** `connection`: the one under the socket. */
-  open(socket: Socket, connection?: Connection): void {
+  open(socket: Socket, connection?: UnsignedConnection): void {
     const known = this.#unsigned.add(socket, connection)
     const attached = new Attached(socket, this.#accept, known)
     this.#sockets.add(attached)
@@ -165,7 +165,7 @@ export class RelayServer implements Relay {
   }
 
   /** Who signed in with a wallet, for the routes that take its token. */
-  principalOf(token: string): Principal | undefined {
+  findPrincipal(token: string): Principal | undefined {
     const claims = this.#tokens.read(token, this.#now())
     if (!claims || !this.#admits(claims.wallet)) return undefined
     const { wallet } = claims
@@ -186,7 +186,7 @@ export class RelayServer implements Relay {
   async #only(): Promise<string | undefined> {
     if (!this.#options.anyModel) return undefined
     await this.look?.()
-    const attached = this.#registry.all().filter(agent => allOf(agent).machines > 0)
+    const attached = this.#registry.all().filter(agent => totalCounts(agent).machines > 0)
     return attached.length === 1 ? attached[0]?.agentId : undefined
   }
 
@@ -214,7 +214,11 @@ export class RelayServer implements Relay {
   }
 
   /** Asks a machine of this node for another one. */
-  answerHere(forwarded: Forwarded, watch: (delta: ModelDelta) => void, signal: AbortSignal): Promise<Result> {
+  answerHere(
+    forwarded: Forwarded,
+    watch: (delta: ModelDelta) => void,
+    signal: AbortSignal,
+  ): Promise<RemoteResult> {
     return answerHere(this.#modelOptions, forwarded, watch, signal)
   }
 
@@ -230,12 +234,12 @@ export class RelayServer implements Relay {
     if (!this.#registry.get(agentId)) await this.look?.()
     if (this.#registry.get(agentId)) return true
     const isYoung = this.#now() - this.#startedAt < this.#settings.queueMs
-    if (isYoung && readAddress(agentId) !== undefined) return true
+    if (isYoung && readWalletAddress(agentId) !== undefined) return true
     return payment !== undefined && ((await this.isPaidFor?.(payment)) ?? false)
   }
 
   #admits(wallet: Hex): boolean {
     const { owners } = this.#options.config
-    return owners === '*' || owners.some(owner => readAddress(owner) === wallet)
+    return owners === '*' || owners.some(owner => readWalletAddress(owner) === wallet)
   }
 }

@@ -11,7 +11,7 @@ import {
   verify,
 } from 'node:crypto'
 import { isJsonObject, type JsonObject, parseJson } from '../../lib/json/index.ts'
-import { type Hex, readAddress } from '../viem.ts'
+import { type Hex, readWalletAddress } from '../viem.ts'
 
 /** `signedAt`: when the wallet signed. A token that was made from another one has the time of the first. */
 export type Claims = {
@@ -45,7 +45,7 @@ export function relayTokens(secret: Buffer, { tokenMs, signInMs }: TokenLife): T
       const signed = Math.floor(signedAt / 1000)
       const expiresAt = Math.min(issuedAt + Math.ceil(tokenMs / 1000), signed + Math.ceil(signInMs / 1000))
       const id = randomUUID()
-      const agentId = agentIdOf(wallet)
+      const agentId = walletAgentId(wallet)
       const claims = {
         iss: 'turnwire',
         aud: audience,
@@ -81,7 +81,7 @@ export function relayTokens(secret: Buffer, { tokenMs, signInMs }: TokenLife): T
 }
 
 /** One wallet has one agent: its id is the address. */
-export function agentIdOf(wallet: Hex): string {
+export function walletAgentId(wallet: Hex): string {
   return wallet
 }
 
@@ -91,7 +91,7 @@ function claimsIn(body: string, now: number): Claims | undefined {
   const { sub, agentId, jti, iat, exp } = claims
   // Older tokens do not say when their wallet signed.
   const { auth_time: signed = iat } = claims
-  const wallet = readAddress(sub)
+  const wallet = readWalletAddress(sub)
   if (wallet === undefined || typeof exp !== 'number' || exp * 1000 <= now) return undefined
   if (typeof agentId !== 'string' || typeof jti !== 'string') return undefined
   if (typeof iat !== 'number' || typeof signed !== 'number') return undefined

@@ -36,7 +36,13 @@ export type Listener = {
   end(ending: Ending): void
 }
 
-type Asked = { stream: boolean; listener: Listener; chars: number; timer: NodeJS.Timeout; begun: boolean }
+type InFlightRequest = {
+  stream: boolean
+  listener: Listener
+  chars: number
+  timer: NodeJS.Timeout
+  begun: boolean
+}
 
 /** Requests that are over whose last frames may still come, since the protocol has no frame that cancels. */
 const mostOver = 1_000
@@ -49,7 +55,7 @@ export class Machine {
   taken = 0
   readonly #socket: Socket
   readonly #limits: MachineLimits
-  readonly #asked = new Map<string, Asked>()
+  readonly #asked = new Map<string, InFlightRequest>()
   /** By id, the characters that may still come for a request that is over. */
   readonly #over = new Map<string, number>()
   #open = true
@@ -106,7 +112,7 @@ export class Machine {
     else this.#takeEvent(frame.id, asked, frame.event)
   }
 
-  #takeEvent(id: string, asked: Asked, event: JsonObject): void {
+  #takeEvent(id: string, asked: InFlightRequest, event: JsonObject): void {
     if (asked.begun) asked.timer.refresh()
     else {
       asked.begun = true

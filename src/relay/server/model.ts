@@ -11,7 +11,7 @@ import { usageIn } from '../frames.ts'
 import { toMachineForm } from '../request.ts'
 import { AnswerCheck, countedTokens } from './check-answer.ts'
 import type { Dispatch } from './dispatch.ts'
-import { FarMachine, type Forwarded, machineHere, type Result } from './elsewhere.ts'
+import { FarMachine, type Forwarded, machineHere, type RemoteResult } from './elsewhere.ts'
 import type { Ending, Machine } from './machine.ts'
 import type { AnyMachine, Registry, RelayAgent, Route } from './registry.ts'
 
@@ -69,7 +69,7 @@ export async function answerHere(
   forwarded: Forwarded,
   watch: (delta: ModelDelta) => void,
   signal: AbortSignal,
-): Promise<Result> {
+): Promise<RemoteResult> {
   if (!machineHere(options.registry, forwarded)) return { ending: { end: 'gone' }, shown: false }
   return new RelayedRequest(options, forwarded.request, watch, signal).answerAt(forwarded)
 }
@@ -121,14 +121,14 @@ class RelayedRequest {
         if ('answer' in result) return result.answer
         this.#tried.add(slot.machine)
         if (result.shown || attempt >= attempts || !this.#mayAskAgain(result.ending))
-          throw failureOf(result.ending)
+          throw endingFailure(result.ending)
       } finally {
         slot.release()
       }
     }
   }
 
-  async answerAt({ agentId, machine: id }: Forwarded): Promise<Result> {
+  async answerAt({ agentId, machine: id }: Forwarded): Promise<RemoteResult> {
     const { dispatch } = this.#options
     const slot = await dispatch.slot({ agentId, machine: id }, this.#tried, this.#signal)
     try {
@@ -144,7 +144,7 @@ class RelayedRequest {
     return typeof this.#to.route !== 'object' || end === 'gone'
   }
 
-  async #askElsewhere({ agentId, elsewhere }: RelayAgent, machine: FarMachine): Promise<Result> {
+  async #askElsewhere({ agentId, elsewhere }: RelayAgent, machine: FarMachine): Promise<RemoteResult> {
     const { memory: _, ...request } = this.#request
     const forwarded = { agentId, machine: machine.id, request }
     const result = await machine.node.answer(forwarded, this.#watch, this.#signal)
@@ -156,7 +156,7 @@ class RelayedRequest {
     return result
   }
 
-  async #askAt(agent: RelayAgent, machine: Machine): Promise<Result> {
+  async #askAt(agent: RelayAgent, machine: Machine): Promise<RemoteResult> {
     const { registry, now } = this.#options
     const begun = now()
     const reader = new AnswerReader(this.#prepared.reading, this.#watch)
@@ -185,7 +185,7 @@ class RelayedRequest {
       agent.counts.left += 1
       throw this.#signal.reason
     }
-    const result = this.#resultOf(ending, reader, check)
+    const result = this.#makeResult(ending, reader, check)
     if ('answer' in result) {
       registry.succeeded(agent, firstFrameMs ?? now() - begun)
       this.#count(agent, result.answer)
@@ -193,8 +193,11 @@ class RelayedRequest {
     return result
   }
 
-  #resultOf(ending: Ending, reader: AnswerReader, check: AnswerCheck): Result {
-    const broken = (reason: string): Result => ({ ending: { end: 'broken', reason }, shown: reader.shown })
+  #makeResult(ending: Ending, reader: AnswerReader, check: AnswerCheck): RemoteResult {
+    const broken = (reason: string): RemoteResult => ({
+      ending: { end: 'broken', reason },
+      shown: reader.shown,
+    })
     if (ending.end !== 'response' && ending.end !== 'stream') return { ending, shown: reader.shown }
     try {
       if (ending.end === 'response') reader.take(check.response({ object: 'response', ...ending.body }))
@@ -246,7 +249,7 @@ function howFailed({ end }: Ending): Parameters<Registry['failed']>[1] {
   return end === 'gone' ? 'gone' : end === 'error' ? 'refused' : 'failed'
 }
 
-function failureOf(ending: Ending): TurnwireError {
+function endingFailure(ending: Ending): TurnwireError {
   if (ending.end === 'late')
     return new TurnwireError(
       'model_timeout',

@@ -4,7 +4,7 @@ import type { ModelDelta } from '../../engine/index.ts'
 import type { ClusterNode } from '../../engines/cluster/cluster-node.ts'
 import type { RemoteEngine } from '../../engines/socket/index.ts'
 import { Batches } from '../../lib/async/batches.ts'
-import type { Forwarded, ListedAgent, RelayNode, RelayServer, Result } from './index.ts'
+import type { Forwarded, ListedAgent, RelayNode, RelayServer, RemoteResult } from './index.ts'
 
 const listName = 'relayAgents'
 const answerName = 'relayAnswer'
@@ -18,7 +18,7 @@ const waitMs = 500
 /** News that are younger need not be asked for again. */
 const freshMs = 200
 
-type AnswerItem = { delta: ModelDelta } | { result: Result }
+type AnswerItem = { delta: ModelDelta } | { result: RemoteResult }
 
 export class RelayNodes {
   readonly #relay: RelayServer

@@ -26,12 +26,12 @@ export function relayPrices(options: PriceOptions): PriceSource {
       const found = options.registry.ranked(relayed.route)
       if (found.length === 0) return Promise.reject(unavailable('No agent is attached.'))
       const priced = found.filter(({ prices: set }) => isPriced(set)).slice(0, mostShown)
-      return Promise.resolve(priced.map(each => priceOf(each, options)))
+      return Promise.resolve(priced.map(each => relayPrice(each, options)))
     },
   }
 }
 
-function priceOf(agent: RelayAgent, { registry, maxCost, feeBps }: PriceOptions): Price {
+function relayPrice(agent: RelayAgent, { registry, maxCost, feeBps }: PriceOptions): Price {
   const { agentId, wallet, prices } = agent
   const held = registry.heldPrices(agent)
   return {

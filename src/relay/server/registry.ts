@@ -160,7 +160,7 @@ export class Registry {
     let best: Choice | undefined
     for (const agent of candidates) {
       if (agent.restsUntil > now) continue
-      const machine = leastLoaded(machinesOf(agent, route), tried)
+      const machine = leastLoaded(listMachines(agent, route), tried)
       if (machine && (!best || isBefore(route, { agent, machine }, best))) best = { agent, machine }
     }
     if (best) best.agent.turn = ++this.#turns
@@ -217,7 +217,7 @@ function isAttached({ machines, elsewhere }: RelayAgent): boolean {
 }
 
 /** Those that the request may be given to, the nearest first. */
-function machinesOf({ machines, elsewhere }: RelayAgent, route: Route): Iterable<AnyMachine> {
+function listMachines({ machines, elsewhere }: RelayAgent, route: Route): Iterable<AnyMachine> {
   const wanted = typeof route === 'object' ? route.machine : undefined
   if (wanted !== undefined) return [...machines].filter(({ id }) => id === wanted)
   if (elsewhere.size === 0) return machines
@@ -257,10 +257,10 @@ function compare(route: Route, one: RelayAgent, other: RelayAgent): number {
 
 /** The sum of both prices: requests differ in how many tokens of each kind they need. */
 function comparePrices(one: Prices, other: Prices): number {
-  const difference = sumOf(one) - sumOf(other)
+  const difference = addPrices(one) - addPrices(other)
   return difference === 0n ? 0 : difference < 0n ? -1 : 1
 }
 
-function sumOf({ inputTokenPrice, outputTokenPrice }: Prices): bigint {
+function addPrices({ inputTokenPrice, outputTokenPrice }: Prices): bigint {
   return BigInt(inputTokenPrice) + BigInt(outputTokenPrice)
 }

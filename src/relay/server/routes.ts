@@ -4,11 +4,11 @@ import { type Context, Hono } from 'hono'
 import { TurnwireError } from '../../language/errors.ts'
 import { parseBearer } from '../../lib/net/http.ts'
 import type { WireEnv, WireHost } from '../../wires/host.ts'
-import { failureOf, readJsonObject, sendFailure, sendJson } from '../../wires/http/index.ts'
+import { readJsonObject, sendFailure, sendJson, toFailure } from '../../wires/http/index.ts'
 import { failureBody } from '../../wires/responses/wordings.ts'
-import { type Hex, readAddress } from '../viem.ts'
+import { type Hex, readWalletAddress } from '../viem.ts'
 import type { Challenges } from './challenge.ts'
-import { allOf } from './elsewhere.ts'
+import { totalCounts } from './elsewhere.ts'
 import type { Claims, Tokens } from './jwt.ts'
 import type { Registry, RelayAgent } from './registry.ts'
 import { signInPage } from './sign-in-page.ts'
@@ -45,11 +45,11 @@ export function relayRoutes(relay: RelayRoutes): Hono<WireEnv> {
   const { challenges, registry } = relay
   const app = new Hono<WireEnv>()
   app.onError((error, c) => {
-    const failure = failureOf(error, relay.host.log)
+    const failure = toFailure(error, relay.host.log)
     return sendFailure(c, failure, failureBody(failure, error))
   })
   app.get('/auth/challenge', c => {
-    const wallet = readAddress(c.req.query('address'))
+    const wallet = readWalletAddress(c.req.query('address'))
     if (!wallet)
       throw new TurnwireError('bad_request', 'Give the wallet: /auth/challenge?address=0x… (40 digits).')
     return sendJson(c, challenges.make(wallet))
@@ -63,11 +63,11 @@ export function relayRoutes(relay: RelayRoutes): Hono<WireEnv> {
     return sendJson(c, { providers, ...(next !== undefined && { next }) })
   })
   app.get('/v1/usage', async (c, next) => {
-    const claims = claimsOf(c, relay)
+    const claims = readClaims(c, relay)
     // Anyone else may have usage to read elsewhere.
     if (!claims) return next()
     await relay.look()
-    return sendJson(c, await usageOf(relay, claims))
+    return sendJson(c, await describeUsage(relay, claims))
   })
   return app
 }
@@ -95,7 +95,7 @@ async function verify(c: Context<WireEnv>, relay: RelayRoutes): Promise<Response
   const { challenges, tokens, admits, now, host } = relay
   const body = await readJsonObject(c, { ...host.limits, bodyBytes })
   const { address, nonce, signature, agentId } = body
-  const wallet = readAddress(address)
+  const wallet = readWalletAddress(address)
   if (!wallet || typeof nonce !== 'string' || typeof signature !== 'string')
     throw new TurnwireError('bad_request', 'Send {"address":"0x…","nonce":"…","signature":"0x…"}.')
   if (agentId !== undefined && agentId !== wallet)
@@ -121,7 +121,7 @@ const refusals = {
 }
 
 /** Of the bearer token of a request; undefined if it is none of ours. */
-export function claimsOf(
+export function readClaims(
   c: Context<WireEnv>,
   { tokens, admits, now }: Pick<RelayRoutes, 'tokens' | 'admits' | 'now'>,
 ): Claims | undefined {
@@ -133,7 +133,7 @@ export function claimsOf(
 
 export function describe(registry: Registry, agent: RelayAgent) {
   const { agentId, wallet, name, description, prices, firstFrameMs } = agent
-  const { machines, inFlight, served, failed, refused } = allOf(agent)
+  const { machines, inFlight, served, failed, refused } = totalCounts(agent)
   return {
     agentId,
     walletAddress: wallet,
@@ -153,10 +153,12 @@ export function describe(registry: Registry, agent: RelayAgent) {
 }
 
 /** Counts are those since the servers started that the machines are attached to, and this one; earnings are those on record. */
-async function usageOf({ registry, earnings }: RelayRoutes, { agentId, wallet }: Claims) {
+async function describeUsage({ registry, earnings }: RelayRoutes, { agentId, wallet }: Claims) {
   const agent = registry.get(agentId)
   const none = { machines: 0, served: 0, failed: 0, refused: 0, left: 0, inputTokens: 0, outputTokens: 0 }
-  const { machines, served, failed, refused, left, inputTokens, outputTokens } = agent ? allOf(agent) : none
+  const { machines, served, failed, refused, left, inputTokens, outputTokens } = agent
+    ? totalCounts(agent)
+    : none
   const earned = await earnings()?.of(agentId)
   return {
     agentId,

@@ -61,7 +61,7 @@ export async function relayedTarget(
   checkRelayedBody(body)
   const model = optionalText(body, 'model')
   if (model === undefined) throw missingParameter('model')
-  const route = routeOf(named, routing, wallet === undefined ? undefined : model)
+  const route = parseRoute(named, routing, wallet === undefined ? undefined : model)
   if (typeof route === 'object' && !(await options.isKnown(route.agentId))) throw noSuchAgent(route.agentId)
   const stream = optional(body['stream'], 'stream', field.flag) ?? false
   const to: RelayedTo = { route, model: wallet === undefined ? model : 'default', stream }
@@ -75,7 +75,7 @@ export async function relayedTarget(
 }
 
 /** `address`: the model of a request whose caller signed in with a wallet names whom it is for. */
-function routeOf(
+function parseRoute(
   named: string | undefined,
   routing: 'cheapest' | 'fastest' | undefined,
   address: string | undefined,

@@ -3,7 +3,7 @@
 import type { Socket } from '../../wires/http/frame-queue.ts'
 
 /** What is used of the connection under a socket. */
-export type Connection = {
+export type UnsignedConnection = {
   readonly remoteAddress?: string | undefined
   on(event: 'data', listener: (chunk: Uint8Array) => void): unknown
   off(event: 'data', listener: (chunk: Uint8Array) => void): unknown
@@ -18,9 +18,9 @@ export class Unsigned {
   readonly #sockets = new Map<Socket, string>()
 
   /** Call the result when the socket has signed in or closed. */
-  add(socket: Socket, connection: Connection | undefined): () => void {
+  add(socket: Socket, connection: UnsignedConnection | undefined): () => void {
     if (this.#sockets.size >= mostUnsigned) this.#evict()
-    this.#sockets.set(socket, networkOf(connection?.remoteAddress ?? ''))
+    this.#sockets.set(socket, addressNetwork(connection?.remoteAddress ?? ''))
     let bytes = 0
     // A frame would be kept until it is whole, so its size is not waited for.
     const count = (chunk: Uint8Array): void => {
@@ -49,7 +49,7 @@ export class Unsigned {
 }
 
 /** An address of version 4; of version 6 the first half, which one subscriber has as a whole. */
-export function networkOf(address: string): string {
+export function addressNetwork(address: string): string {
   if (!address.includes(':') || address.includes('.')) return address.slice(address.lastIndexOf(':') + 1)
   const [before = [], after = []] = address.split('::').map(part => part.split(':').filter(Boolean))
   const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0')

@@ -3,7 +3,7 @@
 // transactions may stand between. It knows no statement.
 import type { TurnwireError } from '../../language/errors.ts'
 import { type Client, type DriverOptions, loadDriver } from './driver.ts'
-import { faultOf } from './faults.ts'
+import { toDatabaseFault } from './faults.ts'
 
 export type DatabaseOptions = DriverOptions & {
   /** How long writes and reads wait for a database that went away. Default 5 s. */
@@ -90,7 +90,7 @@ export class Database {
             } catch (thrown) {
               reject(thrown)
               // The client would write ROLLBACK to the connection that is gone, which ends the process (its issue 1208).
-              if (faultOf(thrown).kind === 'lost') await new Promise(() => {})
+              if (toDatabaseFault(thrown).kind === 'lost') await new Promise(() => {})
               throw thrown
             }
           }
@@ -110,7 +110,7 @@ export class Database {
       try {
         return await work(attempt > 0)
       } catch (thrown) {
-        const fault = faultOf(thrown)
+        const fault = toDatabaseFault(thrown)
         if (fault.kind !== 'lost' && fault.kind !== 'moved') throw fault
         // Its reads may succeed meanwhile.
         since ??= this.#awaySince ?? performance.now()
@@ -136,7 +136,7 @@ export class Database {
         this.#awaySince = undefined
         return result
       } catch (thrown) {
-        const fault = faultOf(thrown)
+        const fault = toDatabaseFault(thrown)
         if (fault.kind === 'conflict' && conflicts < MOST_CONFLICTS) {
           await pause(Math.min(2 ** conflicts, 50))
           continue

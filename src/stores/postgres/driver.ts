@@ -50,7 +50,7 @@ export async function loadDriver(
 
 type Host = { host: string; port: number }
 
-function hostsOf(url: string): Host[] {
+function parseHosts(url: string): Host[] {
   const [, hosts = ''] = /^[a-z]+:\/\/(?:[^@/]*@)?([^/?]*)/i.exec(url) ?? []
   return hosts.split(',').map(each => {
     const [, host = 'localhost', port = '5432'] = /^(.*?)(?::(\d+))?$/.exec(each) ?? []
@@ -63,7 +63,7 @@ function hostsOf(url: string): Host[] {
  * a standby.
  */
 function oneOfSeveral(url: string, turn: number): object {
-  const hosts = hostsOf(url)
+  const hosts = parseHosts(url)
   if (hosts.length === 1) return {}
   const { host, port } = hosts[turn % hosts.length]!
   const wanted = new URL(url.replace(/,[^/?]*/, '')).searchParams.get('target_session_attrs')

@@ -52,10 +52,10 @@ const meanings: Readonly<Record<string, Meaning>> = {
   '42501': ['failed', 'store_failed', forbidden],
 }
 
-export function faultOf(thrown: unknown): DatabaseFault {
+export function toDatabaseFault(thrown: unknown): DatabaseFault {
   if (thrown instanceof DatabaseFault) return thrown
   if (thrown instanceof TurnwireError) return new DatabaseFault('refused', '', thrown)
-  const state = stateOf(thrown)
+  const state = sqlState(thrown)
   // Codes of PostgreSQL have five characters. All others are of the connection.
   const meaning =
     state.length === 5
@@ -72,6 +72,6 @@ function connectionMeaning(state: string): Meaning | undefined {
   return ['lost', 'store_failed', away]
 }
 
-function stateOf(thrown: unknown): string {
+function sqlState(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : ''
 }

@@ -11,10 +11,10 @@ import { Nodes, type SelfNode } from './nodes.ts'
 import { openDatabase } from './open.ts'
 import { Payments } from './payments.ts'
 import { Reader } from './reader.ts'
-import { type Statements, statementsOf } from './statements.ts'
+import { makeStatements, type Statements } from './statements.ts'
 import { type QueueOptions, WriteQueue, type WriteResult } from './write-queue.ts'
 import { Writer } from './writer.ts'
-import { appendingOf, type Claimed, type Created, creationOf, type Write } from './writes.ts'
+import { type Claimed, type Created, toAppending, toCreation, type Write } from './writes.ts'
 
 export type PostgresOptions = DatabaseOptions & {
   /** The schema that holds the tables; it is made if there is none. Default `turnwire`. */
@@ -57,16 +57,16 @@ class PostgresStore implements NodeStore, KeepsPayments {
     this.#db = new Database(options)
     this.#db.onChange = onChange
     this.#schema = `"${schema.replaceAll('"', '""')}"`
-    this.#sql = statementsOf(this.#schema)
+    this.#sql = makeStatements(this.#schema)
     this.#queue = new WriteQueue(runs => this.#carryOut(runs), group)
   }
 
-  readonly create: Store['create'] = session => this.#write<Created>(creationOf(session))
+  readonly create: Store['create'] = session => this.#write<Created>(toCreation(session))
 
   readonly claim: Store['claim'] = (session, recovering) =>
     this.#write<Claimed | undefined>({ kind: 'claim', session, recovering: recovering === true, size: 0 })
 
-  readonly append: Store['append'] = batch => this.#write<void>(appendingOf(batch))
+  readonly append: Store['append'] = batch => this.#write<void>(toAppending(batch))
 
   readonly remove: Store['remove'] = (session, epoch) =>
     this.#write<boolean>({ kind: 'remove', session, ...(epoch !== undefined && { epoch }), size: 0 })

@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Database } from './database.ts'
-import { DatabaseFault, faultOf } from './faults.ts'
+import { DatabaseFault, toDatabaseFault } from './faults.ts'
 import { migrations, PAYMENTS_MIGRATION } from './migrations.ts'
 import { movePayments } from './payments.ts'
 import type { Statements } from './statements.ts'
@@ -19,7 +19,7 @@ export async function openDatabase(
   sql: Statements,
   schema: string,
 ): Promise<{ cursorSecret: string }> {
-  await checkServer(db)
+  await checkPostgres(db)
   if (await db.isDirect()) db.nameStatements()
   await migrate(db, sql, schema)
   await db.run(sql.putMeta, ['cursor_secret', randomBytes(32).toString('hex')])
@@ -27,7 +27,7 @@ export async function openDatabase(
   return { cursorSecret: row![0] }
 }
 
-async function checkServer(db: Database): Promise<void> {
+async function checkPostgres(db: Database): Promise<void> {
   const [row] = await db.run<[version: string, fsync: string | null, commit: string | null]>(
     `SELECT version(), current_setting('fsync', true), current_setting('synchronous_commit', true)`,
     [],
@@ -74,7 +74,7 @@ async function create(db: Database, statement: string): Promise<void> {
       await db.define(statement)
       return
     } catch (thrown) {
-      const fault = thrown instanceof DatabaseFault ? thrown : faultOf(thrown)
+      const fault = thrown instanceof DatabaseFault ? thrown : toDatabaseFault(thrown)
       if (!MEETINGS.has(fault.state) || meetings >= MOST_MEETINGS) throw fault
       await new Promise(resolve => setTimeout(resolve, Math.random() * 50))
     }

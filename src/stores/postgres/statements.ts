@@ -5,7 +5,7 @@ import type { SessionFacts, SessionRow, SessionStatus } from '../../engine/ports
 import { isFree, lives, nodeStatements } from './node-statements.ts'
 import { fromText } from './text.ts'
 
-export type Statements = ReturnType<typeof statementsOf>
+export type Statements = ReturnType<typeof makeStatements>
 
 export type SessionColumns = [
   position: number,
@@ -60,7 +60,7 @@ export function sessionRow(columns: SessionColumns): SessionRow {
 }
 
 /** `schema` is a quoted name. */
-export function statementsOf(schema: string) {
+export function makeStatements(schema: string) {
   return {
     ...metaStatements(schema),
     ...creationStatements(schema),

@@ -23,12 +23,12 @@ function escaped(character: string): string {
 type Element = string | number | boolean | null
 
 /** An array as PostgreSQL reads it from text. Strings are well-formed. */
-export function arrayOf(elements: readonly Element[]): string {
+export function arrayLiteral(elements: readonly Element[]): string {
   let text = '{'
   for (let index = 0; index < elements.length; index++) {
     const element = elements[index]!
     if (index > 0) text += ','
-    if (typeof element === 'string') text += quoted(element)
+    if (typeof element === 'string') text += sqlQuoted(element)
     else text += element === null ? 'NULL' : String(element)
   }
   return `${text}}`
@@ -37,6 +37,6 @@ export function arrayOf(elements: readonly Element[]): string {
 const CONTROL = /\p{Cc}/u
 
 /** Quotes and backslashes get a backslash. JSON does the same to text without control characters, and is faster. */
-function quoted(text: string): string {
+function sqlQuoted(text: string): string {
   return CONTROL.test(text) ? `"${text.replace(/["\\]/g, '\\$&')}"` : JSON.stringify(text)
 }

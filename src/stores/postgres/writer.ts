@@ -13,10 +13,10 @@ import {
   takenMeanwhile,
 } from '../failures.ts'
 import type { Database, Run } from './database.ts'
-import { DatabaseFault, faultOf } from './faults.ts'
+import { DatabaseFault, toDatabaseFault } from './faults.ts'
 import type { HolderColumns, NodeColumns } from './node-statements.ts'
 import { type SessionColumns, type Statements, sessionRow } from './statements.ts'
-import { arrayOf, fromText, toText } from './text.ts'
+import { arrayLiteral, fromText, toText } from './text.ts'
 import type { WriteResult } from './write-queue.ts'
 import {
   type Appending,
@@ -71,7 +71,7 @@ export class Writer {
         if (kind in groups) groups[kind as keyof typeof groups].push(run as never)
         else others.push(run as (OtherWrite | Renewal)[])
       } catch (thrown) {
-        settle(run, refusal(thrown))
+        settle(run, appendRefusal(thrown))
       }
     }
     await Promise.all([
@@ -95,7 +95,7 @@ export class Writer {
       for (const [index, run] of runs.entries()) settle(run, results[index]!)
     } catch (thrown) {
       const mayDiffer = runs.length > 1 && thrown instanceof DatabaseFault && thrown.kind === 'refused'
-      if (!mayDiffer) for (const run of runs) settle(run, refusal(thrown))
+      if (!mayDiffer) for (const run of runs) settle(run, appendRefusal(thrown))
       else for (const run of runs) await this.#together([run], settle, work)
     }
   }
@@ -109,7 +109,7 @@ export class Writer {
       for (const run of left)
         await this.#otherOrRenewal(run[0]!).then(
           value => settle(run, { value }),
-          (thrown: unknown) => settle(run, refusal(thrown)),
+          (thrown: unknown) => settle(run, appendRefusal(thrown)),
         )
     }
     await Promise.all(Array.from({ length: Math.min(MOST_TRANSACTIONS, runs.length) }, work))
@@ -129,7 +129,7 @@ export class Writer {
       const { form, parameters } = appendParameters(open)
       const [counted, ...moved] = await this.#db.run<Moved>(this.#sql.appendEvents(form), parameters)
       const ids = counted![0] < open.length ? new Set(moved.map(([, id]) => id)) : undefined
-      for (const run of open) if (!ids || ids.has(sessionOf(run))) done.add(run)
+      for (const run of open) if (!ids || ids.has(runSession(run))) done.add(run)
     })
     if (done.size === runs.length) return runs.map(() => ({ value: undefined }))
     const reasons = await this.#reasons(runs.filter(run => !done.has(run)))
@@ -144,16 +144,16 @@ export class Writer {
     const left = runs.filter(run => !done.has(run))
     const rows = await this.#reread(left)
     const ours = new Set(rows.filter(row => row[3]).map(([id]) => id))
-    for (const run of left) if (ours.has(sessionOf(run))) done.add(run)
+    for (const run of left) if (ours.has(runSession(run))) done.add(run)
     return left.filter(run => !done.has(run))
   }
 
   #reread(runs: readonly Appending[][]): Promise<Reread[]> {
     const firsts = runs.map(([first]) => first!.batch)
     return this.#db.run<Reread>(this.#sql.rereadAppends, [
-      arrayOf(firsts.map(({ session }) => toText(session))),
-      arrayOf(firsts.map(({ epoch }) => epoch)),
-      arrayOf(firsts.map(({ seq }) => seq)),
+      arrayLiteral(firsts.map(({ session }) => toText(session))),
+      arrayLiteral(firsts.map(({ epoch }) => epoch)),
+      arrayLiteral(firsts.map(({ seq }) => seq)),
     ])
   }
 
@@ -163,7 +163,7 @@ export class Writer {
     return new Map(
       refused.map(run => {
         const { batch } = run[0]!
-        const [, epoch, head] = bySession.get(sessionOf(run)) ?? []
+        const [, epoch, head] = bySession.get(runSession(run)) ?? []
         if (epoch === undefined || head === undefined) return [run, sessionMissing(batch.session)]
         return [run, thrownBy(() => checkAppend(batch, epoch, head)) ?? takenMeanwhile(batch.session)]
       }),
@@ -178,7 +178,7 @@ export class Writer {
         const parameters = creationParameters(creations, this.#position, this.#self())
         return await this.#db.run<[id: string, position: number]>(this.#sql.createSessions, parameters)
       } catch (thrown) {
-        const fault = faultOf(thrown)
+        const fault = toDatabaseFault(thrown)
         if (fault.state !== UNIQUE_VIOLATION || creations.length > 1) throw fault
         // An id is used once. If it is there after a lost connection, it was made by the attempt before.
         const { session } = creations[0]!
@@ -231,8 +231,8 @@ export class Writer {
   async #claim(claims: readonly Claiming[]): Promise<WriteResult[]> {
     const rows = await this.#db.steadily(() =>
       this.#db.run<[epoch: number, ...SessionColumns]>(this.#sql.claimSessions, [
-        arrayOf(claims.map(({ session }) => toText(session))),
-        arrayOf(claims.map(({ recovering }) => (recovering ? 1 : 0))),
+        arrayLiteral(claims.map(({ session }) => toText(session))),
+        arrayLiteral(claims.map(({ recovering }) => (recovering ? 1 : 0))),
         this.#self(),
       ]),
     )
@@ -325,7 +325,7 @@ export class Writer {
   }
 }
 
-function sessionOf(run: readonly Appending[]): string {
+function runSession(run: readonly Appending[]): string {
   return toText(run[0]!.session)
 }
 
@@ -343,7 +343,7 @@ function thrownBy(check: () => void): TurnwireError | undefined {
   }
 }
 
-function refusal(thrown: unknown): WriteResult {
+function appendRefusal(thrown: unknown): WriteResult {
   if (thrown instanceof TurnwireError) return { error: thrown }
   if (thrown instanceof DatabaseFault) return { error: thrown.error }
   return { error: new TurnwireError('store_failed', wordsOf(thrown), { cause: thrown }) }

@@ -4,7 +4,7 @@ import type { Append, BlobPiece, NewSession, SessionFacts, SessionRow } from '..
 import { checkEncoded, type EncodedLog, encodeLog } from '../encoded-log.ts'
 import type { Parameter } from './database.ts'
 import type { AppendForm } from './statements.ts'
-import { arrayOf, toText } from './text.ts'
+import { arrayLiteral, toText } from './text.ts'
 
 /** `size` is about the number of characters. */
 export type Write = { session: string; epoch?: number; size: number } & (
@@ -23,13 +23,13 @@ export type Claiming = Extract<Write, { kind: 'claim' }>
 export type OtherWrite = Exclude<Write, { kind: 'create' | 'append' | 'claim' | 'renew' }>
 export type PieceWrite = Extract<Write, { kind: 'addPiece' }>
 
-export function creationOf(created: NewSession): Creation {
+export function toCreation(created: NewSession): Creation {
   const { row, events, summary } = created
   const log = encodeLog({ events, status: row.status, ...(summary && { summary }) })
   return { kind: 'create', session: row.id, created, log, size: log.size }
 }
 
-export function appendingOf(batch: Append): Appending {
+export function toAppending(batch: Append): Appending {
   const { session, epoch } = batch
   const log = encodeLog(batch)
   return { kind: 'append', session, epoch, batch, log, size: log.size }
@@ -76,11 +76,11 @@ class LogArrays {
   }
 
   get rows(): Parameter[] {
-    return Object.values(this.#rows).map(column => arrayOf(column))
+    return Object.values(this.#rows).map(column => arrayLiteral(column))
   }
 
   get summaries(): Parameter[] {
-    return Object.values(this.#summaries).map(column => arrayOf(column))
+    return Object.values(this.#summaries).map(column => arrayLiteral(column))
   }
 }
 
@@ -113,7 +113,7 @@ export function creationParameters(
       request ? toText(request.hash) : null,
     ]
   })
-  return [...columnsOf(rows), floor, ...logs.rows, ...logs.summaries, node]
+  return [...toColumns(rows), floor, ...logs.rows, ...logs.summaries, node]
 }
 
 /** Rows of at most this length are joined, and go with the row of their session. */
@@ -158,7 +158,7 @@ export function appendParameters(runs: readonly (readonly Appending[])[]): {
   const { form } = logs
   const { further, summarises } = form
   const parameters = [
-    ...columnsOf(rows),
+    ...toColumns(rows),
     ...(summarises ? logs.summaries : []),
     ...(further ? logs.rows : []),
   ]
@@ -175,9 +175,9 @@ function resumes(facts: SessionFacts | undefined): boolean | null {
   return facts ? facts.atWork === true || facts.dueAt !== undefined : null
 }
 
-function columnsOf(rows: readonly (readonly (string | number | boolean | null)[])[]): Parameter[] {
+function toColumns(rows: readonly (readonly (string | number | boolean | null)[])[]): Parameter[] {
   const width = rows[0]?.length ?? 0
-  return Array.from({ length: width }, (_, column) => arrayOf(rows.map(row => row[column]!)))
+  return Array.from({ length: width }, (_, column) => arrayLiteral(rows.map(row => row[column]!)))
 }
 
 export type Created = { epoch: number } | { existing: string; hash: string }

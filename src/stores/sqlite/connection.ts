@@ -8,7 +8,7 @@ import { TurnwireError } from '../../language/errors.ts'
 import { type SqliteFault, sqliteFault } from './faults.ts'
 import type { Transactions } from './group-commit.ts'
 import { type DatabaseOptions, openDatabase } from './open.ts'
-import { checkPlaces, type FilePlaces } from './places.ts'
+import { checkFilePlaces, type FilePlaces } from './places.ts'
 import { prepareStatements, type Statements } from './statements.ts'
 import { carryOut, type SentWrite } from './writes.ts'
 
@@ -51,7 +51,7 @@ export class Connection implements Transactions<SentWrite> {
   commit(): void {
     const begun = performance.now()
     if (begun - this.#placeCheckedAt > PLACE_CHECK_MS) {
-      checkPlaces(this.#places)
+      checkFilePlaces(this.#places)
       this.#placeCheckedAt = begun
     }
     try {
@@ -99,7 +99,7 @@ export class Connection implements Transactions<SentWrite> {
 
   /** Checks the place first: another file at this path is not the one that sessions were read from. */
   #replace(): Statements {
-    checkPlaces(this.#places)
+    checkFilePlaces(this.#places)
     const fresh = prepareStatements(openDatabase(this.#options))
     this.close()
     this.#current = fresh

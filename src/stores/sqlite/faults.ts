@@ -38,12 +38,12 @@ const meanings: Readonly<Record<number, Meaning>> = {
 
 export function sqliteFault(thrown: unknown, file: string): SqliteFault {
   if (thrown instanceof TurnwireError) return { error: thrown, affects: 'transaction' }
-  const [code, affects, text] = meaningOf(thrown)
+  const [code, affects, text] = readFault(thrown)
   const words = thrown instanceof Error ? thrown.message : String(thrown)
   return { error: new TurnwireError(code, `${text} (${file}: ${words})`, { cause: thrown }), affects }
 }
 
-function meaningOf(thrown: unknown): Meaning {
+function readFault(thrown: unknown): Meaning {
   if (!(thrown instanceof Error) || !('errcode' in thrown) || typeof thrown.errcode !== 'number')
     return ['store_failed', 'write', 'The store failed.']
   // An extended result code has the primary one in its low byte.

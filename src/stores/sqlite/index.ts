@@ -58,7 +58,7 @@ export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): St
       read(sql => readEvents(sql, session, after, maxBytes)),
     list: (owner, page) => read(sql => listSessions(sql, owner, page)),
     owners: () => read(sql => sql.listOwners.all().map(([owner]) => owner)),
-    usage: owner => usageOf(reader, owner),
+    usage: owner => ownerUsage(reader, owner),
     unfinished: () => read(sql => sql.listUnfinished.all().map(([name]) => name)),
     blob: (session, name) => read(sql => sql.selectBlob.one(session, name)?.[0]),
     blobs: session =>
@@ -83,7 +83,7 @@ export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): St
 }
 
 /** Page by page, with pauses between: an owner may have a million sessions, and this runs on the main thread. */
-async function usageOf(reader: Reader, owner: string): Promise<{ sessions: number; bytes: number }> {
+async function ownerUsage(reader: Reader, owner: string): Promise<{ sessions: number; bytes: number }> {
   const usage = { sessions: 0, bytes: 0 }
   for (let last: number | null = 0; last !== null; ) {
     const after: number = last

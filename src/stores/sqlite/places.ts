@@ -8,18 +8,18 @@ export type FilePlaces = Readonly<Record<string, string>>
 
 /** Call it after a write: the WAL file is there only then. */
 export function findPlaces(file: string): FilePlaces {
-  return Object.fromEntries([file, `${file}-wal`].map(path => [path, identityOf(path) ?? '']))
+  return Object.fromEntries([file, `${file}-wal`].map(path => [path, fileIdentity(path) ?? '']))
 }
 
 /** Throws `store_failed` unless each path still leads to its file. */
-export function checkPlaces(places: FilePlaces): void {
+export function checkFilePlaces(places: FilePlaces): void {
   const failure = placesFailure(places)
   if (failure) throw failure
 }
 
 export function placesFailure(places: FilePlaces): TurnwireError | undefined {
   for (const path in places) {
-    const found = identityOf(path)
+    const found = fileIdentity(path)
     if (found === places[path]) continue
     return new TurnwireError(
       'store_failed',
@@ -29,7 +29,7 @@ export function placesFailure(places: FilePlaces): TurnwireError | undefined {
   return undefined
 }
 
-function identityOf(path: string): string | undefined {
+function fileIdentity(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false })
   return found && `${found.dev}:${found.ino}`
 }

@@ -4,7 +4,7 @@
 import { storeClosed } from '../failures.ts'
 import { sqliteFault } from './faults.ts'
 import { type DatabaseOptions, openDatabase, openForReading } from './open.ts'
-import { checkPlaces, type FilePlaces, findPlaces } from './places.ts'
+import { checkFilePlaces, type FilePlaces, findPlaces } from './places.ts'
 import { prepareStatements, type Statements } from './statements.ts'
 
 export class Reader {
@@ -44,7 +44,7 @@ export class Reader {
   /** Opens the new connection before it closes the old one: see connection.ts. If it cannot, the old one stays. */
   #replace(): void {
     try {
-      checkPlaces(this.places)
+      checkFilePlaces(this.places)
       const fresh = prepareStatements(openForReading(this.#file))
       const old = this.#current
       this.#current = fresh

@@ -214,16 +214,16 @@ function prepareQuery<Row extends readonly Parameter[]>(db: DatabaseSync, sql: s
   const statement = db.prepare(sql)
   statement.setReturnArrays(true)
   // node:sqlite types rows as objects even when it returns arrays.
-  const rowOf = (row: unknown) => fromColumns(row as SQLOutputValue[]) as unknown as Row
+  const listedRow = (row: unknown) => fromColumns(row as SQLOutputValue[]) as unknown as Row
   return {
     one(...parameters: Parameter[]): Row | undefined {
       const row: unknown = statement.get(...toColumns(parameters))
-      return row === undefined ? undefined : rowOf(row)
+      return row === undefined ? undefined : listedRow(row)
     },
-    all: (...parameters: Parameter[]): Row[] => statement.all(...toColumns(parameters)).map(rowOf),
+    all: (...parameters: Parameter[]): Row[] => statement.all(...toColumns(parameters)).map(listedRow),
     /** One row at a time. It must be used up or left by `return` or `break` before the next use. */
     each: (...parameters: Parameter[]): IteratorObject<Row> =>
-      statement.iterate(...toColumns(parameters)).map(rowOf),
+      statement.iterate(...toColumns(parameters)).map(listedRow),
   }
 }
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { NodeStore } from '../../engine/ports/index.ts'
-import { batch, events, newSession, numbersOf, rejects } from './store-samples.ts'
+import { batch, eventNumbers, events, newSession, rejects } from './store-samples.ts'
 
 export type NodesUnderTest = {
   /** Opens the same data once more, as another process would. */
@@ -125,7 +125,7 @@ function claimTests(subject: NodesSubject): void {
     assert.equal((await b.holder('s'))?.node?.id, 'b')
     await rejects(a.append(batch('s', 2, 1)), 'lease_lost')
     await b.append(batch('s', 2, 1, { epoch: 2 }))
-    assert.deepEqual(await numbersOf(b, 's'), [1, 2])
+    assert.deepEqual(await eventNumbers(b, 's'), [1, 2])
   })
 
   test('of several nodes that claim the same session one succeeds', async () => {
@@ -222,7 +222,7 @@ function fenceTests(subject: NodesSubject): void {
     await a.putBlob('s', 'whole', 'before', 1)
     await a.leave()
     await b.claim('s')
-    const before = await stateOf(b, 's')
+    const before = await readState(b, 's')
     const facts = { tokens: 9, dueAt: 1 }
     await rejects(a.append(batch('s', 2, 1)), 'lease_lost')
     await rejects(a.append(batch('s', 2, 0, { status: 'idle' })), 'lease_lost')
@@ -235,7 +235,7 @@ function fenceTests(subject: NodesSubject): void {
       'lease_lost',
     )
     await rejects(a.remove('s', 1), 'lease_lost')
-    assert.deepEqual(await stateOf(b, 's'), before)
+    assert.deepEqual(await readState(b, 's'), before)
   })
 
   test('an epoch stays good after its lease has ended, until someone claims the session', async () => {
@@ -246,13 +246,13 @@ function fenceTests(subject: NodesSubject): void {
     await a.append(batch('s', 1, 1))
     await b.claim('s')
     await rejects(a.append(batch('s', 2, 1)), 'lease_lost')
-    assert.deepEqual(await numbersOf(b, 's'), [1])
+    assert.deepEqual(await eventNumbers(b, 's'), [1])
   })
 }
 
 const settings = { tools: null, options: {}, clientTools: [] }
 
-async function stateOf(store: NodeStore, session: string): Promise<unknown> {
+async function readState(store: NodeStore, session: string): Promise<unknown> {
   const { rows } = await store.list('ada', { limit: 10 })
   const holder = await store.holder(session)
   return [

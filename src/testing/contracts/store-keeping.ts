@@ -7,9 +7,9 @@ import type { Event } from '../../language/events.ts'
 import {
   BORN,
   batch,
+  eventNumbers,
   events,
   newSession,
-  numbersOf,
   rejects,
   type StoreSubject,
   sampleEvent,
@@ -259,7 +259,7 @@ export function removalTests(subject: StoreSubject): void {
       rows.map(({ id }) => id),
       ['other'],
     )
-    assert.deepEqual(await numbersOf(store, 'other'), [1])
+    assert.deepEqual(await eventNumbers(store, 'other'), [1])
   })
 
   test('after a removal the request key is free, and a new session of the same id starts empty', async () => {
@@ -280,7 +280,7 @@ export function removalTests(subject: StoreSubject): void {
     await Promise.all([store.append(batch('s', 2, 1)), store.remove('s')])
     await store.create(newSession('s', { events: events(1, 2) }))
     await store.append(batch('s', 3, 1))
-    assert.deepEqual(await numbersOf(store, 's'), upTo(3))
+    assert.deepEqual(await eventNumbers(store, 's'), upTo(3))
   })
 }
 
@@ -352,6 +352,6 @@ export function reopeningTests(subject: StoreSubject): void {
     const writes = [store.create(newSession('s')), store.append(batch('s', 1, 3))]
     const again = await reopen()
     await Promise.all(writes)
-    assert.deepEqual(await numbersOf(again, 's'), [1, 2, 3])
+    assert.deepEqual(await eventNumbers(again, 's'), [1, 2, 3])
   })
 }

@@ -6,9 +6,9 @@ import type { SessionStatus, Store } from '../../engine/ports/index.ts'
 import {
   BORN,
   batch,
+  eventNumbers,
   events,
   newSession,
-  numbersOf,
   readInPages,
   type StoreSubject,
   sampleEvent,
@@ -23,8 +23,8 @@ export function readingTests(subject: StoreSubject): void {
     await store.append(batch('s', 5, 1))
     await store.append(batch('s', 6, 5))
     for (let after = 0; after <= 10; after++)
-      assert.deepEqual(await numbersOf(store, 's', after), upTo(10, after + 1), `after ${after}`)
-    assert.deepEqual(await numbersOf(store, 's', 11), [])
+      assert.deepEqual(await eventNumbers(store, 's', after), upTo(10, after + 1), `after ${after}`)
+    assert.deepEqual(await eventNumbers(store, 's', 11), [])
     const [first] = await store.read('s', 7)
     assert.deepEqual(first, { seq: 8, event: sampleEvent('event 8', BORN + 8) })
   })

@@ -72,7 +72,7 @@ export function rejects(promise: Promise<unknown>, code: ErrorCode): Promise<voi
   })
 }
 
-export async function numbersOf(store: Store, session: string, after?: number): Promise<number[]> {
+export async function eventNumbers(store: Store, session: string, after?: number): Promise<number[]> {
   return (await store.read(session, after)).map(({ seq }) => seq)
 }
 

@@ -10,11 +10,11 @@ import { pagingTests, readingTests, rowTests } from './store-reading.ts'
 import {
   BORN,
   batch,
+  eventNumbers,
   events,
   guardedStore,
   type MakeStore,
   newSession,
-  numbersOf,
   rejects,
   type StoreSubject,
   type StoreUnderTest,
@@ -78,7 +78,7 @@ function creationTests(subject: StoreSubject): void {
       { seq: 2, event: sampleEvent('event 2', BORN + 2) },
     ])
     await store.append(batch('s', 3, 1))
-    assert.deepEqual(await numbersOf(store, 's'), [1, 2, 3])
+    assert.deepEqual(await eventNumbers(store, 's'), [1, 2, 3])
   })
 
   test('a session can be created without events', async () => {
@@ -181,7 +181,7 @@ function orderTests(subject: StoreSubject): void {
     const row = await store.row('s')
     assert.deepEqual([row?.head, row?.status, row?.updatedAt], [2, 'idle', BORN + 2])
     await store.append(batch('s', 3, 1))
-    assert.deepEqual(await numbersOf(store, 's'), [1, 2, 3])
+    assert.deepEqual(await eventNumbers(store, 's'), [1, 2, 3])
   })
 }
 
@@ -196,7 +196,7 @@ function fencingTests(subject: StoreSubject): void {
     assert.equal((await store.claim('s'))?.epoch, 3)
     await rejects(store.append(batch('s', 3, 1, { epoch: 2 })), 'lease_lost')
     await rejects(store.append(batch('s', 3, 1, { epoch: 4 })), 'lease_lost')
-    assert.deepEqual(await numbersOf(store, 's'), [1, 2])
+    assert.deepEqual(await eventNumbers(store, 's'), [1, 2])
   })
 
   test('an append whose number is too low or too high is refused', async () => {
@@ -204,7 +204,7 @@ function fencingTests(subject: StoreSubject): void {
     await store.create(newSession('s', { events: events(1, 3) }))
     for (const seq of [0, 1, 3, 5, 100])
       await rejects(store.append(batch('s', seq, 1, { status: 'waiting' })), 'lease_lost')
-    assert.deepEqual(await numbersOf(store, 's'), [1, 2, 3])
+    assert.deepEqual(await eventNumbers(store, 's'), [1, 2, 3])
     assert.equal((await store.row('s'))?.status, 'idle')
   })
 
@@ -241,7 +241,7 @@ function otherFencingTests(subject: StoreSubject): void {
     const late = rejects(store.append(batch('s', 2, 1)), 'lease_lost')
     await Promise.all([first, late])
     assert.equal((await claim)?.row.head, 1)
-    assert.deepEqual(await numbersOf(store, 's'), [1])
+    assert.deepEqual(await eventNumbers(store, 's'), [1])
   })
 
   test('failed appends of an old writer do not fail those of the current one', async () => {
@@ -254,7 +254,7 @@ function otherFencingTests(subject: StoreSubject): void {
       rejects(store.append(batch('s', 3, 1, { epoch: 1 })), 'lease_lost'),
       store.append(batch('s', 2, 1, { epoch: 2 })),
     ])
-    assert.deepEqual(await numbersOf(store, 's'), [1, 2])
+    assert.deepEqual(await eventNumbers(store, 's'), [1, 2])
   })
 }
 
@@ -269,7 +269,7 @@ function failureTests(subject: StoreSubject): void {
       rejects(store.putBlob('s', 'b', 'body'), 'lease_lost'),
       rejects(store.remove('s'), 'lease_lost'),
     ])
-    assert.deepEqual(await numbersOf(store, 's'), [1, 2])
+    assert.deepEqual(await eventNumbers(store, 's'), [1, 2])
     assert.equal(await store.blob('s', 'b'), undefined)
   })
 
@@ -279,7 +279,7 @@ function failureTests(subject: StoreSubject): void {
     await rejects(store.append(batch('s', 7, 1)), 'lease_lost')
     await store.append(batch('s', 1, 1))
     await store.putBlob('s', 'b', 'body')
-    assert.deepEqual(await numbersOf(store, 's'), [1])
+    assert.deepEqual(await eventNumbers(store, 's'), [1])
     assert.equal(await store.blob('s', 'b'), 'body')
   })
 
@@ -292,7 +292,7 @@ function failureTests(subject: StoreSubject): void {
     await first
     await rejects(taken, 'store_failed')
     await rejects(second, 'store_failed')
-    assert.deepEqual(await numbersOf(store, 's'), [1])
+    assert.deepEqual(await eventNumbers(store, 's'), [1])
   })
 
   test('a failed write does not affect other sessions', async () => {
@@ -305,8 +305,8 @@ function failureTests(subject: StoreSubject): void {
       store.create(newSession('c')),
       store.claim('a'),
     ])
-    assert.deepEqual(await numbersOf(store, 'a'), [])
-    assert.deepEqual(await numbersOf(store, 'b'), [1, 2])
+    assert.deepEqual(await eventNumbers(store, 'a'), [])
+    assert.deepEqual(await eventNumbers(store, 'b'), [1, 2])
     assert.ok(await store.row('c'))
   })
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import type { Store, Tool, ToolContext, ToolOutput } from '../../engine/ports/index.ts'
 import { type CallResult, type Outcome, readOutputName } from '../../language/calls.ts'
-import { textOf as contentText } from '../../language/content.ts'
+import { joinText as contentText } from '../../language/content.ts'
 import type { Entry } from '../../language/history.ts'
 import { mayRepeat } from '../../language/tools.ts'
 import type { Json } from '../../lib/json/index.ts'
@@ -79,11 +79,11 @@ function callIdIn(history: readonly Entry[]): string {
   return result?.callId ?? ''
 }
 
-function textOf({ tool, input }: ToolScene): string {
+function inputText({ tool, input }: ToolScene): string {
   return tool.input.form === 'text' && typeof input === 'string' ? input : JSON.stringify(input)
 }
 
-async function outcomeOf({ session }: Opened): Promise<Outcome> {
+async function readOutcome({ session }: Opened): Promise<Outcome> {
   const entries = await session.history()
   const results = entries.flatMap((entry): CallResult[] => (entry.role === 'tool' ? entry.results : []))
   assert.equal(results.length, 1, 'the call is settled exactly once')
@@ -96,9 +96,9 @@ export function callTests(player: PlayScene): void {
   const play = closing(player)
   play('a call that is allowed runs once, and its result is recorded', 'answers', async scene => {
     const { tool, runs } = watched(scene.tool)
-    const opened = await open(tool, textOf(scene))
+    const opened = await open(tool, inputText(scene))
     await opened.session.send('Go.')
-    const { kind, from } = await outcomeOf(opened)
+    const { kind, from } = await readOutcome(opened)
     assert.deepEqual([kind, from, runs.length], ['ok', { source: 'tool', tool: tool.name }, 1])
   })
 
@@ -107,16 +107,16 @@ export function callTests(player: PlayScene): void {
     if (tool.input.form === 'text' && !tool.input.grammar && scene.invalid === undefined) return
     const opened = await open(tool, scene.invalid ?? (tool.input.form === 'text' ? '' : '[1]'))
     await opened.session.send('Go.')
-    assert.deepEqual([(await outcomeOf(opened)).kind, runs.length], ['invalid', 0])
+    assert.deepEqual([(await readOutcome(opened)).kind, runs.length], ['invalid', 0])
   })
 
   play('a call that policy or a person denies never reaches it', 'answers', async scene => {
     for (const trust of ['deny', 'ask'] as const) {
       const { tool, runs } = watched(scene.tool, { trust })
-      const opened = await open(tool, textOf(scene))
+      const opened = await open(tool, inputText(scene))
       const reply = await opened.session.send('Go.')
       if (reply.status === 'waiting') await opened.session.deny(reply.pending[0]?.callId ?? '')
-      const { kind } = await outcomeOf(opened)
+      const { kind } = await readOutcome(opened)
       // A tool that may never run is not offered at all.
       assert.ok(kind === (trust === 'ask' ? 'denied' : kind) && kind !== 'ok', kind)
       assert.equal(runs.length, 0)
@@ -124,9 +124,9 @@ export function callTests(player: PlayScene): void {
   })
 
   play('a failure is an error that the model can read', 'fails', async scene => {
-    const opened = await open(watched(scene.tool).tool, textOf(scene))
+    const opened = await open(watched(scene.tool).tool, inputText(scene))
     await opened.session.send('Go.')
-    const { kind, parts } = await outcomeOf(opened)
+    const { kind, parts } = await readOutcome(opened)
     assert.equal(kind, 'error')
     if (scene.says !== undefined) assert.ok(JSON.stringify(parts).includes(scene.says))
   })
@@ -136,32 +136,32 @@ export function stopTests(player: PlayScene): void {
   const play = closing(player)
   play('it is stopped at its deadline', 'slow', async scene => {
     const { tool, runs } = watched(scene.tool, { timeoutMs: 100 })
-    const opened = await open(tool, textOf(scene))
+    const opened = await open(tool, inputText(scene))
     await opened.session.send('Go.')
-    assert.deepEqual([(await outcomeOf(opened)).kind, runs[0]?.signal.aborted], ['timeout', true])
+    assert.deepEqual([(await readOutcome(opened)).kind, runs[0]?.signal.aborted], ['timeout', true])
   })
 
   play('it is stopped when the turn is cancelled', 'slow', async scene => {
     const { tool, runs, started } = watched(scene.tool)
-    const opened = await open(tool, textOf(scene))
+    const opened = await open(tool, inputText(scene))
     const turn = opened.session.send('Go.')
     await Promise.all([turn.accepted, started])
     await opened.session.cancel()
     await turn
-    assert.deepEqual([(await outcomeOf(opened)).kind, runs[0]?.signal.aborted], ['cancelled', true])
+    assert.deepEqual([(await readOutcome(opened)).kind, runs[0]?.signal.aborted], ['cancelled', true])
   })
 
   play('after a crash it runs again only if it may', 'slow', async scene => {
     const store = memoryStore()
     const before = watched(scene.tool)
-    const first = await open(before.tool, textOf(scene), store)
+    const first = await open(before.tool, inputText(scene), store)
     const turn = first.session.send('Go.')
     turn.catch(() => {})
     await Promise.all([turn.accepted, before.started])
     const after = watched(scene.tool)
     const mayRunAgain = mayRepeat(after.tool) || after.tool.resumable === true
     // The store's new writer: what the process before it wrote last is all that is known.
-    const second = await open(after.tool, textOf(scene), store)
+    const second = await open(after.tool, inputText(scene), store)
     const session = await second.turnwire.resume(first.session.id)
     if (mayRunAgain) {
       await after.started
@@ -171,7 +171,7 @@ export function stopTests(player: PlayScene): void {
       await session.wait()
       assert.equal(after.runs.length, 0)
     }
-    const { kind } = await outcomeOf({ ...second, session })
+    const { kind } = await readOutcome({ ...second, session })
     assert.equal(kind, mayRunAgain ? 'cancelled' : 'unknown')
   })
 }
@@ -180,9 +180,9 @@ export function outputTests(player: PlayScene): void {
   const play = closing(player)
   play('a result over its limit is cut for the model, and kept whole', 'huge', async scene => {
     const { tool } = watched(scene.tool)
-    const opened = await open(tool, textOf(scene))
+    const opened = await open(tool, inputText(scene))
     await opened.session.send('Go.')
-    const { parts, cut } = await outcomeOf(opened)
+    const { parts, cut } = await readOutcome(opened)
     assert.ok(cut, 'the result was not cut: it is not larger than the limit')
     // Pictures have limits of their own.
     const texts = parts.filter(part => part.type === 'text')
@@ -197,13 +197,13 @@ export function outputTests(player: PlayScene): void {
 
   play('a result that breaks its own promise is an error', 'wrong', async scene => {
     const { tool, runs } = watched(scene.tool)
-    const opened = await open(tool, textOf(scene))
+    const opened = await open(tool, inputText(scene))
     await opened.session.send('Go.')
-    assert.deepEqual([(await outcomeOf(opened)).kind, runs.length], ['error', 1])
+    assert.deepEqual([(await readOutcome(opened)).kind, runs.length], ['error', 1])
   })
 
   play('what it reports is shown before its result', 'reports', async scene => {
-    const opened = await open(watched(scene.tool).tool, textOf(scene))
+    const opened = await open(watched(scene.tool).tool, inputText(scene))
     const seen: string[] = []
     for await (const { type } of opened.session.send('Go.')) seen.push(type)
     const first = seen.findIndex(type => type === 'progress' || type === 'output')
@@ -212,21 +212,21 @@ export function outputTests(player: PlayScene): void {
 
   play('a result that comes later is taken once', 'later', async scene => {
     const { tool, runs } = watched(scene.tool)
-    const opened = await open(tool, textOf(scene))
+    const opened = await open(tool, inputText(scene))
     const turn = opened.session.send('Go.')
     let callId = ''
     for await (const item of turn) if (item.type === 'call') callId = item.callId
     assert.equal((await turn).status, 'waiting')
     const { later: given = { parts: [{ type: 'text', text: 'at last' }] } } = scene
-    const reply = await opened.session.result(callId, given.parts, optionsOf(given))
+    const reply = await opened.session.result(callId, given.parts, resultOptions(given))
     assert.equal(reply.status, 'done')
-    assert.deepEqual([(await outcomeOf(opened)).kind, runs.length], ['ok', 1])
+    assert.deepEqual([(await readOutcome(opened)).kind, runs.length], ['ok', 1])
     await assert.rejects(async () => opened.session.result(callId, 'again').accepted, {
       code: 'call_settled',
     })
   })
 }
 
-function optionsOf({ structured, details }: ToolOutput): { structured?: Json; details?: Json } {
+function resultOptions({ structured, details }: ToolOutput): { structured?: Json; details?: Json } {
   return { ...(structured !== undefined && { structured }), ...(details !== undefined && { details }) }
 }

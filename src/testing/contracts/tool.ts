@@ -156,7 +156,7 @@ function runTests(play: PlayScene): void {
   })
 
   play('a failure is thrown or marked as failed, with a message', 'fails', async ({ tool, input, says }) => {
-    const words = await failureText(tool, input)
+    const words = await contractFailureText(tool, input)
     assert.notEqual(words.trim(), '')
     if (says !== undefined) assert.ok(words.includes(says), words)
   })
@@ -219,7 +219,7 @@ async function runToEnd(tool: Tool, input: Json, context: ToolContext): Promise<
   }
 }
 
-async function failureText(tool: Tool, input: Json): Promise<string> {
+async function contractFailureText(tool: Tool, input: Json): Promise<string> {
   let output: ToolOutput
   try {
     output = await tool.run(input, contextFor())

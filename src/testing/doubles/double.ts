@@ -13,8 +13,8 @@ import {
   cutBytes,
   type Fault,
   type FrameMaker,
-  faultsOf,
   frameText,
+  listFaults,
   planWrites,
   reshapeTurn,
   type WritePlan,
@@ -22,7 +22,7 @@ import {
 import {
   createPlayer,
   type DoubleAnswer,
-  type Frame,
+  type DoubleFrame,
   type Mode,
   type Rejection,
   rawFrames,
@@ -53,7 +53,7 @@ export type DoubleRequest = {
 }
 
 /** An answer that uses no turn of the script: a stored response, a token count. */
-export type DirectAnswer = { body?: unknown; frames?: Frame[] }
+export type DirectAnswer = { body?: unknown; frames?: DoubleFrame[] }
 
 /** With `trustForeign`, ids and signatures of unknown origin count as genuine: for bodies that a real API answered. */
 export type MemoryOptions = { trustForeign?: boolean }
@@ -99,7 +99,7 @@ export type Exchange = {
   harness: string | null
   faults: Fault[]
   response: unknown
-  frames: Frame[]
+  frames: DoubleFrame[]
 }
 
 export type ServeOptions = {
@@ -261,7 +261,7 @@ function readRequest({ vendor, exchange, options }: Serving, bytes: Buffer): Rea
 async function playTurn(serving: Serving, request: DoubleRequest, turn: ScriptedTurn): Promise<void> {
   const { vendor, memory, exchange, outgoing } = serving
   turn.expect?.(request.body)
-  const faults = faultsOf(turn)
+  const faults = listFaults(turn)
   exchange.faults = faults
   if (faults.some(fault => fault.kind === 'hang')) return
   if (faults.some(fault => fault.kind === 'reset')) return void outgoing.socket?.resetAndDestroy()

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bendFrames, cutBytes, FAULT_KINDS, type FaultKind, frameText, reshapeTurn } from './faults.ts'
-import { type Frame, scriptedStop } from './script.ts'
+import { type DoubleFrame, scriptedStop } from './script.ts'
 
 test('bytes cut inside characters join to the same bytes', () => {
   const bytes = Buffer.from('a č 😀 b', 'utf8')
@@ -27,7 +27,7 @@ test('max-tokens-in-arguments cuts the last call, and the turn stops for length'
 })
 
 test('a stream without marks can still end early', () => {
-  const frames: Frame[] = [{ data: '1' }, { data: '2' }]
+  const frames: DoubleFrame[] = [{ data: '1' }, { data: '2' }]
   const maker = { errorFrame: () => ({ data: 'e' }), noiseFrame: () => null }
   assert.deepEqual(bendFrames(frames, [{ kind: 'eof-before-end' }], maker), [{ data: '1' }])
   assert.deepEqual(bendFrames(frames, [{ kind: 'eof-after-tool-name' }], maker), frames)

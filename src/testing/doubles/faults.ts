@@ -1,7 +1,7 @@
 // Everything that can go wrong between a model API and its caller, as data that a YAML file can name.
 // Three pure layers: a fault changes the turn, then its frames, then the way its bytes are written.
 // A vendor supplies its own error frame and unknown event through `FrameMaker`.
-import { type Frame, type ScriptedCall, type ScriptedTurn, scriptedText } from './script.ts'
+import { type DoubleFrame, type ScriptedCall, type ScriptedTurn, scriptedText } from './script.ts'
 import { isRecord, wordList } from './shape.ts'
 
 /** The double answers with this instead of the turn. */
@@ -63,9 +63,9 @@ export const FAULT_KINDS = wordList(`
 /** The frames that a frame fault inserts, in the vendor's own shape. */
 export type FrameMaker = {
   /** `sent` holds the frames before it, for a vendor that numbers its frames. */
-  errorFrame(type: string | undefined, message: string | undefined, sent: readonly Frame[]): Frame
+  errorFrame(type: string | undefined, message: string | undefined, sent: readonly DoubleFrame[]): DoubleFrame
   /** `null` where the vendor's stream has no such event; an SSE comment is sent instead. */
-  noiseFrame(kind: 'unknown' | 'ping'): Frame | null
+  noiseFrame(kind: 'unknown' | 'ping'): DoubleFrame | null
 }
 
 /** Throws for a fault that no double knows: it would be played as no fault at all. `at` is the place of the turn. */
@@ -78,20 +78,23 @@ export function checkFaults(fault: unknown, at: string): void {
   }
 }
 
-export function faultsOf(turn: ScriptedTurn): Fault[] {
+export function listFaults(turn: ScriptedTurn): Fault[] {
   return turn.fault === undefined ? [] : Array.isArray(turn.fault) ? turn.fault : [turn.fault]
 }
 
 type FaultWith<Kind extends FaultKind> = Extract<Fault, { kind: Kind }>
 
 /** The turn's fault of one kind, if it has one. */
-export function faultOf<Kind extends FaultKind>(turn: ScriptedTurn, kind: Kind): FaultWith<Kind> | undefined {
-  return faultsOf(turn).find((fault): fault is FaultWith<Kind> => fault.kind === kind)
+export function findFault<Kind extends FaultKind>(
+  turn: ScriptedTurn,
+  kind: Kind,
+): FaultWith<Kind> | undefined {
+  return listFaults(turn).find((fault): fault is FaultWith<Kind> => fault.kind === kind)
 }
 
 /** Layer one: the turn with its faults applied. */
 export function reshapeTurn(turn: ScriptedTurn): ScriptedTurn {
-  return faultsOf(turn).reduce(reshape, turn)
+  return listFaults(turn).reduce(reshape, turn)
 }
 
 function reshape(turn: ScriptedTurn, fault: Fault): ScriptedTurn {
@@ -134,11 +137,11 @@ function oddId(ids: 'empty' | 'duplicate' | 'long', at: number): string {
 }
 
 /** Layer two: the frames with the faults applied. The stream always ends after the last frame. */
-export function bendFrames(frames: Frame[], faults: Fault[], maker: FrameMaker): Frame[] {
+export function bendFrames(frames: DoubleFrame[], faults: Fault[], maker: FrameMaker): DoubleFrame[] {
   return faults.reduce((list, fault) => bend(list, fault, maker), frames)
 }
 
-function bend(frames: Frame[], fault: Fault, maker: FrameMaker): Frame[] {
+function bend(frames: DoubleFrame[], fault: Fault, maker: FrameMaker): DoubleFrame[] {
   switch (fault.kind) {
     case 'error-event': {
       const at = Math.min(fault.after ?? Math.max(1, Math.floor(frames.length / 2)), frames.length)
@@ -165,7 +168,7 @@ function bend(frames: Frame[], fault: Fault, maker: FrameMaker): Frame[] {
   }
 }
 
-const noise = (maker: FrameMaker, kind: 'unknown' | 'ping'): Frame =>
+const noise = (maker: FrameMaker, kind: 'unknown' | 'ping'): DoubleFrame =>
   maker.noiseFrame(kind) ?? { data: kind, comment: true }
 
 /** Layer three: how the bytes of a stream are cut into writes, and where they stop. */
@@ -194,7 +197,7 @@ function writesWith(fault: Fault): Partial<WritePlan> {
 }
 
 /** The text of one frame. Each line of `data` becomes a `data:` line, as SSE requires. */
-export function frameText(frame: Frame, newline: '\n' | '\r\n' = '\n'): string {
+export function frameText(frame: DoubleFrame, newline: '\n' | '\r\n' = '\n'): string {
   if (frame.comment) return `: ${frame.data}${newline}${newline}`
   const lines = frame.data.split('\n').map(line => `data: ${line}`)
   if (frame.event !== undefined) lines.unshift(`event: ${frame.event}`)

@@ -64,7 +64,7 @@ export type ScriptedTurn = {
 export type Script = ScriptedTurn[] | ((body: unknown, turn: number) => ScriptedTurn)
 
 /** One server-sent event. A mark names its place in the vendor's stream, so that faults can find it. */
-export type Frame = {
+export type DoubleFrame = {
   event?: string
   data: string
   mark?: 'call-start' | 'arguments' | 'terminal'
@@ -73,19 +73,19 @@ export type Frame = {
 }
 
 /** A vendor's answer to one turn: the whole body, and the same as a stream. */
-export type DoubleAnswer = { body: unknown; frames: Frame[] }
+export type DoubleAnswer = { body: unknown; frames: DoubleFrame[] }
 
 /** An event of a stream, before it gets its number. */
-export type StreamEvent = { type: string; fields: JsonRecord; mark?: Frame['mark'] }
+export type StreamEvent = { type: string; fields: JsonRecord; mark?: DoubleFrame['mark'] }
 
-export const streamEvent = (type: string, fields: JsonRecord, mark?: Frame['mark']): StreamEvent => ({
+export const streamEvent = (type: string, fields: JsonRecord, mark?: DoubleFrame['mark']): StreamEvent => ({
   type,
   fields,
   ...(mark && { mark }),
 })
 
 /** An event whose data is JSON. `undefined` leaves the event name or the mark out. */
-export function jsonFrame(event: string | undefined, data: unknown, mark?: Frame['mark']): Frame {
+export function jsonFrame(event: string | undefined, data: unknown, mark?: DoubleFrame['mark']): DoubleFrame {
   return { ...(event && { event }), data: JSON.stringify(data), ...(mark && { mark }) }
 }
 
@@ -145,7 +145,7 @@ export function scriptedValue(call: ScriptedCall): unknown {
 export const hasMalformedCall = (turn: ScriptedTurn): boolean =>
   turn.calls?.some(call => !call.cut && scriptedValue(call) === undefined) ?? false
 
-export function thinkingOf(turn: ScriptedTurn): ScriptedThinking | undefined {
+export function readThinking(turn: ScriptedTurn): ScriptedThinking | undefined {
   return typeof turn.thinking === 'string' ? { text: turn.thinking } : turn.thinking
 }
 
@@ -159,9 +159,9 @@ export function splitText(text: string, size = 24): string[] {
 }
 
 /** `raw` as a list of frames, or `null` when it is something else. */
-export function rawFrames(raw: unknown): Frame[] | null {
+export function rawFrames(raw: unknown): DoubleFrame[] | null {
   if (!Array.isArray(raw) || raw.length === 0) return null
-  const frames: Frame[] = []
+  const frames: DoubleFrame[] = []
   for (const item of raw) {
     if (!isRecord(item) || !('data' in item)) return null
     const data = typeof item['data'] === 'string' ? item['data'] : JSON.stringify(item['data'])

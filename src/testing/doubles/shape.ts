@@ -25,7 +25,7 @@ export const extraKeys = (value: JsonRecord, allowed: readonly string[]): string
   Object.keys(value).filter(key => !allowed.includes(key))
 
 /** A table's own entry, so that `constructor` and the like find none. */
-export const entryOf = <Value>(table: Readonly<Record<string, Value>>, key: string): Value | undefined =>
+export const ownEntry = <Value>(table: Readonly<Record<string, Value>>, key: string): Value | undefined =>
   Object.hasOwn(table, key) ? table[key] : undefined
 
 /** A table of names, written as one text with spaces between them. */

@@ -38,7 +38,7 @@ const base = {
 
 /** `agent`: the name of an agent of the configuration, or the agent itself. */
 export function agentTool(agent: string | { name: string }, options: AgentToolOptions = {}): Tool {
-  const to = nameOf(agent)
+  const to = agentName(agent)
   const { name = `ask_${toolName(to)}`, title, trust = 'trusted', exposed = false } = options
   const { clientTools, limits } = options
   return {
@@ -71,7 +71,7 @@ export function agentTool(agent: string | { name: string }, options: AgentToolOp
 
 /** The model hands the conversation over: from the next step on the other agent answers, with its own tools and policy. */
 export function handOverTool(agent: string | { name: string }, options: HandOverOptions = {}): Tool {
-  const to = nameOf(agent)
+  const to = agentName(agent)
   const { name = `hand_over_to_${toolName(to)}`, title, trust = 'trusted', exposed = false } = options
   return {
     ...base,
@@ -100,7 +100,7 @@ export function handOverTool(agent: string | { name: string }, options: HandOver
   }
 }
 
-function nameOf(agent: string | { name: string }): string {
+function agentName(agent: string | { name: string }): string {
   const name = typeof agent === 'string' ? agent : agent?.name
   if (typeof name === 'string' && name !== '') return name
   throw new TurnwireError(

@@ -16,7 +16,7 @@ import {
 } from './action.ts'
 import type { SavedFile } from './downloads.ts'
 import { holdsSecrets } from './inspect.ts'
-import { type BrowserOptions, type BrowserSettings, checkOptions } from './options.ts'
+import { type BrowserOptions, type BrowserSettings, checkBrowserOptions } from './options.ts'
 import { firstImpact, type Performed, perform } from './perform.ts'
 import { screenshot } from './screenshot.ts'
 import { BrowserSessions } from './sessions.ts'
@@ -107,7 +107,7 @@ class BrowserTools {
       ...(picture === undefined ? ['There is no picture of the page now. Take a screenshot later.'] : []),
     ]
     const notice =
-      stopped === undefined ? undefined : `${done} of ${total} actions were done. ${noticeOf(why)}`
+      stopped === undefined ? undefined : `${done} of ${total} actions were done. ${describeNotice(why)}`
     const structured: JsonObject = {
       url: page.url(),
       done,
@@ -125,7 +125,7 @@ class BrowserTools {
         ...(picture === undefined ? [] : [{ type: 'image' as const, url: picture }]),
       ],
       structured,
-      sources: sourcesOf(page.url(), saved, this.#settings),
+      sources: pageSources(page.url(), saved, this.#settings),
       ...(failed && { failed }),
     }
   }
@@ -157,7 +157,7 @@ class BrowserTools {
   }
 }
 
-function sourcesOf(
+function pageSources(
   address: string,
   saved: readonly SavedFile[],
   { viewport }: BrowserSettings,
@@ -186,11 +186,11 @@ const notices: Readonly<Record<NonNullable<Performed['why']>, string>> = {
   failed: 'The next one did not work.',
 }
 
-const noticeOf = (why: Performed['why']): string => (why === undefined ? '' : notices[why])
+const describeNotice = (why: Performed['why']): string => (why === undefined ? '' : notices[why])
 
 /** Tools of one browser. Give both to an agent: `tools: [...browser({ hosts: ['shop.example'] })]`. */
 export function browser(options: BrowserOptions = {}): Tool[] {
-  const settings = checkOptions(options)
+  const settings = checkBrowserOptions(options)
   const tools = new BrowserTools(settings)
   return [computerTool(tools, settings), pageTool(tools)]
 }
@@ -258,11 +258,11 @@ function pageTool(tools: BrowserTools): Tool {
     run: () => '',
   })
   // The gate has checked it against the schema.
-  const actionOf = (input: Json): Action => input as unknown as Action
+  const readAction = (input: Json): Action => input as unknown as Action
   return Object.freeze<Tool>({
     ...made,
-    demandsApproval: (input, about) => tools.demand([actionOf(input)], [], about),
-    run: (input, context) => tools.run([actionOf(input)], [], context),
+    demandsApproval: (input, about) => tools.demand([readAction(input)], [], about),
+    run: (input, context) => tools.run([readAction(input)], [], context),
     close: () => tools.close(),
   })
 }

@@ -52,7 +52,7 @@ export function isHighImpact(
 }
 
 /** The effect of a click there, or of Enter or text in the element that has, or will have, the focus. Frames are looked into. */
-export async function effectOf(page: Page | Frame, target: Target, by: By): Promise<Effect | undefined> {
+export async function inspectEffect(page: Page | Frame, target: Target, by: By): Promise<Effect | undefined> {
   const script = inPage(`readEffect(${[target, by, fieldNames].map(each => JSON.stringify(each)).join()})`)
   // The function below runs in the page and gives what its type says.
   const found = (await page.evaluate(script)) as Effect | Inner | undefined
@@ -64,12 +64,12 @@ export async function effectOf(page: Page | Frame, target: Target, by: By): Prom
   if (!frame) return undefined
   const inside =
     'at' in target ? { at: { x: target.at.x - found.frame.x, y: target.at.y - found.frame.y } } : target
-  return effectOf(frame, inside, by)
+  return inspectEffect(frame, inside, by)
 }
 
 /** An expression with what it calls, so that it can be evaluated in a page. */
 function inPage(expression: string): string {
-  const functions = [findElement, sensitivityOf, labelOf, readTyping, readEffect, readHolds]
+  const functions = [findElement, findSensitivity, elementLabel, readTyping, readEffect, readHolds]
   return `(() => { ${functions.join('\n')}\nreturn ${expression} })()`
 }
 
@@ -129,7 +129,7 @@ function findElement(target: Target): PageElement | null {
   return element
 }
 
-function sensitivityOf(field: PageElement, names: Record<Sensitive, string>): Sensitive | undefined {
+function findSensitivity(field: PageElement, names: Record<Sensitive, string>): Sensitive | undefined {
   const called = ['name', 'id', 'autocomplete', 'placeholder', 'aria-label'].map(name =>
     field.getAttribute(name),
   )
@@ -139,7 +139,7 @@ function sensitivityOf(field: PageElement, names: Record<Sensitive, string>): Se
   return isSecret ? 'credentials' : undefined
 }
 
-function labelOf(element: PageElement): string {
+function elementLabel(element: PageElement): string {
   const { innerText, value, title, alt, tagName } = element
   const label = innerText || element.getAttribute('aria-label') || value || title || alt || tagName
   return label.trim().slice(0, 80)
@@ -149,7 +149,7 @@ function readTyping(element: PageElement, url: string, names: Record<Sensitive, 
   const field = element.closest('label')?.control ?? element
   const text = Array.from(field.labels ?? [])[0]?.innerText ?? field.getAttribute('aria-label')
   const named = text || field.getAttribute('placeholder') || field.getAttribute('name') || field.tagName
-  const sensitive = sensitivityOf(field, names)
+  const sensitive = findSensitivity(field, names)
   return { kind: 'type', url, method: '', label: named.trim().slice(0, 80), sensitive }
 }
 
@@ -171,16 +171,16 @@ function readEffect(target: Target, by: By, names: Record<Sensitive, string>): E
     kind: 'submit',
     url: new URL(by?.getAttribute('formaction') ?? form.getAttribute('action') ?? '', document.baseURI).href,
     method: (by?.getAttribute('formmethod') ?? form.getAttribute('method') ?? 'get').toUpperCase(),
-    label: labelOf(shown),
+    label: elementLabel(shown),
     sensitive: Array.from(form.querySelectorAll('input,textarea'))
-      .map(field => sensitivityOf(field, names))
+      .map(field => findSensitivity(field, names))
       .find(found => found !== undefined),
   })
   const press = (of: PageElement): Effect => ({
     kind: 'press',
     url: location.href,
     method: '',
-    label: labelOf(of),
+    label: elementLabel(of),
   })
   const pressed =
     'button,summary,[role=button],[role=link],[role=menuitem],[onclick],input[type=button],input[type=image]'
@@ -208,7 +208,7 @@ function readEffect(target: Target, by: By, names: Record<Sensitive, string>): E
   const href = typeof link.href === 'string' ? link.href : (link.getAttribute('href') ?? '')
   const downloads = link.getAttribute('download') !== null
   const { href: url } = new URL(href, document.baseURI)
-  return { kind: 'leave', url, method: 'GET', label: labelOf(link), downloads }
+  return { kind: 'leave', url, method: 'GET', label: elementLabel(link), downloads }
 }
 
 function readHolds(names: Record<Sensitive, string>): boolean {
@@ -219,7 +219,7 @@ function readHolds(names: Record<Sensitive, string>): boolean {
     for (const element of root.querySelectorAll('*')) {
       if (element.shadowRoot) roots.push(element.shadowRoot)
       const isField = element.tagName === 'INPUT' || element.tagName === 'TEXTAREA'
-      if (isField && element.type !== 'hidden' && sensitivityOf(element, names)) return true
+      if (isField && element.type !== 'hidden' && findSensitivity(element, names)) return true
     }
   return false
 }

@@ -3,7 +3,7 @@
 import type { Page } from 'playwright-core'
 import type { BrowserSettings } from './options.ts'
 
-const selectorsOf = ({ mask }: Pick<BrowserSettings, 'mask'>): string[] => ['input[type=password]', ...mask]
+const maskSelectors = ({ mask }: Pick<BrowserSettings, 'mask'>): string[] => ['input[type=password]', ...mask]
 
 /** Takes something of the page while it is masked. Rejects if it cannot be masked: then nothing is taken. */
 export async function masked<Value>(
@@ -11,7 +11,7 @@ export async function masked<Value>(
   settings: BrowserSettings,
   take: () => Promise<Value>,
 ): Promise<Value> {
-  const given = JSON.stringify(selectorsOf(settings))
+  const given = JSON.stringify(maskSelectors(settings))
   const undo = (): Promise<unknown> =>
     Promise.all(page.frames().map(frame => frame.evaluate(`(${unmaskRoots.toString()})()`).catch(() => {})))
   try {
@@ -24,7 +24,7 @@ export async function masked<Value>(
 
 /** The texts that are masked, longest first, for what is read of the page as text. */
 export async function maskedTexts(page: Page, settings: BrowserSettings): Promise<string[]> {
-  const script = `(${readTexts.toString()})(${JSON.stringify(selectorsOf(settings))})`
+  const script = `(${readTexts.toString()})(${JSON.stringify(maskSelectors(settings))})`
   const found = await Promise.all(page.frames().map(frame => frame.evaluate(script)))
   // The function gives a list of texts.
   return (found as string[][]).flat().toSorted((a, b) => b.length - a.length)

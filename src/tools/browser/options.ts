@@ -58,7 +58,7 @@ type Optional = 'hosts' | 'home' | 'executablePath' | 'sandbox'
 export type BrowserSettings = Required<Omit<BrowserOptions, Optional | 'downloads'>> &
   Pick<BrowserOptions, Optional> & { downloads: { folder: string; maxBytes: number } | undefined }
 
-export function checkOptions(options: BrowserOptions): BrowserSettings {
+export function checkBrowserOptions(options: BrowserOptions): BrowserSettings {
   const { display = { width: 1280, height: 800 }, hosts, home } = options
   const settings = {
     contexts: 8,
@@ -76,28 +76,28 @@ export function checkOptions(options: BrowserOptions): BrowserSettings {
   }
   for (const host of hosts ?? [])
     if (!isHostPattern(host))
-      refuse(`hosts has ${JSON.stringify(host)}, which is no host such as "*.example.com".`)
-  if (home !== undefined && !isPageAddress(home)) refuse('home must be an http or https address.')
+      refuseOption(`hosts has ${JSON.stringify(host)}, which is no host such as "*.example.com".`)
+  if (home !== undefined && !isPageAddress(home)) refuseOption('home must be an http or https address.')
   for (const size of [settings.display, settings.viewport])
     for (const pixels of [size.width, size.height])
       if (!Number.isSafeInteger(pixels) || pixels < 100 || pixels > 8_000)
-        refuse('display and viewport have whole numbers from 100 to 8000.')
-  const shapeOf = ({ width, height }: { width: number; height: number }): number => width / height
-  if (Math.abs(shapeOf(settings.display) / shapeOf(settings.viewport) - 1) > 0.01)
-    refuse(
+        refuseOption('display and viewport have whole numbers from 100 to 8000.')
+  const aspectRatio = ({ width, height }: { width: number; height: number }): number => width / height
+  if (Math.abs(aspectRatio(settings.display) / aspectRatio(settings.viewport) - 1) > 0.01)
+    refuseOption(
       'display and viewport must have the same shape: one width and height times a number give the other.',
     )
   for (const selector of settings.mask)
-    if (typeof selector !== 'string' || selector.trim() === '') refuse('mask must list CSS selectors.')
+    if (typeof selector !== 'string' || selector.trim() === '') refuseOption('mask must list CSS selectors.')
   const { matching = [] } = settings.askBefore
   if (!matching.every(each => each instanceof RegExp))
-    refuse('askBefore.matching must list regular expressions, such as [/archive/i].')
+    refuseOption('askBefore.matching must list regular expressions, such as [/archive/i].')
   const { folder, maxBytes = 1 } = settings.downloads ?? { folder: '.' }
   if (typeof folder !== 'string' || folder.trim() === '' || !Number.isSafeInteger(maxBytes) || maxBytes < 1)
-    refuse('downloads must be like { folder: "downloads", maxBytes: 100000000 }.')
+    refuseOption('downloads must be like { folder: "downloads", maxBytes: 100000000 }.')
   for (const name of ['contexts', 'idleMs', 'settleMs'] as const)
     if (!Number.isSafeInteger(settings[name]) || settings[name] < 1)
-      refuse(`${name} must be a whole number above 0.`)
+      refuseOption(`${name} must be a whole number above 0.`)
   return settings
 }
 
@@ -106,6 +106,6 @@ export function isPageAddress(address: string): boolean {
   return protocol === 'http:' || protocol === 'https:'
 }
 
-function refuse(problem: string): never {
+function refuseOption(problem: string): never {
   throw new TurnwireError('config_invalid', `browser(): ${problem}`)
 }

@@ -5,7 +5,7 @@ import { isListedHost } from '../../lib/net/egress.ts'
 import { printable } from '../../lib/text/index.ts'
 import { type Action, keyName, onPage, type Point } from './action.ts'
 import type { SavedFile } from './downloads.ts'
-import { type Effect, effectOf, isHighImpact, type Sensitive } from './inspect.ts'
+import { type Effect, inspectEffect, isHighImpact, type Sensitive } from './inspect.ts'
 import { maskedTexts } from './mask.ts'
 import { type BrowserSettings, isPageAddress } from './options.ts'
 import type { TabSession } from './tab-session.ts'
@@ -28,9 +28,9 @@ export async function firstImpact(
 ): Promise<Impact | undefined> {
   let clicked: Point | undefined
   for (const action of actions) {
-    const impact = await impactOf(tab, action, clicked, settings)
+    const impact = await findImpact(tab, action, clicked, settings)
     if (impact) return impact
-    if (isClick(action)) clicked = pointOf(action, settings)
+    if (isClick(action)) clicked = toPoint(action, settings)
   }
   return undefined
 }
@@ -38,12 +38,12 @@ export async function firstImpact(
 const isClick = ({ action }: Action): boolean =>
   action === 'click' || action === 'double_click' || action === 'triple_click' || action === 'mouse_up'
 
-function pointOf({ x, y, grid }: Action, { display, viewport }: BrowserSettings): Point | undefined {
+function toPoint({ x, y, grid }: Action, { display, viewport }: BrowserSettings): Point | undefined {
   return x === undefined || y === undefined ? undefined : onPage({ x, y }, display, viewport, grid)
 }
 
 /** `clicked`: where an action before it will have clicked. */
-async function impactOf(
+async function findImpact(
   tab: TabSession | undefined,
   action: Action,
   clicked: Point | undefined,
@@ -55,8 +55,8 @@ async function impactOf(
   }
   if (!tab) return undefined
   if (isClick(action) && (action.button ?? 'left') !== 'right') {
-    const at = pointOf(action, settings) ?? tab.pointer
-    const effect = await safely(() => effectOf(tab.page, { at }, 'click'))
+    const at = toPoint(action, settings) ?? tab.pointer
+    const effect = await safely(() => inspectEffect(tab.page, { at }, 'click'))
     return withDownload(impactOfEffect(tab, effect, settings), tab, action, effect, settings)
   }
   const isEnter =
@@ -64,14 +64,14 @@ async function impactOf(
   const hasLine = action.action === 'type' && /[\r\n]/.test(action.text ?? '')
   const target = clicked ? { at: clicked } : ({ focused: true } as const)
   if (isEnter || hasLine) {
-    const effect = await safely(() => effectOf(tab.page, target, 'enter'))
+    const effect = await safely(() => inspectEffect(tab.page, target, 'enter'))
     const impact = withDownload(impactOfEffect(tab, effect, settings), tab, action, effect, settings)
     if (impact) return impact
   }
   const isTyping =
     action.action === 'type' || action.keys?.some(key => Array.from(keyName(key) ?? '').length === 1)
   if (!isTyping) return undefined
-  return impactOfEffect(tab, await safely(() => effectOf(tab.page, target, 'type')), settings)
+  return impactOfEffect(tab, await safely(() => inspectEffect(tab.page, target, 'type')), settings)
 }
 
 /** Adds that the action downloads: it did so before, or its link says so. */
@@ -180,7 +180,7 @@ export async function perform(
   const performed: Performed = { done: 0, texts: [], saved: [], isRefused: false }
   for (const action of actions) {
     signal.throwIfAborted()
-    const impact = await impactOf(tab, action, undefined, settings)
+    const impact = await findImpact(tab, action, undefined, settings)
     if (impact && impact.key !== allowed) {
       performed.why = impact.kind
       performed.stopped = `${impact.words} Nobody has allowed that${allowed === undefined ? '' : ' on this page'}. Look at the page, then call this action alone: a person is asked.`
@@ -231,7 +231,7 @@ async function act(
     action,
     settings,
     performed,
-    at: () => pointOf(action, settings) ?? tab.pointer,
+    at: () => toPoint(action, settings) ?? tab.pointer,
   })
 }
 
@@ -281,11 +281,11 @@ const handlers: Readonly<Record<Action['action'], Handler>> = {
     await settled(doing)
   },
   key: async doing => {
-    await doing.page.keyboard.press(keysOf(doing.action).join('+'))
+    await doing.page.keyboard.press(readKeys(doing.action).join('+'))
     await settled(doing)
   },
   hold_key: async ({ page, action }) => {
-    const keys = keysOf(action)
+    const keys = readKeys(action)
     for (const key of keys) await page.keyboard.down(key)
     await page.waitForTimeout(Math.min(action.ms ?? 500, 30_000))
     for (const key of keys.toReversed()) await page.keyboard.up(key)
@@ -322,7 +322,7 @@ async function click(doing: Doing, clickCount: number): Promise<void> {
   if (action.button === 'back') return void (await page.goBack({ waitUntil: 'domcontentloaded' }))
   if (action.button === 'forward') return void (await page.goForward({ waitUntil: 'domcontentloaded' }))
   await moveTo(doing)
-  const held = action.keys === undefined ? [] : keysOf(action)
+  const held = action.keys === undefined ? [] : readKeys(action)
   for (const key of held) await page.keyboard.down(key)
   const { x, y } = doing.tab.pointer
   await page.mouse.click(x, y, { clickCount, button: action.button ?? 'left' })
@@ -345,7 +345,7 @@ async function drag(doing: Doing): Promise<void> {
   await settled(doing)
 }
 
-function keysOf({ keys = [] }: Action): string[] {
+function readKeys({ keys = [] }: Action): string[] {
   return keys.map(key => {
     const name = keyName(key)
     if (name === undefined) throw new Error(`there is no key "${printable(key, 40)}"`)

@@ -58,7 +58,7 @@ export class BrowserProxy {
     for (const socket of this.#sockets) socket.destroy()
   }
 
-  #passageOf({ headers }: IncomingMessage): Passage | undefined {
+  #findPassage({ headers }: IncomingMessage): Passage | undefined {
     const [scheme, value = ''] = (headers['proxy-authorization'] ?? '').split(' ')
     if (scheme?.toLowerCase() !== 'basic') return undefined
     const [, token = ''] = Buffer.from(value, 'base64').toString().split(':')
@@ -68,7 +68,7 @@ export class BrowserProxy {
   /** `CONNECT host:port`: https pages, and WebSockets of either kind. */
   async #tunnel(incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on('error', () => socket.destroy())
-    const passage = this.#passageOf(incoming)
+    const passage = this.#findPassage(incoming)
     if (!passage) {
       socket.end(`HTTP/1.1 407 Proxy Authentication Required\r\n${challenge}\r\nContent-Length: 0\r\n\r\n`)
       return
@@ -96,7 +96,7 @@ export class BrowserProxy {
   /** `GET http://host/path`: a page without TLS. */
   async #forward(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on('error', () => response.destroy())
-    const passage = this.#passageOf(incoming)
+    const passage = this.#findPassage(incoming)
     if (!passage) {
       response.writeHead(407, { 'proxy-authenticate': 'Basic realm="turnwire"' }).end()
       return

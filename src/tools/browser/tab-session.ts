@@ -170,7 +170,7 @@ export class TabSession {
   async #judge(route: Route, request: Request): Promise<void> {
     try {
       this.#want(request.url())
-      const refusal = request.isNavigationRequest() ? this.#refusalOf(request) : undefined
+      const refusal = request.isNavigationRequest() ? this.#findRefusal(request) : undefined
       if (refusal !== undefined) this.note(refusal)
       await (refusal === undefined ? route.continue() : route.abort('blockedbyclient'))
     } catch {
@@ -183,7 +183,7 @@ export class TabSession {
     if (host && this.#wanted.size < 1_000) this.#wanted.add(host)
   }
 
-  #refusalOf(request: Request): string | undefined {
+  #findRefusal(request: Request): string | undefined {
     const url = URL.parse(request.url())
     if (!url || !isPageAddress(url.href)) return `The page led to ${request.url()}, which is not opened.`
     if (!this.isListed(url))

@@ -4,7 +4,7 @@
 import type { JsonObject } from '../../lib/json/index.ts'
 import { Bm25 } from '../../lib/text/bm25.ts'
 import type { SandboxTool } from './messages.ts'
-import { moduleOf, signatureOf } from './signatures.ts'
+import { moduleName, writeSignature } from './signatures.ts'
 
 const mostListed = 200
 const mostFound = 50
@@ -27,13 +27,13 @@ export class Catalogue {
 
   #modules(): { module: string; tools: number }[] {
     const counts = new Map<string, number>()
-    for (const { name } of this.#tools) counts.set(moduleOf(name), (counts.get(moduleOf(name)) ?? 0) + 1)
+    for (const { name } of this.#tools) counts.set(moduleName(name), (counts.get(moduleName(name)) ?? 0) + 1)
     return [...counts].map(([module, tools]) => ({ module, tools }))
   }
 
   #list(module: string): Found[] {
     return this.#tools
-      .filter(({ name }) => moduleOf(name) === module)
+      .filter(({ name }) => moduleName(name) === module)
       .slice(0, mostListed)
       .map(found)
   }
@@ -41,7 +41,7 @@ export class Catalogue {
   #read(name: string): string {
     const tool = this.#tools.find(each => each.name === name)
     return tool
-      ? signatureOf(tool.name, tool.description, tool.form, tool.schemas as { input?: JsonObject })
+      ? writeSignature(tool.name, tool.description, tool.form, tool.schemas as { input?: JsonObject })
       : `There is no tool named ${JSON.stringify(name)}.`
   }
 

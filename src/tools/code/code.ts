@@ -4,7 +4,7 @@ import type { Tool, ToolContext } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { CodeLimits } from './messages.ts'
-import { moduleOf, signatureOf } from './signatures.ts'
+import { moduleName, writeSignature } from './signatures.ts'
 
 export type CodeOptions = {
   /** Default `run_code`. */
@@ -106,7 +106,7 @@ function signatures(tools: readonly ToolDeclaration[]): string {
   const all = tools.length > mostShown ? undefined : tools.map(signature).join('\n')
   if (all !== undefined && all.length <= longestShown) return `declare const tools: {\n${all}\n}`
   const modules = new Map<string, number>()
-  for (const { name } of tools) modules.set(moduleOf(name), (modules.get(moduleOf(name)) ?? 0) + 1)
+  for (const { name } of tools) modules.set(moduleName(name), (modules.get(moduleName(name)) ?? 0) + 1)
   const listed = [...modules].slice(0, 50).map(([module, count]) => `${module} (${count})`)
   const more = modules.size > listed.length ? `, and ${modules.size - listed.length} more` : ''
   return [
@@ -124,5 +124,5 @@ function signatures(tools: readonly ToolDeclaration[]): string {
 
 function signature({ name, description, input, output }: ToolDeclaration): string {
   const schemas = { ...(input.form === 'json' && { input: input.schema }), ...(output && { output }) }
-  return signatureOf(name, description, input.form, schemas)
+  return writeSignature(name, description, input.form, schemas)
 }

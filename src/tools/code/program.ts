@@ -3,14 +3,14 @@
 // all that it waits for waits for someone. The next run begins at the beginning and is given the recorded results, each
 // found by the place in the program that made the call and by its input.
 import { type NestedResult, Suspended, type ToolContext, type ToolOutput } from '../../engine/ports/index.ts'
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { loopTurn } from '../../lib/async/loop-turns.ts'
 import { sha256 } from '../../lib/json/hash.ts'
 import { errorMessage } from '../../lib/text/error-message.ts'
 import type { CodeLimits, Delivery, ProgramCall, SandboxTool, Slice } from './messages.ts'
 import { Sandbox } from './sandbox.ts'
-import { offerThread } from './threads.ts'
+import { lendThread } from './threads.ts'
 
 /** Characters of a call's input from which on it has a turn of the event loop for itself. */
 const largeInput = 64 * 1024
@@ -117,7 +117,7 @@ class ProgramRun {
     this.#unsettled += 1
     const { name, text } = call
     this.#nested
-      .call(this.#keyOf(call), name, text)
+      .call(this.#callKey(call), name, text)
       .then(result => this.#settled(call, result))
       .catch((error: unknown) =>
         this.#deliver({ id: call.id, ok: false, text: refused(call, errorMessage(error)) }),
@@ -125,7 +125,7 @@ class ProgramRun {
   }
 
   /** The place of the call in the program, its input, and how often both were the same before. */
-  #keyOf({ site, name, text }: ProgramCall): string {
+  #callKey({ site, name, text }: ProgramCall): string {
     const place = `${site} ${name} ${sha256(text).slice(0, 16)}`
     const times = (this.#made.get(place) ?? 0) + 1
     this.#made.set(place, times)
@@ -138,7 +138,11 @@ class ProgramRun {
         `The arguments of a call of ${call.name} were changed before it was approved: ${edited}`,
       )
     if (outcome.kind !== 'ok') {
-      const text = JSON.stringify({ message: textOf(outcome.parts), tool: call.name, outcome: outcome.kind })
+      const text = JSON.stringify({
+        message: joinText(outcome.parts),
+        tool: call.name,
+        outcome: outcome.kind,
+      })
       this.#deliver({ id: call.id, ok: false, text })
       return
     }
@@ -156,7 +160,7 @@ class ProgramRun {
   /** Throws when only others can bring a result. Meanwhile the thread is for whoever needs it. */
   async #until(isDone: () => boolean): Promise<void> {
     if (isDone()) return
-    const takeBack = this.#sandbox ? offerThread(this.#owner, () => this.#giveBack()) : () => {}
+    const takeBack = this.#sandbox ? lendThread(this.#owner, () => this.#giveBack()) : () => {}
     try {
       while (!isDone() && !this.#isStopped) {
         if (this.#nested.isWaiting) throw new Suspended()

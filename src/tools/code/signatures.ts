@@ -8,7 +8,7 @@ const longestType = 2_000
 const longestWords = 600
 
 /** `server__tool` belongs to the module `server`; a name without one to the module `tools`. */
-export function moduleOf(name: string): string {
+export function moduleName(name: string): string {
   const end = name.indexOf('__')
   return end > 0 ? name.slice(0, end) : 'tools'
 }
@@ -16,22 +16,27 @@ export function moduleOf(name: string): string {
 export type ToolSchemas = { input?: JsonObject; output?: JsonObject }
 
 /** One member of `tools`, with its description. */
-export function signatureOf(name: string, description: string, form: CallForm, schemas: ToolSchemas): string {
+export function writeSignature(
+  name: string,
+  description: string,
+  form: CallForm,
+  schemas: ToolSchemas,
+): string {
   const { input = {}, output } = schemas
   const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
-  const taken = form === 'text' ? 'string' : typeOf(input)
+  const taken = form === 'text' ? 'string' : writeType(input)
   const isOptional = form === 'json' && list(input['required']).length === 0
-  const given = output ? typeOf(output) : 'any'
+  const given = output ? writeType(output) : 'any'
   return `${comment(description)}${key}(input${isOptional ? '?' : ''}: ${taken}): Promise<${given}>`
 }
 
 /** The type of a schema. */
-export function typeOf(schema: Json): string {
-  const text = new Writer(schema).type(schema, 0)
+export function writeType(schema: Json): string {
+  const text = new SignatureWriter(schema).type(schema, 0)
   return text.length > longestType ? 'any' : text
 }
 
-class Writer {
+class SignatureWriter {
   readonly #root: Json
   #written = 0
 
@@ -49,8 +54,8 @@ class Writer {
   #of(schema: JsonObject, depth: number): string {
     const { $ref: ref, enum: values, anyOf, oneOf, allOf, type } = schema
     if (typeof ref === 'string') return this.type(this.#find(ref), depth + 1)
-    if (Object.hasOwn(schema, 'const')) return literal(schema['const'] ?? null)
-    if (Array.isArray(values)) return values.slice(0, 50).map(literal).join(' | ') || 'never'
+    if (Object.hasOwn(schema, 'const')) return typeLiteral(schema['const'] ?? null)
+    if (Array.isArray(values)) return values.slice(0, 50).map(typeLiteral).join(' | ') || 'never'
     const choices = Array.isArray(anyOf) ? anyOf : oneOf
     if (Array.isArray(choices)) return this.#joined(choices, ' | ', depth)
     if (Array.isArray(allOf) && type === undefined) return this.#joined(allOf, ' & ', depth)
@@ -116,7 +121,7 @@ function list(value: Json | undefined): string[] {
   return Array.isArray(value) ? value.filter(each => typeof each === 'string') : []
 }
 
-function literal(value: Json): string {
+function typeLiteral(value: Json): string {
   const text = JSON.stringify(value)
   return text.length > 200 ? 'any' : text
 }

@@ -1,5 +1,5 @@
 // The threads of sandboxes: at most so many run programs at the same time, the others wait. Owners take turns, and none has
-// all threads. A program that only waits offers its thread, and gives it up when another one needs it. A thread serves one
+// all threads. A program that only waits lends its thread, and gives it up when another one needs it. A thread serves one
 // program and then ends, so nothing of a program is left for the next. After the first program one thread is kept ready, with
 // the engine's code loaded and no program in it, because a resumed program would otherwise wait for its thread to start.
 import { readFile } from 'node:fs/promises'
@@ -16,9 +16,9 @@ const owned = new Map<string, number>()
 /** By owner. Whoever was served last is last. */
 const waiting = new Map<string, (() => void)[]>()
 /** Threads of programs that only wait: how they are given up, and whose they are; the oldest first. */
-const offers = new Map<() => void, string>()
+const lent = new Map<() => void, string>()
 /** Threads that were asked for and have not ended yet. */
-let leaving = 0
+let leavingCount = 0
 let ready: Worker | undefined
 
 /** A thread without a program. Waits until the signal aborts. When it has ended, `giveThread` must be called. */
@@ -36,23 +36,23 @@ export async function takeThread(owner: string, signal: AbortSignal): Promise<Wo
 }
 
 /** A program waits for others: `release` is called when its thread is needed. Returns how to take the offer back. */
-export function offerThread(owner: string, release: () => void): () => void {
-  offers.set(release, owner)
+export function lendThread(owner: string, release: () => void): () => void {
+  lent.set(release, owner)
   makeRoom()
-  return () => void offers.delete(release)
+  return () => void lent.delete(release)
 }
 
 /** Asks for as many of the offered threads as programs wait for. */
 function makeRoom(): void {
-  let wanted = -leaving
+  let wanted = -leavingCount
   for (const [owner, queue] of waiting) {
     wanted += queue.length
     const isFull = (owned.get(owner) ?? 0) >= mostOwned
-    for (const [release, whose] of offers) {
+    for (const [release, whose] of lent) {
       if (wanted <= 0) break
       if (isFull && whose !== owner) continue
-      offers.delete(release)
-      leaving += 1
+      lent.delete(release)
+      leavingCount += 1
       wanted -= 1
       release()
     }
@@ -99,7 +99,7 @@ function assign(): void {
 
 export function giveThread(owner: string): void {
   threads -= 1
-  leaving = Math.max(0, leaving - 1)
+  leavingCount = Math.max(0, leavingCount - 1)
   const has = (owned.get(owner) ?? 1) - 1
   if (has > 0) owned.set(owner, has)
   else owned.delete(owner)

@@ -10,7 +10,7 @@ import { fileError, outside } from './root.ts'
 import type { Versions } from './versions.ts'
 
 /** One file before and after; null: there is none. `path` is relative to the root. `overwrites`: the old text is not used. */
-export type Change = {
+export type PlannedChange = {
   path: string
   before: string | null
   after: string | null
@@ -23,7 +23,7 @@ type Caller = Pick<ToolContext, 'session' | 'callId'>
 
 // ---- what would become of the files --------------------------------------------------------------------------
 
-export async function planWrite({ disk }: Workspace, path: string, text: string): Promise<Change[]> {
+export async function planWrite({ disk }: Workspace, path: string, text: string): Promise<PlannedChange[]> {
   const found = await disk.find(path)
   if (!found) return [{ path: relative(disk, path), before: null, after: text }]
   return [{ path: found.path, before: found.text, after: text, mode: found.mode, overwrites: true }]
@@ -35,7 +35,7 @@ export async function planEdit(
   { disk }: Workspace,
   { path, old, fresh, all }: Edit,
   asker: Asker,
-): Promise<Change[]> {
+): Promise<PlannedChange[]> {
   const { path: found, text, mode } = await disk.read(path)
   if (old === '') throw new InvalidInput('The text to replace is empty. Say which text is meant.')
   const most = disk.options.maxFileBytes
@@ -56,9 +56,9 @@ export async function planEdit(
 }
 
 /** Every file of the patch, or a refusal: a patch is never applied in part because of what it says. */
-export async function planPatch({ disk }: Workspace, patch: string, asker: Asker): Promise<Change[]> {
-  const changes = new Map<string, Change>()
-  const current = async (path: string): Promise<Change | undefined> => {
+export async function planPatch({ disk }: Workspace, patch: string, asker: Asker): Promise<PlannedChange[]> {
+  const changes = new Map<string, PlannedChange>()
+  const current = async (path: string): Promise<PlannedChange | undefined> => {
     // A file that occurs often is read once.
     const named = changes.get(relative(disk, path))
     if (named) return named
@@ -77,10 +77,10 @@ export async function planPatch({ disk }: Workspace, patch: string, asker: Asker
 
 async function planFile(
   change: FileChange,
-  current: (path: string) => Promise<Change | undefined>,
+  current: (path: string) => Promise<PlannedChange | undefined>,
   plain: (path: string) => string,
   asker: Asker,
-): Promise<Change[]> {
+): Promise<PlannedChange[]> {
   const found = await current(change.path)
   const isThere = found !== undefined && found.after !== null
   if (change.type === 'add') {
@@ -93,7 +93,7 @@ async function planFile(
   if (change.moveTo === undefined) return [{ ...found, after }]
   const target = await current(change.moveTo)
   if (target !== undefined && target.after !== null) throw fileError(change.moveTo, 'exists already.')
-  const moved: Change = { path: plain(change.moveTo), before: null, after }
+  const moved: PlannedChange = { path: plain(change.moveTo), before: null, after }
   if (found.mode !== undefined) moved.mode = found.mode
   return [{ ...found, after: null }, moved]
 }
@@ -101,7 +101,7 @@ async function planFile(
 /** A path of a file that does not exist yet, as it will be found. */
 function relative(disk: Disk, path: string): string {
   const names: string[] = []
-  for (const name of disk.root.namesOf(path)) {
+  for (const name of disk.root.splitPath(path)) {
     if (name === '..') {
       if (names.pop() === undefined) throw outside(path)
     } else if (name !== '' && name !== '.') names.push(name)
@@ -111,7 +111,7 @@ function relative(disk: Disk, path: string): string {
 
 // ---- shown and done ------------------------------------------------------------------------------------------
 
-export function reportOf({ disk }: Workspace, changes: readonly Change[]): Report {
+export function reportChanges({ disk }: Workspace, changes: readonly PlannedChange[]): Report {
   const diffs = changes.map(
     ({ path, before, after }): FileDiff => ({
       path: disk.root.absolute(path),
@@ -133,15 +133,15 @@ function firstDifference(before: string, after: string): number {
 }
 
 /** What a person is shown of them is remembered, so that nothing else is done once they agree. */
-export function preview(space: Workspace, { callId }: Caller, changes: readonly Change[]): Report {
+export function preview(space: Workspace, { callId }: Caller, changes: readonly PlannedChange[]): Report {
   for (const { path, before } of changes) space.versions.shown(callId, path, before)
-  return reportOf(space, changes)
+  return reportChanges(space, changes)
 }
 
 export async function carryOut(
   space: Workspace,
   context: Pick<ToolContext, 'session' | 'callId' | 'report'>,
-  changes: readonly Change[],
+  changes: readonly PlannedChange[],
 ): Promise<Report> {
   const { disk, versions } = space
   const { session, callId } = context
@@ -150,9 +150,9 @@ export async function carryOut(
     if (overwrites && !versions.hasRead(session, path))
       throw fileError(path, 'exists already, and you have not read it. Read it first, then write it.')
   }
-  const report = reportOf(space, changes)
+  const report = reportChanges(space, changes)
   context.report({ locations: report.locations ?? [] })
-  const done: Change[] = []
+  const done: PlannedChange[] = []
   for (const change of changes) {
     try {
       await apply(disk, change)
@@ -169,7 +169,7 @@ export async function carryOut(
   return report
 }
 
-async function apply(disk: Disk, { path, before, after, mode }: Change): Promise<void> {
+async function apply(disk: Disk, { path, before, after, mode }: PlannedChange): Promise<void> {
   // Someone may have written while the plan was made.
   const now = await disk.find(path)
   if ((now?.text ?? null) !== before)

@@ -25,8 +25,8 @@ import {
   NothingThere,
   openFile,
   openProblem,
-  type Place,
   Root,
+  type RootPlace,
 } from './root.ts'
 
 const writeChunk = promisify(write)
@@ -65,7 +65,7 @@ export class Disk {
     return this.root.at(path, 'follow', place => this.#read(place))
   }
 
-  async #read(place: Place): Promise<FoundFile> {
+  async #read(place: RootPlace): Promise<FoundFile> {
     const { maxFileBytes, hardLinks } = this.options
     const { fd, mode, size } = openFile(this.root, place, hardLinks)
     try {
@@ -94,7 +94,7 @@ export class Disk {
     })
   }
 
-  async #put(place: Place, bytes: Buffer, how: 'make' | 'replace', mode: number): Promise<void> {
+  async #put(place: RootPlace, bytes: Buffer, how: 'make' | 'replace', mode: number): Promise<void> {
     const { O_WRONLY, O_CREAT, O_EXCL } = constants
     const temporary = nameIn(place, `.${randomBytes(9).toString('base64url')}.tmp`)
     try {
@@ -164,7 +164,7 @@ export class Disk {
   }
 
   #makeFolders(path: string): void {
-    const names = this.root.namesOf(path)
+    const names = this.root.splitPath(path)
     const folder = names.slice(
       0,
       names.findLastIndex(name => name !== '' && name !== '.'),
@@ -184,11 +184,11 @@ export class Disk {
   }
 }
 
-function nameIn({ folder, path }: Place, name: string): Place {
+function nameIn({ folder, path }: RootPlace, name: string): RootPlace {
   return { folder, name, at: `/proc/self/fd/${folder}/${name}`, path }
 }
 
-function unlinkIfThere({ at }: Place): void {
+function unlinkIfThere({ at }: RootPlace): void {
   try {
     unlinkSync(at)
   } catch {
@@ -197,7 +197,7 @@ function unlinkIfThere({ at }: Place): void {
 }
 
 /** Fails if there is something by now: a hard link never replaces anything, and a rename does. */
-function renameToFree(source: Place, target: Place): void {
+function renameToFree(source: RootPlace, target: RootPlace): void {
   try {
     linkSync(source.at, target.at)
   } catch (error) {

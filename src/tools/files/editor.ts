@@ -3,7 +3,7 @@
 import { InvalidInput, type Tool, type ToolContext } from '../../engine/ports/index.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
 import { tool } from '../functions/tool.ts'
-import { type Change, carryOut, planEdit, planWrite, preview } from './changes.ts'
+import { carryOut, type PlannedChange, planEdit, planWrite, preview } from './changes.ts'
 import { type Asker, listFolder } from './jobs.ts'
 import { fileError } from './root.ts'
 import { done, objectSchema, type Shared } from './shared.ts'
@@ -101,7 +101,7 @@ async function view(
     .join('\n')
 }
 
-function plan(shared: Shared, given: EditorInput, asker: Asker): Promise<Change[]> {
+function plan(shared: Shared, given: EditorInput, asker: Asker): Promise<PlannedChange[]> {
   const { command, path, file_text: text, old_str: old, new_str: fresh = '' } = given
   if (command === 'create') return planWrite(shared, path, needed(text, 'file_text', command))
   if (command === 'str_replace') {
@@ -114,7 +114,7 @@ function plan(shared: Shared, given: EditorInput, asker: Asker): Promise<Change[
 async function planInsert(
   { disk }: Shared,
   { path, insert_line: after, insert_text: text, new_str: older }: EditorInput,
-): Promise<Change[]> {
+): Promise<PlannedChange[]> {
   const { path: found, text: before, mode } = await disk.read(path)
   const lines = before === '' ? [] : before.split(/(?<=\n)/)
   const at = needed(after, 'insert_line', 'insert')

@@ -29,12 +29,12 @@ export type FileAnswer =
 /** For whom, and until when. */
 export type Asker = Pick<ToolContext, 'owner' | 'signal'>
 
-let pool: WorkPool<FileJob, FileAnswer> | undefined
+let filePool: WorkPool<FileJob, FileAnswer> | undefined
 
 /** `Answer`: the thread answers each kind of job with its own. */
 async function inThread<Answer extends FileAnswer>(job: FileJob, { owner, signal }: Asker): Promise<Answer> {
-  pool ??= new WorkPool<FileJob, FileAnswer>(programBeside(import.meta.url, 'worker'), { heapMiB: 512 })
-  const answer = await pool.run(job, owner, signal)
+  filePool ??= new WorkPool<FileJob, FileAnswer>(programBeside(import.meta.url, 'worker'), { heapMiB: 512 })
+  const answer = await filePool.run(job, owner, signal)
   signal.throwIfAborted()
   if ('refused' in answer) throw new InvalidInput(answer.refused)
   if ('failed' in answer)

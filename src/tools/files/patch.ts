@@ -15,21 +15,21 @@ const header = /^\*\*\* (Add|Update|Delete) File: (.+)$/
 const moveHeader = /^\*\*\* Move to: (.+)$/
 const endOfFile = '*** End of File'
 
-function refuse(problem: string): never {
+function refusePatch(problem: string): never {
   throw new InvalidInput(`The patch cannot be used: ${problem}`)
 }
 
 export function parsePatch(patch: string): FileChange[] {
   const lines = patch.replace(/\r\n/g, '\n').trim().split('\n')
-  if (lines[0]?.trim() !== '*** Begin Patch') refuse('its first line must be "*** Begin Patch".')
-  if (lines.at(-1)?.trim() !== '*** End Patch') refuse('its last line must be "*** End Patch".')
+  if (lines[0]?.trim() !== '*** Begin Patch') refusePatch('its first line must be "*** Begin Patch".')
+  if (lines.at(-1)?.trim() !== '*** End Patch') refusePatch('its last line must be "*** End Patch".')
   const changes: FileChange[] = []
   let at = 1
   const last = lines.length - 1
   while (at < last) {
     const [, verb, path = ''] = header.exec(lines[at] ?? '') ?? []
     if (verb === undefined)
-      refuse(
+      refusePatch(
         `line ${at + 1} is ${quote(lines[at], 80)}; a file starts with "*** Add File: <path>", "*** Update File: <path>" or "*** Delete File: <path>".`,
       )
     let end = at + 1
@@ -37,24 +37,25 @@ export function parsePatch(patch: string): FileChange[] {
     changes.push(parseFile(verb, path.trim(), lines.slice(at + 1, end), at + 2))
     at = end
   }
-  if (changes.length === 0) refuse('it changes no file.')
+  if (changes.length === 0) refusePatch('it changes no file.')
   return changes
 }
 
 /** `first`: the number of the body's first line. */
 function parseFile(verb: string, path: string, body: readonly string[], first: number): FileChange {
   if (verb === 'Delete') {
-    if (body.some(line => line.trim() !== '')) refuse(`line ${first} belongs to no file.`)
+    if (body.some(line => line.trim() !== '')) refusePatch(`line ${first} belongs to no file.`)
     return { type: 'delete', path }
   }
   if (verb === 'Add') {
     const wrong = body.findIndex(line => !line.startsWith('+'))
-    if (wrong >= 0) refuse(`line ${first + wrong} must begin with "+": it is part of a new file.`)
+    if (wrong >= 0) refusePatch(`line ${first + wrong} must begin with "+": it is part of a new file.`)
     return { type: 'add', path, text: body.map(line => `${line.slice(1)}\n`).join('') }
   }
   const moved = moveHeader.exec(body[0] ?? '')?.[1]?.trim()
   const hunks = parseHunks(body.slice(moved === undefined ? 0 : 1), first + (moved === undefined ? 0 : 1))
-  if (hunks.length === 0 && moved === undefined) refuse(`the update of ${quote(path, 200)} changes nothing.`)
+  if (hunks.length === 0 && moved === undefined)
+    refusePatch(`the update of ${quote(path, 200)} changes nothing.`)
   return { type: 'update', path, hunks, ...(moved !== undefined && { moveTo: moved }) }
 }
 
@@ -82,7 +83,7 @@ function parseHunks(lines: readonly string[], first: number): Hunk[] {
     else if (line.startsWith(' ') || line === '') {
       hunk.old.push(line.slice(1))
       hunk.fresh.push(line.slice(1))
-    } else refuse(`line ${first + at} is ${quote(line, 80)}; it must begin with " ", "+", "-" or "@@".`)
+    } else refusePatch(`line ${first + at} is ${quote(line, 80)}; it must begin with " ", "+", "-" or "@@".`)
   }
   return hunks.filter(({ old, fresh }) => old.length + fresh.length > 0)
 }
@@ -111,12 +112,12 @@ export function applyHunks(
     let from = done
     for (const place of hunk.places) {
       const found = lines.find([place], from)
-      if (found < 0) refuse(`${quote(path, 200)} has no line ${quote(place, 120)} where the patch says.`)
+      if (found < 0) refusePatch(`${quote(path, 200)} has no line ${quote(place, 120)} where the patch says.`)
       from = found + 1
     }
-    const at = placeOf(lines, hunk, from)
+    const at = findPlace(lines, hunk, from)
     if (at < 0)
-      refuse(
+      refusePatch(
         `these lines are not in ${quote(path, 200)} as the patch says. Read the file again and use its exact lines:\n${hunk.old.slice(0, 20).join('\n')}`,
       )
     for (; done < at; done += 1) result.push(all[done]!)
@@ -128,7 +129,7 @@ export function applyHunks(
   return result.length > 0 && (hasEnd || all.length === 0) ? `${whole}${eol}` : whole
 }
 
-function placeOf(lines: Lines, { old, atEnd, places }: Hunk, from: number): number {
+function findPlace(lines: Lines, { old, atEnd, places }: Hunk, from: number): number {
   // Only additions: after the place that was named, or at the end.
   if (old.length === 0) return atEnd || places.length === 0 ? lines.count : from
   if (atEnd) {

@@ -6,7 +6,7 @@ import { mostListed } from './list-lines.ts'
 import { fileError } from './root.ts'
 import { objectSchema, pathSchema, type Shared } from './shared.ts'
 
-type ReadInput = { path: string; line?: number; limit?: number }
+type ReadFileInput = { path: string; line?: number; limit?: number }
 
 export function readTool({ disk, versions, prefix, reading }: Shared): Tool {
   return tool({
@@ -21,18 +21,18 @@ export function readTool({ disk, versions, prefix, reading }: Shared): Tool {
     ),
     kind: 'read',
     async run(input, context) {
-      const { path, line = 1, limit } = input as ReadInput // The gate has checked it.
+      const { path, line = 1, limit } = input as ReadFileInput // The gate has checked it.
       context.report({ locations: [{ path: disk.root.absolute(path), line }] })
       const found = await disk.read(path)
       context.report({ locations: [{ path: disk.root.absolute(found.path), line }] })
       versions.seen(context.session, found.path, found.text)
-      return linesOf(found.text, found.path, line, limit)
+      return numberLines(found.text, found.path, line, limit)
     },
   })
 }
 
 /** The lines that were asked for, and which of how many they are if they are not all. */
-function linesOf(text: string, path: string, line: number, limit: number | undefined): string {
+function numberLines(text: string, path: string, line: number, limit: number | undefined): string {
   if (text === '') return '(The file is empty.)'
   if (line === 1 && limit === undefined) return text
   const lines = text.replace(/\n$/, '').split('\n')

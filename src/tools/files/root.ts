@@ -25,7 +25,7 @@ const longestPath = 4096
 const mostLinks = 40
 
 /** A name in an open folder. `at` is the path to use with it while the folder is open. */
-export type Place = {
+export type RootPlace = {
   readonly folder: number
   readonly name: string
   readonly at: string
@@ -64,8 +64,8 @@ export class Root {
    * Gives `use` the place of a path and closes its folder afterwards. `last`: whether a link at the end is followed, so that
    * the place is of what it points to, or is itself the place.
    */
-  at<Result>(path: string, last: 'follow' | 'keep', use: (place: Place) => Result): Result {
-    const walk = new Walk(this, path)
+  at<Result>(path: string, last: 'follow' | 'keep', use: (place: RootPlace) => Result): Result {
+    const walk = new RootWalk(this, path)
     try {
       const result = use(walk.to(last))
       if (!(result instanceof Promise)) return result
@@ -82,7 +82,7 @@ export class Root {
   }
 
   /** Opens what is at a place, if it is neither a link nor outside by now. */
-  open(place: Place, flags: number, mode?: number): number {
+  open(place: RootPlace, flags: number, mode?: number): number {
     const fd = openPlace(place, flags, mode)
     const problem = !this.holds(fd)
       ? fileError(place.path, 'was moved out of the workspace meanwhile.')
@@ -100,7 +100,7 @@ export class Root {
   }
 
   /** The names of a path that was given: relative, or absolute and inside. */
-  namesOf(path: string): string[] {
+  splitPath(path: string): string[] {
     if (path.length > longestPath) throw fileError(path, 'is too long.')
     if (path.includes('\0')) throw fileError(path, 'holds a zero character.')
     if (!isAbsolute(path)) return path.split('/')
@@ -121,7 +121,7 @@ export function kept(path: string): PathRefused {
 }
 
 /** One way from the root to a place. It holds the folders on the way open. */
-class Walk {
+class RootWalk {
   readonly #root: Root
   readonly #given: string
   /** The root and the folders below it that were entered. */
@@ -133,12 +133,12 @@ class Walk {
   constructor(root: Root, given: string) {
     this.#root = root
     this.#given = given
-    this.#names = root.namesOf(given)
+    this.#names = root.splitPath(given)
     if (privateFolderAround(root.path) !== undefined) throw kept(given)
     this.#folders.push({ fd: openSync(root.path, openFolder), name: '' })
   }
 
-  to(last: 'follow' | 'keep'): Place {
+  to(last: 'follow' | 'keep'): RootPlace {
     for (;;) {
       const name = this.#names.shift()
       if (name === undefined) return this.#place('.')
@@ -178,7 +178,7 @@ class Walk {
       .join('/')
   }
 
-  #place(name: string): Place {
+  #place(name: string): RootPlace {
     const folder = this.#current
     if (!this.#root.holds(folder)) throw fileError(this.#given, 'was moved out of the workspace meanwhile.')
     const path = name === '.' ? this.#path : this.#path === '' ? name : `${this.#path}/${name}`
@@ -228,7 +228,7 @@ class Walk {
 }
 
 /** The device and FIFO checks come before the open, since opening one can already do something. */
-function openPlace({ at, path }: Place, flags: number, mode?: number): number {
+function openPlace({ at, path }: RootPlace, flags: number, mode?: number): number {
   try {
     return openSync(at, flags | O_NOFOLLOW | O_NONBLOCK, mode)
   } catch (error) {
@@ -264,7 +264,7 @@ export function openProblem(error: unknown, path: string): Error {
 export type Kind = 'file' | 'folder' | 'link' | 'other'
 
 /** What is at a place, without opening it; undefined if there is nothing. */
-export function kindAt({ at, path }: Place): Kind | undefined {
+export function kindAt({ at, path }: RootPlace): Kind | undefined {
   try {
     const stat = lstatSync(at, { throwIfNoEntry: false })
     if (!stat) return undefined
@@ -278,7 +278,7 @@ export function kindAt({ at, path }: Place): Kind | undefined {
 /** A regular file, opened for reading. The caller closes it. */
 export function openFile(
   root: Root,
-  place: Place,
+  place: RootPlace,
   mayBeLinked: boolean,
 ): { fd: number; mode: number; size: number } {
   const kind = kindAt(place)

@@ -6,7 +6,7 @@ import { RE2JS } from 're2js'
 import { InvalidInput } from '../../engine/ports/index.ts'
 import { errorMessage } from '../../lib/text/error-message.ts'
 import { decodeText, readAllSync } from './read-text.ts'
-import { openFile, PathRefused, type Place, type Root } from './root.ts'
+import { openFile, PathRefused, type Root, type RootPlace } from './root.ts'
 import { mostDepth, walkFolder } from './walk-folder.ts'
 
 export type SearchInput = {
@@ -17,8 +17,8 @@ export type SearchInput = {
   ignoreCase?: boolean | undefined
 }
 
-export type Found = { path: string; line?: number; text?: string }
-export type SearchResult = { found: Found[]; more: boolean; unread: number }
+export type FoundLine = { path: string; line?: number; text?: string }
+export type SearchResult = { found: FoundLine[]; more: boolean; unread: number }
 
 /** CPU time: less than a job of the threads has, so that what was found by then is told. */
 const most = { results: 200, entries: 50_000, cpuMs: 4_000, lineLength: 300 }
@@ -58,7 +58,7 @@ type LineMatch = (line: string) => boolean
 
 function searchFile(
   root: Root,
-  place: Place,
+  place: RootPlace,
   isMatch: LineMatch,
   options: SearchOptions,
   result: SearchResult,
@@ -79,7 +79,11 @@ function searchFile(
 }
 
 /** Undefined: it is not text, too large, or not to be read. */
-function textAt(root: Root, place: Place, { maxFileBytes, hardLinks }: SearchOptions): string | undefined {
+function textAt(
+  root: Root,
+  place: RootPlace,
+  { maxFileBytes, hardLinks }: SearchOptions,
+): string | undefined {
   try {
     const { fd, size } = openFile(root, place, hardLinks)
     try {

@@ -8,7 +8,7 @@ const mostSessions = 1000
 const mostFiles = 2000
 
 /** '' stands for a file that does not exist. */
-const versionOf = (text: string | null): string => (text === null ? '' : sha256(text))
+const textVersion = (text: string | null): string => (text === null ? '' : sha256(text))
 
 export class Versions {
   /** By session, by path. */
@@ -18,17 +18,17 @@ export class Versions {
 
   /** The session knows the file as it is now. */
   seen(session: string, path: string, text: string | null): void {
-    keep(this.#read, session, path, versionOf(text))
+    keepVersion(this.#read, session, path, textVersion(text))
   }
 
   /** Whoever decides about the call was shown the file like this. */
   shown(callId: string, path: string, text: string | null): void {
-    keep(this.#shown, callId, path, versionOf(text))
+    keepVersion(this.#shown, callId, path, textVersion(text))
   }
 
   /** Throws if the file is not what the person who allowed the call was shown, or what the session has read. */
   check(session: string, callId: string, path: string, text: string | null): void {
-    const version = versionOf(text)
+    const version = textVersion(text)
     const shown = this.#shown.get(callId)?.get(path)
     if (shown !== undefined && shown !== version)
       throw fileError(
@@ -48,7 +48,12 @@ export class Versions {
   }
 }
 
-function keep(all: Map<string, Map<string, string>>, key: string, path: string, version: string): void {
+function keepVersion(
+  all: Map<string, Map<string, string>>,
+  key: string,
+  path: string,
+  version: string,
+): void {
   const files = all.get(key) ?? new Map<string, string>()
   all.delete(key)
   all.set(key, files)

@@ -2,7 +2,7 @@
 // an entry does not grow with its depth. Links are named, not followed. Synchronous: it runs in the threads for files.
 import { closeSync, constants, type Dirent, fstatSync, openSync, readdirSync } from 'node:fs'
 import { isPrivate } from '../../lib/files/private-folders.ts'
-import { fileError, type Kind, kindAt, nothingThere, type Place, type Root } from './root.ts'
+import { fileError, type Kind, kindAt, nothingThere, type Root, type RootPlace } from './root.ts'
 
 export type WalkOptions = {
   /** Names of folders that are not entered. */
@@ -14,7 +14,7 @@ export type WalkOptions = {
 }
 
 /** `place` can be used until the next entry is asked for. */
-export type WalkedEntry = { kind: Kind; name: string; place: Place }
+export type WalkedEntry = { kind: Kind; name: string; place: RootPlace }
 
 /** More levels are never entered: each holds a descriptor. */
 export const mostDepth = 100
@@ -40,7 +40,7 @@ export function* walkFolder(
         continue
       }
       const place = placeIn(level, entry.name)
-      const kind = kindOf(entry)
+      const kind = entryKind(entry)
       yield { kind, name: entry.name, place }
       if (kind !== 'folder' || ignored.has(entry.name)) continue
       if (levels.length < depth) {
@@ -59,33 +59,33 @@ function firstLevel(root: Root, path: string, foldersLast: boolean): Level {
     if (kind === undefined) throw nothingThere(place.path)
     if (kind !== 'folder') throw fileError(place.path, 'is not a folder.')
     const fd = root.open(place, O_RDONLY | O_DIRECTORY)
-    return { fd, path: place.path, entries: entriesOf(fd, foldersLast) }
+    return { fd, path: place.path, entries: readEntries(fd, foldersLast) }
   })
 }
 
 /** Undefined: it is gone by now, may not be read, or is not for tools. */
-function levelAt(root: Root, { at, path }: Place, foldersLast: boolean): Level | undefined {
+function levelAt(root: Root, { at, path }: RootPlace, foldersLast: boolean): Level | undefined {
   let fd: number
   try {
     fd = openSync(at, openFolder)
   } catch {
     return undefined
   }
-  if (root.holds(fd) && !isPrivate(fstatSync(fd))) return { fd, path, entries: entriesOf(fd, foldersLast) }
+  if (root.holds(fd) && !isPrivate(fstatSync(fd))) return { fd, path, entries: readEntries(fd, foldersLast) }
   closeSync(fd)
   return undefined
 }
 
-function entriesOf(fd: number, foldersLast: boolean): Iterator<Dirent> {
+function readEntries(fd: number, foldersLast: boolean): Iterator<Dirent> {
   const entries = readdirSync(`/proc/self/fd/${fd}`, { withFileTypes: true })
   const rank = (entry: Dirent): number => (foldersLast && entry.isDirectory() ? 1 : 0)
   entries.sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
   return entries.values()
 }
 
-function placeIn({ fd, path }: Level, name: string): Place {
+function placeIn({ fd, path }: Level, name: string): RootPlace {
   return { folder: fd, name, at: `/proc/self/fd/${fd}/${name}`, path: path === '' ? name : `${path}/${name}` }
 }
 
-const kindOf = (entry: Dirent): Kind =>
+const entryKind = (entry: Dirent): Kind =>
   entry.isSymbolicLink() ? 'link' : entry.isFile() ? 'file' : entry.isDirectory() ? 'folder' : 'other'

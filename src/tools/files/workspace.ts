@@ -8,7 +8,7 @@ import { privateFolderAround } from '../../lib/files/private-folders.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
 import { quote } from '../../lib/text/index.ts'
 import { tool } from '../functions/tool.ts'
-import { carryOut, planEdit, planPatch, planWrite, preview, reportOf } from './changes.ts'
+import { carryOut, planEdit, planPatch, planWrite, preview, reportChanges } from './changes.ts'
 import { Disk } from './disk.ts'
 import { editorTool } from './editor.ts'
 import type { Asker } from './jobs.ts'
@@ -64,7 +64,7 @@ export function workspace(options: WorkspaceOptions): Tool[] {
   }
   return tools.map(name => {
     if (!Object.hasOwn(made, name))
-      throw invalid(`has no tool ${quote(name)}; known are: ${toolNames.join(', ')}`)
+      throw invalidPath(`has no tool ${quote(name)}; known are: ${toolNames.join(', ')}`)
     return Object.freeze<Tool>({
       ...made[name](),
       folder: shared.disk.root.path,
@@ -79,16 +79,16 @@ export function workspace(options: WorkspaceOptions): Tool[] {
 
 function openDisk(root: unknown, { maxFileBytes = 1024 * 1024, hardLinks = false }: WorkspaceOptions): Disk {
   if (typeof root !== 'string' || root === '')
-    throw invalid('needs "root": the folder that its tools work in')
+    throw invalidPath('needs "root": the folder that its tools work in')
   try {
     return new Disk(root, { maxFileBytes, hardLinks })
   } catch (error) {
     const reason = error instanceof Error ? error.message : 'it cannot be opened'
-    throw invalid(`cannot use the folder ${quote(root, 200)}: ${reason}`)
+    throw invalidPath(`cannot use the folder ${quote(root, 200)}: ${reason}`)
   }
 }
 
-function invalid(problem: string): TurnwireError {
+function invalidPath(problem: string): TurnwireError {
   return new TurnwireError('invalid_tool', `workspace() ${problem.replace(/\.$/, '')}.`)
 }
 
@@ -99,7 +99,8 @@ function vendorForms(types: readonly string[]): VendorForms {
   for (const type of types) {
     if (type === 'apply_patch') forms.patch = { 'openai-responses': { type } }
     else if (/^text_editor_\d+$/.test(type)) forms.editor = { anthropic: { type } }
-    else throw invalid(`knows no vendor's tool ${quote(type)}; known are: text_editor_20250728, apply_patch`)
+    else
+      throw invalidPath(`knows no vendor's tool ${quote(type)}; known are: text_editor_20250728, apply_patch`)
   }
   return forms
 }
@@ -224,7 +225,7 @@ function deleteTool(shared: Shared): Tool {
   const plan = async (path: string): Promise<Report> => {
     try {
       const { path: found, text } = await disk.read(path)
-      return reportOf(shared, [{ path: found, before: text, after: null }])
+      return reportChanges(shared, [{ path: found, before: text, after: null }])
     } catch {
       return { locations: [{ path: disk.root.absolute(path) }] }
     }

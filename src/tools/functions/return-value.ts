@@ -14,7 +14,7 @@ export function toOutput(value: unknown, name: string, hasOutput: boolean): Tool
   if (value === undefined) return { parts: [] }
   if (value instanceof Later) return { parts: [], later: { expiresInMs: value.expiresInMs } }
   if (value instanceof Detailed)
-    return { ...toOutput(value.value, name, hasOutput), ...detailsOf(value, name) }
+    return { ...toOutput(value.value, name, hasOutput), ...readDetails(value, name) }
   if (value instanceof Error) throw value
   if (isStream(value)) return { parts: [], stream: value }
   if (isOutput(value)) return explicitOutput(value, name)
@@ -36,7 +36,7 @@ function isStream(value: unknown): value is AsyncIterable<string | Uint8Array> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-function detailsOf({ details }: { details?: unknown }, name: string): Pick<ToolOutput, 'details'> {
+function readDetails({ details }: { details?: unknown }, name: string): Pick<ToolOutput, 'details'> {
   return details === undefined ? {} : { details: JSON.parse(jsonText(details, name)) as Json }
 }
 
@@ -77,7 +77,7 @@ function explicitOutput(output: UncheckedOutput, name: string): ToolOutput {
     ...(structured !== undefined && { structured: JSON.parse(jsonText(structured, name)) as Json }),
     ...(failed === true && { failed }),
     ...(stream !== undefined && { stream }),
-    ...detailsOf({ details }, name),
+    ...readDetails({ details }, name),
     ...(output.sources !== undefined && { sources: namedSources(output.sources, name) }),
     // The gate takes only the members that it knows.
     ...(isJsonObject(report) && { report: report as Report }),

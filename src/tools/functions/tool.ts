@@ -187,7 +187,7 @@ type Refine = NonNullable<SchemaDescription['refine']>
 /** Adds the schema library's own check, which is finer than JSON Schema and applies transforms. */
 function refined(name: string, refine: Refine, call: RunTool): RunTool {
   const proceed = (given: unknown, result: Refined, context: ToolContext) => {
-    if ('issues' in result) throw new InvalidInput(refusal(name, result.issues))
+    if ('issues' in result) throw new InvalidInput(inputRefusal(name, result.issues))
     const changed = changedInput(given, result.value)
     if (changed !== undefined) context.used?.(changed)
     return call(result.value, context)
@@ -223,7 +223,7 @@ function previewWith<S extends InputSchema>(
   }
 }
 
-function refusal(name: string, issues: readonly SchemaIssue[]): string {
+function inputRefusal(name: string, issues: readonly SchemaIssue[]): string {
   const lines = issues.map(({ path, message }) => `- ${path === '' ? '(top level)' : path}: ${message}`)
   const { text } = cutUtf8(lines.join('\n'), 8 * 1024)
   return `The arguments of "${name}" were refused. Fix this and call it again:\n${text}`
@@ -311,7 +311,7 @@ function checkGrammar({ syntax, definition }: Grammar, name: string): Grammar {
   try {
     compileGrammar(syntax, definition)
   } catch (error) {
-    refuseTool(name, `has a grammar that cannot be used: ${reasonOf(error)}`, error)
+    refuseTool(name, `has a grammar that cannot be used: ${refusalReason(error)}`, error)
   }
   return { syntax, definition }
 }
@@ -332,7 +332,7 @@ function declareSchema(
       warnings: warnings.map(words => `The ${member} schema: ${words}`),
     }
   } catch (error) {
-    return refuseTool(name, `has an ${member} schema that cannot be used: ${reasonOf(error)}`)
+    return refuseTool(name, `has an ${member} schema that cannot be used: ${refusalReason(error)}`)
   }
 }
 
@@ -373,6 +373,6 @@ function deepFreeze<T extends Json | ToolInput>(value: T): T {
   return value
 }
 
-function reasonOf(error: unknown): string {
+function refusalReason(error: unknown): string {
   return errorMessage(error).replace(/\.$/, '')
 }

@@ -63,7 +63,7 @@ export function http(definition: HttpToolDefinition): Tool {
       refuseTool(name, `has the unknown member ${quote(member)}; known are: ${[...memberNames].join(', ')}`)
   if (!methods.includes(method)) refuseTool(name, `has the unknown method ${quote(method)}`)
   checkUrl(name, url)
-  const argumentNames = Object.keys(propertiesOf(name, input))
+  const argumentNames = Object.keys(inputProperties(name, input))
   const inPath = [...url.matchAll(/\{([^{}]+)\}/g)].map(([, as = '']) => as)
   const inHeaders = Object.values(headerArguments)
   for (const used of [...inPath, ...query, ...inHeaders])
@@ -85,7 +85,7 @@ export function http(definition: HttpToolDefinition): Tool {
     ...(hasBody && { body: { from: 'rest', type: body, mediaType: mediaTypes[body] } }),
     ...(idempotencyHeader !== undefined && { idempotencyHeader }),
   }
-  return tool({ ...settingsOf(method, definition), name, description, input, run: runs(operation) })
+  return tool({ ...toToolSettings(method, definition), name, description, input, run: runs(operation) })
 }
 
 export const mediaTypes: Record<BodyType, string> = {
@@ -100,7 +100,7 @@ export function runs(operation: Operation): (input: unknown, context: Parameters
 }
 
 /** What a method promises, unless the definition says otherwise. */
-export function settingsOf(
+export function toToolSettings(
   method: HttpMethod,
   {
     title,
@@ -154,7 +154,7 @@ function checkUrl(name: string, url: string): void {
     refuseTool(name, 'has a place in the query of its url; list the argument in "query" instead')
 }
 
-function propertiesOf(name: string, input: AnySchema): JsonObject {
+function inputProperties(name: string, input: AnySchema): JsonObject {
   try {
     const { properties } = describeSchema(input).json
     return (properties ?? {}) as JsonObject // `tool` checks the schema.

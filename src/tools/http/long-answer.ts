@@ -3,7 +3,7 @@
 
 import { Unanswered } from '../../lib/net/unanswered.ts'
 import { errorMessage } from '../../lib/text/error-message.ts'
-import { spellingsOf } from './secrets.ts'
+import { listSpellings } from './secrets.ts'
 
 /** An answer up to this size is read whole. */
 const mostWhole = 1024 * 1024
@@ -44,7 +44,7 @@ export async function* hiddenStream(
   hidden: (text: string) => string,
 ): AsyncGenerator<Uint8Array> {
   // One character is one byte here, so that any bytes can be looked through and come out unchanged.
-  const spellings = spellingsOf(secrets).map(each => Buffer.from(each).toString('latin1'))
+  const spellings = listSpellings(secrets).map(each => Buffer.from(each).toString('latin1'))
   const longest = Math.max(0, ...spellings.map(each => each.length))
   let held = body.toString('latin1')
   const pass = (isLast: boolean): Buffer => {

@@ -24,7 +24,7 @@ export class ApiDocument {
   readonly #isOld: boolean
 
   constructor(root: JsonObject) {
-    const version = textAt(root, 'openapi') ?? ''
+    const version = memberText(root, 'openapi') ?? ''
     if (!/^3\.[01](?:\.|$)/.test(version))
       refuseDocument(
         version === '' && root['swagger'] !== undefined
@@ -43,12 +43,12 @@ export class ApiDocument {
         const definition = objectAt(item, method.toLowerCase())
         if (!item || !definition) continue
         found.push({
-          id: nameOf(textAt(definition, 'operationId') ?? `${method.toLowerCase()}${path}`),
+          id: operationName(memberText(definition, 'operationId') ?? `${method.toLowerCase()}${path}`),
           method,
           path,
           parameters: this.#parameters(item, definition),
           definition,
-          server: serverOf(definition) ?? serverOf(item) ?? serverOf(this.#root) ?? '',
+          server: serverUrl(definition) ?? serverUrl(item) ?? serverUrl(this.#root) ?? '',
         })
       }
     }
@@ -60,7 +60,7 @@ export class ApiDocument {
     const byPlace = new Map<string, JsonObject>()
     for (const entry of [...listAt(item, 'parameters'), ...listAt(definition, 'parameters')]) {
       const parameter = this.resolved(entry)
-      if (parameter) byPlace.set(`${textAt(parameter, 'in')} ${textAt(parameter, 'name')}`, parameter)
+      if (parameter) byPlace.set(`${memberText(parameter, 'in')} ${memberText(parameter, 'name')}`, parameter)
     }
     return [...byPlace.values()]
   }
@@ -127,7 +127,7 @@ export class ApiDocument {
     const result: JsonObject = {}
     for (const [key, item] of Object.entries(value)) {
       if (dropped.has(key) || key.startsWith('x-')) continue
-      if (literal.has(key)) result[key] = item
+      if (literalKeywords.has(key)) result[key] = item
       else if (maps.has(key) && isJsonObject(item))
         result[key] = this.#convertedMap(item, key === 'properties')
       else result[key] = this.#converted(item)
@@ -161,7 +161,7 @@ const dropped = new Set([
   'writeOnly',
 ])
 /** Their values are data, not schemas. */
-const literal = new Set(['enum', 'const', 'default', 'examples', 'required'])
+const literalKeywords = new Set(['enum', 'const', 'default', 'examples', 'required'])
 /** Their values are schemas by name, and a name may look like a keyword. */
 const maps = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 
@@ -209,7 +209,7 @@ function definitionsIn(value: Json): Set<string> {
   return found
 }
 
-function nameOf(id: string): string {
+function operationName(id: string): string {
   return id
     .replace(/[^A-Za-z0-9_.-]+/g, '_')
     .replace(/^_+|_+$/g, '')
@@ -217,11 +217,14 @@ function nameOf(id: string): string {
 }
 
 /** With its variables filled with their defaults. */
-function serverOf(at: JsonObject): string | undefined {
+function serverUrl(at: JsonObject): string | undefined {
   const [server] = listAt(at, 'servers')
-  const url = textAt(server, 'url')
+  const url = memberText(server, 'url')
   const variables = objectAt(server, 'variables') ?? {}
-  return url?.replace(/\{([^{}]+)\}/g, (whole, name: string) => textAt(variables[name], 'default') ?? whole)
+  return url?.replace(
+    /\{([^{}]+)\}/g,
+    (whole, name: string) => memberText(variables[name], 'default') ?? whole,
+  )
 }
 
 // ---- reading -----------------------------------------------------------------------------------------------------
@@ -231,7 +234,7 @@ export function objectAt(value: Json | undefined, key: string): JsonObject | und
   return isJsonObject(found) ? found : undefined
 }
 
-export function textAt(value: Json | undefined, key: string): string | undefined {
+export function memberText(value: Json | undefined, key: string): string | undefined {
   const found = isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
   return typeof found === 'string' && found !== '' ? found : undefined
 }

@@ -7,9 +7,9 @@ import { TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { quote } from '../../lib/text/index.ts'
 import { tool } from '../functions/tool.ts'
-import { type HttpToolSettings, mediaTypes, runs, settingsOf } from './http.ts'
-import { ApiDocument, type ApiOperation, objectAt, refuseDocument, textAt } from './openapi-document.ts'
-import { authOf, type Credentials } from './openapi-security.ts'
+import { type HttpToolSettings, mediaTypes, runs, toToolSettings } from './http.ts'
+import { ApiDocument, type ApiOperation, memberText, objectAt, refuseDocument } from './openapi-document.ts'
+import { type Credentials, chooseAuth } from './openapi-security.ts'
 import type { BodyType, Operation } from './operation.ts'
 import type { ParameterStyle, Placement } from './place.ts'
 
@@ -130,21 +130,21 @@ class OperationTool {
       url: this.#url(),
       places: this.#places,
       headers: { accept: 'application/json, */*;q=0.5', ...headers },
-      auth: authOf(this.#api, definition, auth, id),
+      auth: chooseAuth(this.#api, definition, auth, id),
       hosts,
       ...(body && { body }),
       ...key,
     }
-    const title = textAt(definition, 'summary')
+    const title = memberText(definition, 'summary')
     const { timeoutMs, retries, outputLimit, trust, exposed } = this.#options
     const given = { ...(title !== undefined && { title }), ...key }
-    const settings = settingsOf(method, { ...given, ...kept({ timeoutMs, outputLimit, trust, exposed }) })
+    const settings = toToolSettings(method, { ...given, ...kept({ timeoutMs, outputLimit, trust, exposed }) })
     return tool({
       ...settings,
       // Only what may be repeated takes retries.
       ...(retries !== undefined && settings.idempotent && { retries }),
       name: `${prefix}${id}`,
-      description: textAt(definition, 'description') ?? title ?? `${method} ${path}`,
+      description: memberText(definition, 'description') ?? title ?? `${method} ${path}`,
       input: this.#schema(),
       run: runs(operation),
     })
@@ -167,7 +167,7 @@ class OperationTool {
   }
 
   #addParameter(parameter: JsonObject): void {
-    const [as, where] = [textAt(parameter, 'name') ?? '', textAt(parameter, 'in') ?? '']
+    const [as, where] = [memberText(parameter, 'name') ?? '', memberText(parameter, 'in') ?? '']
     if (where !== 'path' && where !== 'query' && where !== 'header' && where !== 'cookie')
       refuseDocument(`has a parameter of "${this.#operation.id}" in ${quote(where)}`)
     // The document's own rule: these headers are described elsewhere, and a parameter of that name is ignored.
@@ -177,23 +177,27 @@ class OperationTool {
       this.#keyHeader = as
       return
     }
-    const style = this.#styleOf(parameter, as, where)
+    const style = this.#readStyle(parameter, as, where)
     const explode = typeof parameter['explode'] === 'boolean' ? parameter['explode'] : style === 'form'
     const name = Object.hasOwn(this.#properties, as) || as === 'body' ? `${where}_${as}` : as
-    const schema = objectAt(parameter, 'schema') ?? objectAt(contentOf(parameter)?.[1], 'schema')
-    this.#properties[name] = this.#described(this.#api.schema(schema ?? {}), textAt(parameter, 'description'))
+    const schema = objectAt(parameter, 'schema') ?? objectAt(readContent(parameter)?.[1], 'schema')
+    this.#properties[name] = this.#described(
+      this.#api.schema(schema ?? {}),
+      memberText(parameter, 'description'),
+    )
     if (parameter['required'] === true || where === 'path') this.#required.push(name)
     this.#places.push({ name, as, in: where, style, explode })
   }
 
   /** A parameter has a style, or `content` with the media type in which its value is written. */
-  #styleOf(parameter: JsonObject, as: string, where: Placement['in']): ParameterStyle {
-    const [mediaType] = contentOf(parameter) ?? []
+  #readStyle(parameter: JsonObject, as: string, where: Placement['in']): ParameterStyle {
+    const [mediaType] = readContent(parameter) ?? []
     if (mediaType !== undefined) {
       if (!jsonTypes.test(mediaType)) this.#cannot(`its parameter "${as}" is ${mediaType}`)
       return 'json'
     }
-    const style = textAt(parameter, 'style') ?? (where === 'query' || where === 'cookie' ? 'form' : 'simple')
+    const style =
+      memberText(parameter, 'style') ?? (where === 'query' || where === 'cookie' ? 'form' : 'simple')
     const known = styles.find(each => each === style)
     return known ?? this.#cannot(`its parameter "${as}" has the style ${quote(style)}`)
   }
@@ -206,7 +210,7 @@ class OperationTool {
     if (!found) this.#cannot(`its body is ${Object.keys(content).join(' or ')}`)
     const { mediaType, type } = found
     const schema = this.#api.schema(objectAt(content[mediaType], 'schema') ?? {})
-    this.#properties['body'] = this.#described(schema, textAt(body, 'description'))
+    this.#properties['body'] = this.#described(schema, memberText(body, 'description'))
     if (body['required'] === true) this.#required.push('body')
     return { from: { argument: 'body' }, type, mediaType: type === 'text' ? mediaType : mediaTypes[type] }
   }
@@ -229,7 +233,7 @@ const styles = ['simple', 'form', 'spaceDelimited', 'pipeDelimited', 'deepObject
 const keyNames = /^(?:x-)?idempotency-key$/i
 const jsonTypes = /^application\/(?:[\w.+-]+\+)?json\b|^\*\/\*$/
 
-function contentOf(parameter: JsonObject): [string, Json] | undefined {
+function readContent(parameter: JsonObject): [string, Json] | undefined {
   return Object.entries(objectAt(parameter, 'content') ?? {})[0]
 }
 

@@ -4,7 +4,7 @@ import { InvalidInput, type ToolContext, type ToolOutput } from '../../engine/po
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { Unanswered } from '../../lib/net/unanswered.ts'
 import { type Begun, begin, hiddenError, hiddenStream, readRest } from './long-answer.ts'
-import { cookieHeader, fillPath, headerOf, type Placement, pairsOf } from './place.ts'
+import { cookieHeader, encodeHeader, encodePairs, fillPath, type Placement } from './place.ts'
 import { addAuth, type HttpAuth, type RequestParts, withoutSecrets } from './secrets.ts'
 
 export const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
@@ -32,7 +32,7 @@ export async function runOperation(
   input: JsonObject,
   context: ToolContext,
 ): Promise<ToolOutput> {
-  const { request, secrets } = await requestOf(operation, input, context)
+  const { request, secrets } = await buildRequest(operation, input, context)
   const hidden = (text: string): string => withoutSecrets(text, secrets)
   let response: Response
   let begun: Begun
@@ -45,12 +45,12 @@ export async function runOperation(
   const { body, rest } = begun
   // The engine repeats what threw, if the tool may be repeated. Other refusals would be the same again.
   if (response.status === 429 || response.status >= 500) {
-    const words = hidden(`${statusLine(response)}${excerpt(body)}`)
+    const words = hidden(`${statusLine(response)}${bodyExcerpt(body)}`)
     throw gatewayStatuses.has(response.status) ? new Unanswered(words) : new Error(words)
   }
-  if (rest && response.ok && !imageTypes.has(mediaTypeOf(response)))
+  if (rest && response.ok && !imageTypes.has(readMediaType(response)))
     return { parts: [], stream: hiddenStream(body, rest, secrets, hidden) }
-  return outputOf(response, rest ? await readRest(body, rest, hidden) : body, hidden)
+  return decodeOutput(response, rest ? await readRest(body, rest, hidden) : body, hidden)
 }
 
 /** Something in between says that it got no answer from the API. */
@@ -58,7 +58,7 @@ const gatewayStatuses: ReadonlySet<number> = new Set([502, 504])
 
 type BuiltRequest = { url: URL; init: { method: string; headers: Headers; body?: string; hosts: string[] } }
 
-async function requestOf(
+async function buildRequest(
   operation: Operation,
   input: JsonObject,
   context: ToolContext,
@@ -70,14 +70,14 @@ async function requestOf(
   for (const place of places) {
     const value = values.get(place.name)
     if (value === undefined || value === null || place.in === 'path') continue
-    if (place.in === 'header') parts.headers.set(place.as.toLowerCase(), headerOf(place, value))
+    if (place.in === 'header') parts.headers.set(place.as.toLowerCase(), encodeHeader(place, value))
     else
       parts[place.in === 'query' ? 'query' : 'cookies'].push(
-        ...pairsOf(place, value, taken(operation, url, place)),
+        ...encodePairs(place, value, taken(operation, url, place)),
       )
   }
   if (idempotencyHeader) parts.headers.set(idempotencyHeader.toLowerCase(), context.idempotencyKey)
-  const body = bodyOf(operation, values)
+  const body = encodeBody(operation, values)
   if (body !== undefined && operation.body) parts.headers.set('content-type', operation.body.mediaType)
   const secrets: string[] = []
   for (const auth of operation.auth) secrets.push(...(await addAuth(auth, parts, context)))
@@ -108,7 +108,7 @@ function taken({ places, auth, headers }: Operation, url: URL, own: Placement): 
   return new Set([...others, ...keys, ...fixed])
 }
 
-function bodyOf({ body, places }: Operation, values: ReadonlyMap<string, Json>): string | undefined {
+function encodeBody({ body, places }: Operation, values: ReadonlyMap<string, Json>): string | undefined {
   if (!body) return undefined
   const placed = new Set(places.map(place => place.name))
   const rest = (): JsonObject => Object.fromEntries([...values].filter(([name]) => !placed.has(name)))
@@ -118,7 +118,7 @@ function bodyOf({ body, places }: Operation, values: ReadonlyMap<string, Json>):
   if (body.type === 'text') return typeof value === 'string' ? value : JSON.stringify(value)
   if (!isJsonObject(value)) throw new InvalidInput('The body must be an object: it is sent as a form.')
   const pairs = Object.entries(value).flatMap(([name, item]) =>
-    pairsOf(
+    encodePairs(
       { name, as: name, in: 'query', style: 'form', explode: true },
       Array.isArray(item) ? item : flat(item),
     ),
@@ -134,17 +134,18 @@ function flat(value: Json): Json {
 
 const imageTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
-function mediaTypeOf(response: Response): string {
+function readMediaType(response: Response): string {
   return (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 }
 
-function outputOf(response: Response, body: Buffer, hidden: (text: string) => string): ToolOutput {
-  const mediaType = mediaTypeOf(response)
-  if (!response.ok) return { parts: [text(hidden(`${statusLine(response)}${excerpt(body)}`))], failed: true }
+function decodeOutput(response: Response, body: Buffer, hidden: (text: string) => string): ToolOutput {
+  const mediaType = readMediaType(response)
+  if (!response.ok)
+    return { parts: [text(hidden(`${statusLine(response)}${bodyExcerpt(body)}`))], failed: true }
   if (body.length === 0) return { parts: [text(`${statusLine(response)} There is no content.`)] }
   if (imageTypes.has(mediaType))
     return { parts: [{ type: 'image', url: `data:${mediaType};base64,${body.toString('base64')}` }] }
-  if (!isText(mediaType, body))
+  if (!isTextMedia(mediaType, body))
     return {
       parts: [
         text(
@@ -165,12 +166,12 @@ function statusLine({ status }: Response): string {
   return `The API answered with status ${status}.`
 }
 
-function excerpt(body: Buffer): string {
+function bodyExcerpt(body: Buffer): string {
   const shown = body.subarray(0, 4096).toString('utf8').trim()
   return shown === '' ? '' : ` It says:\n${shown}`
 }
 
-function isText(mediaType: string, body: Buffer): boolean {
+function isTextMedia(mediaType: string, body: Buffer): boolean {
   if (
     /^(?:text\/|application\/(?:[\w.+-]+\+)?(?:json|xml|yaml|javascript|x-www-form-urlencoded)$)/.test(
       mediaType,

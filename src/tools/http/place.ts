@@ -28,7 +28,7 @@ export function fillPath(
     const value = place && values.get(place.name)
     if (!place || value === undefined)
       throw new InvalidInput(`The argument for {${as}} of the path is missing.`)
-    const text = place.style === 'json' ? JSON.stringify(value) : joined(value, ',', place.explode)
+    const text = place.style === 'json' ? JSON.stringify(value) : joinValues(value, ',', place.explode)
     // Dots alone would climb in the path, also when they are percent-encoded.
     if (text === '' || text === '.' || text === '..')
       throw new InvalidInput(
@@ -44,7 +44,7 @@ const noNames: ReadonlySet<string> = new Set()
  * The pairs that a parameter adds to a query, or to the cookies. Names may come from the keys of an object. `taken`: the
  * names that are not this parameter's, such as those of credentials.
  */
-export function pairsOf(
+export function encodePairs(
   { name, as, style, explode }: Placement,
   value: Json,
   taken: ReadonlySet<string> = noNames,
@@ -66,7 +66,7 @@ export function pairsOf(
         throw wrongKey(name, key, 'another parameter or credential of this call has that name')
       return [key, valueText(item)]
     })
-  return [[as, joined(value, ',', false)]]
+  return [[as, joinValues(value, ',', false)]]
 }
 
 function wrongKey(name: string, key: string, why: string): InvalidInput {
@@ -83,14 +83,14 @@ function cookieName(name: string): string {
   return name.toWellFormed().replace(/[^\w!#$&'*+.^`|~-]/gu, encodeURIComponent)
 }
 
-export function headerOf({ name, style, explode }: Placement, value: Json): string {
-  const text = style === 'json' ? JSON.stringify(value) : joined(value, ',', explode)
+export function encodeHeader({ name, style, explode }: Placement, value: Json): string {
+  const text = style === 'json' ? JSON.stringify(value) : joinValues(value, ',', explode)
   if (/[\r\n\0]/.test(text))
     throw new InvalidInput(`The argument "${name}" cannot have a line break: it is a header.`)
   return text
 }
 
-function joined(value: Json, separator: string, explode: boolean): string {
+function joinValues(value: Json, separator: string, explode: boolean): string {
   if (Array.isArray(value)) return value.map(valueText).join(separator)
   if (!isJsonObject(value)) return valueText(value)
   const pairs = Object.entries(value).map(([key, item]) => [key, valueText(item)])

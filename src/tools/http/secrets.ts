@@ -50,12 +50,12 @@ async function opened(secret: CallSecret, context: ToolContext): Promise<string>
 /** An API may send back what it was given. Very short secrets would also hit ordinary words, and are left alone. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   let shown = text
-  for (const spelling of spellingsOf(secrets)) shown = shown.replaceAll(spelling, '[secret]')
+  for (const spelling of listSpellings(secrets)) shown = shown.replaceAll(spelling, '[secret]')
   return shown
 }
 
 /** How the secrets may be written in an answer. */
-export function spellingsOf(secrets: readonly string[]): string[] {
+export function listSpellings(secrets: readonly string[]): string[] {
   const known = secrets.filter(secret => secret.length >= 4)
   return [
     ...new Set(

@@ -59,11 +59,11 @@ test('a tool that goes, and comes back changed after a flood of others, asks', (
   const accepted = open()
   accepted.meet([named('pay')])
   for (let round = 0; round < 100; round += 1) accepted.meet([named(`t${round}`)])
-  assert.match(accepted.changeOf(named('pay', 'Another.')) ?? '', /has changed/)
-  assert.equal(accepted.changeOf(named('pay')), undefined)
+  assert.match(accepted.describeChange(named('pay', 'Another.')) ?? '', /has changed/)
+  assert.equal(accepted.describeChange(named('pay')), undefined)
   const fresh = named('fresh')
   accepted.meet([fresh])
-  for (const each of [accepted, open()]) assert.match(each.changeOf(fresh) ?? '', /is new/)
+  for (const each of [accepted, open()]) assert.match(each.describeChange(fresh) ?? '', /is new/)
 })
 
 test('what a person allows is kept in place of one that is gone, never of one that is there', () => {
@@ -72,12 +72,12 @@ test('what a person allows is kept in place of one that is gone, never of one th
   accepted.meet(['a', 'b', 'c', 'd'].map(name => named(name)))
   const fresh = named('fresh')
   accepted.allow(fresh, new Set(['a', 'fresh']))
-  assert.equal(accepted.changeOf(fresh), undefined)
+  assert.equal(accepted.describeChange(fresh), undefined)
   assert.deepEqual(
     saved()
       .map(({ name }) => name)
       .sort(),
     ['a', 'c', 'd', 'fresh'],
   )
-  assert.match(accepted.changeOf(named('b')) ?? '', /is new/)
+  assert.match(accepted.describeChange(named('b')) ?? '', /is new/)
 })

@@ -57,7 +57,7 @@ export class AcceptedTools {
   }
 
   /** What a person must be told before the tool is called; undefined if this definition was allowed. */
-  changeOf(tool: Tool): string | undefined {
+  describeChange(tool: Tool): string | undefined {
     if (!this.#kept.has(tool.name))
       return 'The tool is new, and its server has had too many others to know whether it was another one before.'
     const other = this.otherThan(tool)

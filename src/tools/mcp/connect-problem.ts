@@ -6,9 +6,9 @@ import { printable, quote } from '../../lib/text/index.ts'
 import type { McpServerSpec } from './spec.ts'
 
 export function connectProblem(thrown: unknown, spec: McpServerSpec): string {
-  const chain = causesOf(thrown)
+  const chain = listCauses(thrown)
   const last = chain.at(-1)
-  const code = chain.map(codeOf).findLast(each => each !== undefined && /^E[A-Z]+$/.test(each))
+  const code = chain.map(causeCode).findLast(each => each !== undefined && /^E[A-Z]+$/.test(each))
   if ('command' in spec && code === 'ENOENT')
     return `The program ${quote(spec.command, 100)} was not found. Install it, or give its whole path.`
   if ('url' in spec && chain.some(each => errorMessage(each) === 'fetch failed')) {
@@ -25,14 +25,14 @@ export function unreachable(cause: unknown, spec: McpServerSpec): TurnwireError 
 }
 
 /** Errors can be their own cause. */
-function causesOf(thrown: unknown): unknown[] {
+function listCauses(thrown: unknown): unknown[] {
   const chain = [thrown]
   for (let at = thrown; chain.length < 8 && at instanceof Error && at.cause !== undefined; at = at.cause)
     chain.push(at.cause)
   return chain
 }
 
-function codeOf(thrown: unknown): string | undefined {
+function causeCode(thrown: unknown): string | undefined {
   return thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string'
     ? thrown.code
     : undefined

@@ -12,7 +12,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { printable } from '../../lib/text/index.ts'
 import { memoryAuthStore, ServerAuth } from './auth.ts'
-import { capabilitiesOf, handleRequests, type RunningCalls } from './from-server.ts'
+import { clientCapabilities, handleRequests, type RunningCalls } from './from-server.ts'
 import type { McpOptions } from './index.ts'
 import { keepListening } from './listen.ts'
 import { type McpServerSpec, modernRevision } from './spec.ts'
@@ -28,7 +28,7 @@ const either: Negotiation = { mode: 'auto' }
 export type ConnectionEvents = {
   warn(words: string): void
   /** The server says that its tools, or its resources and prompts, are others now. */
-  changed(client: Client, what: 'tools' | 'offers'): void
+  changed(client: Client, what: 'tools' | 'resources'): void
   closed(client: Client): void
 }
 
@@ -136,7 +136,7 @@ export class McpConnector {
   #keepListening(client: Client): void {
     const changed = (): void => {
       this.#events.changed(client, 'tools')
-      this.#events.changed(client, 'offers')
+      this.#events.changed(client, 'resources')
     }
     keepListening(client, changed).catch((error: unknown) =>
       this.#events.warn(
@@ -156,17 +156,17 @@ export class McpConnector {
   #client(versionNegotiation: Negotiation): Client {
     const events = this.#events
     const { protocolVersion } = this.#spec
-    const offers = { autoRefresh: false, onChanged: () => events.changed(client, 'offers') } as const
+    const watched = { autoRefresh: false, onChanged: () => events.changed(client, 'resources') } as const
     const client = new Client(
       { name: 'turnwire', version: '0.1.0' },
       {
         versionNegotiation,
         ...(protocolVersion !== undefined && { supportedProtocolVersions: [protocolVersion] }),
-        capabilities: capabilitiesOf(this.#options),
+        capabilities: clientCapabilities(this.#options),
         listChanged: {
           tools: { autoRefresh: false, onChanged: () => events.changed(client, 'tools') },
-          resources: offers,
-          prompts: offers,
+          resources: watched,
+          prompts: watched,
         },
       },
     )

@@ -10,7 +10,7 @@ export function definitionDifference(before: ToolDeclaration, after: ToolDeclara
   const parts = [
     ...textDifference('title', before.title ?? '', after.title ?? ''),
     ...textDifference('description', ownDescription(before), ownDescription(after)),
-    ...propertyDifference(schemaOf(before), schemaOf(after)),
+    ...propertyDifference(inputSchema(before), inputSchema(after)),
     ...(same(before.output, after.output) ? [] : ['its results have another shape']),
   ]
   return `Its definition has changed: ${parts.join('; ') || 'its claims about itself'}.`
@@ -27,13 +27,13 @@ function textDifference(field: string, before: string, after: string): string[] 
   return [`${field} was ${shown(before)}, is ${shown(after)}`]
 }
 
-function schemaOf({ input }: ToolDeclaration): Json {
+function inputSchema({ input }: ToolDeclaration): Json {
   return input.form === 'json' ? input.schema : {}
 }
 
 function propertyDifference(before: Json, after: Json): string[] {
   if (same(before, after)) return []
-  const [old, now] = [propertiesOf(before), propertiesOf(after)]
+  const [old, now] = [schemaProperties(before), schemaProperties(after)]
   const named = (words: string, names: readonly string[]): string[] =>
     names.length === 0 ? [] : [`${words} ${names.map(name => printable(name, 40)).join(', ')}`]
   const found = [
@@ -53,7 +53,7 @@ function propertyDifference(before: Json, after: Json): string[] {
   return found.length > 0 ? found : ['its arguments have other rules']
 }
 
-function propertiesOf(schema: Json): Map<string, Json> {
+function schemaProperties(schema: Json): Map<string, Json> {
   const properties = isJsonObject(schema) ? schema['properties'] : undefined
   return new Map(isJsonObject(properties) ? Object.entries(properties) : [])
 }

@@ -60,8 +60,8 @@ export class RunningCalls {
   }
 }
 
-export function capabilitiesOf({ elicit, elicitModes, roots, sampling }: McpOptions): ClientCapabilities {
-  const modes = modesOf({ ...(elicit && { elicit }), ...(elicitModes && { elicitModes }) })
+export function clientCapabilities({ elicit, elicitModes, roots, sampling }: McpOptions): ClientCapabilities {
+  const modes = elicitationModes({ ...(elicit && { elicit }), ...(elicitModes && { elicitModes }) })
   return {
     ...(modes.length > 0 && {
       elicitation: Object.fromEntries(modes.map(mode => [mode, modeSettings[mode] ?? {}])),
@@ -72,7 +72,7 @@ export function capabilitiesOf({ elicit, elicitModes, roots, sampling }: McpOpti
   }
 }
 
-export function modesOf({
+export function elicitationModes({
   elicit,
   elicitModes,
 }: Pick<McpOptions, 'elicit' | 'elicitModes'>): readonly string[] {
@@ -89,7 +89,7 @@ export function handleRequests(
   calls: RunningCalls,
 ): void {
   const { roots, sampling, log } = options
-  if (modesOf(options).length > 0) {
+  if (elicitationModes(options).length > 0) {
     client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) =>
       answerQuestion(params, { server, options, calls, signal: mcpReq.signal }),
     )
@@ -135,7 +135,7 @@ export async function answerRequest(
   const { options, server, signal, context } = asked
   const { roots, sampling, log } = options
   // The SDK's types describe what was parsed from JSON; what does not fit is refused by those who use it.
-  if (method === 'elicitation/create' && modesOf(options).length > 0)
+  if (method === 'elicitation/create' && elicitationModes(options).length > 0)
     return (await answerQuestion(params as unknown as ElicitRequestParams, asked)) as JsonObject
   if (method === 'roots/list' && roots) return { roots: listed(roots) }
   if (method === 'sampling/createMessage' && sampling) {

@@ -14,7 +14,7 @@ export type { AuthPerson, AuthStore, KeptAuth } from './auth.ts'
 export { type KeptServer, KeptServers } from './kept-servers.ts'
 export type { SamplingSettings } from './sampling.ts'
 export type { McpAuth, McpHttpServer, McpServerSpec, McpStdioServer } from './spec.ts'
-export { checkSpec, identityOf } from './spec.ts'
+export { checkSpec, specIdentity } from './spec.ts'
 
 /**
  * Answers a question that a server asks the person during a call. A question without a `mode` is a form. `callId` is

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { KeptAnswers, ttlOf } from './kept-answers.ts'
+import { KeptAnswers, readTtl } from './kept-answers.ts'
 
 test('an answer is asked for again when its time is over, when all was dropped, and if it has no time', async () => {
   let at = 0
@@ -48,7 +48,7 @@ test('what is kept is limited', async () => {
 
 test('a time that is none, is below 0 or lasts for ever', () => {
   assert.deepEqual(
-    [{}, { ttlMs: -1 }, { ttlMs: '5' }, { ttlMs: 5 }, { ttlMs: 1e300 }].map(ttlOf),
+    [{}, { ttlMs: -1 }, { ttlMs: '5' }, { ttlMs: 5 }, { ttlMs: 1e300 }].map(readTtl),
     [0, 0, 0, 5, 86_400_000],
   )
 })

@@ -50,7 +50,7 @@ export class KeptAnswers {
 }
 
 /** 0: it holds for this moment only, or the server does not say. */
-export function ttlOf(answer: Readonly<Record<string, unknown>>): number {
+export function readTtl(answer: Readonly<Record<string, unknown>>): number {
   const { ttlMs } = answer
   return typeof ttlMs === 'number' && ttlMs > 0 ? Math.min(ttlMs, longestMs) : 0
 }

@@ -12,20 +12,20 @@ import type { McpServerSpec } from './spec.ts'
 
 export type KeptServer = { spec: McpServerSpec; options: McpOptions }
 
-type Log = NonNullable<McpOptions['log']>
+type ServerLog = NonNullable<McpOptions['log']>
 
 const firstPauseMs = 500
 const longestPauseMs = 60_000
 
 export class KeptServers {
   readonly #servers: readonly KeptServer[]
-  readonly #log: Log
+  readonly #log: ServerLog
   readonly #onTools: () => void
   #running: RunningServers | undefined
   /** By the servers that an agent has; made anew after a change. */
   #lists = new Map<string, readonly Tool[]>()
 
-  constructor(servers: readonly KeptServer[], log: Log, onTools: () => void) {
+  constructor(servers: readonly KeptServer[], log: ServerLog, onTools: () => void) {
     this.#servers = servers
     this.#log = log
     this.#onTools = onTools
@@ -79,10 +79,10 @@ class RunningServers {
   readonly #stop = new AbortController()
   readonly #open = new Map<string, McpServer>()
   readonly #ends: Promise<void>[]
-  readonly #log: Log
+  readonly #log: ServerLog
   readonly tried: Promise<unknown>
 
-  constructor(servers: readonly KeptServer[], log: Log, onTools: () => void) {
+  constructor(servers: readonly KeptServer[], log: ServerLog, onTools: () => void) {
     this.#log = log
     const first: Promise<void>[] = []
     this.#ends = servers.map(server => {

@@ -14,7 +14,7 @@ const lostCodes: ReadonlySet<unknown> = new Set([
 ])
 
 /** Undefined: the server answered; its error is the answer. */
-export function lossOf(error: unknown): Loss | undefined {
+export function findLoss(error: unknown): Loss | undefined {
   if (error instanceof SdkHttpError) {
     // The session is forgotten, or the server was restarted and has none: the protocol says to begin a new one.
     if (error.status === 404 || error.status === 400) return 'refused'

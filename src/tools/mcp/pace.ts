@@ -1,8 +1,8 @@
 // Limits on how often a server is heard: lines of the log, updates of a call, and the work that its notifications cause.
 import type { McpOptions } from './index.ts'
 
-type Now = () => number
-type Log = NonNullable<McpOptions['log']>
+type ReadClock = () => number
+type PacedLog = NonNullable<McpOptions['log']>
 
 const minuteMs = 60_000
 const mostLines = 120
@@ -10,13 +10,13 @@ const mostLines = 120
 const mostLooks = 10
 
 /** True as often as `most` in a minute. The time of day may be set back or forward, so it is not used. */
-export function perMinute(most: number, now: Now = () => performance.now()): () => boolean {
+export function perMinute(most: number, now: ReadClock = () => performance.now()): () => boolean {
   const count = countPerMinute(now)
   return () => count() <= most
 }
 
 /** How often it was called in this minute. */
-function countPerMinute(now: Now): () => number {
+function countPerMinute(now: ReadClock): () => number {
   let since = Number.NEGATIVE_INFINITY
   let count = 0
   return () => {
@@ -27,7 +27,11 @@ function countPerMinute(now: Now): () => number {
 }
 
 /** Writes at most 120 lines a minute, and one more that says so. */
-export function limitedLog(log: Log | undefined, server: string, now: Now = () => performance.now()): Log {
+export function limitedLog(
+  log: PacedLog | undefined,
+  server: string,
+  now: ReadClock = () => performance.now(),
+): PacedLog {
   const count = countPerMinute(now)
   return (level, message, fields) => {
     const number = count()
@@ -42,12 +46,12 @@ export function limitedLog(log: Log | undefined, server: string, now: Now = () =
 /** Does something when it is asked to, at most ten times a minute: what is asked for after that is done once, when the minute is over. */
 export class Paced {
   readonly #act: () => void
-  readonly #now: Now
+  readonly #now: ReadClock
   #since = Number.NEGATIVE_INFINITY
   #count = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(act: () => void, now: Now = () => performance.now()) {
+  constructor(act: () => void, now: ReadClock = () => performance.now()) {
     this.#act = act
     this.#now = now
   }

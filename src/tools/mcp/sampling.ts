@@ -18,7 +18,7 @@ export type SamplingSettings = {
   perCall?: number
 }
 
-type Asked = {
+type AskedSample = {
   server: string
   settings: SamplingSettings
   context: ToolContext | undefined
@@ -26,16 +26,16 @@ type Asked = {
   log: McpOptions['log']
 }
 
-const counts = new WeakMap<ToolContext, number>()
+const sampleCounts = new WeakMap<ToolContext, number>()
 
 export async function sample(
   params: CreateMessageRequestParams,
-  { server, settings, context, signal, log }: Asked,
+  { server, settings, context, signal, log }: AskedSample,
 ): Promise<CreateMessageResult | CreateMessageResultWithTools> {
   if (!context) throw new Error('No call is under way that this request could belong to.')
   const { maxTokens = 1_000, perCall = 3 } = settings
-  const count = (counts.get(context) ?? 0) + 1
-  counts.set(context, count)
+  const count = (sampleCounts.get(context) ?? 0) + 1
+  sampleCounts.set(context, count)
   if (count > perCall) throw new Error(`A call may ask for at most ${perCall} answers of a model.`)
   if (params.tools !== undefined && params.tools.length > 0)
     throw new Error('Tools are not offered to a model on behalf of a server.')

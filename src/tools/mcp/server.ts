@@ -21,18 +21,18 @@ import { connectProblem, unreachable } from './connect-problem.ts'
 import { declareTools, type Listed } from './declare.ts'
 import { RunningCalls } from './from-server.ts'
 import type { McpConnection, McpOptions } from './index.ts'
-import { KeptAnswers, ttlOf } from './kept-answers.ts'
-import { lossOf } from './lost.ts'
-import { getPrompt, listPrompts, listResources, type Offering, readResource } from './offers.ts'
+import { KeptAnswers, readTtl } from './kept-answers.ts'
+import { findLoss } from './lost.ts'
 import { limitedLog, Paced } from './pace.ts'
+import { getPrompt, listPrompts, listResources, type ResourceSource, readResource } from './resources.ts'
 import { isHeaderMismatch, type SentCall, sendCall } from './send-call.ts'
-import { identityOf, type McpServerSpec } from './spec.ts'
+import { type McpServerSpec, specIdentity } from './spec.ts'
 
 const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() })
 const maxPages = 100
 const defaultMaxTools = 500
 
-type Log = NonNullable<McpOptions['log']>
+type McpLog = NonNullable<McpOptions['log']>
 
 export class McpServer implements McpConnection {
   readonly #spec: McpServerSpec
@@ -52,8 +52,8 @@ export class McpServer implements McpConnection {
   #problem: string | undefined = 'it is not connected yet'
   readonly #accepted: AcceptedTools
   /** What the server causes is limited by kind, so that one kind of noise hides nothing of another. */
-  readonly #warnLog: Log
-  readonly #changeLog: Log
+  readonly #warnLog: McpLog
+  readonly #changeLog: McpLog
   readonly #relist = new Paced(() => void this.#changed())
   readonly #offersChanged = new Paced(() => this.#options.onTools?.(this.#tools))
   #tools: Tool[] = []
@@ -81,9 +81,9 @@ export class McpServer implements McpConnection {
     this.#accepted = new AcceptedTools(definitions, { server: spec.name, mostTools, warn })
     const events = {
       warn,
-      changed: (client: Client, what: 'tools' | 'offers') => {
+      changed: (client: Client, what: 'tools' | 'resources') => {
         if (this.#current !== undefined && this.#current !== client) return
-        if (what === 'offers') {
+        if (what === 'resources') {
           this.#answers.clear()
           return this.#offersChanged.ask()
         }
@@ -157,22 +157,22 @@ export class McpServer implements McpConnection {
   }
 
   async resources(): Promise<ServerResource[]> {
-    return listResources(await this.#offering())
+    return listResources(await this.#resourceSource())
   }
 
   async read(uri: string): Promise<InputPart[]> {
-    return readResource(await this.#offering(), uri)
+    return readResource(await this.#resourceSource(), uri)
   }
 
   async prompts(): Promise<ServerPrompt[]> {
-    return listPrompts(await this.#offering())
+    return listPrompts(await this.#resourceSource())
   }
 
   async prompt(name: string, values: Readonly<Record<string, string>>): Promise<PromptMessage[]> {
-    return getPrompt(await this.#offering(), name, values)
+    return getPrompt(await this.#resourceSource(), name, values)
   }
 
-  async #offering(): Promise<Offering> {
+  async #resourceSource(): Promise<ResourceSource> {
     return { client: await this.#connected(), server: this.#spec.name, kept: this.#answers }
   }
 
@@ -240,7 +240,7 @@ export class McpServer implements McpConnection {
         { timeout: connectTimeoutMs },
       )
       const { tools, nextCursor } = answer
-      holdsMs = Math.min(holdsMs, ttlOf(answer))
+      holdsMs = Math.min(holdsMs, readTtl(answer))
       found.push(...tools.slice(0, maxTools - found.length))
       if (nextCursor === undefined || seen.has(nextCursor) || found.length >= maxTools) break
       seen.add(nextCursor)
@@ -261,7 +261,7 @@ export class McpServer implements McpConnection {
     const { trust = 'ask', trustAnnotations = false, exposed = true } = this.#options
     const { timeoutMs = 60_000, outputLimit = 64 * 1024 } = this.#options
     const { name: server } = this.#spec
-    const identity = identityOf(this.#spec)
+    const identity = specIdentity(this.#spec)
     const http = 'url' in this.#spec
     return { server, identity, trust, trustAnnotations, exposed, timeoutMs, outputLimit, http }
   }
@@ -270,7 +270,7 @@ export class McpServer implements McpConnection {
   #take(listed: readonly Listed[]): void {
     const before = new Map(this.#tools.map(tool => [toolHash(tool), tool]))
     const tools = listed.map(one => {
-      const made = this.#toolOf(one)
+      const made = this.#makeTool(one)
       return before.get(toolHash(made)) ?? made
     })
     const changed =
@@ -285,8 +285,8 @@ export class McpServer implements McpConnection {
     if (changed && !isFirst) this.#options.onTools?.(tools)
   }
 
-  #toolOf({ raw, asTask, declared }: Listed): Tool {
-    const [change, before] = [() => this.#accepted.changeOf(tool), () => this.#accepted.otherThan(tool)]
+  #makeTool({ raw, asTask, declared }: Listed): Tool {
+    const [change, before] = [() => this.#accepted.describeChange(tool), () => this.#accepted.otherThan(tool)]
     const problem = () => this.#problem
     const tool: Tool = Object.freeze({
       ...declared,
@@ -307,7 +307,7 @@ export class McpServer implements McpConnection {
   /** For the operator, also if nobody calls the tool. */
   #tellChanges(tools: readonly Tool[]): void {
     for (const tool of tools) {
-      const change = this.#accepted.changeOf(tool)
+      const change = this.#accepted.describeChange(tool)
       const fields = { server: this.#spec.name, tool: tool.name, change: change ?? '' }
       if (change !== undefined)
         this.#changeLog(
@@ -358,7 +358,7 @@ export class McpServer implements McpConnection {
           this.#hashes.clear()
           continue
         }
-        const loss = lossOf(cause)
+        const loss = findLoss(cause)
         if (loss === undefined) throw cause
         if (this.#current === client) this.#lose(printable(errorMessage(cause), 300))
         // A task that is known is followed, not begun again.
@@ -384,7 +384,7 @@ export class McpServer implements McpConnection {
         `The MCP server "${this.#spec.name}" has changed or withdrawn "${raw}" since it was offered. Nothing was run. Look at the tools again.`,
       )
     // The gate has let the call through: someone has allowed this definition.
-    if (this.#accepted.changeOf(tool) !== undefined)
+    if (this.#accepted.describeChange(tool) !== undefined)
       this.#accepted.allow(tool, new Set(this.#tools.map(({ name }) => name)))
     return client
   }

@@ -215,7 +215,7 @@ function checkStdio(
 }
 
 /** A short hash of the server's address or command. It is part of its tools' identity. */
-export function identityOf(spec: McpServerSpec): string {
+export function specIdentity(spec: McpServerSpec): string {
   const address = 'url' in spec ? [spec.url] : [spec.command, ...(spec.args ?? [])]
   return sha256(JSON.stringify(address)).slice(0, 8)
 }

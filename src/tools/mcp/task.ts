@@ -75,7 +75,7 @@ async function poll(task: FollowedTask): Promise<JsonObject> {
     // It was parsed from JSON.
     const now = (await client.request({ method: 'tasks/get', params }, anything, { signal })) as JsonObject
     const { status, statusMessage, pollIntervalMs } = now
-    const ended = resultOf(now, id)
+    const ended = taskResult(now, id)
     if (ended) return ended
     if (typeof statusMessage === 'string' && statusMessage !== said) {
       said = statusMessage
@@ -87,7 +87,7 @@ async function poll(task: FollowedTask): Promise<JsonObject> {
 }
 
 /** Undefined: it goes on. */
-function resultOf({ status, result, error }: JsonObject, id: string): JsonObject | undefined {
+function taskResult({ status, result, error }: JsonObject, id: string): JsonObject | undefined {
   if (status === 'completed') return isJsonObject(result) ? result : {}
   if (status === 'cancelled') throw new Error(`The server cancelled the task ${printable(id, 100)}.`)
   if (status === 'working' || status === 'input_required') return undefined

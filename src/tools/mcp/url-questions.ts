@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { ProtocolError } from '@modelcontextprotocol/client'
 import type { ToolContext } from '../../engine/ports/index.ts'
 import { isJsonObject, type Json } from '../../lib/json/index.ts'
-import { answerQuestion, modesOf, type RunningCalls } from './from-server.ts'
+import { answerQuestion, elicitationModes, type RunningCalls } from './from-server.ts'
 import type { McpOptions } from './index.ts'
 
 const urlElicitationRequired = -32042
@@ -15,12 +15,12 @@ const longestPauseMs = 10_000
 
 type Wanted = { id: string; url: string; message: string }
 
-type Asked = { server: string; context: ToolContext; calls: RunningCalls; options: McpOptions }
+type AskedUrl = { server: string; context: ToolContext; calls: RunningCalls; options: McpOptions }
 
 /** Sends a request, and again when the person has opened what it needs. A person who declines ends it with the server's error. */
 export async function withAddressesOpened<Result>(
   send: () => Promise<Result>,
-  { server, context, calls, options }: Asked,
+  { server, context, calls, options }: AskedUrl,
 ): Promise<Result> {
   const { signal } = context
   const opened = new Set<string>()
@@ -31,7 +31,7 @@ export async function withAddressesOpened<Result>(
       const wanted = wantedBy(error)
       const fresh = wanted.filter(({ id }) => !opened.has(id))
       const isTooMany = opened.size + fresh.length > mostAddresses
-      if (wanted.length === 0 || isTooMany || !modesOf(options).includes('url')) throw error
+      if (wanted.length === 0 || isTooMany || !elicitationModes(options).includes('url')) throw error
       for (const { id, url, message } of fresh) {
         const question = { mode: 'url' as const, message, url, elicitationId: id }
         const { action } = await answerQuestion(question, { server, options, calls, signal })

@@ -49,7 +49,7 @@ export function findTools(options: FindToolsOptions = {}): FindTools {
   const { results = 5, onFailure } = options
   const embedder = options.embedder && new Embedder(options.embedder)
   let catalogue: Catalogue | undefined
-  const catalogueOf = (tools: readonly ToolDeclaration[]): Catalogue => {
+  const makeCatalogue = (tools: readonly ToolDeclaration[]): Catalogue => {
     if (catalogue?.tools !== tools) catalogue = new Catalogue(tools)
     return catalogue
   }
@@ -80,7 +80,7 @@ export function findTools(options: FindToolsOptions = {}): FindTools {
       const { query, limit = results } = input as { query: string; limit?: number }
       const { tools } = context
       const own = options.lookup && (await lookedUp(options.lookup, query, limit, context, onFailure))
-      const found = own ?? (await rank(catalogueOf(tools.shared), query, embedder, context, onFailure))
+      const found = own ?? (await rank(makeCatalogue(tools.shared), query, embedder, context, onFailure))
       return outputFor(pick(found, tools, limit))
     },
   })
@@ -88,7 +88,7 @@ export function findTools(options: FindToolsOptions = {}): FindTools {
     ...search,
     finds: true as const,
     run: withLoads((input, context) => search.run(input, context)),
-    warm: (tools: readonly ToolDeclaration[]) => void catalogueOf(tools),
+    warm: (tools: readonly ToolDeclaration[]) => void makeCatalogue(tools),
   })
 }
 
@@ -122,7 +122,7 @@ async function rank(
   let order = byWords
   if (embedder) {
     try {
-      order = joined(byWords, await embedder.rank(query, catalogue.tools, byWords.slice(0, 200), context))
+      order = joinTexts(byWords, await embedder.rank(query, catalogue.tools, byWords.slice(0, 200), context))
     } catch (error) {
       onFailure?.(errorMessage(error))
     }
@@ -131,7 +131,7 @@ async function rank(
 }
 
 /** Two orders as one: each place counts by its rank, not by scores that cannot be compared. */
-function joined(one: readonly number[], other: readonly number[]): number[] {
+function joinTexts(one: readonly number[], other: readonly number[]): number[] {
   const scores = new Map<number, number>()
   for (const list of [one, other])
     for (const [rank, index] of list.entries())

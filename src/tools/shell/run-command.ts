@@ -51,7 +51,7 @@ eval "$__state"; unset __state
 trap 'export -p >&3; printf "cd %q\\n" "$PWD" >&3' EXIT
 eval "$__line" 3>&-`
 
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   const { sandbox, limits, signal } = run
@@ -77,7 +77,7 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   try {
     const code = await ended
     // Bubblewrap says which process it made once the walls stand.
-    if (!info.text().includes('child-pid')) throw new SandboxFailed(reasonOf(stderr.text()))
+    if (!info.text().includes('child-pid')) throw new SandboxFailed(startFailure(stderr.text()))
     if (group?.ranOutOfMemory)
       stop.why ??= { stopped: `${tooMuchMemory(limits.memoryBytes)} and was stopped.` }
     const end: CommandEnd = { stdout: stdout.text(), stderr: stderr.text(), ...stop.why }
@@ -118,7 +118,7 @@ async function start({ sandbox, limits, command, state }: CommandRun): Promise<C
   for (const stream of child.stdio) stream?.on('error', () => {})
   input(child, fds.options).end(options.map(option => `${option}\0`).join(''))
   input(child, fds.filter).end(filter)
-  input(child, fds.script).end(`__state=${quoted(state)}; __line=${quoted(command)}`)
+  input(child, fds.script).end(`__state=${shellQuoted(state)}; __line=${shellQuoted(command)}`)
   return child
 }
 
@@ -135,7 +135,7 @@ function letGo(child: ChildProcess, group: ControlGroup | undefined, pid: number
   input(child, fds.go).end('\n')
 }
 
-function reasonOf(words: string): string {
+function startFailure(words: string): string {
   const said = words.trim() || 'No reason was given.'
   return /unknown option/i.test(said) ? `${said} Bubblewrap 0.8 or newer is needed.` : said
 }

@@ -22,15 +22,15 @@ export const workspaceFolder = '/workspace'
 
 /** The path of bubblewrap: what was given, or the first in PATH. Undefined: there is none. */
 export function findBubblewrap(given?: string): string | undefined {
-  if (given !== undefined) return isProgram(given) ? given : undefined
+  if (given !== undefined) return isExecutable(given) ? given : undefined
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter(isAbsolute)
-  return folders.map(folder => join(folder, 'bwrap')).find(isProgram)
+  return folders.map(folder => join(folder, 'bwrap')).find(isExecutable)
 }
 
 export const missingBubblewrap =
   'bubblewrap is not installed, and commands are never run without it. Install it (on Debian: apt-get install bubblewrap).'
 
-function isProgram(path: string): boolean {
+function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)
     return true
@@ -62,7 +62,7 @@ export function sandboxArguments(sandbox: Sandbox, { info, filter, go }: Sandbox
     ...['--proc', '/proc', '--dev', '/dev', '--size', size, '--tmpfs', '/dev/shm'],
     ...['--size', size, '--tmpfs', '/tmp', ...bound(readable.filter(path => isInFolder('/tmp', path)))],
     ...['--bind', realpathSync(root), workspaceFolder],
-    ...covers(sandbox),
+    ...coversPath(sandbox),
     // What is left of the root and of /dev is in memory, and not to be filled.
     ...['--remount-ro', '/dev', '--remount-ro', '/', '--chdir', workspaceFolder],
     ...Object.entries({ ...baseEnvironment, ...env }).flatMap(([name, value]) => ['--setenv', name, value]),
@@ -99,7 +99,7 @@ export function exposedFolder(sandbox: Pick<Sandbox, 'root' | 'readable'>): stri
  * An empty folder over each private one. The folders above it are mounts of their own, which a command cannot move: otherwise
  * the next command would find the private folder in another place, uncovered.
  */
-function covers(sandbox: Sandbox): string[] {
+function coversPath(sandbox: Sandbox): string[] {
   const paths = privatePaths()
   if (paths.length === 0) return []
   return seen(sandbox).flatMap(({ host, inside }) =>

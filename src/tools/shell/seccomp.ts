@@ -44,7 +44,7 @@ const makesFile = 0o100 | 0o20000000
 const otherCalls = 0x40000000
 
 const allow = 0x7fff0000
-const refuse = (errno: number): number => 0x00050000 | errno
+const refuseWithErrno = (errno: number): number => 0x00050000 | errno
 const EPERM = 1
 const ENOSYS = 38
 
@@ -69,13 +69,13 @@ export function systemCallFilter(arch: string = ownArch): Buffer | undefined {
   return encode([
     [load, 0, 0, machineAt],
     [equal, 1, 0, machine.audit],
-    [give, 0, 0, refuse(ENOSYS)],
+    [give, 0, 0, refuseWithErrno(ENOSYS)],
     [load, 0, 0, numberAt],
     [atLeast, 0, 1, otherCalls],
-    [give, 0, 0, refuse(ENOSYS)],
+    [give, 0, 0, refuseWithErrno(ENOSYS)],
     ...machine.refused.flatMap((call): Instruction[] => [
       [equal, 0, 1, call],
-      [give, 0, 0, refuse(ENOSYS)],
+      [give, 0, 0, refuseWithErrno(ENOSYS)],
     ]),
     ...machine.modes.flatMap(modeRule),
     [give, 0, 0, allow],
@@ -86,7 +86,7 @@ function modeRule({ call, mode, flags }: ModeRule): Instruction[] {
   const check: Instruction[] = [
     [load, 0, 0, argumentAt(mode)],
     [anyBit, 0, 1, setIdBits],
-    [give, 0, 0, refuse(EPERM)],
+    [give, 0, 0, refuseWithErrno(EPERM)],
     [give, 0, 0, allow],
   ]
   const whole: Instruction[] =

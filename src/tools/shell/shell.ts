@@ -90,11 +90,11 @@ export function shell(options: ShellOptions): Tool {
   const limits = { ...defaults, ...options.limits }
   const { root, name = 'shell', trust = 'ask', vendorTyped = [], env = {}, readable = [] } = options
   if (typeof root !== 'string' || !isFolder(root))
-    throw invalid(`needs "root", a folder that exists, not ${quote(root, 200)}`)
+    throw invalidCommand(`needs "root", a folder that exists, not ${quote(root, 200)}`)
   // Options of bubblewrap end with a zero character, and a name ends with "=".
   for (const [variable, value] of Object.entries(env))
     if (!/^[^=\0]+$/.test(variable) || typeof value !== 'string' || value.includes('\0'))
-      throw invalid(
+      throw invalidCommand(
         `cannot set the variable ${quote(variable)}: names and values are texts without zero characters`,
       )
   const forms = vendorForms(vendorTyped)
@@ -110,7 +110,7 @@ export function shell(options: ShellOptions): Tool {
     timeoutMs: limits.maxTimeoutMs + 30_000,
     outputLimit: 256 * 1024,
     ...(Object.keys(forms).length > 0 && { vendorTyped: forms }),
-    preview: input => ({ terminals: terminalsOf((input as ShellInput).commands ?? []) }), // The gate has checked it.
+    preview: input => ({ terminals: makeTerminals((input as ShellInput).commands ?? []) }), // The gate has checked it.
     run: (input, context) => {
       const found = program()
       if (found === undefined) throw new Error(`Nothing was run: ${missingBubblewrap}`)
@@ -134,7 +134,7 @@ function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
-function invalid(problem: string): TurnwireError {
+function invalidCommand(problem: string): TurnwireError {
   return new TurnwireError('invalid_tool', `shell() ${problem}.`)
 }
 
@@ -143,7 +143,10 @@ function vendorForms(types: readonly string[]): Record<string, JsonObject> {
   for (const type of types) {
     if (/^bash_\d+$/.test(type)) forms['anthropic'] = { type }
     else if (type === 'shell' || type === 'local_shell') forms['openai-responses'] = { type }
-    else throw invalid(`knows no vendor's tool ${quote(type)}; known are: bash_20250124, shell, local_shell`)
+    else
+      throw invalidCommand(
+        `knows no vendor's tool ${quote(type)}; known are: bash_20250124, shell, local_shell`,
+      )
   }
   return forms
 }
@@ -170,7 +173,7 @@ class States {
 
 type Shell = { sandbox: Sandbox; limits: ShellLimits; states: States }
 
-const terminalsOf = (commands: readonly string[]): TerminalReport[] =>
+const makeTerminals = (commands: readonly string[]): TerminalReport[] =>
   commands.map((command, at) => ({ id: String(at + 1), command, cwd: workspaceFolder }))
 
 async function runAll(
@@ -186,7 +189,7 @@ async function runAll(
   const until = performance.now() + Math.min(wanted ?? limits.timeoutMs, limits.maxTimeoutMs)
   const terminals: TerminalReport[] = []
   const ends: CommandEnd[] = []
-  for (const terminal of terminalsOf(commands)) {
+  for (const terminal of makeTerminals(commands)) {
     context.report({ terminals: [...terminals, terminal] })
     const end = await runOne(
       {
@@ -201,11 +204,11 @@ async function runAll(
     )
     if (end.state !== undefined) states.set(session, end.state)
     ends.push(end)
-    terminals.push({ ...terminal, output: `${end.stdout}${end.stderr}`, exit: exitOf(end) })
+    terminals.push({ ...terminal, output: `${end.stdout}${end.stderr}`, exit: toExit(end) })
     context.report({ terminals: [...terminals] })
   }
   signal.throwIfAborted()
-  return { parts: [{ type: 'text', text: told(ends) }], structured: { results: ends.map(resultOf) } }
+  return { parts: [{ type: 'text', text: told(ends) }], structured: { results: ends.map(toShellResult) } }
 }
 
 /** After one that ran out of time, or was stopped, no other is run. */
@@ -228,11 +231,11 @@ function commandLimits(limits: ShellLimits, until: number, length = limits.outpu
   return { ...limits, timeoutMs, outputBytes: Math.min(length, limits.outputBytes) }
 }
 
-function exitOf({ exitCode, timedOut }: CommandEnd): NonNullable<TerminalReport['exit']> {
+function toExit({ exitCode, timedOut }: CommandEnd): NonNullable<TerminalReport['exit']> {
   return exitCode === undefined ? { signal: timedOut ? 'SIGKILL (time)' : 'SIGKILL' } : { code: exitCode }
 }
 
-function resultOf({ stdout, stderr, exitCode, timedOut, stopped }: CommandEnd): Json {
+function toShellResult({ stdout, stderr, exitCode, timedOut, stopped }: CommandEnd): Json {
   return {
     stdout,
     stderr: stopped === undefined ? stderr : `${stderr}\n${stopped}`.trimStart(),

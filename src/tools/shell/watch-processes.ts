@@ -15,10 +15,10 @@ export function watchProcesses(
   limits: ProcessLimits,
   over: (reason: string) => void,
 ): () => void {
-  const namespace = namespaceOf(pid)
+  const namespace = readNamespace(pid)
   if (namespace === undefined) return () => {}
   const timer = setInterval(() => {
-    const reason = excess(usageOf(namespace, limits.processes), root, limits)
+    const reason = excess(measureUsage(namespace, limits.processes), root, limits)
     if (reason === undefined) return
     clearInterval(timer)
     over(`${reason} and was stopped.`)
@@ -53,7 +53,7 @@ function freeOn(folder: string): number {
   }
 }
 
-function namespaceOf(pid: number | string): string | undefined {
+function readNamespace(pid: number | string): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/ns/pid`)
   } catch {
@@ -61,12 +61,12 @@ function namespaceOf(pid: number | string): string | undefined {
   }
 }
 
-function usageOf(namespace: string, most: number): Usage {
+function measureUsage(namespace: string, most: number): Usage {
   let count = 0
   let bytes = 0
   const shared = new Map<string, number>()
   for (const pid of processes()) {
-    if (!/^\d+$/.test(pid) || namespaceOf(pid) !== namespace) continue
+    if (!/^\d+$/.test(pid) || readNamespace(pid) !== namespace) continue
     count += 1
     if (count > most) break
     bytes += privateBytes(pid)
@@ -87,7 +87,7 @@ function processes(): string[] {
 
 /** Pages of the process alone. */
 function privateBytes(pid: string): number {
-  return Number(/^RssAnon:\s*(\d+) kB/m.exec(textAt(`/proc/${pid}/status`))?.[1] ?? 0) * 1024
+  return Number(/^RssAnon:\s*(\d+) kB/m.exec(readProcFile(`/proc/${pid}/status`))?.[1] ?? 0) * 1024
 }
 
 /**
@@ -97,7 +97,7 @@ function privateBytes(pid: string): number {
 function addShared(pid: string, sizes: Map<string, number>): void {
   const mapping = /^([0-9a-f]+)-([0-9a-f]+) ...s \S+ (\S+) (\d+) +\/dev\/zero \(deleted\)$/gm
   const found = new Map<string, number>()
-  for (const [, from = '', to = '', device, inode] of textAt(`/proc/${pid}/maps`).matchAll(mapping)) {
+  for (const [, from = '', to = '', device, inode] of readProcFile(`/proc/${pid}/maps`).matchAll(mapping)) {
     const key = `${device} ${inode}`
     const size = Number.parseInt(to, 16) - Number.parseInt(from, 16)
     found.set(key, (found.get(key) ?? 0) + size)
@@ -106,7 +106,7 @@ function addShared(pid: string, sizes: Map<string, number>): void {
 }
 
 /** '' for a process that has just ended. */
-function textAt(path: string): string {
+function readProcFile(path: string): string {
   try {
     return readFileSync(path, 'latin1')
   } catch {

@@ -3,7 +3,7 @@
 
 import type { AgentInfo } from '../../engine/index.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
-import { type AssistantEntry, callsOf, type Entry } from '../../language/history.ts'
+import { type AssistantEntry, type Entry, listCalls } from '../../language/history.ts'
 import type { Json } from '../../lib/json/index.ts'
 import { leftOpen } from '../left-open.ts'
 import { decodeAssistant, decodeParts } from './decode-content.ts'
@@ -45,7 +45,7 @@ export function decodeSeed(messages: readonly Json[], agent: AgentInfo, where = 
 
 function openCalls(seed: Entry[], open: OpenCalls[], entry: AssistantEntry): void {
   seed.push(entry)
-  const calls = callsOf(entry)
+  const calls = listCalls(entry)
   if (calls.length === 0) return
   const results: CallResult[] = []
   seed.push({ role: 'tool', results })

@@ -16,7 +16,7 @@ import { maskedSecret } from '../../language/seals.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { clientTool } from '../own-tools.ts'
-import { openQuestionsOf } from '../waiting-calls.ts'
+import { callQuestions } from '../waiting-calls.ts'
 import { decodeParts } from './decode-content.ts'
 import type { StreamMode, Version } from './schema.ts'
 import { boundedName, callIdField, flag, list, object, optional, refuseAap, text } from './wordings.ts'
@@ -81,7 +81,7 @@ export function withQuestionsAnswered(turn: AnswerTurn, calls: readonly SessionC
   const answers = [...turn.answers]
   for (const decision of turn.decisions) {
     const { granted, edit } = decision
-    const open = openQuestionsOf(calls.find(({ part }) => part.id === decision.callId))
+    const open = callQuestions(calls.find(({ part }) => part.id === decision.callId))
     if (open.length === 0) decisions.push(decision)
     for (const { id: question, schema } of open) {
       if (answered.has(question)) continue

@@ -205,23 +205,23 @@ export function turnFrames(
   held?: HeldBack,
 ): FrameEncoder<FollowItem> {
   const encoder = new TurnEncoder(mode, held)
-  const framesOf = (events: readonly TurnEvent[]): string => {
+  const joinFrames = (events: readonly TurnEvent[]): string => {
     let frames = ''
     for (const [name, data] of events) frames += sseFrame(name, data)
     return frames
   }
   return {
     begin: () =>
-      framesOf([
+      joinFrames([
         ...(created === undefined ? [] : [['session_start', { sessionId: created }] satisfies TurnEvent]),
         ['turn_start', {}],
       ]),
     take: item => {
       const events = encoder.take(item)
-      return events.length > 0 ? framesOf(events) : ''
+      return events.length > 0 ? joinFrames(events) : ''
     },
     end: () => '',
-    fail: error => framesOf([['turn_stop', encodeFailure(error)]]),
+    fail: error => joinFrames([['turn_stop', encodeFailure(error)]]),
   }
 }
 

@@ -9,7 +9,7 @@ import { maskedSecret } from '../../language/seals.ts'
 import type { ShownQuestion } from '../../language/show.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../lib/json/index.ts'
-import { openQuestionsOf, waitsForClient } from '../waiting-calls.ts'
+import { callQuestions, waitsForClient } from '../waiting-calls.ts'
 import type {
   Content,
   ContentBlock,
@@ -173,7 +173,7 @@ export function encodeQuestion(
 }
 
 function openQuestions(calls: readonly SessionCall[]): Question[] {
-  return calls.flatMap(call => openQuestionsOf(call).map(question => encodeQuestion(call.part.id, question)))
+  return calls.flatMap(call => callQuestions(call).map(question => encodeQuestion(call.part.id, question)))
 }
 
 /** Shows only options that are known not to be secret. */

@@ -56,9 +56,9 @@ export class HistoryHandlers {
     const ref = this.#refOf(c)
     // The calls are as they stood at this event: the history has to stand there too.
     const log = logUpTo(c.get('engine'), seq)
-    const entriesOf = (type: HistoryType) =>
+    const encodeEntries = (type: HistoryType) =>
       readHistory(log, ref, type === 'compacted' ? compaction : undefined, held)
-    return streamJson(c, this.#host, this.#json(c, ref, types, before, calls, entriesOf), held)
+    return streamJson(c, this.#host, this.#json(c, ref, types, before, calls, encodeEntries), held)
   }
 
   /** The history as JSON, message by message: it may be longer than memory allows. */

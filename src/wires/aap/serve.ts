@@ -37,7 +37,7 @@ import { EventFrames } from './encode-events.ts'
 import { type HeldBack, TurnFold, turnFrames } from './encode-turn.ts'
 import type { StreamMode, Version } from './schema.ts'
 import { HistoryHandlers } from './serve-history.ts'
-import { mountOffers } from './serve-offers.ts'
+import { mountResources } from './serve-resources.ts'
 import { boundedName, list, object, optional, refuseAap } from './wordings.ts'
 
 export const wireName = 'aap'
@@ -49,7 +49,7 @@ export function aapRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
   const handlers = new AapHandlers(host)
   mountV3(app, '', handlers)
-  for (const base of ['', '/aap/v3']) mountOffers(app, base, host, refOf)
+  for (const base of ['', '/aap/v3']) mountResources(app, base, host, sessionRef)
   mountSingular(app, '', handlers, 1)
   mountV3(app, '/aap/v3', handlers)
   for (const version of [1, 2] as const) {
@@ -106,7 +106,7 @@ class AapHandlers {
 
   constructor(host: WireHost) {
     this.#host = host
-    this.#histories = new HistoryHandlers(host, refOf)
+    this.#histories = new HistoryHandlers(host, sessionRef)
   }
 
   get history(): Handler {
@@ -131,7 +131,7 @@ class AapHandlers {
       const sessions = rows.map(({ id, agent, summary }) =>
         version === 1
           ? id
-          : encodeSession({ id, agent, settings: summary.settings }, this.#agentOf(agent), version),
+          : encodeSession({ id, agent, settings: summary.settings }, this.#findAgent(agent), version),
       )
       return sendJson(c, { sessions, ...(next !== undefined && { next }) })
     }
@@ -193,9 +193,9 @@ class AapHandlers {
 
   info(version: Version): Handler {
     return async c => {
-      const ref = refOf(c)
+      const ref = sessionRef(c)
       const summary = await c.get('engine').summary(ref)
-      const agent = this.#agentOf(summary.agent)
+      const agent = this.#findAgent(summary.agent)
       const info = encodeSession(summary, agent, version)
       if (version !== 1) return sendJson(c, info)
       return this.#histories.sendWithInfo(c, info, summary, agent)
@@ -203,7 +203,7 @@ class AapHandlers {
   }
 
   readonly remove: Handler = async c => {
-    await c.get('engine').remove(refOf(c))
+    await c.get('engine').remove(sessionRef(c))
     return c.body(null, 204)
   }
 
@@ -212,7 +212,7 @@ class AapHandlers {
   turn(version: Version): Handler {
     return async c => {
       const body = await readJsonObject(c, this.#host.limits)
-      const ref = refOf(c)
+      const ref = sessionRef(c)
       const { agent: name, settings, calls } = await c.get('engine').summary(ref)
       const agent = agentNamed(this.#host, name)
       const messages = decodeTurnMessages(body['messages'], agent)
@@ -227,7 +227,7 @@ class AapHandlers {
 
   async #serveTurn(c: Context<WireEnv>, ref: SessionRef, turn: Turn): Promise<Response> {
     const engine = c.get('engine')
-    const accepted = await engine.command(ref, commandOf(turn, c.get('principal').name))
+    const accepted = await engine.command(ref, toCommand(turn, c.get('principal').name))
     const { first, replayed } = accepted
     const { stream, created } = turn
     const held = await this.#heldBack(engine, ref, accepted)
@@ -263,7 +263,7 @@ class AapHandlers {
 
   readonly events: Handler = async c => {
     const engine = c.get('engine')
-    const ref = refOf(c)
+    const ref = sessionRef(c)
     const { seq, agent } = await engine.summary(ref)
     const after = lastEventId(c)
     if (after === undefined || after > seq)
@@ -273,15 +273,15 @@ class AapHandlers {
       )
     if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' })
     const options: FollowOptions = { from: after + 1, until: 'never', deltas: 'raw' }
-    const frames = new EventFrames(this.#agentOf(agent))
+    const frames = new EventFrames(this.#findAgent(agent))
     return streamItems(c, this.#host, signal => engine.follow(ref, options, signal), frames)
   }
 
-  readonly state: Handler = async c => sendJson(c, encodeState(await c.get('engine').summary(refOf(c))))
+  readonly state: Handler = async c => sendJson(c, encodeState(await c.get('engine').summary(sessionRef(c))))
 
   /** Several clients may have a session open: the one whose claim is recorded runs the call. */
   readonly claim: Handler = async c => {
-    const ref = refOf(c)
+    const ref = sessionRef(c)
     await c.get('engine').summary(ref)
     const claim = decodeClaim(await readJsonObject(c, this.#host.limits))
     const { at } = await c.get('engine').command(ref, { do: 'claim', ...claim })
@@ -289,18 +289,18 @@ class AapHandlers {
   }
 
   readonly cancel: Handler = async c => {
-    await c.get('engine').command(refOf(c), { do: 'cancel' })
+    await c.get('engine').command(sessionRef(c), { do: 'cancel' })
     return c.body(null, 204)
   }
 
   readonly model: Handler = async c => {
-    const { settings } = await c.get('engine').summary(refOf(c))
+    const { settings } = await c.get('engine').summary(sessionRef(c))
     const models = Object.keys(this.#host.about.models).filter(name => !isModelPattern(name))
     return sendJson(c, { model: settings.model ?? null, models })
   }
 
   readonly setModel: Handler = async c => {
-    const ref = refOf(c)
+    const ref = sessionRef(c)
     await c.get('engine').summary(ref)
     const body = await readJsonObject(c, this.#host.limits)
     const model = boundedName(body['model'], 'model')
@@ -309,7 +309,7 @@ class AapHandlers {
   }
 
   /** Undefined: it is no longer configured. */
-  #agentOf(name: string): AgentInfo | undefined {
+  #findAgent(name: string): AgentInfo | undefined {
     return this.#host.about.agents.find(agent => agent.name === name)
   }
 }
@@ -322,7 +322,7 @@ function streamMode(c: Context<WireEnv>, asked: Json | undefined): StreamMode {
   return preferred === 'text/event-stream' ? 'message' : 'none'
 }
 
-function commandOf({ messages, settings, request }: Turn, by: string): Command {
+function toCommand({ messages, settings, request }: Turn, by: string): Command {
   const common = { ...(settings && { settings }), ...(request && { request }) }
   if (messages.type === 'user') return { do: 'say', wire: wireName, parts: messages.parts, ...common }
   const { results, decisions, answers } = messages
@@ -336,6 +336,6 @@ function commandOf({ messages, settings, request }: Turn, by: string): Command {
   }
 }
 
-function refOf(c: Context<WireEnv>): SessionRef {
+function sessionRef(c: Context<WireEnv>): SessionRef {
   return { owner: c.get('principal').owner, session: c.req.param('id') ?? '' }
 }

@@ -32,7 +32,7 @@ const asksFirst = { readOnly: false, idempotent: false, destructive: true, trust
 
 // ---- files ---------------------------------------------------------------------------------------------------
 
-type ReadInput = { path: string; line?: number; limit?: number }
+type EditorReadInput = { path: string; line?: number; limit?: number }
 
 function readTool(options: ClientToolsOptions): Tool {
   return {
@@ -57,7 +57,7 @@ function readTool(options: ClientToolsOptions): Tool {
     trust: 'trusted',
     timeoutMs: 30_000,
     async run(input, { signal, trace }) {
-      const { path, ...lines } = input as ReadInput // It passed the gate.
+      const { path, ...lines } = input as EditorReadInput // It passed the gate.
       const file = { path: within(options, path), ...lines, ...meta(trace) }
       const content = await readFile(options, file, signal)
       return textOutput(content === '' ? '(The file is empty.)' : content)
@@ -67,7 +67,7 @@ function readTool(options: ClientToolsOptions): Tool {
 
 async function readFile(
   { context, sessionId }: ClientToolsOptions,
-  file: ReadInput & { _meta?: Record<string, unknown> },
+  file: EditorReadInput & { _meta?: Record<string, unknown> },
   signal: AbortSignal,
 ): Promise<string> {
   const { content } = await context.request('fs/read_text_file', { sessionId, ...file }, withdrawnBy(signal))

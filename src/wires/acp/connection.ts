@@ -147,7 +147,7 @@ export class Connection {
       throw isMissing(error) ? refusal.unknownSession(sessionId) : error
     })
     if (summary.agent !== info.name) throw refusal.unknownSession(sessionId)
-    const cwd = folderOf(summary.settings)
+    const cwd = editorFolder(summary.settings)
     if (cwd !== undefined && cwd !== workspace.roots[0]) throw refusal.otherFolder(cwd)
     return this.#begin(summary, workspace, replay)
   }
@@ -209,7 +209,7 @@ export class Connection {
     { id, agent, updatedAt, summary }: SessionPage['rows'][number],
     folder: string | undefined,
   ): ListSessionsResponse['sessions'] {
-    const cwd = folderOf(summary.settings) ?? folder ?? process.cwd()
+    const cwd = editorFolder(summary.settings) ?? folder ?? process.cwd()
     if (agent !== this.#host.info.name || (folder !== undefined && cwd !== folder)) return []
     const title = encodeTitle([{ type: 'text', text: summary.opening ?? '' }])
     const info = { sessionId: id, cwd, updatedAt: new Date(updatedAt).toISOString() }
@@ -284,7 +284,7 @@ function isMissing(error: unknown): boolean {
 }
 
 /** The folder that the session was made with. */
-function folderOf({ wires }: Settings): string | undefined {
+function editorFolder({ wires }: Settings): string | undefined {
   const cwd = wires?.['acp']?.['cwd']
   return typeof cwd === 'string' ? cwd : undefined
 }

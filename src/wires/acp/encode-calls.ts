@@ -6,7 +6,7 @@ import type { CallForm, CallPart, Outcome } from '../../language/calls.ts'
 import type { Delta } from '../../language/events.ts'
 import type { Report } from '../../language/report.ts'
 import type { Shown, ShownPermission } from '../../language/show.ts'
-import { suspicionsOf } from '../../language/suspicions.ts'
+import { findSuspicions } from '../../language/suspicions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json } from '../../lib/json/index.ts'
 import { printableEnds } from '../../lib/text/index.ts'
@@ -86,13 +86,13 @@ export class CallEncoder {
       if (!approval || text === undefined) return []
       const { argsHash, toolHash, reason, preview = {} } = approval
       const described = this.#describe(call)
-      const locations = reportLocations(preview, this.#folderOf(call))
+      const locations = reportLocations(preview, this.#workspaceFolder(call))
       const fields = locations.length > 0 ? { ...described, locations } : described
       const why = reason === undefined ? [] : [textContent(reason)]
       const content = [
         ...why,
         ...suspicionContent(described.rawInput),
-        ...reportContent(preview, this.#folderOf(call)),
+        ...reportContent(preview, this.#workspaceFolder(call)),
       ]
       return [{ callId, name, text, argsHash, toolHash, elsewhere, fields, content }]
     })
@@ -142,7 +142,7 @@ export class CallEncoder {
   /** The files, the differences and the terminals of a call that runs. */
   #reported(call: EncodedCall, report: Report): CallUpdate[] {
     call.report = { ...call.report, ...report }
-    const locations = reportLocations(call.report, this.#folderOf(call))
+    const locations = reportLocations(call.report, this.#workspaceFolder(call))
     const content = this.#changes(call)
     const updates = this.#update(call, {
       ...(locations.length > 0 && { locations }),
@@ -155,7 +155,7 @@ export class CallEncoder {
   #changes(call: EncodedCall): ToolCallContent[] {
     const { id, report } = call
     const terminals = this.#showsTerminals ? terminalContent(id, report) : []
-    return [...reportContent(report, this.#folderOf(call)), ...terminals]
+    return [...reportContent(report, this.#workspaceFolder(call)), ...terminals]
   }
 
   #terminalUpdates({ id, name, report, streamed }: EncodedCall): TerminalUpdate[] {
@@ -188,7 +188,7 @@ export class CallEncoder {
       return entries ? [{ sessionUpdate: 'plan', entries }] : []
     }
     call.report = outcome.report ?? {}
-    const locations = reportLocations(call.report, this.#folderOf(call))
+    const locations = reportLocations(call.report, this.#workspaceFolder(call))
     const terminals = this.#showsTerminals ? terminalContent(call.id, call.report) : []
     const content = terminals.length > 0 ? this.#changes(call) : this.#outcomeContent(call, outcome)
     return [
@@ -205,11 +205,11 @@ export class CallEncoder {
   }
 
   #outcomeContent(call: EncodedCall, outcome: Outcome): ToolCallContent[] {
-    return encodeOutcome(outcome, this.#tool(call.name), this.#folderOf(call))
+    return encodeOutcome(outcome, this.#tool(call.name), this.#workspaceFolder(call))
   }
 
   /** For what the tool itself says of files: that has to be shown somewhere. */
-  #folderOf({ name }: EncodedCall): string {
+  #workspaceFolder({ name }: EncodedCall): string {
     return this.#tool(name)?.folder ?? this.#cwd
   }
 
@@ -277,7 +277,7 @@ export class CallEncoder {
 
 /** Editors show arguments as they are: what is easy to misread is said, and the arguments are given with it spelled out. */
 function suspicionContent(input: Json | undefined): ToolCallContent[] {
-  const words = input === undefined ? [] : suspicionsOf(input)
+  const words = input === undefined ? [] : findSuspicions(input)
   if (words.length === 0) return []
   const spelled = printableEnds(JSON.stringify(input), { maxChars: 4_000 })
   return [textContent([...words, `The arguments, with hidden characters spelled out: ${spelled}`].join('\n'))]

@@ -65,15 +65,15 @@ function upgradeContent(content: ToolCallContent): v2.ToolCallContent[] {
           ? { operation: 'add', path, fileType: 'text' }
           : { operation: 'modify', path, fileType: 'text' },
       ],
-      patch: { format: 'git_patch', text: patchOf(path, oldText ?? null, newText) },
+      patch: { format: 'git_patch', text: writePatch(path, oldText ?? null, newText) },
     },
   ]
 }
 
 /** A patch that replaces the whole file in one hunk. */
-function patchOf(path: string, before: string | null, after: string): string {
+function writePatch(path: string, before: string | null, after: string): string {
   const name = path.replace(/^\//, '')
-  const [old, fresh] = [linesOf(before ?? ''), linesOf(after)]
+  const [old, fresh] = [splitLines(before ?? ''), splitLines(after)]
   const range = (count: number): string => (count === 0 ? '0,0' : `1,${count}`)
   return [
     `diff --git a/${name} b/${name}`,
@@ -89,7 +89,7 @@ function patchOf(path: string, before: string | null, after: string): string {
   ].join('\n')
 }
 
-function linesOf(text: string): string[] {
+function splitLines(text: string): string[] {
   if (text === '') return []
   return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
 }

@@ -34,7 +34,7 @@ export function modelChoice({ info, models }: OptionSource): ModelChoice {
 function encodeOption(option: AgentOption, settings: Settings): SessionConfigOption {
   const current = currentValue(option, settings)
   const values = option.type === 'select' ? (option.options ?? []) : [...new Set([current, option.default])]
-  const category = categoryOf(option)
+  const category = optionCategory(option)
   return {
     type: 'select',
     id: option.name,
@@ -60,7 +60,7 @@ function encodeModels(settings: Settings, { own, names }: NonNullable<ModelChoic
   }
 }
 
-function categoryOf({ name, category }: AgentOption): string | undefined {
+function optionCategory({ name, category }: AgentOption): string | undefined {
   return category ?? (Object.hasOwn(namedCategories, name) ? namedCategories[name] : undefined)
 }
 
@@ -72,7 +72,7 @@ export function currentValue({ name, default: value }: AgentOption, { options }:
 // ---- modes -------------------------------------------------------------------------------------------------
 
 export function modeOption({ options }: AgentInfo): AgentOption | undefined {
-  return options.find(option => option.type === 'select' && categoryOf(option) === 'mode')
+  return options.find(option => option.type === 'select' && optionCategory(option) === 'mode')
 }
 
 export function encodeModes({ info }: OptionSource, settings: Settings): SessionModeState | undefined {

@@ -67,10 +67,10 @@ function markdownCell(text: string): string {
 }
 
 /** The ids of terminals are unique within a session. */
-export const terminalIdOf = (callId: string, terminal: string): string => `${callId}:${terminal}`
+export const acpTerminalId = (callId: string, terminal: string): string => `${callId}:${terminal}`
 
 export function terminalContent(callId: string, { terminals = [] }: Report): ToolCallContent[] {
-  return terminals.map(({ id }) => ({ type: 'terminal', terminalId: terminalIdOf(callId, id) }))
+  return terminals.map(({ id }) => ({ type: 'terminal', terminalId: acpTerminalId(callId, id) }))
 }
 
 /** `shown`: how much of each terminal's output was sent, by its id. */
@@ -82,7 +82,7 @@ export function terminalUpdates(
   return terminals.map(({ id, command, cwd, output, exit }) => ({
     sessionUpdate: 'terminal',
     toolCallId: callId,
-    terminalId: terminalIdOf(callId, id),
+    terminalId: acpTerminalId(callId, id),
     ...(command !== undefined && { command }),
     ...(cwd !== undefined && { cwd }),
     // Output that was streamed is not sent twice.
@@ -97,7 +97,7 @@ export function terminalOutput(delta: Extract<Delta, { type: 'output' }>): Termi
   return {
     sessionUpdate: 'terminal',
     toolCallId: callId,
-    terminalId: terminalIdOf(callId, terminal),
+    terminalId: acpTerminalId(callId, terminal),
     data: text,
   }
 }

@@ -20,7 +20,7 @@ export async function promptCommands({ engine, info }: PromptHost): Promise<Avai
 }
 
 /** What the blocks say, if they name a prompt. */
-export async function promptOf(
+export async function expandPrompt(
   { engine, info }: PromptHost,
   blocks: readonly ContentBlock[],
 ): Promise<InputPart[] | undefined> {

@@ -5,7 +5,7 @@ import type { GivenAnswer } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { answerActions, type FormContent } from '../../language/questions.ts'
 import type { ShownQuestion } from '../../language/show.ts'
-import { suspicionsOf } from '../../language/suspicions.ts'
+import { findSuspicions } from '../../language/suspicions.ts'
 import { OpenRequests } from './open-requests.ts'
 
 export class Questions extends OpenRequests {
@@ -34,7 +34,7 @@ export class Questions extends OpenRequests {
     fault: string | undefined,
   ): Promise<CreateElicitationResponse | undefined> {
     const { peer, ref } = this.context
-    const warnings = suspicionsOf([message, url ?? '', schema ?? {}])
+    const warnings = findSuspicions([message, url ?? '', schema ?? {}])
     const words = [...(fault === undefined ? [] : [fault]), message, ...warnings].join('\n\n')
     const scope = { sessionId: ref.session, toolCallId, message: words }
     const request =
@@ -48,7 +48,7 @@ export class Questions extends OpenRequests {
   /** Why it is no answer; undefined if it was taken, or is needed no more. */
   async #answer(question: string, response: CreateElicitationResponse): Promise<string | undefined> {
     const { ref, host } = this.context
-    const answers = [{ question, by: host.principal.name, ...answerOf(response) }]
+    const answers = [{ question, by: host.principal.name, ...decodeAnswer(response) }]
     try {
       await host.engine.command(ref, { do: 'respond', results: [], decisions: [], answers })
       return undefined
@@ -66,7 +66,7 @@ const mostTries = 5
 const answeredElsewhere = new Set(['already_decided', 'call_settled', 'unknown_call', 'approval_expired'])
 
 /** Anything but the three words is no acceptance. */
-function answerOf(response: CreateElicitationResponse): Pick<GivenAnswer, 'action' | 'content'> {
+function decodeAnswer(response: CreateElicitationResponse): Pick<GivenAnswer, 'action' | 'content'> {
   const given: { action?: unknown; content?: unknown } = response
   const action = answerActions.find(each => each === given.action) ?? 'cancel'
   const { content } = given

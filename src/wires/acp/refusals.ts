@@ -32,7 +32,7 @@ export function isInternal({ code }: RequestError): boolean {
 const wrong = (message: string, data?: Record<string, unknown>): RequestError =>
   new RequestError(invalidParams, message, data)
 
-const oneOf = (values: readonly string[] | undefined): string => values?.join(', ') ?? ''
+const joinChoices = (values: readonly string[] | undefined): string => values?.join(', ') ?? ''
 
 export const refusal = {
   busy: () =>
@@ -72,6 +72,6 @@ export const refusal = {
   noOption: (id: string) => wrong(`There is no option "${id}".`),
   optionType: (id: string) => wrong(`The option "${id}" takes a text.`),
   optionValue: (id: string, values: readonly string[] | undefined) =>
-    wrong(`The option "${id}" takes one of: ${oneOf(values)}.`),
+    wrong(`The option "${id}" takes one of: ${joinChoices(values)}.`),
   noModes: () => wrong('This agent has no modes.'),
 }

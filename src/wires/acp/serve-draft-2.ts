@@ -17,7 +17,7 @@ import { upgradeCommands, upgradeOptions, upgradeToolCall, upgradeUpdate } from 
 import type { AcpHost } from './host.ts'
 import { decodeAbilities, decodeElicitation, Outbox, type Peer, withdrawnBy } from './peer.ts'
 import { refusal } from './refusals.ts'
-import { guardOf, serveConnection, serveVersion1 } from './serve.ts'
+import { makeGuard, serveConnection, serveVersion1 } from './serve.ts'
 import { availableCommands } from './slash-commands.ts'
 
 type ClosableLink = { closed: Promise<void>; close(reason?: unknown): void }
@@ -92,7 +92,7 @@ function downgradeOutcome(outcome: v2.RequestPermissionOutcome): RequestPermissi
 }
 
 function version2(host: AcpHost, connection: Connection): v2.AgentApp {
-  const guard = guardOf(host)
+  const guard = makeGuard(host)
   return v2
     .agent({ name: 'turnwire' })
     .onRequest('initialize', ({ params, client }) =>

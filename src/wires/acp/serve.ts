@@ -25,7 +25,7 @@ export function serveConnection<Link extends { closed: Promise<void> }>(
 }
 
 function version1(host: AcpHost, connection: Connection): AgentApp {
-  const guard = guardOf(host)
+  const guard = makeGuard(host)
   return agentApp({ name: 'turnwire' })
     .onRequest('initialize', ({ params, client }) =>
       guard(async () => {
@@ -64,7 +64,7 @@ function version1(host: AcpHost, connection: Connection): AgentApp {
 }
 
 /** Gives every rejection as an error of the protocol, and logs defects. */
-export function guardOf(host: AcpHost): <T>(run: () => Promise<T>) => Promise<T> {
+export function makeGuard(host: AcpHost): <T>(run: () => Promise<T>) => Promise<T> {
   return async run => {
     try {
       return await run()

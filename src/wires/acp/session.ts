@@ -18,7 +18,7 @@ import { encodeStopReason } from './encode-content.ts'
 import { encodeModes, encodeOptions, modeOption } from './encode-options.ts'
 import type { SessionContext } from './host.ts'
 import { Permissions } from './permissions.ts'
-import { promptOf } from './prompts.ts'
+import { expandPrompt } from './prompts.ts'
 import { Questions } from './questions.ts'
 import { encodeFailure, refusal } from './refusals.ts'
 import { attachResources } from './resources.ts'
@@ -158,7 +158,7 @@ export class AcpSession {
     await this.#ready()
     if (ticket.cancelled) return { stopReason: 'cancelled' }
     if (slash) return this.#answerSlash(slash, blocks, inserted)
-    const said = (await promptOf(host, blocks)) ?? (await attachResources(host, blocks, parts))
+    const said = (await expandPrompt(host, blocks)) ?? (await attachResources(host, blocks, parts))
     const { turn, ended } = await this.#say(said, ticket.trace)
     ticket.turn = turn
     inserted(userMessageId(turn))

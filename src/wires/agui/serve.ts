@@ -54,7 +54,7 @@ async function serveRun(c: Context<WireEnv>, host: WireHost, turns: StopByLeavin
   const { decisions, answers } = resumedBy(input, name)
   const answered = results.length + decisions.length + answers.length > 0
   const words = newWords(before, input.messages, answered, users)
-  const commands = commandsOf(before, input, { results, decisions, answers, words })
+  const commands = toCommands(before, input, { results, decisions, answers, words })
   const [command] = commands
   // A refusal of the first command is an error of HTTP; after that it is an event of the stream.
   const first = command && (await turns.command(engine, ref, command))
@@ -62,7 +62,7 @@ async function serveRun(c: Context<WireEnv>, host: WireHost, turns: StopByLeavin
   const frames = runFrames({
     threadId: input.threadId,
     runId: input.runId,
-    version: versionOf(input),
+    version: readVersion(input),
     // Its shape was checked. Members that were not read go back as they came.
     messages: body['messages'] as Json[],
     own: new Set(results.map(({ callId }) => callId)),
@@ -105,7 +105,7 @@ async function* runItems(
   }
 }
 
-function commandsOf(
+function toCommands(
   { settings }: SessionSummary,
   { context, tools }: RunInput,
   {
@@ -132,7 +132,7 @@ function commandsOf(
 }
 
 /** 1.0 added the member with which a client says its version. */
-function versionOf({ protocolVersion }: RunInput): '1.0' | 'before 1.0' {
+function readVersion({ protocolVersion }: RunInput): '1.0' | 'before 1.0' {
   return protocolVersion === undefined || protocolVersion.startsWith('0.') ? 'before 1.0' : '1.0'
 }
 

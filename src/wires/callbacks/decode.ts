@@ -16,8 +16,8 @@ export function decodeResult(body: Json): ToolOutput {
 }
 
 function decodeMembers({ text, parts, structured, failed, details }: JsonObject): ToolOutput {
-  if (text !== undefined && typeof text !== 'string') refuse('text must be a text.')
-  if (failed !== undefined && typeof failed !== 'boolean') refuse('failed must be true or false.')
+  if (text !== undefined && typeof text !== 'string') refuseCallback('text must be a text.')
+  if (failed !== undefined && typeof failed !== 'boolean') refuseCallback('failed must be true or false.')
   const given = parts === undefined ? [] : decodeParts(parts)
   const shown: ResultPart[] = text === undefined ? given : [{ type: 'text', text }, ...given]
   // A program that gives data only: the model reads it as text.
@@ -31,20 +31,20 @@ function decodeMembers({ text, parts, structured, failed, details }: JsonObject)
 }
 
 function decodeParts(parts: Json): ResultPart[] {
-  if (!Array.isArray(parts)) return refuse('parts must be a list.')
+  if (!Array.isArray(parts)) return refuseCallback('parts must be a list.')
   return parts.map((part, index) => {
-    if (!isJsonObject(part)) return refuse(`parts[${index}] must be an object.`)
+    if (!isJsonObject(part)) return refuseCallback(`parts[${index}] must be an object.`)
     const { type, text, url, mediaType, name } = part
     if (type === 'text' && typeof text === 'string') return { type, text }
     if (type === 'image' && typeof url === 'string') return { type, url }
     if (type === 'file' && typeof url === 'string' && typeof mediaType === 'string')
       return { type, url, mediaType, ...(typeof name === 'string' && { name }) }
-    return refuse(
+    return refuseCallback(
       `parts[${index}] must be {"type": "text", "text"}, {"type": "image", "url"} or {"type": "file", "url", "mediaType"}.`,
     )
   })
 }
 
-function refuse(words: string): never {
+function refuseCallback(words: string): never {
   throw new TurnwireError('bad_request', words)
 }

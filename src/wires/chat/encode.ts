@@ -3,7 +3,7 @@
 import { chatCall, chatUsage } from '../../apis/openai/chat-frames.ts'
 import type { OnceAnswer, OnceItem, PlainError } from '../../engine/index.ts'
 import type { CallForm } from '../../language/calls.ts'
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import type { Delta, Usage } from '../../language/events.ts'
 import { dataFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
@@ -22,7 +22,7 @@ const chatFinishReasons: Readonly<Record<OnceAnswer['stop'], string>> = {
 const refusedSilently = 'The model refused to answer.'
 
 export function encodeCompletion(head: CompletionHead, { parts, stop, usage }: OnceAnswer): object {
-  const text = textOf(parts)
+  const text = joinText(parts)
   const thinking = parts.map(part => (part.type === 'thinking' ? part.text : '')).join('')
   const calls = parts.filter(part => part.type === 'call')
   const isRefusal = stop === 'refusal'
@@ -103,7 +103,7 @@ export class ChatStreamEncoder implements FrameEncoder<OnceItem> {
 
   #finish({ parts, stop, usage }: OnceAnswer): string {
     // The text was sent as content before it was known to be a refusal.
-    const refusal = stop === 'refusal' ? this.#delta({ refusal: textOf(parts) || refusedSilently }) : ''
+    const refusal = stop === 'refusal' ? this.#delta({ refusal: joinText(parts) || refusedSilently }) : ''
     const choice = { index: 0, delta: {}, logprobs: null, finish_reason: chatFinishReasons[stop] }
     const counted = this.#includeUsage ? this.#chunk([], encodeChatUsage(usage)) : ''
     return refusal + this.#chunk([choice]) + counted + dataFrame('[DONE]')

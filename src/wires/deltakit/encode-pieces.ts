@@ -21,7 +21,7 @@ export class Pieces {
     let from = 0
     for (let at = 1; at < this.#text.length; at += 1) {
       if (!this.#cutsAt(from, at)) continue
-      pieces.push(pieceOf(kind, this.#text.slice(from, at)))
+      pieces.push(makePiece(kind, this.#text.slice(from, at)))
       from = at
     }
     this.#text = this.#text.slice(from)
@@ -31,7 +31,7 @@ export class Pieces {
   flush(): Piece[] {
     const text = this.#text
     this.#text = ''
-    return text === '' ? [] : [pieceOf(this.#kind, text)]
+    return text === '' ? [] : [makePiece(this.#kind, text)]
   }
 
   #cutsAt(from: number, at: number): boolean {
@@ -47,7 +47,7 @@ function isSpace(code: number): boolean {
   return code === 0x20 || code === 0x0a || code === 0x09 || code === 0x0d
 }
 
-function pieceOf(kind: PieceKind, text: string): Piece {
+function makePiece(kind: PieceKind, text: string): Piece {
   return kind === 'text' ? { type: 'text_delta', delta: text } : { type: 'reasoning', text }
 }
 

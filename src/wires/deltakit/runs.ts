@@ -19,7 +19,7 @@ export type BackgroundRun = {
 
 type Signer = Pick<WireHost, 'sign'>
 
-export function runIdOf(host: Signer, ref: SessionRef, first: number): string {
+export function makeRunId(host: Signer, ref: SessionRef, first: number): string {
   const owner = Buffer.from(ref.owner).toString('base64url')
   return `${ref.session}.${first}.${owner}.${signature(host, ref, first)}`
 }

@@ -2,7 +2,7 @@
 // that goes away ends its stream and nothing else.
 import { type Context, Hono } from 'hono'
 import type { FollowOptions, RequestKey, SessionCall, SessionRef } from '../../engine/index.ts'
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
@@ -15,7 +15,7 @@ import { namedSession, sendAnswers, sendMessage, sessionFor } from './commands.t
 import { decodeAnswered, decodeChat, decodeTarget } from './decode.ts'
 import { HistoryEncoder } from './encode.ts'
 import { chatFrames, failingEarly, RunEncoder, runFrames } from './encode-run.ts'
-import { type BackgroundRun, encodeJob, findRun, readRun, runIdOf } from './runs.ts'
+import { type BackgroundRun, encodeJob, findRun, makeRunId, readRun } from './runs.ts'
 import type { DeltaKitEvent, SessionMade } from './schema.ts'
 
 type Handler = (c: Context<WireEnv>) => Promise<Response>
@@ -121,7 +121,7 @@ class DeltaKitHandlers {
 
   readonly history: Handler = async c => {
     const engine = c.get('engine')
-    const ref = await refOf(c)
+    const ref = await findSessionRef(c)
     const { calls, seq } = await engine.summary(ref)
     const held = newHeld()
     // The calls are as they stood at this event: the history has to stand there too.
@@ -137,7 +137,7 @@ class DeltaKitHandlers {
     const session = await sessionFor(c.get('engine'), this.#host, c.get('principal'), chat, request)
     const { first } = await sendMessage(c.get('engine'), session, chat.message, request)
     const id = session.ref.session
-    const runId = runIdOf(this.#host, session.ref, first)
+    const runId = makeRunId(this.#host, session.ref, first)
     c.env.outgoing.setHeader('X-Session-Id', id)
     return sendJson(c, { runId, job_id: runId, status: 'pending', sessionId: id })
   }
@@ -156,7 +156,7 @@ class DeltaKitHandlers {
   }
 
   events(c: Context<WireEnv>, { ref, first }: BackgroundRun): Response {
-    const frames = runFrames(lastEventOf(c))
+    const frames = runFrames(readLastEvent(c))
     c.env.outgoing.setHeader('X-Session-Id', ref.session)
     const items = (signal: AbortSignal) => c.get('engine').follow(ref, wholeRun(first), signal)
     return streamItems(c, this.#host, items, frames)
@@ -170,11 +170,11 @@ class DeltaKitHandlers {
   /** For a page that comes back: the run that is not over, and its durable events so far as the socket numbers them. */
   readonly active: Handler = async c => {
     const engine = c.get('engine')
-    const ref = await refOf(c)
+    const ref = await findSessionRef(c)
     const { turn, seq } = await engine.summary(ref)
     const run = turn && (await readRun(engine, ref, turn.first))
     if (!run || run.ended) return sendJson(c, { run_id: null, status: null, message: null, events: [] })
-    const runId = runIdOf(this.#host, ref, run.first)
+    const runId = makeRunId(this.#host, ref, run.first)
     const events: DeltaKitEvent[] = [{ type: 'run_started', runId, sessionId: ref.session }]
     const encoder = new RunEncoder('with a turn')
     const enough = new AbortController()
@@ -186,7 +186,7 @@ class DeltaKitHandlers {
         item.type === 'event' ? item.seq >= seq : item.type !== 'delta' && item.type !== 'running'
       if (isLast) enough.abort()
     })
-    return sendJson(c, { run_id: runId, status: 'running', message: textOf(run.turn.parts), events })
+    return sendJson(c, { run_id: runId, status: 'running', message: joinText(run.turn.parts), events })
   }
 
   // ---- small things -----------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ export function wholeRun(first: number): FollowOptions {
   return { from: first, until: 'turn', deltas: 'take-back' }
 }
 
-async function refOf(c: Context<WireEnv>): Promise<SessionRef> {
+async function findSessionRef(c: Context<WireEnv>): Promise<SessionRef> {
   const id = c.req.query('sessionId') ?? c.req.query('session_id') ?? c.req.header('x-session-id')
   if (id === undefined || id === '')
     throw new TurnwireError('bad_request', 'sessionId is missing: name the session, as in ?sessionId=<id>.')
@@ -221,7 +221,7 @@ async function refOf(c: Context<WireEnv>): Promise<SessionRef> {
 }
 
 /** The number of the last event that the client has; none: -1. */
-function lastEventOf(c: Context<WireEnv>): number {
+function readLastEvent(c: Context<WireEnv>): number {
   const given = c.req.query('last_event_id') ?? c.req.header('last-event-id')
   if (given === undefined || given === '') return -1
   const number = /^(?:-1|\d{1,15})$/.test(given) ? Number(given) : Number.NaN

@@ -6,11 +6,11 @@ import { isJsonObject, JsonError, type JsonObject } from '../../lib/json/index.t
 import { parseTextSoon } from '../../lib/json/parse-soon.ts'
 import type { Principal, WireHost } from '../host.ts'
 import { FrameQueue, type Socket } from '../http/frame-queue.ts'
-import { failureOf } from '../http/index.ts'
+import { toFailure } from '../http/index.ts'
 import { namedSession, sendAnswers, sendMessage, sessionFor } from './commands.ts'
 import { decodeAnswered, decodeChat, decodeResume } from './decode.ts'
 import { type NumberedEvent, newEvents, RunEncoder } from './encode-run.ts'
-import { type BackgroundRun, findRun, runIdOf } from './runs.ts'
+import { type BackgroundRun, findRun, makeRunId } from './runs.ts'
 import type { DeltaKitEvent } from './schema.ts'
 import { wholeRun } from './serve.ts'
 
@@ -51,7 +51,7 @@ class SocketClient {
   }
 
   #fail(error: unknown): void {
-    const { code, message } = failureOf(error, this.#host.log)
+    const { code, message } = toFailure(error, this.#host.log)
     this.#send({ type: 'error', message, code })
     if (error instanceof MalformedFrame)
       this.#socket.close(closeCodes.unsupported, 'The frame cannot be read.')
@@ -133,7 +133,7 @@ class SocketClient {
     const shown = new AbortController()
     this.#shown = shown
     if (last < 0)
-      this.#send({ type: 'run_started', runId: runIdOf(this.#host, ref, first), sessionId: ref.session }, 0)
+      this.#send({ type: 'run_started', runId: makeRunId(this.#host, ref, first), sessionId: ref.session }, 0)
     this.#follow(ref, first, last, shown.signal).catch(error => this.#fail(error))
   }
 

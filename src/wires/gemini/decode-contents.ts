@@ -62,13 +62,13 @@ function readPart(given: JsonObject, path: string): ContentPart {
 }
 
 function checkOrder(contents: readonly RoleContent[]): void {
-  const countOf = (content: RoleContent | undefined, kind: string): number =>
+  const countParts = (content: RoleContent | undefined, kind: string): number =>
     content?.parts.filter(part => part.kind === kind).length ?? 0
   for (const [index, content] of contents.entries()) {
     const before = contents[index - 1]
-    const calls = countOf(content, 'functionCall')
-    const responses = countOf(content, 'functionResponse')
-    const open = before?.role === 'model' ? countOf(before, 'functionCall') : 0
+    const calls = countParts(content, 'functionCall')
+    const responses = countParts(content, 'functionResponse')
+    const open = before?.role === 'model' ? countParts(before, 'functionCall') : 0
     if (calls > 0 && (content.role !== 'model' || before?.role !== 'user'))
       throw geminiRefusal(says.misplacedCall)
     if (responses > 0 && (open === 0 || content.role !== 'user')) throw geminiRefusal(says.misplacedResponse)

@@ -7,7 +7,7 @@ import type { WireEnv, WireHost } from '../host.ts'
 export type Failure = PublicError
 
 /** Logs what a caller may not see; gives what it may. */
-export function failureOf(error: unknown, log: WireHost['log']): Failure {
+export function toFailure(error: unknown, log: WireHost['log']): Failure {
   // The engine has logged what a model rejected.
   const hidden =
     !(error instanceof TurnwireError) ||
@@ -15,13 +15,13 @@ export function failureOf(error: unknown, log: WireHost['log']): Failure {
   if (hidden)
     log('error', 'A request failed.', {
       code: error instanceof TurnwireError ? error.code : 'internal',
-      error: wordsOf(error),
+      error: failureWords(error),
     })
   return publicError(error)
 }
 
 /** What was foreseen is told in its own words; a defect also says where it happened. */
-function wordsOf(error: unknown): string {
+function failureWords(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error instanceof TurnwireError ? error.message : (error.stack ?? error.message)
 }

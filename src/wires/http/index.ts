@@ -1,6 +1,6 @@
 // What all HTTP wires share.
 export { readJson, readJsonObject, requestKey, shaped } from './body.ts'
-export { type Failure, failureOf, setRetryHeaders } from './failure.ts'
+export { type Failure, setRetryHeaders, toFailure } from './failure.ts'
 export { withoutConnectionHeader } from './sdk-answers.ts'
 export { plainErrors, RESPONSE_ALREADY_SENT, sendFailure, sendJson, streamJson } from './send.ts'
 export { dataFrame, lastEventId, oneLine, openSse, sseFrame } from './stream.ts'

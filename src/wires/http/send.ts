@@ -8,7 +8,7 @@ import { loopTurn } from '../../lib/async/loop-turns.ts'
 import { SseWriter } from '../../lib/net/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { plainErrorBody } from '../wire.ts'
-import { type Failure, failureOf, setRetryHeaders } from './failure.ts'
+import { type Failure, setRetryHeaders, toFailure } from './failure.ts'
 import { type Held, unsentBytes } from './unsent.ts'
 
 export { RESPONSE_ALREADY_SENT }
@@ -21,7 +21,7 @@ export function sendJson(c: Context<WireEnv>, body: unknown, status = 200): Resp
   const { outgoing } = c.env
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const isLarge = text.length > largeAnswer
-  if (isLarge) unsentBytes.refuseIfFull(ownerOf(c), text.length)
+  if (isLarge) unsentBytes.refuseIfFull(requestOwner(c), text.length)
   outgoing.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),
@@ -29,7 +29,7 @@ export function sendJson(c: Context<WireEnv>, body: unknown, status = 200): Resp
   if (isLarge) {
     let unwatch = (): void => {}
     const writer = pacedWriter(outgoing, () => unwatch())
-    unwatch = unsentBytes.watch(ownerOf(c), writer)
+    unwatch = unsentBytes.watch(requestOwner(c), writer)
     writer.send(text)
     writer.end()
   } else outgoing.end(text)
@@ -49,7 +49,7 @@ export async function streamJson(
   type = 'application/json',
 ): Promise<Response> {
   const { outgoing } = c.env
-  const reader = await unsentBytes.admit(ownerOf(c), held)
+  const reader = await unsentBytes.admit(requestOwner(c), held)
   const leave = (): void => unsentBytes.leave(reader)
   const iterator = pieces[Symbol.asyncIterator]()
   // Nothing is read for a client that has gone while it waited.
@@ -62,7 +62,7 @@ export async function streamJson(
   const writer = pacedWriter(outgoing, leave, host.limits.stallMs)
   reader.writer = writer
   void pumpJson(first, iterator, writer).catch((error: unknown) => {
-    failureOf(error, host.log)
+    toFailure(error, host.log)
     outgoing.destroy()
   })
   return RESPONSE_ALREADY_SENT
@@ -104,7 +104,7 @@ function pacedWriter(outgoing: ServerResponse, onClose: () => void, stallMs?: nu
 }
 
 /** Undefined before the caller is known, where no answer is large. */
-function ownerOf(c: Context<WireEnv>): string {
+function requestOwner(c: Context<WireEnv>): string {
   const principal: { owner: string } | undefined = c.get('principal')
   return principal?.owner ?? ''
 }
@@ -112,7 +112,7 @@ function ownerOf(c: Context<WireEnv>): string {
 /** For routes beside the wires, whose errors have a plain body. */
 export function plainErrors(host: WireHost): ErrorHandler<WireEnv> {
   return (error, c) => {
-    const failure = failureOf(error, host.log)
+    const failure = toFailure(error, host.log)
     return sendFailure(c, failure, plainErrorBody(failure))
   }
 }

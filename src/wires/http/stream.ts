@@ -7,7 +7,7 @@ import type { PlainError } from '../../engine/index.ts'
 import { loopTurn } from '../../lib/async/loop-turns.ts'
 import { encodeSse, type SseSink, SseWriter } from '../../lib/net/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { failureOf } from './failure.ts'
+import { toFailure } from './failure.ts'
 import { RESPONSE_ALREADY_SENT } from './send.ts'
 import { unsentBytes } from './unsent.ts'
 
@@ -88,7 +88,7 @@ async function firstFrames<Item>(
 ): Promise<string> {
   for (;;) {
     const { value, done } = await batches.next()
-    const frames = done ? '' : framesOf(value, encoder)
+    const frames = done ? '' : encodeBatch(value, encoder)
     if (done || frames !== '') return frames
   }
 }
@@ -104,7 +104,7 @@ async function withinHeartbeat(promise: Promise<unknown>, ms: number): Promise<v
   }
 }
 
-function framesOf<Item>(batch: readonly Item[], encoder: FrameEncoder<Item>): string {
+function encodeBatch<Item>(batch: readonly Item[], encoder: FrameEncoder<Item>): string {
   let frames = ''
   for (const item of batch) frames += encoder.take(item)
   return frames
@@ -130,7 +130,7 @@ export async function pumpItems<Item>(
     }
     if (!writer.closed) writer.send(encoder.end?.() ?? '')
   } catch (error) {
-    const { status: _, ...failure } = failureOf(error, host.log)
+    const { status: _, ...failure } = toFailure(error, host.log)
     if (!writer.closed) sendFailed(host, encoder, writer, failure)
   }
   writer.end(encoder.breaksOff?.() ? 'broken' : 'whole')
@@ -146,7 +146,7 @@ function sendFailed<Item>(
   try {
     writer.send(encoder.fail(failure))
   } catch (error) {
-    failureOf(error, host.log)
+    toFailure(error, host.log)
     writer.end('broken')
   }
 }
@@ -218,7 +218,7 @@ export function openSse(
   let unwatch = (): void => {}
   // A stream may be open for days: it keeps the response, not the whole request of the framework.
   const { outgoing } = c.env
-  const writer = new SseWriter(sinkOf(c, speaksAtOnce), {
+  const writer = new SseWriter(openSink(c, speaksAtOnce), {
     heartbeatMs: host.limits.heartbeatMs,
     ...(heartbeat !== undefined && { heartbeat }),
     maxUnsentBytes: host.limits.unsentBytes,
@@ -234,7 +234,7 @@ export function openSse(
   return writer
 }
 
-function sinkOf(c: Context<WireEnv>, speaksAtOnce: boolean): SseSink {
+function openSink(c: Context<WireEnv>, speaksAtOnce: boolean): SseSink {
   const { outgoing } = c.env
   if (outgoing.destroyed) return gone
   outgoing.writeHead(200, {

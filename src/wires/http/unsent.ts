@@ -7,9 +7,9 @@ import type { SseWriter } from '../../lib/net/sse.ts'
 /** Memory that an answer needs beside its unsent bytes, while it is made. */
 export type Held = { bytes: number }
 
-type Writer = Pick<SseWriter, 'unsent' | 'blockedMs' | 'drop'>
+type UnsentWriter = Pick<SseWriter, 'unsent' | 'blockedMs' | 'drop'>
 /** It has a writer once its first piece is made. */
-export type Reader = { owner: string; held: Held; writer?: Writer }
+export type Reader = { owner: string; held: Held; writer?: UnsentWriter }
 type Account = { readers: Set<Reader>; waiting: { reader: Reader; admit: (reader: Reader) => void }[] }
 
 const mostUnsent = 64 * 1024 * 1024
@@ -22,15 +22,15 @@ export class UnsentBytes {
   #sweeping: NodeJS.Timeout | undefined
 
   /** Call the result when the connection is over. */
-  watch(owner: string, writer: Writer): () => void {
+  watch(owner: string, writer: UnsentWriter): () => void {
     const reader = { owner, writer, held: { bytes: 0 } }
-    this.#accountOf(owner).readers.add(reader)
+    this.#findAccount(owner).readers.add(reader)
     return () => this.leave(reader)
   }
 
   /** Waits until there is room for an answer that is made piece by piece. Pass the result to `leave` when it is over. */
   admit(owner: string, held: Held): Promise<Reader> {
-    const account = this.#accountOf(owner)
+    const account = this.#findAccount(owner)
     const reader: Reader = { owner, held }
     return new Promise(resolve => {
       account.waiting.push({ reader, admit: resolve })
@@ -39,7 +39,7 @@ export class UnsentBytes {
   }
 
   leave(reader: Reader): void {
-    const account = this.#accountOf(reader.owner)
+    const account = this.#findAccount(reader.owner)
     account.readers.delete(reader)
     if (account.waiting.length > 0) admitNext(account)
     if (account.readers.size === 0) this.#accounts.delete(reader.owner)
@@ -58,7 +58,7 @@ export class UnsentBytes {
     )
   }
 
-  #accountOf(owner: string): Account {
+  #findAccount(owner: string): Account {
     this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref()
     const account = this.#accounts.get(owner) ?? { readers: new Set(), waiting: [] }
     this.#accounts.set(owner, account)
@@ -67,32 +67,35 @@ export class UnsentBytes {
 
   #sweep(): void {
     for (const account of this.#accounts.values()) {
-      const wanted = account.waiting.reduce((sum, { reader }) => sum + bytesOf(reader), unsentOf(account))
+      const wanted = account.waiting.reduce(
+        (sum, { reader }) => sum + readerUnsent(reader),
+        accountUnsent(account),
+      )
       if (wanted > mostUnsent) dropSlowest(account.readers, wanted)
       admitNext(account)
     }
   }
 }
 
-function unsentOf({ readers }: Account): number {
+function accountUnsent({ readers }: Account): number {
   let unsent = 0
-  for (const reader of readers) unsent += bytesOf(reader)
+  for (const reader of readers) unsent += readerUnsent(reader)
   return unsent
 }
 
-function bytesOf({ writer, held }: Reader): number {
+function readerUnsent({ writer, held }: Reader): number {
   return (writer?.unsent ?? 0) + held.bytes
 }
 
 function hasRoom(account: Account, bytes: number): boolean {
-  const unsent = unsentOf(account)
+  const unsent = accountUnsent(account)
   return unsent === 0 || unsent + bytes <= mostUnsent
 }
 
 /** First come, first served. */
 function admitNext(account: Account): void {
   for (let next = account.waiting[0]; next !== undefined; next = account.waiting[0]) {
-    if (!hasRoom(account, bytesOf(next.reader))) return
+    if (!hasRoom(account, readerUnsent(next.reader))) return
     account.waiting.shift()
     account.readers.add(next.reader)
     next.admit(next.reader)
@@ -105,7 +108,7 @@ function dropSlowest(readers: ReadonlySet<Reader>, wanted: number): void {
   let left = wanted
   for (const reader of still.sort((a, b) => blockedMs(b) - blockedMs(a))) {
     if (left <= mostUnsent) return
-    left -= bytesOf(reader)
+    left -= readerUnsent(reader)
     reader.writer?.drop()
   }
 }

@@ -12,7 +12,7 @@ import type { AgentInfo, GivenAnswer, SessionCall, SessionQuestion } from '../..
 import type { Outcome } from '../../language/calls.ts'
 import type { ResultPart } from '../../language/content.ts'
 import type { FormContent } from '../../language/questions.ts'
-import { suspicionsOf } from '../../language/suspicions.ts'
+import { findSuspicions } from '../../language/suspicions.ts'
 import { isJsonObject, type Json, type JsonObject, parseBounded } from '../../lib/json/index.ts'
 import { printable } from '../../lib/text/index.ts'
 
@@ -117,7 +117,7 @@ const choices = { once: 'Allow once', always: 'Allow always in this session', de
 /** Asks a person about a call, with all of its arguments. */
 export function encodeQuestion({ part, text, reason }: SessionCall): InputRequest {
   const why = reason === undefined ? '' : `\n${printable(reason)}`
-  const warnings = suspicionsOf(parseBounded(text) ?? text).map(words => `\n${words}`)
+  const warnings = findSuspicions(parseBounded(text) ?? text).map(words => `\n${words}`)
   return {
     method: 'elicitation/create',
     params: {
@@ -141,7 +141,7 @@ export function encodeQuestion({ part, text, reason }: SessionCall): InputReques
 
 /** A question of a running call: the form, or the address, as the tool gave it. */
 export function encodeCallQuestion({ id, message: asked, schema, url }: SessionQuestion): InputRequest {
-  const warnings = suspicionsOf([asked, url ?? '', schema ?? {}])
+  const warnings = findSuspicions([asked, url ?? '', schema ?? {}])
   const message = [asked, ...warnings].join('\n')
   if (url !== undefined)
     return { method: 'elicitation/create', params: { mode: 'url', message, url, elicitationId: id } }

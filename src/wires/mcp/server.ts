@@ -13,11 +13,11 @@ import { TurnwireError } from '../../language/errors.ts'
 import { readTrace, type TraceContext, traceInMeta } from '../../language/trace.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
 import { agentNamed, type Principal, type RequestPayment, type WireHost } from '../host.ts'
-import { failureOf } from '../http/failure.ts'
+import { toFailure } from '../http/failure.ts'
 import { askTool, encodeTool, failedResult } from './encode.ts'
-import { servePrompts, serveResources } from './offers.ts'
 import { paymentRequired, withReceipt } from './payment.ts'
 import type { CanAsk } from './questions.ts'
+import { servePrompts, serveResources } from './resources.ts'
 import {
   clientCapabilities,
   createdTask,
@@ -122,7 +122,7 @@ function serveTools(server: Server, host: WireHost, caller: McpCaller, tasks: Mc
       if (!(answer instanceof McpTask)) return withReceipt(answer, payment?.receipt)
       return createdTask(await tasks.get(answer.id, can), modern)
     } catch (error) {
-      return refusalOf(error, host, payment)
+      return encodeRefusal(error, host, payment)
     }
   })
 }
@@ -133,12 +133,12 @@ function traceInHeaders({ http }: ServerContext): TraceContext | undefined {
 }
 
 /** A refusal of ours is something that the model can act on. */
-function refusalOf(error: unknown, host: WireHost, payment: RequestPayment | undefined): CallToolResult {
+function encodeRefusal(error: unknown, host: WireHost, payment: RequestPayment | undefined): CallToolResult {
   if (error instanceof TurnwireError) {
     const refusal = error.code === 'payment_required' ? payment?.refusal : undefined
     return refusal ? paymentRequired(refusal.required) : failedResult(error.message)
   }
-  return failedResult(failureOf(error, host.log).message)
+  return failedResult(toFailure(error, host.log).message)
 }
 
 /** A client that says no more than `elicitation: {}` can show forms only. */

@@ -9,7 +9,7 @@ import {
   ProtocolError,
 } from '@modelcontextprotocol/server'
 import type { AgentInfo, Engine, SessionRef, SessionSummary } from '../../engine/index.ts'
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import type { Recorded } from '../../language/events.ts'
 import { ShownFold } from '../../language/show.ts'
 import { isNotFound } from './not-found.ts'
@@ -124,13 +124,13 @@ export class McpTasks {
       createdAt,
       updatedAt: fold.at,
       requests: [],
-      ...endOf(fold, () => fold.result(this.#agent, fold.tool)),
+      ...taskEnd(fold, () => fold.result(this.#agent, fold.tool)),
     }
   }
 }
 
 /** An error of the protocol is a failure. A tool that failed has completed, with a result that says so. */
-function endOf(
+function taskEnd(
   { outcome, stop, lost }: TurnResult,
   result: () => CallToolResult,
 ): Pick<TaskFacts, 'status' | 'result' | 'error'> {
@@ -138,7 +138,7 @@ function endOf(
   if (lost !== undefined) return { status: 'failed', error: { code: INTERNAL_ERROR, message: lost } }
   const code = outcome?.from.source === 'tool' ? outcome.from.protocolError : undefined
   if (outcome && code !== undefined)
-    return { status: 'failed', error: { code, message: textOf(outcome.parts) } }
+    return { status: 'failed', error: { code, message: joinText(outcome.parts) } }
   return { status: 'completed', result: result() }
 }
 

@@ -3,7 +3,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { AgentInfo, FollowItem } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import type { Event } from '../../language/events.ts'
 import { ShownFold } from '../../language/show.ts'
 import { encodeOutcome, failedResult } from './encode.ts'
@@ -50,7 +50,7 @@ export class TurnResult {
     const shown = this.#shown.take(event)
     if (shown?.type === 'turn') this.#isAsk = shown.turn.ask?.direct !== true
     else if (shown?.type === 'answer') {
-      this.text = textOf(shown.answer.parts)
+      this.text = joinText(shown.answer.parts)
       this.tool = shown.calls.at(-1)?.part.name ?? this.tool
     } else if (shown?.type === 'result') {
       if (shown.call?.parent === undefined) this.outcome = shown.outcome

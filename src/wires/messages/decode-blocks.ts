@@ -13,7 +13,7 @@ import {
   messagesTexts,
   object,
   objects,
-  tagOf,
+  readTag,
   text,
   unexpectedTag,
 } from './wordings.ts'
@@ -193,7 +193,7 @@ export class BlockDecoder {
   }
 
   #image(source: JsonObject, path: string): InputPart {
-    if (tagOf(source, path, ['base64', 'url']) === 'base64')
+    if (readTag(source, path, ['base64', 'url']) === 'base64')
       return imagePart(dataUrl(source, path).url, this.#target.agent.images, refuser(`${path}.base64.data`))
     return imagePart(
       text(source['url'], `${path}.url.url`),
@@ -246,7 +246,7 @@ function decodeDocument(block: JsonObject, path: string): InputPart {
   const at = `${path}.source`
   const source = object(block['source'], at)
   const title = typeof block['title'] === 'string' ? block['title'] : undefined
-  switch (tagOf(source, at, ['base64', 'url', 'text', 'content'])) {
+  switch (readTag(source, at, ['base64', 'url', 'text', 'content'])) {
     case 'base64': {
       const { url, media } = dataUrl(source, at)
       return filePart(url, media, title, refuser(`${at}.base64.data`))

@@ -5,7 +5,7 @@ import type { Entry } from '../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { isAbsent, optional } from '../fields.ts'
 import { type ModelTarget, originFor } from '../stateless/index.ts'
-import { anthropicRefusal, list, messagesTexts, object, tagOf, text } from './wordings.ts'
+import { anthropicRefusal, list, messagesTexts, object, readTag, text } from './wordings.ts'
 
 export type VendorFields = {
   fields: JsonObject
@@ -44,7 +44,7 @@ function decodeCompaction(
 ): VendorFields['summary'] {
   if (isAbsent(value)) return undefined
   const given = object(value, 'compaction')
-  tagOf(given, 'compaction', ['summarize'])
+  readTag(given, 'compaction', ['summarize'])
   if (!isAbsent(body['context_management'])) throw anthropicRefusal(messagesTexts.compactionAndEdits)
   const instructions = optional(given['instructions'], 'compaction.summarize.instructions', text)?.trim()
   return { by: isVendors ? 'vendor' : 'own', ...(instructions && { instructions }) }

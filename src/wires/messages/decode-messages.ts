@@ -3,7 +3,7 @@
 // stands for all messages before it. decode-blocks.ts reads the blocks.
 import * as says from '../../apis/anthropic/wordings.ts'
 import type { InputPart } from '../../language/content.ts'
-import { callsOf, type Entry } from '../../language/history.ts'
+import { type Entry, listCalls } from '../../language/history.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { isAbsent, optional } from '../fields.ts'
 import { HistoryBuilder, type ModelTarget } from '../stateless/index.ts'
@@ -182,7 +182,7 @@ function checkPairs({ role, blocks }: Message, calls: CallIds | undefined): void
 function addAnswer(message: Message, blocks: BlockDecoder, history: HistoryBuilder): CallIds | undefined {
   const parts = message.blocks.flatMap(placed => blocks.answerParts(placed))
   history.assistant(parts, blocks.origin)
-  const ids = callsOf({ role: 'assistant', parts }).map(call => call.id)
+  const ids = listCalls({ role: 'assistant', parts }).map(call => call.id)
   return ids.length > 0 ? { index: message.index, ids } : undefined
 }
 

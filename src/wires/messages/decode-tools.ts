@@ -10,7 +10,7 @@ import { type ClientHosted, ifObject, keepTools, type ModelTarget, originFor } f
 import { toolNameRule } from './decode-blocks.ts'
 import type { ToolChange } from './decode-messages.ts'
 import { vendorTool } from './vendor-tools.ts'
-import { anthropicRefusal, flag, messagesTexts, object, objects, tagOf, text } from './wordings.ts'
+import { anthropicRefusal, flag, messagesTexts, object, objects, readTag, text } from './wordings.ts'
 
 /** `name`: empty for a set of tools. */
 export type PlacedHosted = ClientHosted & { path: string; name: string }
@@ -43,10 +43,10 @@ const othersTools = keepTools(value => readTools(value, false))
 
 function readTools(value: Json, isVendors: boolean): readonly GivenTool[] {
   const given = objects(value, 'tools', (tool, at) => readTool(tool, at, isVendors))
-  const toolNames = given
+  const declaredNames = given
     .map(({ client, hosted }) => client?.name ?? hosted?.name ?? '')
     .filter(name => name !== '')
-  if (new Set(toolNames).size < toolNames.length) throw anthropicRefusal(says.repeatedTool)
+  if (new Set(declaredNames).size < declaredNames.length) throw anthropicRefusal(says.repeatedTool)
   return given
 }
 
@@ -100,7 +100,11 @@ const changeKinds = [
 /** What was added stands at the end. */
 function changed(before: readonly GivenTool[], change: ToolChange, isVendors: boolean): readonly GivenTool[] {
   const { adds, tool, path } = change
-  const kind = tagOf(tool, path, adds ? changeKinds : changeKinds.filter(each => each !== 'tool_definition'))
+  const kind = readTag(
+    tool,
+    path,
+    adds ? changeKinds : changeKinds.filter(each => each !== 'tool_definition'),
+  )
   if (kind === 'tool_definition') {
     const at = `${path}.definition`
     const defined = readTool(object(tool['definition'], at), at, isVendors)
@@ -151,7 +155,7 @@ export function decodeMessagesChoice(
   const at = 'tool_choice.disable_parallel_tool_use'
   const isSingle = optional(given['disable_parallel_tool_use'], at, flag)
   const parallel = isSingle ? { parallel: false } : {}
-  const type = tagOf(given, 'tool_choice', ['auto', 'any', 'tool', 'none'])
+  const type = readTag(given, 'tool_choice', ['auto', 'any', 'tool', 'none'])
   if (type !== 'tool') return { choice: type === 'any' ? 'required' : type, ...parallel }
   const tool = text(given['name'], 'tool_choice.tool.name')
   if (clientTools.some(each => each.name === tool)) return { choice: { tool }, ...parallel }

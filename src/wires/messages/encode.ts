@@ -1,7 +1,7 @@
 // An answer as a Messages response. Blocks that this vendor made are given as they came. Thinking of any other model has
 // an empty signature, and is left out when a client sends it back.
 import type { OnceAnswer } from '../../engine/index.ts'
-import { type Native, textOf } from '../../language/content.ts'
+import { joinText, type Native } from '../../language/content.ts'
 import type { Usage } from '../../language/events.ts'
 import type { AnswerPart } from '../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
@@ -49,7 +49,7 @@ export function messageFields({ id, model, diagnostics }: MessageHead): JsonObje
 /** A summary that the model has said here becomes the block that the client sends in place of the conversation. */
 export function shownParts({ summary }: MessageHead, { parts }: OnceAnswer): readonly AnswerPart[] {
   if (summary !== 'own') return parts
-  const said = textOf(parts)
+  const said = joinText(parts)
   const content = said.trim() === '' ? null : said
   const data = { type: 'compaction', content, encrypted_content: null, signature: ownSummary }
   const native = { origin: { protocol: 'anthropic', family: ownSummary }, data }

@@ -18,7 +18,7 @@ export function mountAnthropicModels(app: Hono<WireEnv>, { about }: WireHost): v
   const describe = (id: string, target = findTarget(about, id)): object => ({
     type: 'model',
     id,
-    display_name: titleOf(id, target),
+    display_name: modelTitle(id, target),
     created_at: since,
     max_input_tokens: target?.model.contextTokens ?? null,
     max_tokens: null,
@@ -39,7 +39,7 @@ export function mountAnthropicModels(app: Hono<WireEnv>, { about }: WireHost): v
   })
 }
 
-function titleOf(id: string, target: ModelTarget | undefined): string {
+function modelTitle(id: string, target: ModelTarget | undefined): string {
   return (target?.agent.name === id && target.agent.title) || id
 }
 

@@ -53,7 +53,7 @@ export function unexpectedTag(path: string, given: Json, supported: readonly str
 }
 
 /** The `type` of an object that has one of several. */
-export function tagOf<Tag extends string>(value: JsonObject, path: string, tags: readonly Tag[]): Tag {
+export function readTag<Tag extends string>(value: JsonObject, path: string, tags: readonly Tag[]): Tag {
   return oneOf(value['type'] ?? '', path, tags)
 }
 

@@ -19,12 +19,12 @@ export async function waitingApprovals(
   const { rows, next } = await engine.list(owner, { status: 'waiting', limit: mostSessions })
   const found: OperatorApproval[] = []
   // One after the other: each may read a log.
-  for (const row of rows) found.push(...(await approvalsOf(engine, agents, row)))
+  for (const row of rows) found.push(...(await listApprovals(engine, agents, row)))
   found.sort((one, other) => (one.askedAt ?? 0) - (other.askedAt ?? 0))
   return { approvals: found, more: next !== undefined }
 }
 
-async function approvalsOf(
+async function listApprovals(
   engine: Engine,
   agents: readonly AgentInfo[],
   { owner, id }: ListedSession,

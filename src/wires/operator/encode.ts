@@ -34,14 +34,14 @@ export function encodeAgents(about: EngineDescription, { operator }: Principal):
 type Agents = readonly Pick<AgentInfo, 'name' | 'model'>[]
 
 /** The name of the model that the session uses: the one of its settings, or else its agent's own, if that has a name. */
-export function modelOf({ agent, summary }: ListedSession, agents: Agents): string | undefined {
+export function sessionModel({ agent, summary }: ListedSession, agents: Agents): string | undefined {
   return summary.settings.model ?? agents.find(({ name }) => name === agent)?.model.name
 }
 
 export function encodeRow(row: ListedSession, agents: Agents): OperatorSession {
   const { facts, summary } = row
-  const model = modelOf(row, agents)
-  const forkedFrom = forkOf(summary.settings)
+  const model = sessionModel(row, agents)
+  const forkedFrom = forkSource(summary.settings)
   return {
     id: row.id,
     owner: row.owner,
@@ -63,7 +63,7 @@ export function encodeRow(row: ListedSession, agents: Agents): OperatorSession {
   }
 }
 
-function forkOf({ wires }: Settings): OperatorSession['forkedFrom'] {
+function forkSource({ wires }: Settings): OperatorSession['forkedFrom'] {
   const note = wires?.[wireName]?.['forkedFrom']
   if (note === undefined || !isJsonObject(note)) return undefined
   const { session, seq } = note
@@ -73,7 +73,7 @@ function forkOf({ wires }: Settings): OperatorSession['forkedFrom'] {
 export function encodeSession(summary: SessionSummary): OperatorSessionState {
   const { known: _known, entries, ...shown } = summary
   const { model } = summary.settings
-  const forkedFrom = forkOf(summary.settings)
+  const forkedFrom = forkSource(summary.settings)
   return {
     ...shown,
     events: summary.seq,

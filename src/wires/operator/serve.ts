@@ -26,7 +26,14 @@ import {
   wholeNumber,
   wireName,
 } from './decode.ts'
-import { changesEncoder, encodeAgents, encodeRow, encodeSession, followEncoder, modelOf } from './encode.ts'
+import {
+  changesEncoder,
+  encodeAgents,
+  encodeRow,
+  encodeSession,
+  followEncoder,
+  sessionModel,
+} from './encode.ts'
 import { forkedHistory } from './fork.ts'
 import type { CommandAccepted, OperatorMe, OperatorSession } from './schema.ts'
 
@@ -48,10 +55,10 @@ export function operatorRoutes(host: WireHost, backend: OperatorBackend): Hono<W
     sendJson(c, await waitingApprovals(c.get('engine'), host.about.agents, ownerFilter(c))),
   )
   app.get('/operator/sessions/:id', async c =>
-    sendJson(c, encodeSession(await c.get('engine').summary(await refOf(c)))),
+    sendJson(c, encodeSession(await c.get('engine').summary(await findSessionRef(c)))),
   )
   app.delete('/operator/sessions/:id', async c => {
-    await c.get('engine').remove(await refOf(c))
+    await c.get('engine').remove(await findSessionRef(c))
     return noContent(c)
   })
   app.get('/operator/sessions/:id/events', c => serveEvents(c))
@@ -60,7 +67,7 @@ export function operatorRoutes(host: WireHost, backend: OperatorBackend): Hono<W
   app.get('/operator/sessions/:id/request', c => serveRequest(c, backend))
   app.get('/operator/sessions/:id/blobs/:name', async c =>
     sendJson(c, {
-      text: await c.get('engine').blob(await refOf(c), { get: 'text', name: c.req.param('name') }),
+      text: await c.get('engine').blob(await findSessionRef(c), { get: 'text', name: c.req.param('name') }),
     }),
   )
   app.post('/operator/sessions/:id/commands', c => serveCommand(c, host))
@@ -156,7 +163,7 @@ function ownerFilter(c: C, asked?: string): string | null {
 }
 
 /** The session of the address. To a caller who may not see it, it does not exist. */
-async function refOf(c: C): Promise<SessionRef> {
+async function findSessionRef(c: C): Promise<SessionRef> {
   const session = c.req.param('id') ?? ''
   const owner = await c.get('engine').lookUp({ get: 'owner', session })
   if (owner === undefined) throw new TurnwireError('session_not_found', 'Session not found')
@@ -180,7 +187,7 @@ async function serveList(c: C, { about }: WireHost): Promise<Response> {
     const page = await c
       .get('engine')
       .list(owner, { limit, ...(status && { status }), ...(after && { after }) })
-    const matching = page.rows.filter(row => matches(row, query, about.agents))
+    const matching = page.rows.filter(row => matchesFilter(row, query, about.agents))
     found.push(...matching.map(row => encodeRow(row, about.agents)))
     after = page.next
     if (after === undefined) break
@@ -190,7 +197,7 @@ async function serveList(c: C, { about }: WireHost): Promise<Response> {
   return sendJson(c, { sessions: found, ...(after !== undefined && { next: after }) })
 }
 
-function matches(
+function matchesFilter(
   row: ListedSession,
   { status, agent, model, q }: ListQuery,
   agents: readonly AgentInfo[],
@@ -199,7 +206,7 @@ function matches(
   return (
     (status !== 'failed' || isFailure(row.facts?.stop)) &&
     (agent === undefined || row.agent === agent) &&
-    (model === undefined || modelOf(row, agents) === model) &&
+    (model === undefined || sessionModel(row, agents) === model) &&
     (q === undefined || row.id.toLowerCase().includes(q) || opening.toLowerCase().includes(q))
   )
 }
@@ -225,7 +232,7 @@ async function serveCreate(c: C, host: WireHost): Promise<Response> {
 }
 
 async function serveEvents(c: C): Promise<Response> {
-  const ref = await refOf(c)
+  const ref = await findSessionRef(c)
   const after = wholeNumber(c.req.query('after') || '0', 'after', 0, Number.MAX_SAFE_INTEGER)
   const bytes = wholeNumber(c.req.query('bytes') || `${256 * KiB}`, 'bytes', 1, 1024 * KiB)
   const events = await c.get('engine').events(ref, after, bytes)
@@ -234,7 +241,7 @@ async function serveEvents(c: C): Promise<Response> {
 }
 
 async function serveFollow(c: C, host: WireHost): Promise<Response> {
-  const ref = await refOf(c)
+  const ref = await findSessionRef(c)
   const after = lastEventId(c)
   if (after === undefined) throw new TurnwireError('bad_request', 'Last-Event-ID must be a whole number.')
   const options = { from: after + 1, until: 'never', deltas: 'raw' } as const
@@ -242,7 +249,7 @@ async function serveFollow(c: C, host: WireHost): Promise<Response> {
 }
 
 async function serveExport(c: C, host: WireHost): Promise<Response> {
-  const ref = await refOf(c)
+  const ref = await findSessionRef(c)
   async function* lines(): AsyncGenerator<string> {
     for (let after = 0; ; ) {
       const page = await c.get('engine').events(ref, after, 256 * KiB)
@@ -256,7 +263,7 @@ async function serveExport(c: C, host: WireHost): Promise<Response> {
 }
 
 async function serveRequest(c: C, backend: OperatorBackend): Promise<Response> {
-  const ref = await refOf(c)
+  const ref = await findSessionRef(c)
   // It has the instructions of the agent.
   requireOperator(c)
   const protocol = c.req.query('protocol') ?? ''
@@ -265,7 +272,7 @@ async function serveRequest(c: C, backend: OperatorBackend): Promise<Response> {
 }
 
 async function serveCommand(c: C, host: WireHost): Promise<Response> {
-  const ref = await refOf(c)
+  const ref = await findSessionRef(c)
   const command = decodeCommand(await readJsonObject(c, host.limits), c.get('principal'))
   const { first, count, turn, grant } = await c.get('engine').command(ref, command)
   const accepted: CommandAccepted = { first, count, ...(turn && { turn }), ...(grant && { grant }) }
@@ -273,7 +280,7 @@ async function serveCommand(c: C, host: WireHost): Promise<Response> {
 }
 
 async function serveFork(c: C, host: WireHost): Promise<Response> {
-  const ref = await refOf(c)
+  const ref = await findSessionRef(c)
   const { upTo, agent, model, text: said } = decodeFork(await readJsonObject(c, host.limits))
   const summary = await c.get('engine').summary(ref)
   const seq = upTo ?? summary.seq

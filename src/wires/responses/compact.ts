@@ -2,7 +2,7 @@
 // would cost to read. Neither keeps anything.
 import type { Context } from 'hono'
 import type { Engine, OnceAnswer } from '../../engine/index.ts'
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
@@ -18,7 +18,7 @@ import { decodeHistory, type InputItem } from './decode-items.ts'
 
 import { encodeInputItems } from './encode-input.ts'
 import { encodeUsage } from './encode-response.ts'
-import { stemOf } from './ids.ts'
+import { idStem } from './ids.ts'
 import { prepareOnce, readHistory, readItems } from './once.ts'
 import { sealSummary } from './sealed.ts'
 import { field } from './wordings.ts'
@@ -42,18 +42,18 @@ export async function compactConversation(
       'missing_required_parameter',
     )
   const { owner } = c.get('principal')
-  const asked = decodeRequest(catalogOf(host), { ...body, store: false }, undefined)
+  const asked = decodeRequest(toolCatalog(host), { ...body, store: false }, undefined)
   const { items } = await readItems(host, c.get('engine'), owner, asked)
   const history = await readHistory(c.get('engine'), owner, asked.previous, items)
   const session = newId('sess')
   const { once } = prepareOnce(host, owner, { ...asked, compacts: true }, history, session)
-  const answer = await answerOf(c.get('engine').answerOnce({ ...once, deltas: 'none' }, clientGone(c)))
+  const answer = await readAnswer(c.get('engine').answerOnce({ ...once, deltas: 'none' }, clientGone(c)))
   if (!answer) return c.body(null)
-  const summary = textOf(answer.parts)
+  const summary = joinText(answer.parts)
   if (summary === '') throw new TurnwireError('model_failed', 'The model gave no summary. Try again.')
   const encrypted_content = sealSummary(summary, owner, (text, use) => host.seal(text, use))
   return sendJson(c, {
-    id: `resp_${stemOf(session)}`,
+    id: `resp_${idStem(session)}`,
     object: 'response.compaction',
     created_at: Math.floor(Date.now() / 1000),
     output: [
@@ -61,13 +61,13 @@ export async function compactConversation(
         session,
         history.filter(({ role }) => role === 'user'),
       ),
-      { type: 'compaction', id: `cmp_${stemOf(session)}_0_0_0`, encrypted_content },
+      { type: 'compaction', id: `cmp_${idStem(session)}_0_0_0`, encrypted_content },
     ],
     usage: encodeUsage(answer.usage ?? { input: 0, output: 0 }),
   })
 }
 
-async function answerOf(items: ReturnType<Engine['answerOnce']>): Promise<OnceAnswer | undefined> {
+async function readAnswer(items: ReturnType<Engine['answerOnce']>): Promise<OnceAnswer | undefined> {
   for await (const batch of items) for (const item of batch) if (item.type === 'answer') return item.answer
   return undefined
 }
@@ -82,7 +82,7 @@ export async function countInputTokens(c: Context<WireEnv>, host: WireHost): Pro
   const { owner } = c.get('principal')
   const [first] = host.about.agents
   const given: JsonObject = { ...body, ...(isAbsent(body['model']) && { model: first?.name ?? '' }) }
-  const asked = decodeRequest(catalogOf(host), given, undefined, true)
+  const asked = decodeRequest(toolCatalog(host), given, undefined, true)
   const { items } = await readItems(host, c.get('engine'), owner, asked)
   const history =
     asked.conversation === undefined
@@ -103,6 +103,6 @@ async function conversationHistory(
   return [...entries, ...decodeHistory(items, calls)]
 }
 
-function catalogOf({ about, serverTools }: WireHost): Parameters<typeof decodeRequest>[0] {
+function toolCatalog({ about, serverTools }: WireHost): Parameters<typeof decodeRequest>[0] {
   return { ...about, serverTools }
 }

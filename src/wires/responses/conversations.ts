@@ -8,7 +8,7 @@ import type { JsonObject } from '../../lib/json/index.ts'
 import { wireName } from './decode.ts'
 import { encodeInputItems, type ListedItem } from './encode-input.ts'
 import { encodeOpenCalls } from './encode-open-calls.ts'
-import { stemOf } from './ids.ts'
+import { idStem } from './ids.ts'
 import type { Conversation } from './stored.ts'
 import { noSuchConversation } from './wordings.ts'
 
@@ -37,7 +37,7 @@ export type OpenConversation = {
 
 const prefix = 'conv_'
 
-function sessionOf(id: string): string {
+function conversationSession(id: string): string {
   return id.startsWith(prefix) ? `sess_${id.slice(prefix.length)}` : id
 }
 
@@ -50,7 +50,7 @@ export async function createConversation(
 ): Promise<OpenConversation> {
   const home = await newSession(engine, owner, agent, seed)
   await keep(engine, home, { metadata })
-  return openConversation(engine, owner, prefix + stemOf(home.session))
+  return openConversation(engine, owner, prefix + idStem(home.session))
 }
 
 async function newSession(engine: Engine, owner: string, agent: string, seed: Entry[]): Promise<SessionRef> {
@@ -61,7 +61,7 @@ async function newSession(engine: Engine, owner: string, agent: string, seed: En
 
 /** To anyone but its owner, and once it is deleted, a conversation does not exist. */
 export async function openConversation(engine: Engine, owner: string, id: string): Promise<OpenConversation> {
-  const home = { owner, session: sessionOf(id) }
+  const home = { owner, session: conversationSession(id) }
   try {
     const { createdAt, agent } = await engine.summary(home)
     const record = await readRecord(engine, home)

@@ -2,15 +2,15 @@
 // that wait must all be answered, as the API demands, so that none is abandoned by accident.
 import type { GivenAnswer, GivenDecision, GivenResult, SessionCall } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
-import { openQuestionsOf } from '../waiting-calls.ts'
+import { callQuestions } from '../waiting-calls.ts'
 import type { InputItem } from './decode-items.ts'
-import { noApprovalFor, noApprovalRequest, noCallFor, noOutputFor, nounOf } from './wordings.ts'
+import { callNoun, noApprovalFor, noApprovalRequest, noCallFor, noOutputFor } from './wordings.ts'
 
 type Answers = { results: GivenResult[]; decisions: GivenDecision[]; answers: GivenAnswer[] }
 
 /** It waits for an approval, or asks a question, which is shown as a request for one. */
 export function isAsking(call: SessionCall): boolean {
-  return call.stage === 'asking' || openQuestionsOf(call).length > 0
+  return call.stage === 'asking' || callQuestions(call).length > 0
 }
 
 export type Continuation = { do: 'say'; parts: InputPart[] } | ({ do: 'respond' } & Answers)
@@ -43,7 +43,7 @@ function pairAnswers(
     if (item.kind === 'output') {
       const { callId, noun, output, loads } = item
       const call = open.get(callId)
-      if (call?.stage !== 'handed' || nounOf(call.part) !== noun) noCallFor(noun, callId)
+      if (call?.stage !== 'handed' || callNoun(call.part) !== noun) noCallFor(noun, callId)
       open.delete(callId)
       answers.results.push({ callId, parts: output, ...(loads && { loads }) })
     } else if (item.kind === 'approval') {
@@ -52,7 +52,7 @@ function pairAnswers(
       if (!call || !isAsking(call)) noApprovalRequest(id)
       open.delete(callId)
       const action = approve ? 'accept' : 'decline'
-      for (const { id: question, schema } of openQuestionsOf(call))
+      for (const { id: question, schema } of callQuestions(call))
         answers.answers.push({ question, action, by, ...(approve && schema && { content: {} }) })
       if (call.stage === 'asking')
         answers.decisions.push({ callId, granted: approve, by, ...(reason !== undefined && { reason }) })

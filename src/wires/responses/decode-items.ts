@@ -12,7 +12,7 @@ import type {
   TextPart,
   ThinkingPart,
 } from '../../language/content.ts'
-import { type AnswerPart, callsOf, type Entry } from '../../language/history.ts'
+import { type AnswerPart, type Entry, listCalls } from '../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { excerpt, isAbsent, names, optional } from '../fields.ts'
 import { missingParameter, refuseParameter, unsupportedParameterValue } from '../openai-refusal.ts'
@@ -20,7 +20,7 @@ import { decodeInputParts, decodeMessageText } from './decode-content.ts'
 import { decodeTools, flatName, searchTool } from './decode-tools.ts'
 import { callOfApproval, readItemId } from './ids.ts'
 import { isSealed, isSealedSummary, type OpenSealed, type Sealed, unsealAnswer } from './sealed.ts'
-import { type CallNoun, field, noApprovalRequest, noCallFor, noOutputFor, nounOf } from './wordings.ts'
+import { type CallNoun, callNoun, field, noApprovalRequest, noCallFor, noOutputFor } from './wordings.ts'
 
 export type InputItem =
   | { kind: 'user'; parts: InputPart[] }
@@ -325,7 +325,7 @@ function pairOutcomes(items: readonly InputItem[], open: EarlierCalls): Map<stri
     } else if (item.kind === 'output') {
       const { callId, noun, output, loads } = item
       const call = calls.get(callId)
-      if (!call || nounOf(call) !== noun || outcomes.has(callId)) noCallFor(noun, callId)
+      if (!call || callNoun(call) !== noun || outcomes.has(callId)) noCallFor(noun, callId)
       outcomes.set(callId, { ...clientOutcome(output, false), ...(loads && { loads }) })
     } else if (item.kind === 'approval') noApprovalRequest(item.id)
   }
@@ -422,7 +422,7 @@ class HistoryBuilder {
       ...(continuity && { continuity }),
     } as const
     this.#entries.push(entry)
-    this.addResults(callsOf(entry))
+    this.addResults(listCalls(entry))
   }
 }
 

@@ -2,13 +2,13 @@
 import type { SessionHistory } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import type { Recorded } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
 import { ShownFold } from '../../language/show.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
 import { refuseParameter } from '../openai-refusal.ts'
-import { itemId, stemOf } from './ids.ts'
+import { idStem, itemId } from './ids.ts'
 
 export type ListedItem = JsonObject & { id: string }
 
@@ -16,7 +16,7 @@ export type ItemPage = { limit: number; order: 'asc' | 'desc'; after: string | u
 
 /** Items are numbered by entry, and by place in the entry. Their ids are not those of any output. */
 export function encodeInputItems(session: string, entries: readonly Entry[]): ListedItem[] {
-  const stem = stemOf(session)
+  const stem = idStem(session)
   return entries.flatMap((entry, index) => {
     let place = 0
     return encodeInputEntry(entry, prefix => itemId(prefix, stem, 0, index, place++))
@@ -71,7 +71,7 @@ function encodeInputEntry(entry: Entry, id: NewId): ListedItem[] {
 }
 
 export function encodeOutput(callId: string, { parts }: Outcome, id: string): ListedItem {
-  const output = parts.every(part => part.type === 'text') ? textOf(parts) : parts.map(encodeInputPart)
+  const output = parts.every(part => part.type === 'text') ? joinText(parts) : parts.map(encodeInputPart)
   return { type: 'function_call_output', id, call_id: callId, output, status: 'completed' }
 }
 

@@ -11,7 +11,7 @@ import { encodeSse } from '../../lib/net/sse.ts'
 import { oneLine } from '../http/index.ts'
 import { argumentsObject } from '../stateless/index.ts'
 import type { CallNames } from './decode-tools.ts'
-import { itemId, type ResponsePlace, stemOf } from './ids.ts'
+import { idStem, itemId, type ResponsePlace } from './ids.ts'
 import type {
   CallItem,
   EventName,
@@ -162,7 +162,7 @@ export class OutputItems {
   }
 
   #id(prefix: string, answer: number, count: number): string {
-    return itemId(prefix, stemOf(this.#place.session), this.#place.first, answer, count)
+    return itemId(prefix, idStem(this.#place.session), this.#place.first, answer, count)
   }
 
   /** An item that is whole at once. */

@@ -3,9 +3,9 @@
 // programs and other agents made. A call that is at work is an `mcp_call` in progress.
 import type { SessionCall } from '../../engine/index.ts'
 import type { Entry } from '../../language/history.ts'
-import { openQuestionsOf, waitsForClient } from '../waiting-calls.ts'
+import { callQuestions, waitsForClient } from '../waiting-calls.ts'
 import { encodeAnswerPart, encodeOutput, type ListedItem } from './encode-input.ts'
-import { approvalId, itemId, stemOf } from './ids.ts'
+import { approvalId, idStem, itemId } from './ids.ts'
 
 /** `calls`: all calls of the last answer, which is the last of `entries`, and those that they made. */
 export function encodeOpenCalls(
@@ -15,7 +15,7 @@ export function encodeOpenCalls(
   calls: readonly SessionCall[],
   agent: string,
 ): ListedItem[] {
-  const stem = stemOf(session)
+  const stem = idStem(session)
   const answer = entries.length - 1
   const last = entries[answer]
   const after = last?.role === 'assistant' ? last.parts.length : 0
@@ -40,7 +40,7 @@ function encodeOpenCall(item: ListedItem, call: SessionCall, agent: string): Lis
   const { part, stage, text } = call
   if (stage === 'handed' || stage === 'settled') return item
   const named = { server_label: agent, name: part.name, arguments: text }
-  if (stage === 'asking' || openQuestionsOf(call).length > 0)
+  if (stage === 'asking' || callQuestions(call).length > 0)
     return { type: 'mcp_approval_request', id: approvalId(part.id), ...named }
   return {
     type: 'mcp_call',

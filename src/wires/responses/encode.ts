@@ -7,7 +7,7 @@
 // itself (arguments that do not fit, an unknown tool) is not shown.
 import type { FollowItem, OnceItem, PlainError } from '../../engine/index.ts'
 import type { CallPart } from '../../language/calls.ts'
-import { textOf } from '../../language/content.ts'
+import { joinText } from '../../language/content.ts'
 import type { ErrorCode } from '../../language/errors.ts'
 import type { Delta, LimitName, ModelStop, Usage } from '../../language/events.ts'
 import { type Shown, type ShownAnswer, type ShownEnd, ShownFold } from '../../language/show.ts'
@@ -173,7 +173,7 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
     if (usage) this.#usage = addUsage(this.#usage, usage)
     const { compact } = this.#options
     if (compact) {
-      this.#items.compact(compact(textOf(parts)))
+      this.#items.compact(compact(joinText(parts)))
       return
     }
     this.#endSpeech(answer)
@@ -194,8 +194,8 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
     // Without deltas a stateless refusal is a refusal alone. A stored one reads as its stream does.
     const isSilent = isRefusal && !this.#isStored
     if (!this.#spoke) this.#say(isSilent ? parts.filter(({ type }) => type !== 'text') : (shown ?? parts))
-    if (isRefusal) this.#items.refuse(textOf(parts) || 'The model refused to answer.')
-    else if (stop === 'cancelled') this.#items.interruptAnswer(textOf(parts))
+    if (isRefusal) this.#items.refuse(joinText(parts) || 'The model refused to answer.')
+    else if (stop === 'cancelled') this.#items.interruptAnswer(joinText(parts))
     else this.#items.endSpeech(cutStops.has(stop) ? 'incomplete' : 'completed')
   }
 
@@ -221,7 +221,7 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
     const opened = this.#opened.get(part.id)
     const call = opened ?? this.#items.openCall(part, newId)
     if (!opened) this.#items.grow(call, part.text)
-    this.#items.closeCall(call, programOf(part))
+    this.#items.closeCall(call, readProgramItem(part))
   }
 
   // ---- events ------------------------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
     if (from.source === 'client' || kind === 'abandoned') return
     if (!call.open && (kind !== 'denied' || limit !== undefined)) return
     const open = this.#openServerCall(call)
-    const content = textOf(outcome.parts)
+    const content = joinText(outcome.parts)
     this.#items.closeServerCall(
       open,
       kind === 'ok'
@@ -404,7 +404,7 @@ function addUsage(sum: Usage | null, usage: Usage): Usage {
 }
 
 /** The vendor's program that made the call. */
-function programOf({ native }: CallPart): JsonObject | undefined {
+function readProgramItem({ native }: CallPart): JsonObject | undefined {
   if (native?.origin.protocol !== protocol || !isJsonObject(native.data)) return undefined
   const { caller } = native.data
   return isJsonObject(caller) && caller['type'] === 'program' ? caller : undefined

@@ -6,14 +6,14 @@ const sessionPrefix = 'sess_'
 const callPrefix = 'call_'
 
 /** The part of a session's id that its responses and items carry. */
-export function stemOf(session: string): string {
+export function idStem(session: string): string {
   return session.startsWith(sessionPrefix) ? session.slice(sessionPrefix.length) : session
 }
 
 export type ResponsePlace = { session: string; first: number }
 
 export function responseId({ session, first }: ResponsePlace): string {
-  return `resp_${stemOf(session)}_${first}`
+  return `resp_${idStem(session)}_${first}`
 }
 
 export function readResponseId(id: string): ResponsePlace | undefined {

@@ -19,8 +19,8 @@ export function splitInput(
   input: readonly Json[],
   items: readonly (readonly InputItem[])[],
 ): Repeated | undefined {
-  const last = input.findLastIndex(item => placeOf(item) !== undefined)
-  const place = last < 0 ? undefined : placeOf(input[last]!)
+  const last = input.findLastIndex(item => readPlace(item) !== undefined)
+  const place = last < 0 ? undefined : readPlace(input[last]!)
   if (!place) return undefined
   // Some clients leave out the ids of calls.
   const next = items.findIndex((meant, at) => at > last && !meant.every(isModels))
@@ -36,7 +36,7 @@ function isModels({ kind }: InputItem): boolean {
   return kind === 'said' || kind === 'call' || kind === 'sealed'
 }
 
-function placeOf(item: Json): ReturnType<typeof readItemId> {
+function readPlace(item: Json): ReturnType<typeof readItemId> {
   const id = isJsonObject(item) ? (item as JsonObject)['id'] : undefined
   return typeof id === 'string' ? readItemId(id) : undefined
 }

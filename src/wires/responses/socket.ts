@@ -2,13 +2,13 @@
 // connection remembers the conversation of its last responses, so that they can be continued although they are not stored.
 // Authentication happens before a socket gets here.
 import type { Engine, FollowItem, OnceAnswer, OnceItem } from '../../engine/index.ts'
-import { callsOf, type Entry } from '../../language/history.ts'
+import { type Entry, listCalls } from '../../language/history.ts'
 import { isJsonObject, JsonError, type JsonObject } from '../../lib/json/index.ts'
 import { parseTextSoon } from '../../lib/json/parse-soon.ts'
 import { randomIds } from '../../lib/text/random.ts'
 import type { Principal, WireHost } from '../host.ts'
 import { FrameQueue, type Socket } from '../http/frame-queue.ts'
-import { failureOf } from '../http/index.ts'
+import { toFailure } from '../http/index.ts'
 import { OpenAiRefusal, refuseParameter } from '../openai-refusal.ts'
 import { decodeRequest, type ResponsesRequest } from './decode.ts'
 import { decodeHistory } from './decode-items.ts'
@@ -115,7 +115,7 @@ class ResponsesSocket {
   #fail(error: unknown, { previous_response_id: previous, stream_id }: JsonObject): void {
     // A continuation that failed is not tried again from memory: its client sends the whole conversation.
     if (typeof previous === 'string') this.#remembered.delete(previous)
-    const failure = failureOf(error, this.#host.log)
+    const failure = toFailure(error, this.#host.log)
     const { retryAfterMs } = failure
     const headers = retryAfterMs !== undefined && {
       headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
@@ -198,7 +198,7 @@ class ResponsesSocket {
       ...(origin && { origin }),
       ...(continuity && { continuity }),
     }
-    const calls = callsOf(said).map(part => ({ part }))
+    const calls = listCalls(said).map(part => ({ part }))
     this.#remember(id, { entries: kept.length > 0 ? [...history, said] : history, calls })
   }
 
@@ -267,7 +267,7 @@ class ResponsesSocket {
       this.#sendLines(shown ? encoder.end() : begin + encoder.end(), mark)
     } catch (error) {
       if (!shown) throw error
-      this.#sendLines(encoder.fail(failureOf(error, this.#host.log)), mark)
+      this.#sendLines(encoder.fail(toFailure(error, this.#host.log)), mark)
     }
   }
 

@@ -128,11 +128,11 @@ export async function isNewest(engine: Engine, response: StoredResponse): Promis
 // ---- deleted responses ---------------------------------------------------------------------------------------
 
 /** A log only grows, so a deleted response gets a mark beside it. */
-const markOf = (first: number): string => `responses.deleted.${first}`
+const logMark = (first: number): string => `responses.deleted.${first}`
 
 async function isDeleted(engine: Engine, ref: SessionRef, first: number): Promise<boolean> {
   try {
-    await engine.blob(ref, { get: 'text', name: markOf(first) })
+    await engine.blob(ref, { get: 'text', name: logMark(first) })
     return true
   } catch (error) {
     if (isMissing(error, 'not_found')) return false
@@ -142,7 +142,7 @@ async function isDeleted(engine: Engine, ref: SessionRef, first: number): Promis
 
 /** The session goes with its last response, unless another wire has turns in it. */
 export async function deleteResponse(engine: Engine, { ref, first }: StoredResponse): Promise<void> {
-  await engine.command(ref, { do: 'keep', name: markOf(first), text: 'deleted' })
+  await engine.command(ref, { do: 'keep', name: logMark(first), text: 'deleted' })
   const accepted: number[] = []
   const fold = new ShownFold()
   for await (const { seq, event } of readLog(engine, ref)) {

@@ -89,13 +89,13 @@ export function noCallFor(noun: CallNoun, callId: string): never {
 }
 
 /** The output of a call has the type that belongs to the type of the call. */
-export function nounOf({ form }: Pick<CallPart, 'form'>): CallNoun {
+export function callNoun({ form }: Pick<CallPart, 'form'>): CallNoun {
   return form === 'text' ? 'custom tool call' : 'function call'
 }
 
 export function noOutputFor(call: CallPart): never {
   return refuseParameter(
-    `No tool output found for ${nounOf(call)} ${call.id}.`,
+    `No tool output found for ${callNoun(call)} ${call.id}.`,
     'input',
     'tool_output_not_found',
   )

@@ -2,7 +2,7 @@
 // order of the calls. The wires refuse what their vendor would refuse; the engine bounds and redacts the results.
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { InputPart, Native, Origin, ResultPart } from '../../language/content.ts'
-import { type AssistantEntry, callsOf, type Entry } from '../../language/history.ts'
+import { type AssistantEntry, type Entry, listCalls } from '../../language/history.ts'
 
 export class HistoryBuilder {
   readonly #entries: Entry[] = []
@@ -29,7 +29,7 @@ export class HistoryBuilder {
     if (parts.length === 0) return
     const entry: AssistantEntry = { role: 'assistant', parts, ...(origin && { origin }) }
     this.#entries.push(entry)
-    this.#calls = callsOf(entry)
+    this.#calls = listCalls(entry)
   }
 
   /** `loads`: the deferred tools that a search of the client's found. */

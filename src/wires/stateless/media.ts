@@ -15,7 +15,7 @@ export function imagePart(url: string, images: AgentInfo['images'], refuse: Refu
     if (!images.data) refuse('This agent takes no images as data: URIs.')
     if (!imageData.test(url)) refuse('Expected a base64-encoded data URI of an image.')
   } else {
-    if (!isAddress(url))
+    if (!isMediaAddress(url))
       refuse(`Expected an https:// address of at most ${addressLimit} characters, or a data: URI.`)
     if (!images.http) refuse('This agent takes no images by address.')
   }
@@ -23,11 +23,12 @@ export function imagePart(url: string, images: AgentInfo['images'], refuse: Refu
 }
 
 export function filePart(url: string, mediaType: string, name: string | undefined, refuse: Refuse): FilePart {
-  if (!anyData.test(url) && !isAddress(url)) refuse('Expected base64-encoded data, or an https:// address.')
+  if (!anyData.test(url) && !isMediaAddress(url))
+    refuse('Expected base64-encoded data, or an https:// address.')
   return { type: 'file', url, mediaType, ...(name && { name }) }
 }
 
-function isAddress(url: string): boolean {
+function isMediaAddress(url: string): boolean {
   return /^https:\/\//i.test(url) && url.length <= addressLimit && URL.canParse(url)
 }
 

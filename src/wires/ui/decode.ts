@@ -101,11 +101,11 @@ function decodeMessage({ parts }: UiMessage, images: AgentInfo['images']): Input
   return parts.flatMap((part): InputPart[] => {
     const { type, text } = part
     if (type === 'text') return typeof text === 'string' && text !== '' ? [{ type, text }] : []
-    return type === 'file' ? [fileOf(part, images)] : []
+    return type === 'file' ? [decodeFile(part, images)] : []
   })
 }
 
-function fileOf({ url, mediaType, filename }: JsonObject, images: AgentInfo['images']): InputPart {
+function decodeFile({ url, mediaType, filename }: JsonObject, images: AgentInfo['images']): InputPart {
   if (typeof url !== 'string' || typeof mediaType !== 'string')
     return refuseUi('A file part needs url and mediaType.')
   if (url.startsWith('data:')) {
@@ -128,11 +128,11 @@ export type ToolPart = { callId: string; name: string; state: string; part: Json
 /** Static parts have their tool's name in their type, dynamic ones in a member. */
 export function toolParts(messages: readonly UiMessage[]): ToolPart[] {
   return messages.flatMap(message =>
-    message.role !== 'assistant' ? [] : message.parts.flatMap(part => toolPartOf(part, message.id)),
+    message.role !== 'assistant' ? [] : message.parts.flatMap(part => decodeToolPart(part, message.id)),
   )
 }
 
-function toolPartOf(part: JsonObject, message: string): ToolPart[] {
+function decodeToolPart(part: JsonObject, message: string): ToolPart[] {
   const { type, toolCallId, state, toolName } = part
   if (typeof type !== 'string' || typeof toolCallId !== 'string' || typeof state !== 'string') return []
   const name =
@@ -151,7 +151,7 @@ export function decodeAnswers(
   let answered: string | undefined
   for (const { callId, state, part, message } of parts) {
     const stage = calls.find(call => call.part.id === callId)?.stage
-    const result = stage === 'handed' ? resultPartsOf(state, part) : undefined
+    const result = stage === 'handed' ? decodeResultParts(state, part) : undefined
     if (result) results.push({ callId, parts: result, ...(state === 'output-error' && { failed: true }) })
     const decision = stage === 'asking' && state === 'approval-responded' ? part['approval'] : undefined
     if (isJsonObject(decision) && typeof decision['approved'] === 'boolean') {
@@ -163,7 +163,7 @@ export function decodeAnswers(
   return { results, decisions, ...(answered !== undefined && { message: answered }) }
 }
 
-function resultPartsOf(state: string, { output, errorText }: JsonObject): ResultPart[] | undefined {
+function decodeResultParts(state: string, { output, errorText }: JsonObject): ResultPart[] | undefined {
   if (state === 'output-error')
     return [{ type: 'text', text: typeof errorText === 'string' ? errorText : 'It failed.' }]
   if (state !== 'output-available') return undefined
@@ -176,7 +176,7 @@ function decodeSeed(messages: readonly UiMessage[], agent: AgentInfo): Entry[] {
   const seed: Entry[] = []
   for (const message of messages) {
     if (message.role === 'assistant')
-      for (const step of stepsOf(message.parts)) seedStep(step, message.id, seed)
+      for (const step of splitSteps(message.parts)) seedStep(step, message.id, seed)
     else {
       const parts = decodeMessage(message, agent.images)
       if (parts.length === 0) continue
@@ -187,7 +187,7 @@ function decodeSeed(messages: readonly UiMessage[], agent: AgentInfo): Entry[] {
   return seed
 }
 
-function stepsOf(parts: readonly JsonObject[]): JsonObject[][] {
+function splitSteps(parts: readonly JsonObject[]): JsonObject[][] {
   const steps: JsonObject[][] = [[]]
   for (const part of parts) {
     if (part['type'] === 'step-start') steps.push([])
@@ -203,23 +203,23 @@ function seedStep(step: readonly JsonObject[], message: string, seed: Entry[]): 
     const { type, text } = part
     if ((type === 'text' || type === 'reasoning') && typeof text === 'string' && text !== '')
       parts.push({ type: type === 'text' ? type : 'thinking', text })
-    const [tool] = toolPartOf(part, message)
+    const [tool] = decodeToolPart(part, message)
     if (!tool) continue
-    parts.push(callPartOf(tool))
+    parts.push(toCallPart(tool))
     results.push({ callId: tool.callId, name: tool.name, outcome: seedOutcome(tool) })
   }
   if (parts.length > 0) seed.push({ role: 'assistant', parts })
   if (results.length > 0) seed.push({ role: 'tool', results })
 }
 
-function callPartOf({ callId, name, part: { input } }: ToolPart): CallPart {
+function toCallPart({ callId, name, part: { input } }: ToolPart): CallPart {
   return typeof input === 'string'
     ? { type: 'call', id: callId, name, form: 'text', text: input }
     : { type: 'call', id: callId, name, form: 'json', text: JSON.stringify(input ?? {}) }
 }
 
 function seedOutcome({ state, part }: ToolPart): Outcome {
-  const parts = resultPartsOf(state, part)
+  const parts = decodeResultParts(state, part)
   if (!parts) return state === 'output-denied' ? deniedCall : leftOpen
   return { kind: state === 'output-error' ? 'error' : 'ok', parts, from: { source: 'client' } }
 }

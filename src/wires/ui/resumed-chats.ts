@@ -21,12 +21,12 @@ export class ResumedChats {
     }
     const [oldest] = this.#withoutSession
     if (oldest !== undefined && this.#withoutSession.size >= mostWaiting) this.#withoutSession.delete(oldest)
-    this.#withoutSession.add(keyOf(thread))
+    this.#withoutSession.add(resumedChatKey(thread))
   }
 
   /** The chat has a session now. */
   async keep(engine: Engine, thread: ClientThread, ref: SessionRef): Promise<void> {
-    if (this.#withoutSession.delete(keyOf(thread))) await this.add(engine, thread, ref)
+    if (this.#withoutSession.delete(resumedChatKey(thread))) await this.add(engine, thread, ref)
   }
 
   async has(engine: Engine, ref: SessionRef): Promise<boolean> {
@@ -40,6 +40,6 @@ export class ResumedChats {
   }
 }
 
-function keyOf({ owner, agent, id }: ClientThread): string {
+function resumedChatKey({ owner, agent, id }: ClientThread): string {
   return JSON.stringify([owner, agent, id])
 }

@@ -53,11 +53,11 @@ class UiHandlers {
     const request = decodeChatRequest(await readJsonObject(c, this.#host.limits))
     const agent = agentNamed(this.#host, c.req.param('agent') ?? '')
     const users = userMessages(request, agent)
-    const thread = threadOf(c, request.id)
+    const thread = toThread(c, request.id)
     const ref = await openThread(engine, thread, () => chatCreation(request, agent))
     await this.#resumed.keep(engine, thread, ref)
     const before = await engine.summary(ref, messageKeys(request.messages, users))
-    const settings = changesOf(before, request)
+    const settings = changedSettings(before, request)
     const { results, decisions, message } = decodeAnswers(
       toolParts(request.messages),
       before.calls,
@@ -77,7 +77,7 @@ class UiHandlers {
         ...common,
       })
       const own = new Set(results.map(({ callId }) => callId))
-      const shown = message ?? messageOf(request, before)
+      const shown = message ?? answerMessageId(request, before)
       if (!words) return this.#stream(c, ref, { before, own, message: shown }, accepted)
       await this.#untilStopped(c, ref, accepted)
     }
@@ -104,7 +104,7 @@ class UiHandlers {
         'bad_request',
         'messages hold nothing new: add what the user says. If a call was answered elsewhere, load the chat again.',
       )
-    const message = messageOf(request, before)
+    const message = answerMessageId(request, before)
     const accepted = { first: before.seq + 1, replayed: false }
     return this.#stream(c, ref, { message, own: new Set(), before }, accepted)
   }
@@ -112,7 +112,7 @@ class UiHandlers {
   /** Shows the running turn again from its first step. */
   async resume(c: Context<WireEnv>): Promise<Response> {
     agentNamed(this.#host, c.req.param('agent') ?? '')
-    const thread = threadOf(c, c.req.param('id') ?? '')
+    const thread = toThread(c, c.req.param('id') ?? '')
     const engine = c.get('engine')
     const ref = await findThread(engine, thread)
     await this.#resumed.add(engine, thread, ref)
@@ -149,15 +149,18 @@ class UiHandlers {
 }
 
 /** The message that the client shows for the turn: its last one, or the one that the turn began. */
-function messageOf({ messages }: ChatRequest, { turn }: SessionSummary): string {
+function answerMessageId({ messages }: ChatRequest, { turn }: SessionSummary): string {
   return messages.findLast(({ role }) => role === 'assistant')?.id ?? turn?.id ?? ''
 }
 
-function threadOf(c: Context<WireEnv>, id: string): ClientThread {
+function toThread(c: Context<WireEnv>, id: string): ClientThread {
   return { owner: c.get('principal').owner, wire: uiWire, agent: c.req.param('agent') ?? '', id }
 }
 
-function changesOf({ settings }: SessionSummary, { tools }: ChatRequest): Partial<GivenSettings> | undefined {
+function changedSettings(
+  { settings }: SessionSummary,
+  { tools }: ChatRequest,
+): Partial<GivenSettings> | undefined {
   const own = decodeChatTools(tools)
   return own && changeOwn(settings, uiWire, own)
 }

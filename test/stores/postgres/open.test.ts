@@ -3,7 +3,13 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, test } from 'node:test'
 import type { Store } from '../../../src/engine/ports/index.ts'
 import { type PostgresOptions, postgresStore } from '../../../src/stores/postgres/index.ts'
-import { batch, newSession, numbersOf, rejects, upTo } from '../../../src/testing/contracts/store-samples.ts'
+import {
+  batch,
+  eventNumbers,
+  newSession,
+  rejects,
+  upTo,
+} from '../../../src/testing/contracts/store-samples.ts'
 import { databaseUrl, newSchema, withClient } from './server.ts'
 
 let url: string
@@ -81,7 +87,7 @@ test('serialisation failures and deadlocks are tried again, and nobody notices',
   })
   for (let seq = 1; seq <= 4; seq++) await store.append(batch('s', seq, 1))
   await store.putBlob('s', 'b', 'body')
-  assert.deepEqual(await numbersOf(store, 's'), upTo(4))
+  assert.deepEqual(await eventNumbers(store, 's'), upTo(4))
   assert.equal(await store.blob('s', 'b'), 'body')
 })
 
@@ -109,9 +115,9 @@ test('one append that the database refuses does not fail the others of its state
     rejects(store.append(batch('b', 1, 1)), 'store_failed'),
     store.append(batch('c', 1, 1)),
   ])
-  assert.deepEqual(await numbersOf(store, 'a'), [1, 2])
-  assert.deepEqual(await numbersOf(store, 'b'), [])
-  assert.deepEqual(await numbersOf(store, 'c'), [1])
+  assert.deepEqual(await eventNumbers(store, 'a'), [1, 2])
+  assert.deepEqual(await eventNumbers(store, 'b'), [])
+  assert.deepEqual(await eventNumbers(store, 'c'), [1])
   assert.equal(store.failure?.(), undefined)
 })
 
@@ -135,7 +141,7 @@ test('tables that were made before, partitioned by session, are used as they are
   const ids = upTo(12).map(number => `s${number}`)
   await Promise.all(ids.map(id => store.create(newSession(id))))
   await Promise.all(ids.flatMap(id => [store.append(batch(id, 1, 1)), store.append(batch(id, 2, 2))]))
-  for (const id of ids) assert.deepEqual(await numbersOf(store, id), upTo(3))
+  for (const id of ids) assert.deepEqual(await eventNumbers(store, id), upTo(3))
   assert.equal((await store.list('ada', { limit: 50 })).rows.length, 12)
   assert.equal((await store.unfinished()).length, 12)
   await withClient(url, sql => sql.unsafe(`DROP SCHEMA "${made}" CASCADE`))

@@ -6,7 +6,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Store } from '../../../src/engine/ports/index.ts'
 import { TurnwireError } from '../../../src/language/errors.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
-import { batch, newSession, numbersOf, rejects, upTo } from '../../../src/testing/contracts/store-samples.ts'
+import {
+  batch,
+  eventNumbers,
+  newSession,
+  rejects,
+  upTo,
+} from '../../../src/testing/contracts/store-samples.ts'
 import { type OwnServer, own, startPair, startServer, withClient } from './server.ts'
 
 /** Appends to its session until it is told to stop. What it was told is durable is in `acked`. */
@@ -72,7 +78,7 @@ async function grown(appenders: readonly Appender[]): Promise<void> {
 
 async function checkLogs(store: Store, appenders: readonly Appender[]): Promise<void> {
   for (const { session, acked } of appenders) {
-    assert.deepEqual(await numbersOf(store, session), upTo(acked), session)
+    assert.deepEqual(await eventNumbers(store, session), upTo(acked), session)
     assert.equal((await store.row(session))?.head, acked)
   }
 }
@@ -117,7 +123,7 @@ test('a restart of the server is waited for', own, () =>
     await server.start()
     await appended
     assert.ok((await read).length <= 1)
-    assert.deepEqual(await numbersOf(store, 's'), [1])
+    assert.deepEqual(await eventNumbers(store, 's'), [1])
     await store.close()
   }),
 )
@@ -140,7 +146,7 @@ test('while the database is away, writes and reads are refused; when it is back,
     while (store.failure?.()) await pause(20)
     const claimed = await store.claim('s')
     await store.append(batch('s', 1, 1, { epoch: claimed!.epoch }))
-    assert.deepEqual(await numbersOf(store, 's'), [1])
+    assert.deepEqual(await eventNumbers(store, 's'), [1])
     assert.deepEqual(seen, ['away', 'back'])
     await store.close()
   }),

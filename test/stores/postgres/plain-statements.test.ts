@@ -8,9 +8,9 @@ import { test } from 'node:test'
 import { type PostgresOptions, postgresStore } from '../../../src/stores/postgres/index.ts'
 import {
   batch,
+  eventNumbers,
   events,
   newSession,
-  numbersOf,
   rejects,
 } from '../../../src/testing/contracts/store-samples.ts'
 import { networkTo } from './proxy.ts'
@@ -33,7 +33,7 @@ async function callAll(options: PostgresOptions): Promise<void> {
   await store.putBlob('s', 'blob', 'body', 2)
   await store.addPiece('s', 'pieces', { epoch: 2, at: 0, bytes: new Uint8Array([1, 2]) })
   await store.addPiece('s', 'pieces', { epoch: 2, at: 2, bytes: new Uint8Array([3]), last: true })
-  assert.deepEqual(await numbersOf(store, 's'), [1, 2, 3, 4, 5])
+  assert.deepEqual(await eventNumbers(store, 's'), [1, 2, 3, 4, 5])
   await store.row('s')
   await store.requested('ada', 'k')
   await store.list('ada', { limit: 1 })
@@ -131,7 +131,7 @@ test('the connection can be encrypted, and one that must be is refused otherwise
     const store = postgresStore({ url: `${url}?sslmode=require`, schema, connections: 2 })
     await store.create(newSession('s'))
     await store.append(batch('s', 1, 2))
-    assert.deepEqual(await numbersOf(store, 's'), [1, 2])
+    assert.deepEqual(await eventNumbers(store, 's'), [1, 2])
     const rows = await withClient(safe.url, sql =>
       sql.unsafe<{ ssl: boolean }[]>(
         `SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'turnwire'`,

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import type postgres from 'postgres'
 import type { Store } from '../../../src/engine/ports/index.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
-import { statementsOf } from '../../../src/stores/postgres/statements.ts'
+import { makeStatements } from '../../../src/stores/postgres/statements.ts'
 import { newSession } from '../../../src/testing/contracts/store-samples.ts'
 import { databaseUrl, newSchema, withClient } from './server.ts'
 
@@ -16,7 +16,7 @@ const sessions = 20_000
 type Case = { text: string; values: string[] }
 
 function cases(): Record<string, Case> {
-  const sql = statementsOf(quoted)
+  const sql = makeStatements(quoted)
   const append = [
     "'{s1,s2}'",
     "'{1,1}'",
@@ -104,7 +104,7 @@ test('the plan of every statement of the store is looked at', () => {
         ? statement.every(isPlanned)
         : // A statement with several forms: those with the most and the least in them.
           true
-  const left = Object.entries(statementsOf(quoted)).filter(([, statement]) => !isPlanned(statement))
+  const left = Object.entries(makeStatements(quoted)).filter(([, statement]) => !isPlanned(statement))
   assert.deepEqual(left.map(([name]) => name).sort(), [...small].sort())
 })
 

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs'
 import { after, describe, test } from 'node:test'
 import { Database } from '../../../src/stores/postgres/database.ts'
 import { storeContract } from '../../../src/testing/contracts/store.ts'
-import { batch, newSession, numbersOf, upTo } from '../../../src/testing/contracts/store-samples.ts'
+import { batch, eventNumbers, newSession, upTo } from '../../../src/testing/contracts/store-samples.ts'
 import { findPgbouncer, type Pooler, startPgbouncer } from './pgbouncer.ts'
 import { databaseUrl, makeFolder, postgresUnderTest } from './server.ts'
 
@@ -43,7 +43,7 @@ else {
           }
         }),
       )
-      for (const id of ids) assert.deepEqual(await numbersOf(store, id), upTo(10))
+      for (const id of ids) assert.deepEqual(await eventNumbers(store, id), upTo(10))
       await cleanup()
     })
   })

@@ -7,9 +7,9 @@ import type { Store } from '../../../src/engine/ports/index.ts'
 import { postgresStore } from '../../../src/stores/postgres/index.ts'
 import {
   batch,
+  eventNumbers,
   events,
   newSession,
-  numbersOf,
   rejects,
   upTo,
 } from '../../../src/testing/contracts/store-samples.ts'
@@ -80,8 +80,8 @@ describe('a lost connection', () => {
         store.append(batch('s', 5, 1)),
       ])
       await store.append(batch('s', 6, 1))
-      assert.deepEqual(await numbersOf(store, 's'), upTo(6))
-      assert.deepEqual(await numbersOf(store, 't'), [1])
+      assert.deepEqual(await eventNumbers(store, 's'), upTo(6))
+      assert.deepEqual(await eventNumbers(store, 't'), [1])
       assert.equal((await store.row('s'))?.head, 6)
     })
 
@@ -95,7 +95,7 @@ describe('a lost connection', () => {
         store.create(newSession('keyed', { events: events(1, 1), request })),
       ])
       assert.deepEqual(made, [{ epoch: 1 }, { epoch: 1 }])
-      assert.deepEqual(await numbersOf(store, 'plain'), [1, 2])
+      assert.deepEqual(await eventNumbers(store, 'plain'), [1, 2])
       assert.equal(await store.requested('ada', 'k'), 'keyed')
       assert.deepEqual(await store.create(newSession('again', { request })), { existing: 'keyed', hash: 'h' })
       assert.deepEqual(await store.usage('ada'), {
@@ -147,7 +147,7 @@ describe('a lost connection', () => {
     network.cutAll()
     await appended
     await rejects(store.append(batch('s', 2, 1)), 'lease_lost')
-    assert.deepEqual(await numbersOf(store, 's'), [1, 2])
+    assert.deepEqual(await eventNumbers(store, 's'), [1, 2])
   })
 
   test('an append that was lost before another writer came is refused', async () => {
@@ -166,7 +166,7 @@ describe('a lost connection', () => {
     network.toDatabase = 'pass'
     network.cutAll()
     await refused
-    assert.deepEqual(await numbersOf(store, 's'), [1])
+    assert.deepEqual(await eventNumbers(store, 's'), [1])
   })
 
   test('a database that answers nothing is given up, and found again', async () => {
@@ -178,6 +178,6 @@ describe('a lost connection', () => {
       network.toStore = 'pass'
     }, 1_200)
     await appended
-    assert.deepEqual(await numbersOf(store, 's'), [1])
+    assert.deepEqual(await eventNumbers(store, 's'), [1])
   })
 })

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Session } from '../../../src/engine/index.ts'
-import { textOf } from '../../../src/language/content.ts'
+import { joinText } from '../../../src/language/content.ts'
 import type { JsonObject } from '../../../src/lib/json/index.ts'
 import { Turnwire } from '../../../src/library/turnwire.ts'
 import { scripted } from '../../../src/models/scripted/index.ts'
-import { typeOf } from '../../../src/tools/code/signatures.ts'
+import { writeType } from '../../../src/tools/code/signatures.ts'
 import { codeTool, tool } from '../../../src/tools/index.ts'
 import { begin, clientTool, makeRig, say, stopAll } from '../../engine/rig.ts'
 
@@ -34,15 +34,15 @@ const types: [JsonObject, string][] = [
 ]
 
 for (const [schema, type] of types)
-  test(`the type of ${JSON.stringify(schema)}`, () => assert.equal(typeOf(schema), type))
+  test(`the type of ${JSON.stringify(schema)}`, () => assert.equal(writeType(schema), type))
 
 test('a schema that refers to itself, or is huge, gives a short type', () => {
   const loop: JsonObject = { type: 'object', properties: { next: { $ref: '#' } } }
-  assert.match(typeOf(loop), /^\{ next\?: .*any.* \}$/)
+  assert.match(writeType(loop), /^\{ next\?: .*any.* \}$/)
   const properties = Object.fromEntries(
     Array.from({ length: 2_000 }, (_, at) => [`member${at}`, { type: 'string' }]),
   )
-  assert.equal(typeOf({ type: 'object', properties }), 'any')
+  assert.equal(writeType({ type: 'object', properties }), 'any')
 })
 
 function descriptionOf(session: Session): string {
@@ -103,7 +103,7 @@ test('three thousand tools cost no context: a program lists, searches, reads one
           return at === 0
             ? { calls: [{ name: 'run_code', input: { code } }] }
             : {
-                text: textOf(
+                text: joinText(
                   request.history.flatMap(entry =>
                     entry.role === 'tool' ? entry.results[0]!.outcome.parts : [],
                   ),
@@ -145,7 +145,7 @@ test('a model that calls a tool of programs directly is refused', async () => {
   await turnwire.close()
   const result = history.find(entry => entry.role === 'tool')?.results[0]?.outcome
   assert.equal(result?.kind, 'invalid')
-  assert.match(textOf(result?.parts ?? []), /is called by programs only/)
+  assert.match(joinText(result?.parts ?? []), /is called by programs only/)
 })
 
 test('a configuration with wrong settings of programs says what to do', async () => {

@@ -1,7 +1,7 @@
 // Programs that attack: each is stopped or finds nothing, the process lives on, and the next program runs. T-28.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { textOf } from '../../../src/language/content.ts'
+import { joinText } from '../../../src/language/content.ts'
 import { type CodeOptions, codeTool, tool } from '../../../src/tools/index.ts'
 import { begin, eventsOf, makeRig, say, stopAll } from '../../engine/rig.ts'
 
@@ -31,7 +31,7 @@ async function attack(code: string, options = small) {
   const last = session.state.entries.findLast(entry => entry.role === 'tool')
   assert.ok(last?.role === 'tool')
   const { outcome } = last.results[0]!
-  return { kind: outcome.kind, text: textOf(outcome.parts), rig, session }
+  return { kind: outcome.kind, text: joinText(outcome.parts), rig, session }
 }
 
 const stopped: Record<string, string> = {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Session } from '../../../src/engine/index.ts'
-import { textOf } from '../../../src/language/content.ts'
+import { joinText } from '../../../src/language/content.ts'
 import { type CodeOptions, codeTool, tool } from '../../../src/tools/index.ts'
 import {
   begin,
@@ -72,7 +72,7 @@ export function resultOf(session: Session): { kind: string; text: string } {
   const last = session.state.entries.findLast(entry => entry.role === 'tool')
   assert.ok(last?.role === 'tool')
   const { outcome } = last.results[0]!
-  return { kind: outcome.kind, text: textOf(outcome.parts) }
+  return { kind: outcome.kind, text: joinText(outcome.parts) }
 }
 
 async function run(code: string, options: CodeOptions = {}): Promise<{ kind: string; text: string }> {

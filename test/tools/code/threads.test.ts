@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import type { ToolContext } from '../../../src/engine/index.ts'
-import { textOf } from '../../../src/language/content.ts'
+import { joinText } from '../../../src/language/content.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
 import { codeTool, tool } from '../../../src/tools/index.ts'
 
@@ -34,7 +34,7 @@ async function run(
     delegate: () => assert.fail('no agent is asked'),
     handOver: () => assert.fail('nobody takes over'),
   }
-  return textOf((await codeTool().run({ code }, contextFor({ owner, signal, nested }))).parts)
+  return joinText((await codeTool().run({ code }, contextFor({ owner, signal, nested }))).parts)
 }
 
 test('programs that wait hold neither other owners nor their own, and come to the same end', async () => {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, beforeEach, describe, test } from 'node:test'
 import type { Tool } from '../../../src/engine/index.ts'
-import { textOf } from '../../../src/language/content.ts'
+import { joinText } from '../../../src/language/content.ts'
 import type { Json } from '../../../src/lib/json/index.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
 import { workspace } from '../../../src/tools/index.ts'
@@ -28,7 +28,7 @@ const slow = '([ab]*a){400}$'
 /** What it says, or why not. */
 async function run(name: string, input: Json): Promise<string> {
   try {
-    return textOf((await tools.get(name)!.run(input, contextFor())).parts)
+    return joinText((await tools.get(name)!.run(input, contextFor())).parts)
   } catch (error) {
     return error instanceof Error ? error.message : ''
   }

@@ -21,7 +21,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, beforeEach, describe, test } from 'node:test'
 import { InvalidInput, type Tool, type ToolContext } from '../../../src/engine/index.ts'
-import { textOf } from '../../../src/language/content.ts'
+import { joinText } from '../../../src/language/content.ts'
 import type { Report } from '../../../src/language/report.ts'
 import type { Json } from '../../../src/lib/json/index.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
@@ -48,7 +48,7 @@ const put = (path: string, text: string): void => writeFileSync(join(root, path)
 const get = (path: string): string => readFileSync(join(root, path), 'utf8')
 
 async function run(name: string, input: Json, changes: Partial<ToolContext> = {}): Promise<string> {
-  return textOf((await runWhole(name, input, changes)).parts)
+  return joinText((await runWhole(name, input, changes)).parts)
 }
 
 async function runWhole(name: string, input: Json, changes: Partial<ToolContext> = {}) {

@@ -13,7 +13,7 @@ import type { TurnwireConfig } from '../../../src/config/config.ts'
 import type { McpServerConfig } from '../../../src/config/mcp-config.ts'
 import type { Model } from '../../../src/engine/ports/index.ts'
 import { scripted, Turnwire } from '../../../src/index.ts'
-import { textOf } from '../../../src/language/content.ts'
+import { joinText } from '../../../src/language/content.ts'
 
 const program = fileURLToPath(new URL('asking-server.ts', import.meta.url))
 
@@ -62,7 +62,7 @@ async function open(
 
 async function textsOf(session: Awaited<ReturnType<Turnwire['session']>>): Promise<string[]> {
   const results = (await session.history()).flatMap(entry => (entry.role === 'tool' ? entry.results : []))
-  return results.map(({ outcome }) => textOf(outcome.parts))
+  return results.map(({ outcome }) => joinText(outcome.parts))
 }
 
 describe('an answer of the model (sampling)', () => {

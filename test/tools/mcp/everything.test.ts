@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Progress, Tool, ToolContext } from '../../../src/engine/index.ts'
-import { textOf } from '../../../src/language/content.ts'
+import { joinText } from '../../../src/language/content.ts'
 import type { Json } from '../../../src/lib/json/index.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
 import { type McpConnection, type McpOptions, mcpServer } from '../../../src/tools/mcp/index.ts'
@@ -36,7 +36,7 @@ describe('over stdio', () => {
   test('tools are listed and called, and return text, data and images', async context => {
     const server = await start(context)
     assert.deepEqual(server.warnings, [])
-    assert.equal(textOf((await run(server, 'echo', { message: 'hi' })).parts), 'Echo: hi')
+    assert.equal(joinText((await run(server, 'echo', { message: 'hi' })).parts), 'Echo: hi')
     assert.deepEqual((await run(server, 'get-structured-content', { location: 'Chicago' })).structured, {
       temperature: 36,
       conditions: 'Light rain / drizzle',
@@ -64,7 +64,7 @@ describe('over stdio', () => {
     process.env['TURNWIRE_TEST_CANARY'] = 'canary-value'
     context.after(() => delete process.env['TURNWIRE_TEST_CANARY'])
     const server = await start(context)
-    const shown = textOf((await run(server, 'get-env', {})).parts)
+    const shown = joinText((await run(server, 'get-env', {})).parts)
     assert.ok(shown.includes('PATH') && !shown.includes('canary'))
   })
 
@@ -78,7 +78,7 @@ describe('over stdio', () => {
     })
     const { parts } = await run(server, 'trigger-elicitation-request', {})
     assert.deepEqual(asked, [['form', 'call-1']])
-    assert.match(textOf(parts), /declined/i)
+    assert.match(joinText(parts), /declined/i)
   })
 
   test('a server is not offered elicitation where nobody can be asked', async context => {
@@ -98,7 +98,7 @@ describe('over HTTP', () => {
       servers.flatMap((server, who) =>
         ['a', 'b', 'c'].map(async letter => {
           const { parts } = await run(server, 'echo', { message: `canary-${who}-${letter}` })
-          return [`Echo: canary-${who}-${letter}`, textOf(parts)]
+          return [`Echo: canary-${who}-${letter}`, joinText(parts)]
         }),
       ),
     )
@@ -111,7 +111,7 @@ describe('over HTTP', () => {
     const first = await startAt(context, port)
     const server = await mcpServer({ name: 'all', url: `http://127.0.0.1:${port}/mcp` })
     context.after(() => server.close())
-    assert.equal(textOf((await run(server, 'echo', { message: 'before' })).parts), 'Echo: before')
+    assert.equal(joinText((await run(server, 'echo', { message: 'before' })).parts), 'Echo: before')
     const ended = new Promise(resolve => first.once('exit', resolve))
     first.kill('SIGKILL')
     await ended
@@ -119,7 +119,7 @@ describe('over HTTP', () => {
     await assert.rejects(down)
     assert.match(toolOf(server, 'echo').unavailable ?? '', /./)
     await startAt(context, port)
-    assert.equal(textOf((await run(server, 'echo', { message: 'after' })).parts), 'Echo: after')
+    assert.equal(joinText((await run(server, 'echo', { message: 'after' })).parts), 'Echo: after')
     assert.equal(toolOf(server, 'echo').unavailable, undefined)
   })
 

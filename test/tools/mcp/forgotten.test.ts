@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { textOf } from '../../../src/language/content.ts'
+import { joinText } from '../../../src/language/content.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
 import { type McpOptions, mcpServer } from '../../../src/tools/mcp/index.ts'
 
@@ -82,7 +82,7 @@ async function forgetful(t: TestContext, status: number): Promise<Forgetful> {
 async function connect(t: TestContext, url: string, options: McpOptions = {}) {
   const server = await mcpServer({ name: 'far', url }, options)
   t.after(() => server.close())
-  return async () => textOf((await server.tools[0]!.run({}, contextFor({}))).parts)
+  return async () => joinText((await server.tools[0]!.run({}, contextFor({}))).parts)
 }
 
 for (const status of [404, 400])

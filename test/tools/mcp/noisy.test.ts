@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { textOf } from '../../../src/language/content.ts'
+import { joinText } from '../../../src/language/content.ts'
 import type { ToolDeclaration } from '../../../src/language/tools.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
 import { mcpServer } from '../../../src/tools/mcp/index.ts'
@@ -35,7 +35,7 @@ test('the log, the definitions and the updates that a noisy server causes are li
     connection.tools.find(({ name }) => name === 'noisy__one')?.run({}, { ...contextFor(), progress })
   let said = ''
   // Each of its calls ends with a notice that the tools have changed.
-  for (let count = 0; count < 5; count += 1) said = textOf((await run())?.parts ?? [])
+  for (let count = 0; count < 5; count += 1) said = joinText((await run())?.parts ?? [])
   assert.match(said, /^lists \d$/)
   const about = (words: RegExp) => lines.filter(line => words.test(line)).length
   assert.ok(about(/wrote to its log|sent a log message/) <= 120)

@@ -7,7 +7,7 @@ import test, { type TestContext } from 'node:test'
 import { loginToServer } from '../../../src/config/mcp-login.ts'
 import { tokenStore } from '../../../src/data/mcp-tokens.ts'
 import { createVault } from '../../../src/data/vault.ts'
-import { textOf } from '../../../src/language/content.ts'
+import { joinText } from '../../../src/language/content.ts'
 import { Egress } from '../../../src/lib/net/egress.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
 import { memoryAuthStore } from '../../../src/tools/mcp/auth.ts'
@@ -47,7 +47,7 @@ async function connect(
 async function use(connection: McpConnection, name: string): Promise<string> {
   const tool = connection.tools.find(each => each.name === `notes__${name}`)
   assert.ok(tool)
-  return textOf((await tool.run({}, contextFor())).parts)
+  return joinText((await tool.run({}, contextFor())).parts)
 }
 
 test('a person logs in, and the server process uses and refreshes the token', async t => {

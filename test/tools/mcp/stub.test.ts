@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { InvalidInput, type Tool, type ToolContext } from '../../../src/engine/index.ts'
-import { textOf } from '../../../src/language/content.ts'
+import { joinText } from '../../../src/language/content.ts'
 import { toolHash } from '../../../src/language/tools.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
 import { type McpConnection, type McpOptions, mcpServer } from '../../../src/tools/mcp/index.ts'
@@ -33,7 +33,7 @@ function contextOf(signal: AbortSignal = new AbortController().signal): ToolCont
 async function run(tool: Tool | undefined, signal?: AbortSignal): Promise<{ text: string; failed: boolean }> {
   assert.ok(tool, 'the tool is offered')
   const output = await tool.run({}, contextOf(signal))
-  return { text: textOf(output.parts), failed: output.failed === true }
+  return { text: joinText(output.parts), failed: output.failed === true }
 }
 
 test('a result names its server as its source', async context => {

@@ -8,7 +8,7 @@ import test, { describe, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { McpServerConfig } from '../../../src/config/mcp-config.ts'
 import { scripted, startServer, Turnwire } from '../../../src/index.ts'
-import { textOf } from '../../../src/language/content.ts'
+import { joinText } from '../../../src/language/content.ts'
 import type { JsonObject } from '../../../src/lib/json/index.ts'
 import { taskAfterMs, taskTools } from '../../wires/mcp/conformance/agent.ts'
 
@@ -70,7 +70,7 @@ async function open(t: TestContext, server: McpServerConfig, calls: Call[]): Pro
 
 async function outcomes(session: Awaited<ReturnType<Turnwire['session']>>) {
   const results = (await session.history()).flatMap(entry => (entry.role === 'tool' ? entry.results : []))
-  return results.map(({ outcome }) => ({ ...outcome, text: textOf(outcome.parts) }))
+  return results.map(({ outcome }) => ({ ...outcome, text: joinText(outcome.parts) }))
 }
 
 for (const [name, revision, start] of [

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { serve } from '@hono/node-server'
 import { createMcpHandler, ProtocolError, Server } from '@modelcontextprotocol/server'
 import { scripted, Turnwire } from '../../../src/index.ts'
-import { textOf } from '../../../src/language/content.ts'
+import { joinText } from '../../../src/language/content.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
 import { mcpServer } from '../../../src/tools/mcp/index.ts'
 
@@ -44,7 +44,7 @@ test('a server that has only the older SSE transport is used over it', async t =
   assert.equal(server.info.transport, 'sse')
   const echo = server.tools.find(({ name }) => name === 'old__echo')
   const result = await echo?.run({ message: 'hi' }, contextFor())
-  assert.equal(textOf(result?.parts ?? []), 'Echo: hi')
+  assert.equal(joinText(result?.parts ?? []), 'Echo: hi')
 })
 
 /** Its tool `fails` gives a result that says so; `breaks` is refused by the protocol. */
@@ -98,12 +98,12 @@ test('an error of the protocol and a failure of the tool are told apart by the m
   const results = (await session.history()).flatMap(entry => (entry.role === 'tool' ? entry.results : []))
   const [fails, breaks] = results.map(({ outcome }) => outcome)
   assert.deepEqual([fails?.kind, fails?.from], ['error', { source: 'tool', tool: 'bad__fails' }])
-  assert.equal(textOf(fails?.parts ?? []), 'no paper')
+  assert.equal(joinText(fails?.parts ?? []), 'no paper')
   assert.deepEqual(
     [breaks?.kind, breaks?.from],
     ['error', { source: 'tool', tool: 'bad__breaks', protocolError: -32603 }],
   )
-  assert.match(textOf(breaks?.parts ?? []), /protocol error -32603: out of order/)
+  assert.match(joinText(breaks?.parts ?? []), /protocol error -32603: out of order/)
 })
 
 /** A server of 2026-07-28 whose tools are named by `names`. */
@@ -157,5 +157,5 @@ test('changes of a server of 2026-07-28 are noticed after the stream that tells 
   notify.toolsChanged()
   await listed(3)
   assert.equal(server.info.state, 'connected')
-  assert.equal(textOf((await server.tools[0]!.run({}, contextFor())).parts), 'done')
+  assert.equal(joinText((await server.tools[0]!.run({}, contextFor())).parts), 'done')
 })

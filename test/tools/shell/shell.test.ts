@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import type { ToolContext, ToolOutput } from '../../../src/engine/index.ts'
-import { textOf } from '../../../src/language/content.ts'
+import { joinText } from '../../../src/language/content.ts'
 import type { Report } from '../../../src/language/report.ts'
 import type { Json } from '../../../src/lib/json/index.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
@@ -69,7 +69,7 @@ describe('commands', { skip }, () => {
     await one('mkdir "a b" && cd "a b" && export WORD="it\'s \\"x\\""')
     assert.equal((await one('echo "$PWD $WORD"')).stdout, '/workspace/a b it\'s "x"\n')
     assert.equal((await one('pwd', { session: 'another' })).stdout, '/workspace\n')
-    assert.equal(textOf((await run({ restart: true })).parts), 'The shell starts anew.')
+    assert.equal(joinText((await run({ restart: true })).parts), 'The shell starts anew.')
     assert.equal((await one('echo "$PWD $WORD"')).stdout, '/workspace \n')
   })
 

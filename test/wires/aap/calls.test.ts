@@ -1,7 +1,7 @@
 // The tool-call rules: who runs a call, who is asked, and what is shown and kept of it.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { textOf } from '../../../src/language/content.ts'
+import { joinText } from '../../../src/language/content.ts'
 import type { Script } from '../../../src/models/scripted/index.ts'
 import { cites } from '../../requirements/manifest.ts'
 import {
@@ -339,7 +339,7 @@ test(cites('AAP-CALL-25', 'the model reads results in the order in which it aske
           expect: request => {
             const last = request.history.at(-1)
             const texts =
-              last?.role === 'tool' ? last.results.map(({ outcome }) => textOf(outcome.parts)) : []
+              last?.role === 'tool' ? last.results.map(({ outcome }) => joinText(outcome.parts)) : []
             return texts.join() === 'at last,found a,clip' ? undefined : `the order ${texts.join()}`
           },
         },

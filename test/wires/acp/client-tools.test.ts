@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { McpServer } from '@agentclientprotocol/sdk'
-import { textOf as partsText } from '../../../src/language/content.ts'
+import { joinText as partsText } from '../../../src/language/content.ts'
 import type { ScriptStep as Step } from '../../../src/models/scripted/script.ts'
 import { cites } from '../../requirements/manifest.ts'
 import {

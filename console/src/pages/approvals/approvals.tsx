@@ -6,7 +6,7 @@ import { isTyping } from '../../../../src/react/approval.tsx'
 import { Approval, type ApprovalAnswer, type ApprovalQuestion, Time } from '../../../../src/react/index.ts'
 import { useConsole } from '../../lib/console-state.tsx'
 import { readUndoSeconds, undoSeconds, writeUndoSeconds } from '../../lib/held-decisions.ts'
-import { changeOf, toolOf } from '../../lib/live-session.ts'
+import { describeChange, toQuestionTool } from '../../lib/live-session.ts'
 import { Empty, Failure, Loading, shortId } from '../../lib/parts.tsx'
 import { Link } from '../../lib/router.tsx'
 import { Grants } from './grants.tsx'
@@ -71,7 +71,7 @@ function One({ approval, onAnswer }: OneProps): ReactElement {
   const { session, owner, agent, opening } = approval
   return (
     <div className="inbox-one">
-      <Approval question={questionOf(approval)} onAnswer={onAnswer} autoFocus>
+      <Approval question={approvalQuestion(approval)} onAnswer={onAnswer} autoFocus>
         <div>
           <dt>Session</dt>
           <dd>
@@ -123,12 +123,12 @@ function useWalkKeys(move: (step: number) => void): void {
   }, [])
 }
 
-export function questionOf(approval: OperatorApproval): ApprovalQuestion {
+export function approvalQuestion(approval: OperatorApproval): ApprovalQuestion {
   const { tool, text, argsHash, toolHash, rule, reason, askedAt, expiresAt, last } = approval
   return {
     callId: approval.callId,
     session: approval.session,
-    tool: toolOf(tool.name, tool),
+    tool: toQuestionTool(tool.name, tool),
     form: tool.input?.form ?? 'json',
     text,
     argsHash: argsHash ?? '',
@@ -139,7 +139,7 @@ export function questionOf(approval: OperatorApproval): ApprovalQuestion {
     expiresAt,
     expired: expiresAt !== undefined && expiresAt < Date.now(),
     last,
-    changed: changeOf(tool),
+    changed: describeChange(tool),
   }
 }
 

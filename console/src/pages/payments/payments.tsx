@@ -113,7 +113,7 @@ type RowProps = { payment: OperatorPayment; decimals: number; reload: () => void
 
 function Row({ payment, decimals, reload }: RowProps): ReactElement {
   const { state, amount, cap, agent, payer, transaction, settledAt, session, unclear } = payment
-  const why = whyOf(payment)
+  const why = explainPayment(payment)
   return (
     <tr>
       <td>
@@ -141,7 +141,7 @@ function Row({ payment, decimals, reload }: RowProps): ReactElement {
   )
 }
 
-function whyOf({ id, unclear, reason, owed }: OperatorPayment): string | undefined {
+function explainPayment({ id, unclear, reason, owed }: OperatorPayment): string | undefined {
   if (unclear)
     return `Nobody here knows whether it has moved. Look at the chain, then say so: turnwire payments resolve ${id} <transaction>, or none`
   return reason ?? (owed ? 'the answer failed after it was paid' : undefined)

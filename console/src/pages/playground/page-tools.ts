@@ -52,7 +52,7 @@ function isTool(value: unknown): value is PageTool {
 }
 
 /** Undefined: a person answers. */
-export function answerOf(tool: PageTool): string | undefined {
+export function fixedAnswer(tool: PageTool): string | undefined {
   switch (tool.answer) {
     case 'time':
       return new Date().toLocaleString()

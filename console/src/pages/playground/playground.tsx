@@ -2,7 +2,7 @@
 // The session is in the address, so a reload continues it.
 import { type ReactElement, useCallback, useMemo, useRef, useState } from 'react'
 import type { OperatorAgent } from '../../../../src/client/index.ts'
-import { activityOf, type CallView } from '../../../../src/react/index.ts'
+import { type CallView, describeActivity } from '../../../../src/react/index.ts'
 import { useClientTools } from '../../../../src/react/use-session.ts'
 import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
@@ -12,7 +12,7 @@ import { Empty, Loading, State } from '../../lib/parts.tsx'
 import { type Address, Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { Manual } from '../session/manual.tsx'
 import { ClientAnswer } from './client-answer.tsx'
-import { answerOf, keepTools, type PageTool, readTools } from './page-tools.ts'
+import { fixedAnswer, keepTools, type PageTool, readTools } from './page-tools.ts'
 import { playScript, readScript } from './script.ts'
 import { Setup } from './setup.tsx'
 import { Welcome } from './welcome.tsx'
@@ -20,7 +20,7 @@ import { Welcome } from './welcome.tsx'
 export default function Playground(): ReactElement {
   const address = useAddress()
   const { catalogue, me } = useConsole()
-  const agent = agentOf(catalogue?.agents, address.query.get('agent'))
+  const agent = findAgent(catalogue?.agents, address.query.get('agent'))
   const [playing, setPlaying] = useState<string>()
   if (!catalogue) return <Loading what="the agents" />
   if (!agent)
@@ -50,7 +50,7 @@ export default function Playground(): ReactElement {
   )
 }
 
-function agentOf(
+function findAgent(
   agents: readonly OperatorAgent[] | undefined,
   name: string | null,
 ): OperatorAgent | undefined {
@@ -118,7 +118,7 @@ function Talk(props: TalkProps): ReactElement {
 type TalkHeadProps = { id: string | undefined; session: LiveSession; address: Address }
 
 function TalkHead({ id, session: { view }, address }: TalkHeadProps): ReactElement {
-  const activity = view && activityOf(view)
+  const activity = view && describeActivity(view)
   return (
     <header className="talk-head">
       <h1>Playground</h1>
@@ -219,7 +219,9 @@ function usePageTools(session: LiveSession, tools: readonly PageTool[]): void {
   const runners = useMemo(
     () =>
       Object.fromEntries(
-        tools.filter(tool => tool.answer !== 'person').map(tool => [tool.name, () => answerOf(tool) ?? '']),
+        tools
+          .filter(tool => tool.answer !== 'person')
+          .map(tool => [tool.name, () => fixedAnswer(tool) ?? '']),
       ),
     [tools],
   )

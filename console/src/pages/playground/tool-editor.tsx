@@ -56,7 +56,7 @@ function ToolForm({ taken, onCancel, onDone }: ToolFormProps): ReactElement {
   const set = (change: Partial<typeof emptyTool>): void => setTool({ ...tool, ...change })
   const submit = (event: FormEvent): void => {
     event.preventDefault()
-    const schema = schemaOf(parameters)
+    const schema = parseSchema(parameters)
     const words =
       toolProblem(tool) ??
       (taken.includes(tool.name) ? 'There is a tool of this name already.' : undefined) ??
@@ -125,7 +125,7 @@ function AnswerField({ answer, onChange }: AnswerFieldProps): ReactElement {
   )
 }
 
-function schemaOf(text: string): JsonObject | undefined {
+function parseSchema(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return isJsonObject(value) ? value : undefined

@@ -16,7 +16,7 @@ export function Welcome({ agent, tools, onTry }: WelcomeProps): ReactElement {
       </p>
       <h2>Try one</h2>
       <ul className="examples">
-        {examplesOf(agent, tools).map(({ text, about }) => (
+        {suggestExamples(agent, tools).map(({ text, about }) => (
           <li key={text}>
             <button type="button" className="example" onClick={() => onTry(text)}>
               <span>{text}</span>
@@ -30,7 +30,7 @@ export function Welcome({ agent, tools, onTry }: WelcomeProps): ReactElement {
 }
 
 /** Three for the demonstration agent; for any other agent, one per tool that it has. */
-function examplesOf(agent: OperatorAgent, tools: readonly PageTool[]): Example[] {
+function suggestExamples(agent: OperatorAgent, tools: readonly PageTool[]): Example[] {
   const has = (name: string): boolean => agent.tools.some(tool => tool.name === name)
   const found: Example[] = []
   if (has('get_weather'))

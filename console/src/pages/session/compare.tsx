@@ -1,6 +1,6 @@
 // Two sessions side by side, each live.
 import { type ReactElement, useCallback, useId } from 'react'
-import { activityOf, Transcript } from '../../../../src/react/index.ts'
+import { describeActivity, Transcript } from '../../../../src/react/index.ts'
 import { plural } from '../../../../src/react/words.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { useLiveSession } from '../../lib/live-session.ts'
@@ -57,7 +57,7 @@ function One({ id }: { id: string }): ReactElement {
   const { looks } = useConsole()
   if (error && !view) return <Failure error={error} />
   if (!view) return <Loading what="the session" />
-  const { activity, words } = activityOf(view)
+  const { activity, words } = describeActivity(view)
   return (
     <>
       <p className="compare-facts">

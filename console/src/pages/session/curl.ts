@@ -1,7 +1,7 @@
 // The session as lines for a shell: make one like it and say the same.
 import type { SessionView } from '../../../../src/react/index.ts'
 
-export function curlOf(id: string, view: SessionView): string {
+export function writeCurl(id: string, view: SessionView): string {
   const said = view.items.flatMap(item =>
     item.type === 'user' ? item.parts.flatMap(part => (part.type === 'text' ? [part.text] : [])) : [],
   )
@@ -13,12 +13,12 @@ export function curlOf(id: string, view: SessionView): string {
   }
   return [
     '# A new session that begins with the same message. With keys: -H "Authorization: Bearer $TURNWIRE_KEY"',
-    `curl -s -X PUT ${location.origin}/session -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(body))}`,
+    `curl -s -X PUT ${location.origin}/session -H 'Content-Type: application/json' -d ${shellQuoted(JSON.stringify(body))}`,
     '# The log of this one',
     `curl -s ${location.origin}/operator/sessions/${id}/export`,
   ].join('\n')
 }
 
-function quoted(text: string): string {
+function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -2,8 +2,8 @@
 import type { ReactElement } from 'react'
 import { printable } from '../../../../src/lib/text/index.ts'
 import {
-  activityOf,
   CopyButton,
+  describeActivity,
   type SessionView,
   Time,
   type UsageTotal,
@@ -13,7 +13,7 @@ import { operator, useConsole } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
 import { count, Id, money, State } from '../../lib/parts.tsx'
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
-import { curlOf } from './curl.ts'
+import { writeCurl } from './curl.ts'
 import { type ViewName, viewsFor } from './views.ts'
 
 type HeadProps = {
@@ -36,9 +36,9 @@ const labels: Readonly<Record<ViewName, string>> = {
 export function SessionHead(props: HeadProps): ReactElement {
   const { session, view, name } = props
   const address = useAddress()
-  const { activity, words } = activityOf(view)
+  const { activity, words } = describeActivity(view)
   const { me } = useConsole()
-  const title = printable(openingOf(view) ?? 'Nothing said yet', 200)
+  const title = printable(findOpening(view) ?? 'Nothing said yet', 200)
   return (
     <header className="session-head">
       <div className="session-title">
@@ -82,7 +82,7 @@ export function SessionHead(props: HeadProps): ReactElement {
 }
 
 /** What the session is about: the first words of its first message, as in the list. */
-function openingOf({ items }: SessionView): string | undefined {
+function findOpening({ items }: SessionView): string | undefined {
   const first = items.find(item => item.type === 'user')
   return first?.parts.find(part => part.type === 'text')?.text
 }
@@ -168,7 +168,7 @@ function More({ session, view, attempt }: MoreProps): ReactElement {
     <details className="menu">
       <summary className="tw-button">More</summary>
       <div className="menu-box">
-        <CopyButton text={() => curlOf(session.id, view)} label="Copy as curl" />
+        <CopyButton text={() => writeCurl(session.id, view)} label="Copy as curl" />
         {button('Export the log', () => attempt(exportLog(session.id)))}
         <Link className="tw-button tw-small" to={`/compare?a=${encodeURIComponent(session.id)}`}>
           Compare…

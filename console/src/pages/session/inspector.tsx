@@ -3,7 +3,7 @@ import { type CSSProperties, type PointerEvent, type ReactElement, useState } fr
 import type { Json } from '../../../../src/lib/json/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { type CallView, CopyButton, JsonTree, Status, type ViewItem } from '../../../../src/react/index.ts'
-import { seqOf } from '../../../../src/react/transcript.tsx'
+import { itemSeq } from '../../../../src/react/transcript.tsx'
 import { clockTime, duration, exactTime } from '../../../../src/react/words.ts'
 import type { LiveSession } from '../../lib/live-session.ts'
 import { Link, useAddress, withQuery } from '../../lib/router.tsx'
@@ -20,7 +20,7 @@ export function Inspector(props: InspectorProps): ReactElement {
   const { session, item, onClose, onFork } = props
   const address = useAddress()
   const [width, drag] = useWidth()
-  const seq = seqOf(item)
+  const seq = itemSeq(item)
   const about = new Set(item.type === 'call' ? item.call.events : seq === undefined ? [] : [seq])
   const events = session.log.filter(entry => about.has(entry.seq))
   return (

@@ -17,7 +17,7 @@ type LogProps = {
   target: { key: string; at: number } | undefined
 }
 
-const keyOf = (entry: LogEntry): string => `e${entry.seq}`
+const logEntryKey = (entry: LogEntry): string => `e${entry.seq}`
 
 export function Log({ log, upTo, query, calls, target }: LogProps): ReactElement {
   const entries = useMemo(() => {
@@ -34,7 +34,7 @@ export function Log({ log, upTo, query, calls, target }: LogProps): ReactElement
         // Numbers have no gaps and begin with 1.
         before={log[entry.seq - 2]?.event.at}
         calls={calls}
-        isTarget={target?.key === keyOf(entry)}
+        isTarget={target?.key === logEntryKey(entry)}
       />
     ),
     [log, calls, target],
@@ -42,7 +42,7 @@ export function Log({ log, upTo, query, calls, target }: LogProps): ReactElement
   return (
     <VirtualRows
       items={entries}
-      keyOf={keyOf}
+      keyOf={logEntryKey}
       estimate={34}
       label="Log"
       className="log"
@@ -78,7 +78,7 @@ function LogRow({ entry, before, calls, isTarget }: LogRowProps): ReactElement {
         </Link>
         <button type="button" className="log-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           <code className="log-type">{event.type}</code>
-          <span className="log-words">{wordsOf(event, calls)}</span>
+          <span className="log-words">{describeEvent(event, calls)}</span>
         </button>
         <span className="log-gap">{gap > 0 ? `+${duration(gap)}` : ''}</span>
         <time dateTime={new Date(event.at).toISOString()} title={exactTime(event.at)}>
@@ -91,7 +91,7 @@ function LogRow({ entry, before, calls, isTarget }: LogRowProps): ReactElement {
 }
 
 /** The gist of an event on one line. */
-function wordsOf(event: Event, calls: SessionView['calls']): string {
+function describeEvent(event: Event, calls: SessionView['calls']): string {
   const about = 'callId' in event ? (calls.get(event.callId)?.name ?? event.callId) : ''
   switch (event.type) {
     case 'session.created':

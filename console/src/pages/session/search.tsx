@@ -21,7 +21,7 @@ export function useSearch(view: SessionView, address: Address): Search {
     const words = query.toLowerCase()
     return words === ''
       ? []
-      : view.items.filter(item => textOf(item).toLowerCase().includes(words)).map(item => item.key)
+      : view.items.filter(item => searchedText(item).toLowerCase().includes(words)).map(item => item.key)
   }, [view.items, query])
   const key = matches[at]
   const target = useMemo(
@@ -46,7 +46,7 @@ export function useSearch(view: SessionView, address: Address): Search {
   }
 }
 
-function textOf(item: ViewItem): string {
+function searchedText(item: ViewItem): string {
   switch (item.type) {
     case 'user':
       return item.parts.map(part => (part.type === 'text' ? part.text : '')).join(' ')

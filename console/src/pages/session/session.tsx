@@ -41,14 +41,14 @@ export default function Session({ id }: { id: string }): ReactElement {
       </div>
     )
   if (!view || view.seq === 0) return <Loading what="the session" />
-  return <Shown session={session} view={view} />
+  return <ShownSession session={session} view={view} />
 }
 
-function Shown({ session, view }: { session: LiveSession; view: SessionView }): ReactElement {
+function ShownSession({ session, view }: { session: LiveSession; view: SessionView }): ReactElement {
   const address = useAddress()
-  const name = viewOf(address, useConsole().me.operator)
+  const name = readView(address, useConsole().me.operator)
   const [selected, setSelected] = useState<string>()
-  const fork = forkOf(address)
+  const fork = readFork(address)
   const setFork = useCallback((seq: number) => navigate(withFork(String(seq))), [])
   const closeFork = useCallback(() => navigate(withFork(undefined), { replace: true }), [])
   const [isStrip, foldStrip] = useStrip()
@@ -104,7 +104,7 @@ function Shown({ session, view }: { session: LiveSession; view: SessionView }): 
 }
 
 /** The event to fork from, while that is asked for. It is in the address, so a reload asks again. */
-function forkOf({ query }: Address): number | undefined {
+function readFork({ query }: Address): number | undefined {
   const seq = Number(query.get('fork'))
   return Number.isSafeInteger(seq) && seq > 0 ? seq : undefined
 }
@@ -135,7 +135,7 @@ type BodyProps = {
 
 function Body({ name, session, view, selected, onSelect, onFork }: BodyProps): ReactElement | null {
   const address = useAddress()
-  const target = useTarget(view, seqOf(address), name)
+  const target = useTarget(view, readSeq(address), name)
   const search = useSearch(view, address)
   const select = useCallback((item: ViewItem) => onSelect(item.key), [onSelect])
   switch (name) {
@@ -181,12 +181,12 @@ function Body({ name, session, view, selected, onSelect, onFork }: BodyProps): R
   }
 }
 
-export function viewOf({ query }: Address, operator: boolean): ViewName {
+export function readView({ query }: Address, operator: boolean): ViewName {
   const name = query.get('view')
   return viewsFor(operator).find(each => each === name) ?? 'transcript'
 }
 
-function seqOf({ hash }: Address): number | undefined {
+function readSeq({ hash }: Address): number | undefined {
   const found = /^#seq=(\d+)$/.exec(hash)?.[1]
   return found === undefined ? undefined : Number(found)
 }
@@ -208,12 +208,12 @@ function useTarget(
   return useMemo(() => {
     if (!isThere || seq === undefined) return undefined
     if (name === 'log') return { key: `e${seq}`, at: rounds }
-    const item = itemOf(view, seq)
+    const item = findItem(view, seq)
     return item && { key: item.key, at: rounds }
   }, [isThere, seq, name, rounds])
 }
 
-export function itemOf(view: SessionView, seq: number): ViewItem | undefined {
+export function findItem(view: SessionView, seq: number): ViewItem | undefined {
   return (
     view.items.find(
       item => item.type === 'call' && item.call.seq !== seq && item.call.events.includes(seq),

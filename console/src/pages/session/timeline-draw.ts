@@ -34,14 +34,14 @@ export type Colours = Readonly<
   >
 >
 
-export function heightOf({ lanes }: Timeline): number {
+export function timelineHeight({ lanes }: Timeline): number {
   return axisHeight + Math.min(lanes, 14) * laneHeight + 6
 }
 
 export type Box = { x: number; y: number; width: number }
 
 /** Where a bar is, in pixels. */
-export function boxOf(
+export function barBox(
   bar: Bar,
   timeline: Timeline,
   { width, from, to }: Pick<DrawOptions, 'width' | 'from' | 'to'>,
@@ -62,7 +62,7 @@ export function draw(canvas: CanvasRenderingContext2D, timeline: Timeline, optio
   drawBreaks(canvas, timeline, options)
   const seen: { bar: Bar; box: Box }[] = []
   for (const bar of timeline.bars) {
-    const box = boxOf(bar, timeline, options)
+    const box = barBox(bar, timeline, options)
     if (box.x > width || box.x + box.width < 0) continue
     drawBar(canvas, bar, timeline, options)
     seen.push({ bar, box })
@@ -71,9 +71,9 @@ export function draw(canvas: CanvasRenderingContext2D, timeline: Timeline, optio
 }
 
 /** Where a name can stand inside a bar: its last solid part. */
-function solidOf(bar: Bar, timeline: Timeline, options: DrawOptions): Box | undefined {
+function solidBox(bar: Bar, timeline: Timeline, options: DrawOptions): Box | undefined {
   const part = bar.parts.findLast(({ look }) => look === 'solid')
-  return part && boxOf({ ...bar, from: part.from, to: part.to }, timeline, options)
+  return part && barBox({ ...bar, from: part.from, to: part.to }, timeline, options)
 }
 
 /** From the last bar to the first, so that each knows how much room is left before the next one in its lane. */
@@ -88,7 +88,7 @@ function drawLabels(
   canvas.textBaseline = 'middle'
   for (const { bar, box } of seen.toReversed()) {
     const room = (nextIn.get(bar.lane) ?? options.width) - (box.x + box.width)
-    drawLabel(canvas, bar, { box, inside: solidOf(bar, timeline, options), room }, options)
+    drawLabel(canvas, bar, { box, inside: solidBox(bar, timeline, options), room }, options)
     nextIn.set(bar.lane, Math.min(box.x, nextIn.get(bar.lane) ?? options.width))
   }
 }
@@ -118,7 +118,7 @@ function drawBreaks(canvas: CanvasRenderingContext2D, { scale }: Timeline, optio
   }
 }
 
-export function colourOf(bar: Bar, { colours, critical }: DrawOptions): string {
+export function barColour(bar: Bar, { colours, critical }: DrawOptions): string {
   if (critical) return bar.isCritical ? colours.accent : colours.border
   switch (bar.status) {
     case 'ok':
@@ -143,10 +143,10 @@ export function colourOf(bar: Bar, { colours, critical }: DrawOptions): string {
 
 function drawBar(canvas: CanvasRenderingContext2D, bar: Bar, timeline: Timeline, options: DrawOptions): void {
   const { colours } = options
-  const { x, y, width } = boxOf(bar, timeline, options)
-  const colour = colourOf(bar, options)
+  const { x, y, width } = barBox(bar, timeline, options)
+  const colour = barColour(bar, options)
   for (const part of bar.parts) {
-    const piece = boxOf({ ...bar, from: part.from, to: part.to }, timeline, options)
+    const piece = barBox({ ...bar, from: part.from, to: part.to }, timeline, options)
     canvas.fillStyle = colour
     if (part.look === 'thin') canvas.fillRect(piece.x, y + barHeight / 2 - 1, piece.width, 2)
     else if (part.look === 'solid') canvas.fillRect(piece.x, y, piece.width, barHeight)
@@ -188,13 +188,13 @@ function drawLabel(
   const wide = canvas.measureText(text).width
   const line = y + barHeight / 2 + 0.5
   if (wide + 8 < room) {
-    canvas.fillStyle = mark === '' ? colours.muted : colourOf(bar, options)
+    canvas.fillStyle = mark === '' ? colours.muted : barColour(bar, options)
     canvas.fillText(text, x + width + 4, line)
   } else if (inside && wide + 8 < inside.width) {
     canvas.fillStyle = colours.background
     canvas.fillText(text, inside.x + 4, line)
   } else if (mark !== '' && room > 14) {
-    canvas.fillStyle = colourOf(bar, options)
+    canvas.fillStyle = barColour(bar, options)
     canvas.fillText(mark, x + width + 3, line)
   }
 }

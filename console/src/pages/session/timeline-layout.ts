@@ -47,7 +47,7 @@ export function layOut(view: SessionView, now: number): Timeline {
   for (const call of view.calls.values())
     if (call.status === 'writing') bars.push(callBar(call, 1, now, 0, false))
   bars.sort((a, b) => a.from - b.from || a.lane - b.lane)
-  return { bars, lanes, scale: scaleOf(bars, view, now) }
+  return { bars, lanes, scale: makeScale(bars, view, now) }
 }
 
 /** A step that ended without an answer ended as its turn did. */
@@ -110,9 +110,9 @@ function callBar(call: CallView, lane: number, now: number, turn: number, isCrit
 /** From a time to 0…1 of the width and back. */
 export type Scale = { toUnit(at: number): number; toTime(unit: number): number; breaks: Break[] }
 
-type Piece = { from: number; to: number; start: number; length: number }
+type TimelinePiece = { from: number; to: number; start: number; length: number }
 
-function scaleOf(bars: readonly Bar[], view: SessionView, now: number): Scale {
+function makeScale(bars: readonly Bar[], view: SessionView, now: number): Scale {
   const start = view.turns[0]?.startedAt ?? view.createdAt
   const end = Math.max(start + 1, view.active ? now : start, ...bars.slice(-2000).map(bar => bar.to))
   const busy = merged(
@@ -120,12 +120,12 @@ function scaleOf(bars: readonly Bar[], view: SessionView, now: number): Scale {
       bar.parts.filter(part => part.look === 'solid').map((part): [number, number] => [part.from, part.to]),
     ),
   )
-  const gaps = gapsOf(busy, start, end)
+  const gaps = findGaps(busy, start, end)
   const idle = gaps.reduce((sum, [from, to]) => sum + to - from, 0)
   const worked = Math.max(1, end - start - idle)
   // A break is as wide as a fortieth of the time in which something happened.
   const width = Math.max(1, worked / 40)
-  const pieces: Piece[] = []
+  const pieces: TimelinePiece[] = []
   let at = start
   let length = 0
   const add = (to: number, size: number): void => {
@@ -156,7 +156,7 @@ function merged(spans: [number, number][]): [number, number][] {
   return all
 }
 
-function gapsOf(busy: readonly [number, number][], start: number, end: number): [number, number][] {
+function findGaps(busy: readonly [number, number][], start: number, end: number): [number, number][] {
   const gaps: [number, number][] = []
   let at = start
   for (const [from, to] of [...busy, [end, end] as [number, number]]) {
@@ -166,14 +166,14 @@ function gapsOf(busy: readonly [number, number][], start: number, end: number): 
   return gaps
 }
 
-function toUnit(pieces: readonly Piece[], length: number, time: number): number {
+function toUnit(pieces: readonly TimelinePiece[], length: number, time: number): number {
   const piece = find(pieces, each => each.to < time) ?? pieces.at(-1)
   if (!piece || length === 0) return 0
   const part = piece.to === piece.from ? 0 : (time - piece.from) / (piece.to - piece.from)
   return (piece.start + Math.max(0, Math.min(1, part)) * piece.length) / length
 }
 
-function toTime(pieces: readonly Piece[], place: number): number {
+function toTime(pieces: readonly TimelinePiece[], place: number): number {
   const piece = find(pieces, each => each.start + each.length < place) ?? pieces.at(-1)
   if (!piece) return 0
   const part = piece.length === 0 ? 0 : (place - piece.start) / piece.length
@@ -181,7 +181,10 @@ function toTime(pieces: readonly Piece[], place: number): number {
 }
 
 /** The first piece that is not before. */
-function find(pieces: readonly Piece[], isBefore: (piece: Piece) => boolean): Piece | undefined {
+function find(
+  pieces: readonly TimelinePiece[],
+  isBefore: (piece: TimelinePiece) => boolean,
+): TimelinePiece | undefined {
   let low = 0
   let high = pieces.length
   while (low < high) {

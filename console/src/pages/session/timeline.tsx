@@ -13,7 +13,7 @@ import { printable } from '../../../../src/lib/text/index.ts'
 import { type SessionView, Status, VirtualRows } from '../../../../src/react/index.ts'
 import { useNow } from '../../../../src/react/parts.tsx'
 import { duration, plural } from '../../../../src/react/words.ts'
-import { boxOf, type Colours, draw, heightOf, laneHeight } from './timeline-draw.ts'
+import { barBox, type Colours, draw, laneHeight, timelineHeight } from './timeline-draw.ts'
 import { type Bar, layOut, type Timeline } from './timeline-layout.ts'
 
 type TimelineProps = {
@@ -45,7 +45,7 @@ export function TimelineStrip({ view, selected, onOpen, isPage = false }: Timeli
     else return
     event.preventDefault()
   }
-  const words = bar ? wordsOf(bar) : summaryOf(timeline, view)
+  const words = bar ? describeBar(bar) : describeTimeline(timeline, view)
   return (
     <section className={isPage ? 'timeline timeline-page' : 'timeline'} aria-label="Timeline">
       <div className="timeline-tools">
@@ -127,12 +127,12 @@ function neighbour(
   return next.key
 }
 
-function wordsOf(bar: Bar): string {
+function describeBar(bar: Bar): string {
   const share = bar.share > 0 ? `, ${Math.round(bar.share * 100)} % of its turn` : ''
   return `${bar.kind === 'step' ? 'Model step' : printable(bar.label, 60)}: ${duration(bar.to - bar.from)}${share}, ${bar.status}`
 }
 
-function summaryOf({ bars }: Timeline, view: SessionView): string {
+function describeTimeline({ bars }: Timeline, view: SessionView): string {
   const calls = bars.filter(bar => bar.kind === 'call').length
   return [
     plural(view.turns.length, 'turn'),
@@ -156,7 +156,7 @@ function Canvas(props: CanvasProps): ReactElement {
   const { timeline, range, selected, isCritical, onPoint, onOpen, onKeyDown } = props
   const canvas = useRef<HTMLCanvasElement>(null)
   const [width, setWidth] = useState(0)
-  const height = heightOf(timeline)
+  const height = timelineHeight(timeline)
   useEffect(() => {
     const element = canvas.current?.parentElement
     if (!element) return undefined
@@ -178,7 +178,7 @@ function Canvas(props: CanvasProps): ReactElement {
       ...range,
       selected,
       critical: isCritical,
-      colours: coloursOf(element),
+      colours: readColours(element),
     })
   }, [timeline, range, selected, isCritical, width, height])
   useEffect(paint, [paint])
@@ -187,7 +187,7 @@ function Canvas(props: CanvasProps): ReactElement {
     const { left, top } = event.currentTarget.getBoundingClientRect()
     const [x, y] = [event.clientX - left, event.clientY - top]
     return timeline.bars.findLast(bar => {
-      const box = boxOf(bar, timeline, { width, ...range })
+      const box = barBox(bar, timeline, { width, ...range })
       return x >= box.x - 3 && x <= box.x + box.width + 3 && y >= box.y - 4 && y <= box.y + laneHeight - 6
     })
   }
@@ -227,7 +227,7 @@ function useThemeChange(paint: () => void): void {
 }
 
 /** The page's colours, resolved for the theme that is on. */
-function coloursOf(element: HTMLElement): Colours {
+function readColours(element: HTMLElement): Colours {
   const probe = document.createElement('span')
   element.parentElement?.append(probe)
   const colour = (name: string): string => {
@@ -252,14 +252,14 @@ function coloursOf(element: HTMLElement): Colours {
   return found as Colours // every name is in it
 }
 
-const keyOf = (bar: Bar): string => bar.key
+const barKey = (bar: Bar): string => bar.key
 
 function BarList({ timeline, onOpen }: { timeline: Timeline; onOpen: (bar: Bar) => void }): ReactElement {
   return (
     <div className="timeline-list">
       <VirtualRows
         items={timeline.bars}
-        keyOf={keyOf}
+        keyOf={barKey}
         estimate={32}
         label="Steps and calls in the order of time"
         role="list"

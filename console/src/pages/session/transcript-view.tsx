@@ -1,7 +1,7 @@
 // The transcript of the session page: each row can be linked to and forked from.
 import { type ReactElement, useCallback } from 'react'
 import type { SessionView, ViewItem } from '../../../../src/react/index.ts'
-import { seqOf } from '../../../../src/react/transcript.tsx'
+import { itemSeq } from '../../../../src/react/transcript.tsx'
 import { Conversation } from '../../lib/conversation.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
 import { Link, useAddress, withQuery } from '../../lib/router.tsx'
@@ -20,7 +20,7 @@ export function TranscriptView(props: TranscriptViewProps): ReactElement {
   const address = useAddress()
   const renderActions = useCallback(
     (item: ViewItem) => {
-      const seq = seqOf(item)
+      const seq = itemSeq(item)
       if (seq === undefined || item.type === 'call') return null
       return (
         <>

@@ -11,10 +11,10 @@ import { count, Empty, Failure, Loading, money, State, type StateKind, shortId }
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 
 const statuses: readonly ListedStatus[] = ['running', 'waiting', 'idle', 'failed']
-const keyOf = (row: OperatorSession): string => row.id
+const sessionRowKey = (row: OperatorSession): string => row.id
 export default function Sessions(): ReactElement {
   const address = useAddress()
-  const filter = useMemo(() => filterOf(address.query), [address.query])
+  const filter = useMemo(() => readFilter(address.query), [address.query])
   const { onChange, catalogue } = useConsole()
   const list = useSessions(operator, filter)
   const agents = catalogue?.agents
@@ -46,7 +46,7 @@ export default function Sessions(): ReactElement {
       </div>
       <VirtualRows
         items={list.sessions}
-        keyOf={keyOf}
+        keyOf={sessionRowKey}
         estimate={40}
         label="Sessions"
         role="list"
@@ -72,7 +72,7 @@ function soFar({ sessions, isLoading }: UsedSessions): string {
   return `${count(sessions.length)} sessions so far${isLoading ? ', looking for more …' : ''}`
 }
 
-function filterOf(query: URLSearchParams): SessionFilter {
+function readFilter(query: URLSearchParams): SessionFilter {
   const status = statuses.find(each => each === query.get('status'))
   const member = (name: string): string | undefined => query.get(name) || undefined
   const [agent, owner, model, q] = [member('agent'), member('owner'), member('model'), member('q')]
@@ -159,7 +159,7 @@ function Select({ name, value = '', options, onChange }: SelectProps): ReactElem
 
 /** `ownModel`: what the agent uses unless the session names another. */
 function Row({ row, ownModel }: { row: OperatorSession; ownModel: string | undefined }): ReactElement {
-  const { kind, words } = stateOf(row)
+  const { kind, words } = describeState(row)
   return (
     <Link to={`/sessions/${row.id}`} className="session-row">
       <span className="cell-status">
@@ -185,7 +185,7 @@ function Row({ row, ownModel }: { row: OperatorSession; ownModel: string | undef
 }
 
 /** As the head of the session says it, from the same log. */
-function stateOf(row: OperatorSession): { kind: StateKind; words: string } {
+function describeState(row: OperatorSession): { kind: StateKind; words: string } {
   const { status, waits = [], stop, leftAlone } = row
   const isNew = row.opening === undefined && row.events < 2
   if (leftAlone) return { kind: 'stopped', words: 'left alone' }

@@ -46,7 +46,7 @@ function Server({ server }: { server: ToolServerInfo }): ReactElement {
         <State {...states[state]} />
       </div>
       <p className="tw-muted">
-        {factsOf(server).join(', ')}
+        {describeServer(server).join(', ')}
         {since !== undefined && (
           <>
             , since <Time at={since} />
@@ -59,7 +59,13 @@ function Server({ server }: { server: ToolServerInfo }): ReactElement {
   )
 }
 
-function factsOf({ transport, protocolVersion, software, tools, changedTools }: ToolServerInfo): string[] {
+function describeServer({
+  transport,
+  protocolVersion,
+  software,
+  tools,
+  changedTools,
+}: ToolServerInfo): string[] {
   return [
     ...(software ? [printable(`${software.name} ${software.version}`, 80)] : []),
     `${transport}${protocolVersion === undefined ? '' : `, speaks MCP ${printable(protocolVersion, 20)}`}`,

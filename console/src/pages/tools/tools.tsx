@@ -7,7 +7,7 @@ import { printable } from '../../../../src/lib/text/index.ts'
 import { Diff, JsonTree, KindIcon } from '../../../../src/react/index.ts'
 import { plural } from '../../../../src/react/words.ts'
 import { type OperatorTool, useConsole } from '../../lib/console-state.tsx'
-import { changeOf } from '../../lib/live-session.ts'
+import { describeChange } from '../../lib/live-session.ts'
 import { Empty, Loading } from '../../lib/parts.tsx'
 import { type Address, Link, useAddress, withQuery } from '../../lib/router.tsx'
 import { Servers } from './servers.tsx'
@@ -104,7 +104,7 @@ const trusts = { trusted: 'runs', ask: 'asks first', deny: 'never runs' } as con
 type ToolLinkProps = { tool: OperatorTool; address: Address; agent: OperatorAgent; isCurrent: boolean }
 
 function ToolLink({ tool, address, agent, isCurrent }: ToolLinkProps): ReactElement {
-  const server = useServerOf(tool, agent)
+  const server = useToolServer(tool, agent)
   return (
     <li>
       <Link
@@ -142,24 +142,24 @@ function About({ agent }: { agent: OperatorAgent }): ReactElement {
 }
 
 /** The MCP server that a tool comes from. Its tools are named after it. */
-function useServerOf(tool: OperatorTool, agent: OperatorAgent): ToolServerInfo | undefined {
+function useToolServer(tool: OperatorTool, agent: OperatorAgent): ToolServerInfo | undefined {
   const { catalogue } = useConsole()
   return catalogue?.servers?.find(
     ({ name, agents }) => tool.name.startsWith(`${name}__`) && agents.includes(agent.name),
   )
 }
 
-function placeOf(tool: OperatorTool, server: ToolServerInfo | undefined): string {
+function describePlace(tool: OperatorTool, server: ToolServerInfo | undefined): string {
   if (server) return `on the MCP server ${printable(server.name, 60)}`
   return tool.side === 'client' ? 'in the application' : 'on this server'
 }
 
 function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }): ReactElement {
   const { me } = useConsole()
-  const server = useServerOf(tool, agent)
-  const change = changeOf(tool)
+  const server = useToolServer(tool, agent)
+  const change = describeChange(tool)
   const facts: [string, string][] = [
-    ['Runs', placeOf(tool, server)],
+    ['Runs', describePlace(tool, server)],
     ['Trust', trusts[tool.trust] ?? tool.trust],
     ['Kind', tool.kind],
     [

@@ -17,7 +17,7 @@ const MARK: JsonObject = { type: 'ephemeral' }
 const MARK_TEXT = wireJson(MARK)
 
 /** The mark that the caller put on this block. */
-export function markOf(part: { native?: Native }, origin: Origin): Json | undefined {
+export function cacheMark(part: { native?: Native }, origin: Origin): Json | undefined {
   const data = nativeFor(part, origin)
   return isJsonObject(data) ? data['cache_control'] : undefined
 }
@@ -29,7 +29,7 @@ export function withMark(block: string, mark?: Json): string {
 
 export function isMarked(entry: Entry, origin: Origin): boolean {
   const places = entry.role === 'system' ? [entry] : entry.role === 'tool' ? entry.results : entry.parts
-  for (const place of places) if (place.native && markOf(place, origin) !== undefined) return true
+  for (const place of places) if (place.native && cacheMark(place, origin) !== undefined) return true
   return false
 }
 
@@ -48,7 +48,7 @@ export function setsMarks(
   origin: Origin,
 ): boolean {
   if (marked || request.purpose === 'summary') return false
-  for (const part of system) if (part.native && markOf(part, origin) !== undefined) return false
+  for (const part of system) if (part.native && cacheMark(part, origin) !== undefined) return false
   // A session goes on, and so does a conversation that has gone on before.
   return request.memory !== undefined || request.history.some(entry => entry.role === 'assistant')
 }
@@ -57,7 +57,7 @@ type SystemText = { text: string; native?: Native }
 
 /** `system`: a text, or blocks where one of them has a mark. */
 export function systemField(texts: readonly SystemText[], origin: Origin, sets: boolean): JsonObject {
-  const marks = texts.map(each => markOf(each, origin))
+  const marks = texts.map(each => cacheMark(each, origin))
   if (sets) marks[marks.length - 1] ??= MARK
   if (marks.every(mark => mark === undefined)) return { system: texts.map(({ text }) => text).join('\n\n') }
   const system = texts.map(({ text }, at) => ({

@@ -33,7 +33,7 @@ import { wrapText } from '../../common/text-tools.ts'
 import { type BoundTool, bindTools, plainTools } from '../../common/vendor-typed.ts'
 import { type IdRule, toolNames, type WireIds, type WireNames, wireIds } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
-import { markedTools, markOf, mayMark, setsMarks, systemField, withMark } from './cache.ts'
+import { cacheMark, markedTools, mayMark, setsMarks, systemField, withMark } from './cache.ts'
 import { computerBeta } from './computer.ts'
 import {
   callersIn,
@@ -324,17 +324,17 @@ function encodeHistory(cache: SessionCache, spoken: readonly Entry[], context: E
     encode: (entry, index) => encodeEntry(context, entry, index),
   })
   const { text, last } = join((before, index) => {
-    const role = roleOf(spoken[index])
+    const role = messageRole(spoken[index])
     const opening = `{"role":"${role}","content":[`
     // The first message must be a user's, or begin with the summary of those before it.
     if (before < 0)
       return role === 'user' || pieces[index]?.startsWith(SUMMARY_PREFIX)
         ? opening
         : `${userMessage(OPENING)},${opening}`
-    return roleOf(spoken[before]) === role ? ',' : `]},${opening}`
+    return messageRole(spoken[before]) === role ? ',' : `]},${opening}`
   })
   return {
-    messages: `[${endWithUser(context, text, last < 0 ? undefined : roleOf(spoken[last]))}]`,
+    messages: `[${endWithUser(context, text, last < 0 ? undefined : messageRole(spoken[last]))}]`,
     encoded,
     forbidsManualThinking: () => opensWithoutThinking(messagesBackwards(spoken, pieces, surroundings)),
   }
@@ -343,7 +343,7 @@ function encodeHistory(cache: SessionCache, spoken: readonly Entry[], context: E
 /** Neighbours of one role are one message. */
 type Role = 'user' | 'assistant'
 
-const roleOf = (entry: Entry | undefined): Role => (entry?.role === 'assistant' ? 'assistant' : 'user')
+const messageRole = (entry: Entry | undefined): Role => (entry?.role === 'assistant' ? 'assistant' : 'user')
 
 const userMessage = (text: string): string => `{"role":"user","content":[${textBlock(text)!}]}`
 
@@ -371,7 +371,7 @@ function* messagesBackwards(
   for (let index = spoken.length - 1; index >= 0; index--) {
     const [entry, first] = [spoken[index], pieces[index]]
     if (entry === undefined || first === undefined || first === '') continue
-    const role = roleOf(entry)
+    const role = messageRole(entry)
     const hasResults = entry.role === 'tool' && first.startsWith(RESULT_PREFIX)
     // A result without its call becomes text after the others.
     const onlyResults = hasResults && surroundings.variant(index) === ''
@@ -419,7 +419,7 @@ function encodeEntry(context: EncodingContext, entry: Entry, index: number): str
 
 function encodeNote({ offer, warn }: EncodingContext, entry: SystemEntry): string {
   const block = textBlock(systemNote(entry.text, warn))
-  return block === undefined ? '' : marked(block, markOf(entry, offer.origin))
+  return block === undefined ? '' : marked(block, cacheMark(entry, offer.origin))
 }
 
 const marked = (block: string, mark: Json | undefined): string =>
@@ -482,7 +482,7 @@ const boundTool = (bound: readonly BoundTool[], name: string): BoundTool | undef
   bound.find(({ tool }) => tool.name === name)
 
 /** The set of the vendor's tools that a call belongs to, as the vendor said or as it has to be said. */
-function toolsetOf({ origin, bound }: Offer, call: CallPart): Json | undefined {
+function findToolset({ origin, bound }: Offer, call: CallPart): Json | undefined {
   const native = nativeFor(call, origin)
   const given = isJsonObject(native) ? native['toolset_name'] : undefined
   return given ?? boundTool(bound, call.name)?.typed.write?.(call.text)?.['toolset_name']
@@ -526,7 +526,7 @@ function encodeResult(context: EncodingContext, result: CallResult, index: numbe
   if (outcome.kind !== 'ok') block += ',"is_error":true'
   const toolset = calledToolset(context, callId, index)
   if (toolset !== undefined) block += `,"toolset_name":${wireJson(toolset)}`
-  return marked(`${block}}`, result.native && markOf(result, offer.origin))
+  return marked(`${block}}`, result.native && cacheMark(result, offer.origin))
 }
 
 /** Only calls of the vendor's own tools have one. */
@@ -534,7 +534,7 @@ function calledToolset({ offer, spoken }: EncodingContext, callId: string, index
   const answer = spoken[index - 1]
   for (const part of answer?.role === 'assistant' ? answer.parts : [])
     if (part.type === 'call' && part.id === callId)
-      return part.native || offer.bound.length > 0 ? toolsetOf(offer, part) : undefined
+      return part.native || offer.bound.length > 0 ? findToolset(offer, part) : undefined
   return undefined
 }
 

@@ -19,7 +19,7 @@ import type { ModelAnswer, ModelDelta, ModelRequest } from '../../../engine/port
 import type { CallPart, Outcome, OutcomeKind } from '../../../language/calls.ts'
 import type { AssistantEntry } from '../../../language/history.ts'
 import type { Json, JsonObject } from '../../../lib/json/index.ts'
-import { bendFrames, faultsOf, reshapeTurn } from '../../../testing/doubles/faults.ts'
+import { bendFrames, listFaults, reshapeTurn } from '../../../testing/doubles/faults.ts'
 import {
   checkRequestAll,
   type Rejection,
@@ -84,7 +84,7 @@ export function startTalk(): Talk {
       const broken = vendor.check(exchange, memory, 'strict')
       assert.deepEqual(broken, [], prepared.body)
       const answered = vendor.respond(reshapeTurn(turn), exchange, memory)
-      const frames = bendFrames(answered.frames, faultsOf(turn), vendor)
+      const frames = bendFrames(answered.frames, listFaults(turn), vendor)
       return { prepared, body, frames, ...fold(prepared, frames) }
     },
   }

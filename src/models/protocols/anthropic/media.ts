@@ -13,14 +13,14 @@ import {
   resultText,
 } from '../../common/history.ts'
 import {
+  acceptedPicture,
   commonPictures,
   type Inline,
-  inlineOf,
   isInline,
   isPicture,
   type Media,
   mention,
-  pictureOf,
+  readInline,
   textOfFile,
 } from '../../common/media.ts'
 import { type Warn, wireJson } from '../../common/prepare.ts'
@@ -88,7 +88,7 @@ function encodePart(part: InputPart | ResultPart, warn: Warn): string | undefine
 
 function encodeMedia(part: Media): JsonObject | undefined {
   if (!isInline(part)) return addressBlock(part)
-  const inline = inlineOf(part)
+  const inline = readInline(part)
   if (inline === undefined) return undefined
   return isPicture(part) ? pictureBlock(inline) : documentBlock(part, inline)
 }
@@ -98,11 +98,11 @@ function addressBlock(part: Media): JsonObject | undefined {
   const source = { type: 'url', url: part.url }
   if (isPicture(part)) return { type: 'image', source }
   const isPdf = part.type === 'file' && part.mediaType.toLowerCase() === 'application/pdf'
-  return isPdf ? { type: 'document', source, ...titleOf(part) } : undefined
+  return isPdf ? { type: 'document', source, ...documentTitle(part) } : undefined
 }
 
 function pictureBlock(inline: Inline): JsonObject | undefined {
-  const picture = pictureOf(inline, commonPictures)
+  const picture = acceptedPicture(inline, commonPictures)
   if (picture === undefined) return undefined
   return { type: 'image', source: { type: 'base64', media_type: picture.mediaType, data: picture.base64 } }
 }
@@ -110,14 +110,18 @@ function pictureBlock(inline: Inline): JsonObject | undefined {
 function documentBlock(part: Media, inline: Inline): JsonObject | undefined {
   if (inline.mediaType === 'application/pdf') {
     const source = { type: 'base64', media_type: inline.mediaType, data: inline.base64 }
-    return { type: 'document', source, ...titleOf(part) }
+    return { type: 'document', source, ...documentTitle(part) }
   }
   const data = textOfFile(inline)
   if (data === undefined) return undefined
-  return { type: 'document', source: { type: 'text', media_type: 'text/plain', data }, ...titleOf(part) }
+  return {
+    type: 'document',
+    source: { type: 'text', media_type: 'text/plain', data },
+    ...documentTitle(part),
+  }
 }
 
-function titleOf(part: Media): { title?: string } {
+function documentTitle(part: Media): { title?: string } {
   return part.type === 'file' && part.name !== undefined && part.name.trim() !== ''
     ? { title: part.name }
     : {}

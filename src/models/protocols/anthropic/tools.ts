@@ -89,7 +89,7 @@ export function declareTools(context: ToolContext): Declarations {
   const wanted = request.tools.filter(
     ({ name }) => offered === undefined || offered.has(name) || found.has(names.toWire(name)),
   )
-  const isDeferred = deferralOf(context, found)
+  const isDeferred = chooseDeferral(context, found)
   const own = wanted.flatMap(
     tool => declareBound(tool, names, bound) ?? declareTool(tool, isDeferred(tool), context) ?? [],
   )
@@ -129,7 +129,7 @@ function foundNames({ facts, names, target }: ToolContext): ReadonlySet<string> 
 }
 
 /** A tool that was found but that nothing in the history refers to, as after a summary, is declared like any other. */
-function deferralOf(
+function chooseDeferral(
   { request, target, names }: ToolContext,
   found: ReadonlySet<string>,
 ): (tool: ToolDeclaration) => boolean {

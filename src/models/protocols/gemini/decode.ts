@@ -332,7 +332,7 @@ function readStop(state: State, reason: string): [stop: AnswerStop, isKnown: boo
 
 function filledAnswer(state: State, stop: AnswerStop, warning?: string): ModelAnswer {
   return wholeAnswer({
-    parts: state.pieces.map(piece => partOf(state, piece, stop === 'filter')),
+    parts: state.pieces.map(piece => toModelPart(state, piece, stop === 'filter')),
     stop,
     origin: state.origin,
     usage: readUsage(state.usage),
@@ -352,7 +352,7 @@ function readUsage(usage: JsonObject): Usage | undefined {
   })
 }
 
-function partOf({ origin }: State, piece: State['pieces'][number], isFiltered: boolean): ModelPart {
+function toModelPart({ origin }: State, piece: State['pieces'][number], isFiltered: boolean): ModelPart {
   const native = (data: Json): Native => ({ origin, data })
   if (piece.kind === 'hosted') return hostedPart(piece.part, native(piece.part))
   if (piece.kind !== 'call')

@@ -61,7 +61,7 @@ function readPath(text: string): PathStep[] | undefined {
 function putValue(root: JsonObject, path: readonly PathStep[], value: Json, continues: boolean): boolean {
   let parent: Json = root
   for (const [depth, pathStep] of path.entries()) {
-    const old: Json | undefined = childOf(parent, pathStep)
+    const old: Json | undefined = findChild(parent, pathStep)
     const next = path[depth + 1]
     if (next === undefined) {
       const isText = continues && typeof old === 'string' && typeof value === 'string'
@@ -74,7 +74,7 @@ function putValue(root: JsonObject, path: readonly PathStep[], value: Json, cont
   return false
 }
 
-function childOf(parent: Json, pathStep: PathStep): Json | undefined {
+function findChild(parent: Json, pathStep: PathStep): Json | undefined {
   if (Array.isArray(parent)) return typeof pathStep === 'number' ? parent[pathStep] : undefined
   const key = String(pathStep)
   return isJsonObject(parent) && Object.hasOwn(parent, key) ? parent[key] : undefined

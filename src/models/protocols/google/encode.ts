@@ -4,13 +4,13 @@
 import type { Origin } from '../../../language/content.ts'
 import { mediaNote } from '../../common/history.ts'
 import {
+  acceptedPicture,
   type Inline,
-  inlineOf,
   isInline,
   isPicture,
   isTextual,
   type Media,
-  pictureOf,
+  readInline,
 } from '../../common/media.ts'
 import type { Warn } from '../../common/prepare.ts'
 import type { WireNames } from '../../common/wire-names.ts'
@@ -60,8 +60,8 @@ export function googleMedia(part: Media, warn: Warn): GoogleMedia | undefined {
 }
 
 function inlineMedia(part: Media): GoogleMedia | undefined {
-  const inline = inlineOf(part)
-  if (isPicture(part)) return pictureOf(inline, GOOGLE_PICTURES)
+  const inline = readInline(part)
+  if (isPicture(part)) return acceptedPicture(inline, GOOGLE_PICTURES)
   if (inline === undefined || /^(?:audio|video)\/|^application\/pdf$/.test(inline.mediaType)) return inline
   return isTextual(inline.mediaType) ? { ...inline, mediaType: 'text/plain' } : undefined
 }

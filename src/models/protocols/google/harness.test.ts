@@ -20,7 +20,7 @@ import type { CallPart, Outcome, OutcomeKind } from '../../../language/calls.ts'
 import type { AssistantEntry } from '../../../language/history.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import { surrogateProblem } from '../../../testing/doubles/body.ts'
-import { bendFrames, faultsOf, reshapeTurn } from '../../../testing/doubles/faults.ts'
+import { bendFrames, listFaults, reshapeTurn } from '../../../testing/doubles/faults.ts'
 import { type Rejection, type ScriptedTurn, vendorDouble } from '../../../testing/doubles/index.ts'
 import { SessionCache } from '../../common/session-cache.ts'
 import type {
@@ -98,7 +98,7 @@ export function startTalk(protocol: Protocol, options: { trustForeign?: boolean 
       const exchange = exchangeOf(prepared)
       assert.deepEqual(vendor.check(exchange, memory, 'strict'), [], prepared.body)
       const answered = vendor.respond(reshapeTurn(turn), exchange, memory)
-      const bent = bendFrames(answered.frames, faultsOf(turn), vendor)
+      const bent = bendFrames(answered.frames, listFaults(turn), vendor)
       const frames = bent.filter(frame => frame.comment !== true)
       return {
         prepared,

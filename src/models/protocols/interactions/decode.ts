@@ -341,7 +341,7 @@ export function halt(state: State): Halted {
       origin: state.origin,
       usage: readUsage(state.usage),
       vendor: vendorAnswer(state.id, state.model),
-      continuity: continuityOf(state, end, parts),
+      continuity: makeContinuity(state, end, parts),
       warnings: warning === undefined ? [] : [failureText(warning)],
     }),
   }
@@ -402,7 +402,7 @@ function readError(error: JsonObject, hasCalls: boolean): AnswerEnd | { failure:
 }
 
 /** What the next request needs to continue from this interaction, and to get the rest of a paused answer. */
-function continuityOf(
+function makeContinuity(
   { origin, id, seen, token, dropped }: State,
   { stop, isValid }: AnswerEnd,
   parts: readonly ModelPart[],

@@ -355,7 +355,7 @@ function encodeCall(context: EncodingContext, call: CallPart, index: number): Js
     arguments: historyArguments(call),
     ...nativeCall(context, call),
     id: context.ids.of(index, call.id),
-    name: wireNameOf(context, call),
+    name: callWireName(context, call),
   }
 }
 
@@ -370,7 +370,7 @@ function nativeCall({ origin }: Pick<EncodingContext, 'origin'>, call: CallPart)
   return name === undefined || isAllowedName(asString(name), nameRule) ? native : undefined
 }
 
-function wireNameOf(context: EncodingContext, call: CallPart): string {
+function callWireName(context: EncodingContext, call: CallPart): string {
   return asString(nativeCall(context, call)?.['name']) || context.names.toWire(call.name)
 }
 
@@ -393,7 +393,7 @@ function encodeResult(context: EncodingContext, { call, result }: CallPair, inde
   return {
     type: 'function_result',
     call_id: context.ids.of(index, call.id),
-    name: wireNameOf(context, call),
+    name: callWireName(context, call),
     result: media.length === 0 ? text : [{ type: 'text', text }, ...media],
     ...(isFailed(outcome) && { is_error: true }),
   }

@@ -5,19 +5,19 @@ import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { CallPart, CallResult } from '../../../language/calls.ts'
 import type { InputPart, Origin } from '../../../language/content.ts'
 import type { AnswerFormat } from '../../../language/format.ts'
-import { type AssistantEntry, callsOf, type Entry, type ToolEntry } from '../../../language/history.ts'
+import { type AssistantEntry, type Entry, listCalls, type ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import { historyArgumentsText } from '../../common/answer.ts'
 import { openaiFormat, settleFormat, type VendorFormat, withWords } from '../../common/format.ts'
 import { EMPTY_MESSAGE, flaggedText, mediaNote, nativeFor } from '../../common/history.ts'
 import {
+  acceptedPicture,
   commonPictures,
-  inlineOf,
   isInline,
   isPicture,
   type Media,
   mention,
-  pictureOf,
+  readInline,
   textOfFile,
 } from '../../common/media.ts'
 import { openaiDialects } from '../../common/openai.ts'
@@ -31,7 +31,7 @@ import {
 } from '../../common/prepare.ts'
 import type { Restores } from '../../common/restore-values.ts'
 import { commaBetween, SessionCache } from '../../common/session-cache.ts'
-import { restoresOf } from '../../common/tool-declarations.ts'
+import { makeRestores } from '../../common/tool-declarations.ts'
 import { toolNames, type WireIds, type WireNames, wireIds } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
 import type { Reading } from './decode.ts'
@@ -98,7 +98,7 @@ function makeOffer(request: OfferRequest, target: ModelTarget, warn: Warn): Offe
     origin: { protocol: protocolName, family: target.family },
     names,
     declared: declareTools(request, target, names, warn),
-    restores: restoresOf(strictTools, openaiDialects),
+    restores: makeRestores(strictTools, openaiDialects),
   }
 }
 
@@ -211,7 +211,7 @@ function encodeEntry(context: EncodingContext, entry: Entry, index: number): Jso
       return [...fillerAt(context, index), { role: 'user', content: encodeUser(context, entry.parts) }]
     case 'assistant':
       // An answer with more calls than one message may hold is encoded with its results.
-      return callsOf(entry).length > MAX_CALLS ? [] : encodeAnswer(context, entry, index)
+      return listCalls(entry).length > MAX_CALLS ? [] : encodeAnswer(context, entry, index)
     case 'tool':
       return encodeResults(context, entry, index)
   }
@@ -253,14 +253,14 @@ function encodeMedia(context: EncodingContext, part: Media): JsonObject {
 function encodePicture(context: EncodingContext, part: Media): JsonObject | undefined {
   if (has(context, 'no-images')) return undefined
   if (!isInline(part)) return { type: 'image_url', image_url: { url: part.url } }
-  const picture = pictureOf(inlineOf(part), commonPictures)
+  const picture = acceptedPicture(readInline(part), commonPictures)
   if (picture === undefined) return undefined
   return { type: 'image_url', image_url: { url: `data:${picture.mediaType};base64,${picture.base64}` } }
 }
 
 /** The only documents that the vendor takes are PDF. Textual files are given as text. */
 function encodeFile(context: EncodingContext, part: Media): JsonObject | undefined {
-  const inline = inlineOf(part)
+  const inline = readInline(part)
   if (inline === undefined) return undefined
   const { mediaType, base64 } = inline
   const name = part.type === 'file' ? part.name : undefined
@@ -275,7 +275,7 @@ function encodeFile(context: EncodingContext, part: Media): JsonObject | undefin
 
 function encodeAnswer(context: EncodingContext, entry: AssistantEntry, index: number): JsonObject[] {
   const text = answerText(entry)
-  const calls = callsOf(entry).map(call => encodeCall(context, call, index))
+  const calls = listCalls(entry).map(call => encodeCall(context, call, index))
   if (text === '' && calls.length === 0) return []
   return [
     {
@@ -320,7 +320,7 @@ function encodeCall(context: EncodingContext, call: CallPart, index: number): Js
 
 function encodeResults(context: EncodingContext, entry: ToolEntry, index: number): JsonObject[] {
   const answer = context.history[index - 1]
-  const isTooLong = answer?.role === 'assistant' && callsOf(answer).length > MAX_CALLS
+  const isTooLong = answer?.role === 'assistant' && listCalls(answer).length > MAX_CALLS
   const messages = isTooLong
     ? encodeInBatches(context, answer, entry, index)
     : entry.results.map(result => encodeResult(context, result, index))
@@ -341,7 +341,7 @@ function encodeInBatches(
   entry: ToolEntry,
   index: number,
 ): JsonObject[] {
-  const calls = callsOf(answer)
+  const calls = listCalls(answer)
   const results = new Map(entry.results.map(result => [result.callId, result]))
   const messages: JsonObject[] = []
   for (let from = 0; from < calls.length; from += MAX_CALLS) {

@@ -13,7 +13,7 @@ export function failure(status: number, _headers: Headers, body: Json | string):
   const error = errorIn(body)
   const message = `${status}: ${describeError(error, body, `The model provider answered ${status}.`)}`
   const quirk = status === 400 || status === 422 ? missingFormat(message) : undefined
-  return { ...statusFailure(status, message, quotaCodes.has(codeOf(error))), ...(quirk && { quirk }) }
+  return { ...statusFailure(status, message, quotaCodes.has(failureCode(error))), ...(quirk && { quirk }) }
 }
 
 /** A server that does not know a form of the answer says so in one of these ways. A bad schema is refused otherwise. */
@@ -26,7 +26,7 @@ function missingFormat(message: string): ChatQuirk | undefined {
 
 /** An error object after a good status. */
 export function streamFailure(error: JsonObject): ModelFailure {
-  const status = Number(codeOf(error))
+  const status = Number(failureCode(error))
   const message = describeError(
     error,
     '',
@@ -49,10 +49,10 @@ function errorIn(body: Json | string): JsonObject {
 function describeError(error: JsonObject, body: Json | string, fallback: string): string {
   const texts = [error['message'], error['error'], error['detail'], body]
   const message = texts.map(asString).find(text => text.trim() !== '') ?? fallback
-  const code = codeOf(error)
+  const code = failureCode(error)
   return code === '' ? message : `${message} (${code})`
 }
 
-function codeOf({ code }: JsonObject): string {
+function failureCode({ code }: JsonObject): string {
   return typeof code === 'number' ? String(code) : asString(code)
 }

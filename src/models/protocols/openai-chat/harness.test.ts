@@ -16,7 +16,7 @@ import type { ModelAnswer, ModelCall, ModelDelta, ModelRequest } from '../../../
 import type { AnswerPart, AssistantEntry, Entry } from '../../../language/history.ts'
 import type { ToolDeclaration, ToolInput } from '../../../language/tools.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
-import { bendFrames, faultsOf, reshapeTurn } from '../../../testing/doubles/faults.ts'
+import { bendFrames, listFaults, reshapeTurn } from '../../../testing/doubles/faults.ts'
 import { checkRequestAll, type ScriptedTurn } from '../../../testing/doubles/index.ts'
 import type { ChatQuirks } from '../../../testing/doubles/openai-chat/answer.ts'
 import { chatDouble } from '../../../testing/doubles/openai-chat/index.ts'
@@ -76,7 +76,7 @@ export function read(
   const frames =
     options.whole === true
       ? [{ data: JSON.stringify(answered.body) }]
-      : bendFrames(answered.frames, faultsOf(turn), double).filter(frame => frame.comment !== true)
+      : bendFrames(answered.frames, listFaults(turn), double).filter(frame => frame.comment !== true)
   const state = openaiChat.initial(prepared.reading)
   const deltas = frames.flatMap(frame => openaiChat.step(state, frame))
   return { end: openaiChat.halt(state), deltas }

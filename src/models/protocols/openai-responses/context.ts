@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
 import { nativeFor } from '../../common/history.ts'
 import { asList, asString } from '../../common/json-read.ts'
 import type { SessionCache } from '../../common/session-cache.ts'
-import { approvalRequest, callKindOf, callText, messageText, reasoningText } from './items.ts'
+import { approvalRequest, callText, messageText, readCallKind, reasoningText } from './items.ts'
 import { typedItem } from './vendor-typed.ts'
 
 // ---- one answer ------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ function isWholeReasoning(item: JsonObject): boolean {
 }
 
 function isSameCall(item: JsonObject, part: CallPart): boolean {
-  const kind = callKindOf(item, 'any')
+  const kind = readCallKind(item, 'any')
   return (
     part.cut !== true &&
     kind?.form === part.form &&

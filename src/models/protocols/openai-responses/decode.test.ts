@@ -7,7 +7,7 @@ import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator'
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses'
 import type { ModelAnswer, ModelDelta } from '../../../engine/ports/index.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
-import { bendFrames, faultsOf, reshapeTurn } from '../../../testing/doubles/faults.ts'
+import { bendFrames, listFaults, reshapeTurn } from '../../../testing/doubles/faults.ts'
 import { openaiResponsesDouble as double } from '../../../testing/doubles/openai-responses/index.ts'
 import type { ScriptedTurn } from '../../../testing/doubles/script.ts'
 import type { Frame } from '../../protocol.ts'
@@ -27,7 +27,7 @@ function play(turn: ScriptedTurn, body: JsonObject = sealed): { frames: Frame[];
     rawText,
   }
   const { body: whole, frames } = double.respond(reshapeTurn(turn), request, double.memory())
-  const bent = bendFrames(frames, faultsOf(turn), double).filter(frame => frame.comment !== true)
+  const bent = bendFrames(frames, listFaults(turn), double).filter(frame => frame.comment !== true)
   // The double answers with plain JSON, or with null where the script gave the frames itself.
   return { frames: bent, whole: (whole ?? {}) as JsonObject }
 }

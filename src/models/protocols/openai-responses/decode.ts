@@ -24,13 +24,13 @@ import { streamFailure } from './failure.ts'
 import {
   approvalRequest,
   type CallKind,
-  callKindOf,
   callText,
   hasRefusal,
-  objectsOf,
+  listObjects,
   ourName,
-  phaseOf,
+  readCallKind,
   readItem,
+  readPhase,
   SEGMENT_BREAK,
 } from './items.ts'
 
@@ -170,7 +170,7 @@ function withoutEncrypted(item: JsonObject): JsonObject {
 }
 
 function openCall(state: State, output: OutputItem): ModelDelta[] {
-  const kind = callKindOf(output.item, state.bound)
+  const kind = readCallKind(output.item, state.bound)
   if (kind === undefined) return []
   const { form } = kind
   const name = ourName(output.item, state.names, state.bound)
@@ -190,7 +190,7 @@ function closeItem(state: State, event: JsonObject): ModelDelta[] {
   if (output === undefined) return deltas
   output.item = item
   output.done = true
-  const kind = callKindOf(item, state.bound)
+  const kind = readCallKind(item, state.bound)
   if (kind !== undefined) deltas.push(...showMissingArguments(state, output, shownArguments(item, kind)))
   return deltas
 }
@@ -219,7 +219,7 @@ function addText(state: State, event: JsonObject, kind: TextKind, delta: Json | 
   output.texts.set(key, (output.texts.get(key) ?? '') + text)
   const shown = isNext ? SEGMENT_BREAK + text : text
   state.shown[type] += shown
-  return type === 'text' ? [{ type, text: shown, ...phaseOf(output.item) }] : [{ type, text: shown }]
+  return type === 'text' ? [{ type, text: shown, ...readPhase(output.item) }] : [{ type, text: shown }]
 }
 
 /** Adds what the deltas left out of a text that is now whole. */
@@ -288,12 +288,12 @@ function finish(state: State, response: JsonObject, type = ''): ModelDelta[] {
   }
   const reason = asObject(response['incomplete_details'])['reason']
   const isFiltered = status === 'incomplete' && reason === 'content_filter'
-  const items = finishedItems(state, objectsOf(response['output'])).map(each =>
+  const items = finishedItems(state, listObjects(response['output'])).map(each =>
     // A call in a filtered answer must not run, however whole it looks.
-    isFiltered && callKindOf(each.item, state.bound) ? { ...each, cut: true } : each,
+    isFiltered && readCallKind(each.item, state.bound) ? { ...each, cut: true } : each,
   )
   const asked = unansweredIn(items.map(({ item }) => item))
-  const unanswered = new Set([...asked].filter(item => callKindOf(item, state.bound) === undefined))
+  const unanswered = new Set([...asked].filter(item => readCallKind(item, state.bound) === undefined))
   const parts = items.map(({ item, cut }) => {
     const part = readItem(item, cut, state)
     return part.type === 'hosted' && unanswered.has(item) ? { ...part, summary: NOT_RUN } : part
@@ -302,7 +302,7 @@ function finish(state: State, response: JsonObject, type = ''): ModelDelta[] {
   const usage = readUsage(response['usage'])
   const isWhole = status === 'completed' && !items.some(({ cut }) => cut)
   const stop = readStop(status, isFiltered, parts)
-  const continuity = isWhole ? continuityOf(state, asString(response['id']), parts) : undefined
+  const continuity = isWhole ? makeContinuity(state, asString(response['id']), parts) : undefined
   const warnings = [...unanswered].map(askedOfNobody)
   const loads = foundTools(
     items.map(({ item }) => item),
@@ -323,7 +323,7 @@ function askedOfNobody(item: JsonObject): string {
 }
 
 /** What the next request needs to continue from this response, if the vendor stores it. */
-function continuityOf(
+function makeContinuity(
   { origin, before }: State,
   response: string,
   parts: readonly ModelPart[],
@@ -360,13 +360,13 @@ function finishedItems(state: State, output: readonly JsonObject[]): FinishedIte
 }
 
 function isCallWithStatus({ bound }: State, item: JsonObject, statuses: readonly string[]): boolean {
-  return callKindOf(item, bound) !== undefined && statuses.includes(asString(item['status']))
+  return readCallKind(item, bound) !== undefined && statuses.includes(asString(item['status']))
 }
 
 /** An item that was never marked as done. A call among them is cut, whatever the terminal event says of it. */
 function unfinishedItem(state: State, streamed: OutputItem, given: JsonObject | undefined): FinishedItem {
   const { item } = streamed
-  const kind = callKindOf(item, state.bound)
+  const kind = readCallKind(item, state.bound)
   if (kind?.typed !== undefined) return { item: { ...item, status: 'incomplete' }, cut: true }
   if (kind !== undefined) {
     const cut = streamed.arguments === undefined
@@ -378,13 +378,14 @@ function unfinishedItem(state: State, streamed: OutputItem, given: JsonObject | 
 }
 
 function itemFromTexts({ item, texts }: OutputItem): JsonObject {
-  const textsOf = (kind: TextKind) => [...texts].flatMap(([key, text]) => (key.startsWith(kind) ? text : []))
+  const textSteps = (kind: TextKind) =>
+    [...texts].flatMap(([key, text]) => (key.startsWith(kind) ? text : []))
   if (item['type'] === 'message') {
-    const content = textsOf('content').map(text => ({ type: 'output_text', text, annotations: [] }))
+    const content = textSteps('content').map(text => ({ type: 'output_text', text, annotations: [] }))
     return { ...item, content, status: 'incomplete' }
   }
   if (item['type'] !== 'reasoning') return item
-  return { ...item, summary: textsOf('summary').map(text => ({ type: 'summary_text', text })) }
+  return { ...item, summary: textSteps('summary').map(text => ({ type: 'summary_text', text })) }
 }
 
 function readStop(status: string, isFiltered: boolean, parts: readonly ModelPart[]): AnswerStop {

@@ -5,7 +5,7 @@ import type { ModelRequest } from '../../../engine/ports/index.ts'
 import type { ToolDeclaration } from '../../../language/tools.ts'
 import type { JsonObject } from '../../../lib/json/index.ts'
 import { printable } from '../../../lib/text/index.ts'
-import { introductions, loadsOf, loadsVariant } from '../../common/deferred.ts'
+import { introductions, loadedNames, loadsVariant } from '../../common/deferred.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
 import type { SessionCache } from '../../common/session-cache.ts'
 import type { ModelTarget } from '../../protocol.ts'
@@ -42,7 +42,7 @@ export function introducedIn(
   const first = introductions(cache, history)
   const byName = new Map(deferred.filter(({ name }) => first.has(name)).map(tool => [tool.name, tool]))
   const loadedAt = (index: number): ToolDeclaration[] =>
-    loadsOf(history[index]).flatMap(name => {
+    loadedNames(history[index]).flatMap(name => {
       const tool = first.get(name) === index ? byName.get(name) : undefined
       return tool ? [tool] : []
     })

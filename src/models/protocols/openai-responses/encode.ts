@@ -22,14 +22,14 @@ import {
 } from '../../common/history.ts'
 import { asList, asObject, asString } from '../../common/json-read.ts'
 import {
+  acceptedPicture,
   commonPictures,
-  inlineOf,
   isInline,
   isPicture,
   isTextual,
   type Media,
   mention,
-  pictureOf,
+  readInline,
 } from '../../common/media.ts'
 import { openaiDialects } from '../../common/openai.ts'
 import {
@@ -42,7 +42,7 @@ import {
 } from '../../common/prepare.ts'
 import type { Restores } from '../../common/restore-values.ts'
 import { commaBetween, joinVariants, SessionCache } from '../../common/session-cache.ts'
-import { restoresOf } from '../../common/tool-declarations.ts'
+import { makeRestores } from '../../common/tool-declarations.ts'
 import { type BoundTool, bindTools, plainTools } from '../../common/vendor-typed.ts'
 import { type IdRule, toolNames, type WireIds, type WireNames, wireIds } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
@@ -142,7 +142,7 @@ function makeOffer(request: OfferRequest, target: ModelTarget, warn: Warn): Offe
     fields: { ...operatorFields(target, warn), model: target.model, ...includeFields(target) },
     declared: declareTools(request, { target, declare, introduced: nothing.names }, collected.warn),
     warnings: collected.warnings,
-    restores: restoresOf(tools, openaiDialects),
+    restores: makeRestores(tools, openaiDialects),
   }
 }
 
@@ -317,7 +317,7 @@ function encodeMedia(context: EncodingContext, part: Media): JsonObject {
 
 function encodePicture(part: Media): JsonObject | undefined {
   if (!isInline(part)) return { type: 'input_image', image_url: part.url, detail: 'auto' }
-  const picture = pictureOf(inlineOf(part), commonPictures)
+  const picture = acceptedPicture(readInline(part), commonPictures)
   if (picture === undefined) return undefined
   const image_url = `data:${picture.mediaType};base64,${picture.base64}`
   return { type: 'input_image', image_url, detail: 'auto' }
@@ -327,7 +327,7 @@ const DOCUMENTS = /^application\/(?:pdf|rtf|msword|vnd\.(?:ms-|openxmlformats-|o
 
 function encodeFile(part: Media): JsonObject | undefined {
   if (!isInline(part)) return { type: 'input_file', file_url: part.url }
-  const inline = inlineOf(part)
+  const inline = readInline(part)
   if (inline === undefined) return undefined
   const { mediaType, base64 } = inline
   if (!DOCUMENTS.test(mediaType) && !isTextual(mediaType)) return undefined

@@ -29,33 +29,33 @@ export const callKinds: ReadonlyMap<Json | undefined, CallKind> = new Map<Json |
 ])
 
 /** How an item is read as a call of ours; undefined for any other item. `bound`: the vendor's tools that we run. */
-export function callKindOf(item: JsonObject, bound: readonly BoundTool[] | 'any'): CallKind | undefined {
+export function readCallKind(item: JsonObject, bound: readonly BoundTool[] | 'any'): CallKind | undefined {
   const kind = callKinds.get(item['type'])
   if (kind !== undefined) return kind
   const typed = bound === 'any' ? typedItem(item) : boundTo(bound, item)?.typed
   return typed && { form: typed.form, typed }
 }
 
-export function objectsOf(value: Json | undefined): JsonObject[] {
+export function listObjects(value: Json | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : []
 }
 
 /** The texts and refusals of a message, one after the other. */
 export function messageText(item: JsonObject): string {
-  return objectsOf(item['content'])
+  return listObjects(item['content'])
     .map(part => asString(part['type'] === 'refusal' ? part['refusal'] : part['text']))
     .join('')
 }
 
 export function hasRefusal(item: JsonObject): boolean {
-  return item['type'] === 'message' && objectsOf(item['content']).some(part => part['type'] === 'refusal')
+  return item['type'] === 'message' && listObjects(item['content']).some(part => part['type'] === 'refusal')
 }
 
 export const SEGMENT_BREAK = '\n\n'
 
 /** Summaries first, then the reasoning itself if the vendor shows it. */
 export function reasoningText(item: JsonObject): string {
-  return [...objectsOf(item['summary']), ...objectsOf(item['content'])]
+  return [...listObjects(item['summary']), ...listObjects(item['content'])]
     .map(part => asString(part['text']))
     .filter(text => text !== '')
     .join(SEGMENT_BREAK)
@@ -72,18 +72,18 @@ export function readItem(
   }: { origin: Origin; names: ReadonlyMap<string, string>; bound: readonly BoundTool[] },
 ): ModelPart {
   const native = { origin, data: item }
-  const kind = callKindOf(item, bound)
+  const kind = readCallKind(item, bound)
   if (kind !== undefined) {
     const call = { name: ourName(item, names, bound), form: kind.form, text: callText(item, kind, cut) }
     return wholeCall(call, cut, asString(item['call_id']), native)
   }
-  if (item['type'] === 'message') return { type: 'text', text: messageText(item), ...phaseOf(item), native }
+  if (item['type'] === 'message') return { type: 'text', text: messageText(item), ...readPhase(item), native }
   if (item['type'] === 'reasoning') return { type: 'thinking', text: reasoningText(item), native }
   return { type: 'hosted', tool: hostedTool(item), summary: hostedSummary(item), native }
 }
 
 /** Of a message: whether it is a remark or the answer itself. */
-export function phaseOf({ phase }: JsonObject): { phase?: Phase } {
+export function readPhase({ phase }: JsonObject): { phase?: Phase } {
   return phase === 'commentary' || phase === 'final_answer' ? { phase } : {}
 }
 
@@ -145,13 +145,13 @@ function describeItem(item: JsonObject): string {
     case 'program_output':
       return asString(item['result']) || status
     case 'mcp_list_tools':
-      return `${asString(item['server_label'])}: ${objectsOf(item['tools']).length} tools`
+      return `${asString(item['server_label'])}: ${listObjects(item['tools']).length} tools`
     case 'mcp_call':
       return asString(item['error']) || asString(item['arguments'])
     case 'image_generation_call':
       return asString(item['revised_prompt']) || status
     case 'tool_search_output':
-      return `${objectsOf(item['tools']).length} tools found`
+      return `${listObjects(item['tools']).length} tools found`
     default:
       return status
   }

@@ -42,7 +42,8 @@ export function declareTools(
   for (const tool of request.tools) {
     const plain = declare(tool)
     if (plain === undefined) continue
-    const json = hasPrograms && tool.callers ? { ...plain, allowed_callers: callersOf(tool.callers) } : plain
+    const json =
+      hasPrograms && tool.callers ? { ...plain, allowed_callers: encodeCallers(tool.callers) } : plain
     declared.set(tool.name, json)
     if (tool.deferred && request.vendorSearch) searched.push(json)
     else if (!introduced.has(tool.name)) tools.push(json)
@@ -73,7 +74,7 @@ export function declarer(names: WireNames, bound: readonly BoundTool[], warn: Wa
   }
 }
 
-function callersOf(callers: readonly ToolCaller[]): string[] {
+function encodeCallers(callers: readonly ToolCaller[]): string[] {
   return callers.map(caller => (caller === 'model' ? 'direct' : 'programmatic'))
 }
 

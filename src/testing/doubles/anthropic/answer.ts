@@ -1,18 +1,18 @@
 // Builds the message of a scripted turn, and streams it as Anthropic's events: message_start, the blocks one by one,
 // message_delta, message_stop. It also records what it issued, so that the checks can demand it back unchanged.
 import { type DoubleRequest, rawAnswer, type VendorDouble } from '../double.ts'
-import { faultOf } from '../faults.ts'
+import { findFault } from '../faults.ts'
 import {
-  type Frame,
+  type DoubleFrame,
   jsonFrame,
   type NeutralStop,
   neutralStops,
+  readThinking,
   type ScriptedTurn,
   scriptedStop,
   scriptedText,
   scriptedValue,
   splitText,
-  thinkingOf,
 } from '../script.ts'
 import { mintId, seal } from '../seal.ts'
 import { asList, asRecord, asRecords, asString, isRecord, type JsonRecord, tokensIn } from '../shape.ts'
@@ -75,7 +75,7 @@ function buildMessage(turn: ScriptedTurn, request: DoubleRequest, memory: Anthro
 
 function buildContent(turn: ScriptedTurn, body: JsonRecord, memory: AnthropicMemory): JsonRecord[] {
   const content: JsonRecord[] = []
-  const thinking = thinkingOf(turn)
+  const thinking = readThinking(turn)
   if (thinking && (thinking.text !== '' || thinking.redacted === undefined)) {
     const isOmitted = asRecord(body['thinking'])['display'] === 'omitted'
     const text = isOmitted ? '' : thinking.text
@@ -142,11 +142,11 @@ function rememberMessage(message: JsonRecord, memory: AnthropicMemory): void {
 
 // ---- the stream ---------------------------------------------------------------------------------------------
 
-const event = (type: string, fields: JsonRecord, mark?: Frame['mark']): Frame =>
+const event = (type: string, fields: JsonRecord, mark?: DoubleFrame['mark']): DoubleFrame =>
   jsonFrame(type, { type, ...fields }, mark)
 
 /** `inputs`: the arguments text of the scripted calls, which need not be the JSON of their input. */
-function streamMessage(message: JsonRecord, inputs: string[], turn: ScriptedTurn): Frame[] {
+function streamMessage(message: JsonRecord, inputs: string[], turn: ScriptedTurn): DoubleFrame[] {
   const { content, stop_reason, stop_sequence, stop_details, container, usage, ...rest } = message
   const unknown = { stop_reason: null, stop_sequence: null, stop_details: null, container: null }
   const totals = asRecord(usage)
@@ -160,7 +160,7 @@ function streamMessage(message: JsonRecord, inputs: string[], turn: ScriptedTurn
     event('message_start', { message: start }),
     event('ping', {}),
     ...blocks.flatMap((block, index) => blockEvents(block, index, turn.chunk, inputs[index - firstCall])),
-    ...(faultOf(turn, 'usage-only-delta') ? [event('message_delta', early)] : []),
+    ...(findFault(turn, 'usage-only-delta') ? [event('message_delta', early)] : []),
     event('message_delta', { delta, usage: deltaUsage(totals) }),
     event('message_stop', {}, 'terminal'),
   ]
@@ -175,11 +175,11 @@ const deltaUsage = (usage: JsonRecord): JsonRecord => ({
   server_tool_use: usage['server_tool_use'] ?? null,
 })
 
-function blockEvents(block: JsonRecord, index: number, chunk?: number, input?: string): Frame[] {
+function blockEvents(block: JsonRecord, index: number, chunk?: number, input?: string): DoubleFrame[] {
   const type = asString(block['type'])
-  const open = (content_block: JsonRecord, mark?: Frame['mark']): Frame =>
+  const open = (content_block: JsonRecord, mark?: DoubleFrame['mark']): DoubleFrame =>
     event('content_block_start', { index, content_block }, mark)
-  const delta = (fields: JsonRecord, mark?: Frame['mark']): Frame =>
+  const delta = (fields: JsonRecord, mark?: DoubleFrame['mark']): DoubleFrame =>
     event('content_block_delta', { index, delta: fields }, mark)
   const stop = event('content_block_stop', { index })
   if (type === 'text') {

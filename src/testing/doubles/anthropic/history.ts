@@ -105,22 +105,23 @@ function* checkIdsUnique(messages: AnthropicMessage[]): Rejections {
   }
 }
 
-const fieldOf = (blocks: JsonRecord[], field: string): string[] => blocks.map(block => asString(block[field]))
+const listField = (blocks: JsonRecord[], field: string): string[] =>
+  blocks.map(block => asString(block[field]))
 
 function* checkCallsAnswered(message: AnthropicMessage, after: AnthropicMessage | undefined): Rejections {
-  const calls = fieldOf(message.blocks.filter(isToolUse), 'id')
+  const calls = listField(message.blocks.filter(isToolUse), 'id')
   const answers = after?.role === 'user' ? after.blocks : []
   const stop = answers.findIndex(block => !isToolResult(block))
-  const leading = fieldOf(stop < 0 ? answers : answers.slice(0, stop), 'tool_use_id')
+  const leading = listField(stop < 0 ? answers : answers.slice(0, stop), 'tool_use_id')
   const missing = calls.filter(id => !leading.includes(id))
   if (missing.length === 0) return
-  const late = fieldOf(answers.filter(isToolResult), 'tool_use_id')
+  const late = listField(answers.filter(isToolResult), 'tool_use_id')
   const rule = missing.every(id => late.includes(id)) ? 'A-03' : 'A-01'
   yield refuse.anthropicError(rule, says.unanswered(message.index, missing))
 }
 
 function* checkResults(message: AnthropicMessage, before: AnthropicMessage | undefined): Rejections {
-  const calls = before?.role === 'assistant' ? fieldOf(before.blocks.filter(isToolUse), 'id') : []
+  const calls = before?.role === 'assistant' ? listField(before.blocks.filter(isToolUse), 'id') : []
   const seen = new Set<string>()
   for (const [place, block] of message.blocks.entries()) {
     const id = block['tool_use_id']

@@ -8,10 +8,10 @@ import {
   asRecord,
   asRecords,
   asString,
-  entryOf,
   extraKeys,
   isRecord,
   type JsonRecord,
+  ownEntry,
   wordList,
 } from '../shape.ts'
 import {
@@ -85,7 +85,7 @@ function* checkFields(body: JsonRecord, hasBeta: (prefix: string) => boolean, is
     yield refuse.inputShouldBe('A-00', 'stream', 'a valid boolean')
   }
   for (const key of extraKeys(body, ANTHROPIC_FIELDS)) {
-    const beta = entryOf(BETA_FIELDS, key)
+    const beta = ownEntry(BETA_FIELDS, key)
     if (beta === undefined || !hasBeta(beta)) yield refuse.anthropicError('A-28', says.extraInput(key))
   }
 }
@@ -123,7 +123,7 @@ function* checkSettings(body: JsonRecord): Rejections {
   if (thinking === undefined) return
   if (!isRecord(thinking)) return yield refuse.inputShouldBe('A-27', 'thinking', 'an object')
   const type = asString(thinking['type'])
-  const keys = entryOf(THINKING_KEYS, type)
+  const keys = ownEntry(THINKING_KEYS, type)
   if (keys === undefined)
     return yield refuse.unexpectedTag('A-27', 'thinking', type, Object.keys(THINKING_KEYS))
   yield* refuse.extraInputs(thinking, keys, `thinking.${type}`)
@@ -262,7 +262,7 @@ function* checkMessageContent({ content }: JsonRecord, mayBeEmpty: boolean, insi
 function* checkBlock(block: JsonRecord, place: string, inside: InMessage): Rejections {
   const { role, mode } = inside
   const type = asString(block['type'])
-  const shape = entryOf(BLOCK_SHAPES, type)
+  const shape = ownEntry(BLOCK_SHAPES, type)
   if (shape === undefined) return yield refuse.unexpectedTag('A-28', place, type, Object.keys(BLOCK_SHAPES))
   const path = `${place}.${type}`
   const [required, optional = ''] = shape

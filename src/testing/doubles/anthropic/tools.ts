@@ -5,7 +5,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as says from '../../../apis/anthropic/wordings.ts'
 import type { Rejection, Rejections } from '../script.ts'
-import { asList, asRecord, asRecords, asString, entryOf, isRecord, type JsonRecord } from '../shape.ts'
+import { asList, asRecord, asRecords, asString, isRecord, type JsonRecord, ownEntry } from '../shape.ts'
 import * as refuse from './refusals.ts'
 
 export const NAME_PATTERN = /^[a-zA-Z0-9_-]{1,128}$/
@@ -149,7 +149,7 @@ export function* checkAnthropicChoice(body: JsonRecord): Rejections {
   if (choice === undefined) return
   if (!isRecord(choice)) return yield refuse.inputShouldBe('A-16', 'tool_choice', 'an object')
   const type = asString(choice['type'])
-  const keys = entryOf(CHOICE_KEYS, type)
+  const keys = ownEntry(CHOICE_KEYS, type)
   if (keys === undefined)
     return yield refuse.unexpectedTag('A-16', 'tool_choice', type, Object.keys(CHOICE_KEYS))
   yield* refuse.extraInputs(choice, keys, `tool_choice.${type}`)

@@ -1,21 +1,21 @@
 // Builds the response of a scripted turn, and streams it as partial responses: text in pieces, then each call whole in a chunk
 // of its own. It also records the signatures that it issued, so that the checks can demand them back.
 import type { DoubleRequest } from '../double.ts'
-import { faultOf } from '../faults.ts'
+import { findFault } from '../faults.ts'
 import { needsSignatures } from '../google/common.ts'
 import {
   type DoubleAnswer,
-  type Frame,
+  type DoubleFrame,
   hasMalformedCall,
   jsonFrame,
   type NeutralStop,
   rawFrames,
+  readThinking,
   type ScriptedThinking,
   type ScriptedTurn,
   scriptedStop,
   scriptedValue,
   splitText,
-  thinkingOf,
 } from '../script.ts'
 import { mintId, seal } from '../seal.ts'
 import { asRecord, asRecords, isRecord, type JsonRecord, tokensIn, wordList } from '../shape.ts'
@@ -38,8 +38,8 @@ const FAILED = wordList(`
 
 type Finish = { reason: string; isBlocked: boolean; keepsCalls: boolean }
 
-function finishOf(turn: ScriptedTurn): Finish {
-  if (hasMalformedCall(turn) || faultOf(turn, 'malformed-function-call')) {
+function chooseFinish(turn: ScriptedTurn): Finish {
+  if (hasMalformedCall(turn) || findFault(turn, 'malformed-function-call')) {
     return { reason: 'MALFORMED_FUNCTION_CALL', isBlocked: false, keepsCalls: false }
   }
   if (turn.stop !== undefined && FAILED.includes(turn.stop)) {
@@ -57,21 +57,21 @@ export function answerGemini(turn: ScriptedTurn, request: DoubleRequest, memory:
     return { body: turn.raw, frames: [jsonFrame(undefined, turn.raw, 'terminal')] }
   }
   const model = request.route.params['model'] ?? ''
-  const finish = finishOf(turn)
+  const finish = chooseFinish(turn)
   const envelope = buildEnvelope(turn, request.rawText, model, memory)
   if (finish.isBlocked) {
     const blocked = { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, ...envelope }
     return inRequestedForm(request, blocked, [jsonFrame(undefined, blocked, 'terminal')])
   }
   const calls = finish.keepsCalls ? callParts(turn, model, memory) : []
-  const thinking = thinkingOf(turn)
+  const thinking = readThinking(turn)
   const thought = thinking?.text ? [{ text: thinking.text, thought: true }] : []
   const head = [...thought, ...asRecords(turn.native)]
   const text = turn.text ? [{ text: turn.text }] : []
   const isSigned = calls.length === 0 && (text.length > 0 || thinking) && needsSignatures(model)
   const signature = isSigned ? [signPart({ text: '' }, thinking)] : []
   // The text of a stream is in pieces, so that an empty part at the end has the signature.
-  const onEmptyPart = text.length === 0 || !isSigned || faultOf(turn, 'signature-on-empty-part')
+  const onEmptyPart = text.length === 0 || !isSigned || findFault(turn, 'signature-on-empty-part')
   const tail = onEmptyPart ? [...text, ...signature] : text.map(part => signPart(part, thinking))
   const close = (parts: JsonRecord[]): JsonRecord => candidate(parts, finish)
   const body = { candidates: [close([...head, ...tail, ...calls])], ...envelope }
@@ -82,7 +82,7 @@ export function answerGemini(turn: ScriptedTurn, request: DoubleRequest, memory:
 }
 
 /** Asked to stream without `alt=sse`, the service sends the same chunks as one JSON list. */
-function inRequestedForm(request: DoubleRequest, body: unknown, frames: Frame[]): DoubleAnswer {
+function inRequestedForm(request: DoubleRequest, body: unknown, frames: DoubleFrame[]): DoubleAnswer {
   const isList = request.route.streaming === true && request.query.get('alt') !== 'sse'
   return { body: isList ? frames.map(frame => JSON.parse(frame.data)) : body, frames }
 }
@@ -90,7 +90,7 @@ function inRequestedForm(request: DoubleRequest, body: unknown, frames: Frame[])
 function buildEnvelope(turn: ScriptedTurn, rawText: string, model: string, memory: GeminiMemory): JsonRecord {
   const prompt = tokensIn(rawText)
   const output = Math.max(1, tokensIn(JSON.stringify([turn.text, turn.calls])))
-  const thoughts = tokensIn(thinkingOf(turn)?.text ?? '')
+  const thoughts = tokensIn(readThinking(turn)?.text ?? '')
   return {
     usageMetadata: {
       promptTokenCount: prompt,
@@ -118,14 +118,15 @@ function signPart(part: JsonRecord, thinking: ScriptedThinking | undefined): Jso
 
 /** Of parallel calls only the first is signed. A call that was cut never comes: calls arrive whole. */
 function callParts(turn: ScriptedTurn, model: string, memory: GeminiMemory): JsonRecord[] {
-  const hasIds = needsSignatures(model) && !faultOf(turn, 'omit-ids')
+  const hasIds = needsSignatures(model) && !findFault(turn, 'omit-ids')
   const calls = (turn.calls ?? []).filter(call => !call.cut)
   return calls.map((call, at) => {
     const id = call.id ?? (hasIds ? mintId('call_', ++memory.counter) : undefined)
     const args = scriptedValue(call)
     const part: JsonRecord = { functionCall: { ...(id !== undefined && { id }), name: call.name, args } }
     const minted = at === 0 && needsSignatures(model) ? seal('thought', signedText(part)) : undefined
-    const thoughtSignature = call.signature ?? (at === 0 ? thinkingOf(turn)?.signature : undefined) ?? minted
+    const thoughtSignature =
+      call.signature ?? (at === 0 ? readThinking(turn)?.signature : undefined) ?? minted
     return thoughtSignature ? { ...part, thoughtSignature } : part
   })
 }
@@ -150,11 +151,11 @@ type StreamedCandidate = {
   envelope: JsonRecord
 }
 
-function streamCandidate(candidate: StreamedCandidate, size: number | undefined): Frame[] {
+function streamCandidate(candidate: StreamedCandidate, size: number | undefined): DoubleFrame[] {
   const { parts, calls, signature, close, envelope } = candidate
-  const chunk = (one: JsonRecord, mark?: Frame['mark']): Frame =>
+  const chunk = (one: JsonRecord, mark?: DoubleFrame['mark']): DoubleFrame =>
     jsonFrame(undefined, { candidates: [one], ...envelope }, mark)
-  const partial = (part: JsonRecord, mark?: Frame['mark']): Frame =>
+  const partial = (part: JsonRecord, mark?: DoubleFrame['mark']): DoubleFrame =>
     chunk({ content: { role: 'model', parts: [part] }, index: 0 }, mark)
   const pieces = parts.flatMap(part =>
     typeof part['text'] === 'string'

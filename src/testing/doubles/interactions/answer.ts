@@ -3,11 +3,12 @@
 import { type DoubleRequest, rawAnswer, type VendorDouble } from '../double.ts'
 import { needsSignatures } from '../google/common.ts'
 import {
-  type Frame,
+  type DoubleFrame,
   hasMalformedCall,
   jsonFrame,
   type NeutralStop,
   neutralStops,
+  readThinking,
   type ScriptedTurn,
   type StreamEvent,
   scriptedStop,
@@ -15,7 +16,6 @@ import {
   scriptedValue,
   splitText,
   streamEvent,
-  thinkingOf,
 } from '../script.ts'
 import { mintId, seal } from '../seal.ts'
 import { asRecord, asRecords, asString, isRecord, type JsonRecord, tokensIn } from '../shape.ts'
@@ -50,7 +50,7 @@ export const answerInteraction: VendorDouble<InteractionsMemory>['respond'] = (t
 
 function buildSteps(turn: ScriptedTurn, model: string, memory: InteractionsMemory): StreamedStep[] {
   const steps: StreamedStep[] = []
-  const thinking = thinkingOf(turn)
+  const thinking = readThinking(turn)
   if (thinking || (turn.calls?.length && needsSignatures(model))) {
     const summary = thinking?.text ? { summary: [{ type: 'text', text: thinking.text }] } : {}
     const signature = thinking?.signature ?? seal('thought-step', summaryText(summary))
@@ -108,7 +108,7 @@ function buildInteraction(
 
 function rememberInteraction(
   interaction: JsonRecord,
-  frames: Frame[],
+  frames: DoubleFrame[],
   body: JsonRecord,
   memory: InteractionsMemory,
 ): void {
@@ -138,7 +138,7 @@ function rememberInteraction(
 /** `input`: the arguments text of a scripted call, which need not be JSON. */
 type StreamedStep = { step: JsonRecord; input?: string; isCut?: boolean }
 
-function streamInteraction(interaction: JsonRecord, steps: StreamedStep[], chunk?: number): Frame[] {
+function streamInteraction(interaction: JsonRecord, steps: StreamedStep[], chunk?: number): DoubleFrame[] {
   const { steps: _, ...done } = interaction
   const { id, model, created, status } = interaction
   const opened = { id, object: 'interaction', model, created, status: 'in_progress' }
@@ -169,7 +169,7 @@ function stepEvents(streamed: StreamedStep, index: number, chunk: number | undef
   return [streamEvent('step.start', { index, step }, mark), ...middle, ...stop]
 }
 
-type StepContent = { step: JsonRecord; deltas?: JsonRecord[]; mark?: Frame['mark'] }
+type StepContent = { step: JsonRecord; deltas?: JsonRecord[]; mark?: DoubleFrame['mark'] }
 
 /** The step as it starts, and the deltas that complete it. */
 function stepContent({ step, input }: StreamedStep, chunk: number | undefined): StepContent {

@@ -2,19 +2,19 @@
 // calls in pieces, a finish reason, usage, [DONE]. Compatible servers differ by their quirks only: see `ChatQuirks`.
 import { chatCall, chatUsage } from '../../../apis/openai/chat-frames.ts'
 import type { DoubleRequest } from '../double.ts'
-import { faultOf } from '../faults.ts'
+import { findFault } from '../faults.ts'
 import { countTokens, obfuscation } from '../openai/envelope.ts'
 import {
   type DoubleAnswer,
-  type Frame,
+  type DoubleFrame,
   jsonFrame,
   type NeutralStop,
   neutralStops,
+  readThinking,
   type ScriptedTurn,
   scriptedStop,
   scriptedText,
   splitText,
-  thinkingOf,
 } from '../script.ts'
 import { mintId } from '../seal.ts'
 import { asRecord, asRecords, isAbsent, isRecord, type JsonRecord, shownText } from '../shape.ts'
@@ -61,7 +61,7 @@ export function answerChat(
 }
 
 function faultQuirks(turn: ScriptedTurn): Partial<ChatQuirks> {
-  const quirk = faultOf(turn, 'index')?.quirk
+  const quirk = findFault(turn, 'index')?.quirk
   if (quirk === undefined) return {}
   return quirk === 'repeat-id' ? { repeatIds: true } : { index: quirk }
 }
@@ -76,7 +76,7 @@ function buildCompletion(turn: ScriptedTurn, salt: string, { showReasoning }: Ch
     content: turn.refusal === undefined ? (turn.text ?? null) : null,
     refusal: turn.refusal ?? null,
     annotations: [],
-    ...(showReasoning && !isAbsent(turn.thinking) && { reasoning_content: thinkingOf(turn)?.text }),
+    ...(showReasoning && !isAbsent(turn.thinking) && { reasoning_content: readThinking(turn)?.text }),
     ...(calls.length > 0 && { tool_calls: calls }),
   }
   const finish_reason = FINISH_REASONS[scriptedStop(turn, neutralStops(FINISH_REASONS))]
@@ -99,11 +99,16 @@ function streamCompletion(
   options: JsonRecord,
   size: number | undefined,
   quirks: ChatQuirks,
-): Frame[] {
+): DoubleFrame[] {
   const withUsage = options['include_usage'] === true
   const padded = options['include_obfuscation'] !== false
   const { choices, usage, ...rest } = completion
-  const chunk = (choice: JsonRecord[], used: unknown, pad: boolean, mark?: Frame['mark']): Frame => {
+  const chunk = (
+    choice: JsonRecord[],
+    used: unknown,
+    pad: boolean,
+    mark?: DoubleFrame['mark'],
+  ): DoubleFrame => {
     const shown = { ...rest, object: 'chat.completion.chunk', choices: choice }
     const padding = pad && { obfuscation: obfuscation(JSON.stringify(choice)) }
     return jsonFrame(undefined, { ...shown, ...(withUsage && { usage: used }), ...padding }, mark)

@@ -91,7 +91,7 @@ const anyText = (rule: string): form.Form => form.text(rule, { mayBeEmpty: true 
 const ROLES = ['system', 'assistant', 'user', 'function', 'tool', 'developer']
 
 /** Text, or a list of parts, by their types. */
-const contentOf = (rule: string, kinds: Parameters<typeof form.tagged>[1] = {}): form.Form => {
+const contentForm = (rule: string, kinds: Parameters<typeof form.tagged>[1] = {}): form.Form => {
   const parts = form.list(rule, form.tagged(rule, { text: { text: anyText(rule) }, ...kinds }), {
     empty: rule,
   })
@@ -103,11 +103,11 @@ const contentOf = (rule: string, kinds: Parameters<typeof form.tagged>[1] = {}):
   }
 }
 const CONTENT: Readonly<Record<string, form.Form>> = {
-  system: contentOf('C-00'),
-  developer: contentOf('C-00'),
-  user: contentOf('C-00', { image_url: { image_url: form.picture('C-IMG') }, input_audio: {}, file: {} }),
-  assistant: contentOf('C-00', { refusal: {} }),
-  tool: contentOf('C-08'),
+  system: contentForm('C-00'),
+  developer: contentForm('C-00'),
+  user: contentForm('C-00', { image_url: { image_url: form.picture('C-IMG') }, input_audio: {}, file: {} }),
+  assistant: contentForm('C-00', { refusal: {} }),
+  tool: contentForm('C-08'),
 }
 
 function* checkChatMessages(messages: unknown): Rejections {

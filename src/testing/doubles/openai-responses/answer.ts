@@ -2,9 +2,10 @@
 // that the real object has. The stream is derived from this object, in the vendor's order and numbered without gaps.
 import { countTokens, obfuscation } from '../openai/envelope.ts'
 import {
-  type Frame,
+  type DoubleFrame,
   jsonFrame,
   type NeutralStop,
+  readThinking,
   type ScriptedCall,
   type ScriptedTurn,
   type StreamEvent,
@@ -12,7 +13,6 @@ import {
   scriptedText,
   splitText,
   streamEvent,
-  thinkingOf,
 } from '../script.ts'
 import { mintId } from '../seal.ts'
 import {
@@ -26,7 +26,7 @@ import {
   wordList,
 } from '../shape.ts'
 import { type ResponsesMemory, sealReasoning } from './history.ts'
-import { echoTools, idPrefix, namespaceOf } from './items.ts'
+import { echoTools, findNamespace, idPrefix } from './items.ts'
 
 type ResponsesContext = {
   turn: ScriptedTurn
@@ -126,7 +126,7 @@ function toolUsage(output: JsonRecord[]): JsonRecord {
 function outputItems(context: ResponsesContext): JsonRecord[] {
   const { turn, body } = context
   const calls = turn.calls ?? []
-  const thinking = thinkingOf(turn)
+  const thinking = readThinking(turn)
   const summary = thinking?.text ? [{ type: 'summary_text', text: thinking.text }] : []
   const items: JsonRecord[] = [
     ...(thinking === undefined ? [] : [{ type: 'reasoning', summary }]),
@@ -156,7 +156,7 @@ function messageItems(turn: ScriptedTurn, callsFollow: boolean): JsonRecord[] {
 function callItem(call: ScriptedCall, body: JsonRecord): JsonRecord {
   // Tools of the request itself, and those that items of the input brought along.
   const offered = [body, ...asRecords(body['input'])].flatMap(({ tools }) => asRecords(tools))
-  const namespace = namespaceOf(call.name, offered)
+  const namespace = findNamespace(call.name, offered)
   return {
     type: call.custom ? 'custom_tool_call' : 'function_call',
     status: call.cut ? 'incomplete' : 'completed',
@@ -178,7 +178,7 @@ function finishItem(item: JsonRecord, at: number, context: ResponsesContext): Js
   if (isCall && named['call_id'] === undefined) named['call_id'] = mintId('call_', at, salt)
   const isEncrypted = asList(body['include']).includes('reasoning.encrypted_content')
   if (type !== 'reasoning' || !isEncrypted) return named
-  const scripted = item['encrypted_content'] ?? thinkingOf(turn)?.encrypted
+  const scripted = item['encrypted_content'] ?? readThinking(turn)?.encrypted
   if (typeof scripted === 'string') memory.scriptedTokens.set(scripted, id)
   return { ...named, encrypted_content: scripted ?? sealReasoning(id, organisation) }
 }
@@ -193,10 +193,10 @@ type StreamOptions = {
   omitArgumentsDone: boolean
 }
 
-const event = (type: string, fields: JsonRecord, mark?: Frame['mark']): StreamEvent =>
+const event = (type: string, fields: JsonRecord, mark?: DoubleFrame['mark']): StreamEvent =>
   streamEvent(`response.${type}`, fields, mark)
 
-export function streamResponse(response: JsonRecord, options: StreamOptions): Frame[] {
+export function streamResponse(response: JsonRecord, options: StreamOptions): DoubleFrame[] {
   const { chunk, obfuscate, queued, omitArgumentsDone } = options
   const shown = omitArgumentsDone ? withBrokenCall(response) : response
   const output = asRecords(shown['output'])

@@ -4,7 +4,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { MemoryOptions } from '../double.ts'
 import { invalidType, openaiError } from '../openai/forms.ts'
-import type { Check, Frame, Rejection, Rejections } from '../script.ts'
+import type { Check, DoubleFrame, Rejection, Rejections } from '../script.ts'
 import {
   asList,
   asRecord,
@@ -23,7 +23,7 @@ export type StoredResponse = {
   input: JsonRecord[]
   previous: string | null
   background: boolean
-  frames: Frame[]
+  frames: DoubleFrame[]
   /** How often a background response was retrieved: the first time it runs, the second time it is done. */
   polls: number
   cancelled: boolean
@@ -260,7 +260,7 @@ function* checkCallPairs({ own, chain, unseen }: InputHistory): Rejections {
   const open = new Map<string, JsonRecord>()
   for (const { item, path } of [...chain.map(one => ({ item: one, path: null })), ...own]) {
     const type = itemType(item)
-    const id = callIdOf(item)
+    const id = readCallId(item)
     if (ANSWERED_CALLS.includes(type) && needsOutput(item)) open.set(`${outputType(type)}:${id}`, item)
     const call = ANSWERED_CALLS.find(each => outputType(each) === type)
     if (call === undefined || isAbsent(item['call_id'] ?? item['id']) || open.delete(`${type}:${id}`))
@@ -271,13 +271,13 @@ function* checkCallPairs({ own, chain, unseen }: InputHistory): Rejections {
   }
   for (const call of open.values()) {
     if (call['async'] === true) continue
-    const message = `No tool output found for ${callNoun(itemType(call))} ${callIdOf(call)}.`
+    const message = `No tool output found for ${callNoun(itemType(call))} ${readCallId(call)}.`
     yield openaiError('R-01', message, 'input')
   }
 }
 
 /** Local shell outputs name the call by `id`. Everything else has a `call_id`. */
-const callIdOf = (item: JsonRecord): string => shownText(item['call_id'] ?? item['id'])
+const readCallId = (item: JsonRecord): string => shownText(item['call_id'] ?? item['id'])
 
 /** A search that the server carries out itself needs no output from the caller. */
 const needsOutput = (item: JsonRecord): boolean =>
@@ -288,7 +288,7 @@ function* checkPrograms({ own, chain, memory, unseen }: InputHistory): Rejection
   const callers = new Map<string, unknown>()
   for (const { item, path } of [...chain.map(one => ({ item: one, path: '' })), ...own]) {
     const type = itemType(item)
-    const id = callIdOf(item)
+    const id = readCallId(item)
     const { type: callerType, caller_id: caller } = asRecord(item['caller'])
     if (type === 'program') {
       programs.add(item['call_id'])
@@ -317,14 +317,14 @@ function* checkSafety({ own, chain }: InputHistory): Rejections {
   for (const item of [...chain, ...own.map(one => one.item)]) {
     if (itemType(item) !== 'computer_call') continue
     pending.set(
-      callIdOf(item),
+      readCallId(item),
       asRecords(item['pending_safety_checks']).map(check => shownText(check['id'])),
     )
   }
   for (const { item, path } of own) {
     if (itemType(item) !== 'computer_call_output') continue
     const said = asRecords(item['acknowledged_safety_checks']).map(check => shownText(check['id']))
-    const open = (pending.get(callIdOf(item)) ?? []).filter(id => !said.includes(id))
+    const open = (pending.get(readCallId(item)) ?? []).filter(id => !said.includes(id))
     if (open.length === 0) continue
     const message = `The following pending safety checks have not been acknowledged: ${open.join(', ')}.`
     yield openaiError('computer', message, `${path}.acknowledged_safety_checks`)

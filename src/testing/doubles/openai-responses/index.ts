@@ -1,10 +1,16 @@
 // The double of the Responses API: create, and the endpoints around what was created (retrieve, resume, cancel, delete,
 // input items). `request.ts` has the rules, `answer.ts` the answers.
 import { type DirectAnswer, type DoubleRequest, rawAnswer, type VendorDouble } from '../double.ts'
-import { faultOf } from '../faults.ts'
-import { openaiEnvelope, organisationOf, SERVER_ERROR } from '../openai/envelope.ts'
+import { findFault } from '../faults.ts'
+import { openaiEnvelope, readOrganisation, SERVER_ERROR } from '../openai/envelope.ts'
 import { openaiError } from '../openai/forms.ts'
-import { type DoubleAnswer, type Frame, jsonFrame, type Rejections, type ScriptedTurn } from '../script.ts'
+import {
+  type DoubleAnswer,
+  type DoubleFrame,
+  jsonFrame,
+  type Rejections,
+  type ScriptedTurn,
+} from '../script.ts'
 import { mintId } from '../seal.ts'
 import { asRecord, asRecords, type JsonRecord, shownText } from '../shape.ts'
 import { buildResponse, streamResponse, unfinished } from './answer.ts'
@@ -57,14 +63,14 @@ function createResponse(turn: ScriptedTurn, request: DoubleRequest, memory: Resp
   const body = asRecord(request.body)
   memory.answered += 1
   const salt = `${memory.salt}:${memory.answered}`
-  const organisation = organisationOf(request.headers)
+  const organisation = readOrganisation(request.headers)
   const response = buildResponse({ turn, body, rawText: request.rawText, memory, organisation, salt })
   const background = body['background'] === true
   const frames = streamResponse(response, {
     chunk: turn.chunk,
     obfuscate: asRecord(body['stream_options'])['include_obfuscation'] !== false,
     queued: background,
-    omitArgumentsDone: faultOf(turn, 'omit-arguments-done') !== undefined,
+    omitArgumentsDone: findFault(turn, 'omit-arguments-done') !== undefined,
   })
   const stored = body['store'] !== false
   rememberItems(memory, response, stored)
@@ -142,7 +148,7 @@ function cancelResponse(stored: StoredResponse): JsonRecord {
   return unfinished(stored.response, 'cancelled')
 }
 
-function framesAfter(stored: StoredResponse, after: string | null): Frame[] {
+function framesAfter(stored: StoredResponse, after: string | null): DoubleFrame[] {
   stored.polls = 2
   return after === null ? stored.frames : stored.frames.slice(Number(after) + 1)
 }
@@ -162,7 +168,7 @@ function listInput(stored: StoredResponse, query: URLSearchParams, memory: Respo
   }
 }
 
-function nextSequence(sent: readonly Frame[]): number {
+function nextSequence(sent: readonly DoubleFrame[]): number {
   const last = sent.findLast(frame => frame.data.startsWith('{'))
   if (last === undefined) return 0
   const { sequence_number: sequence } = asRecord(JSON.parse(last.data))

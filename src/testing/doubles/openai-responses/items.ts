@@ -7,11 +7,11 @@ import type { Rejections } from '../script.ts'
 import {
   asRecord,
   asRecords,
-  entryOf,
   extraKeys,
   isAbsent,
   isRecord,
   type JsonRecord,
+  ownEntry,
   shownText,
   wordList,
 } from '../shape.ts'
@@ -55,7 +55,7 @@ function* checkResponsesTool(tool: unknown, path: string): Rejections {
   if (!isRecord(tool)) return yield form.invalidType('R-00', path, 'an object', tool)
   yield* form.optional(callers)(tool['allowed_callers'], `${path}.allowed_callers`)
   yield* form.required('R-00', form.oneOf('R-00', TOOL_TYPES))(tool['type'], `${path}.type`)
-  yield* entryOf(TOOL_FORMS, shownText(tool['type']))?.(tool, path) ?? []
+  yield* ownEntry(TOOL_FORMS, shownText(tool['type']))?.(tool, path) ?? []
 }
 
 function* checkFunction(tool: unknown, path: string): Rejections {
@@ -118,7 +118,7 @@ export function echoTools(tools: unknown): JsonRecord[] {
 }
 
 /** The namespace that a tool must be called under, or `undefined` for a tool outside of namespaces. */
-export function namespaceOf(name: string, tools: JsonRecord[]): string | undefined {
+export function findNamespace(name: string, tools: JsonRecord[]): string | undefined {
   const isNamespace = (tool: JsonRecord): boolean => tool['type'] === 'namespace'
   if (tools.some(tool => tool['name'] === name && !isNamespace(tool))) return undefined
   const owner = tools.find(
@@ -351,7 +351,7 @@ export const idPrefix = (type: string): string =>
 export function* checkItem(item: unknown, path: string): Rejections {
   if (!isRecord(item)) return yield form.invalidType('R-00', path, 'an object', item)
   const type = itemType(item)
-  const kind = entryOf(ITEM_KINDS, type)
+  const kind = ownEntry(ITEM_KINDS, type)
   if (kind === undefined) {
     return yield form.unsupportedValue('R-00', `${path}.type`, type, Object.keys(ITEM_KINDS))
   }

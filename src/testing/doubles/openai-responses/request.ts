@@ -1,7 +1,7 @@
 // Everything that the Responses endpoint refuses, in the order in which it looks. This file checks parameters, state
 // and output format; tools, items and history have files of their own. `R-00` is the plain shape of the request.
 import type { DoubleRequest } from '../double.ts'
-import { organisationOf } from '../openai/envelope.ts'
+import { readOrganisation } from '../openai/envelope.ts'
 import * as form from '../openai/forms.ts'
 
 import { checkStrictSchema } from '../openai/schema.ts'
@@ -10,10 +10,10 @@ import {
   asList,
   asRecord,
   asRecords,
-  entryOf,
   isAbsent,
   isRecord,
   type JsonRecord,
+  ownEntry,
   shownText,
   wordList,
 } from '../shape.ts'
@@ -55,7 +55,7 @@ export function* checkResponses(request: DoubleRequest, memory: ResponsesMemory,
   yield* checkTextFormat(asRecord(body['text'])['format'])
   yield* checkJsonWord(body)
   yield* checkReasoningModel(body, memory)
-  yield* checkResponsesHistory({ body, memory, mode }, organisationOf(headers))
+  yield* checkResponsesHistory({ body, memory, mode }, readOrganisation(headers))
 }
 
 function* checkParameters(body: JsonRecord): Rejections {
@@ -81,7 +81,7 @@ function* checkParameters(body: JsonRecord): Rejections {
 }
 
 function* checkParameterName(name: string): Rejections {
-  const moved = entryOf(MOVED, name)
+  const moved = ownEntry(MOVED, name)
   if (moved === undefined) {
     if (!PARAMETERS.includes(name)) yield form.unknownParameter('R-00', name)
     return

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { BodyProblem } from '../body.ts'
 import { bearerKey, type RequestHeaders, type VendorDouble } from '../double.ts'
-import { type Rejection, type ScriptedTurn, scriptedText, thinkingOf } from '../script.ts'
+import { type Rejection, readThinking, type ScriptedTurn, scriptedText } from '../script.ts'
 import { tokensIn } from '../shape.ts'
 import { openaiError } from './forms.ts'
 
@@ -63,7 +63,7 @@ export const openaiEnvelope: Envelope = {
 }
 
 /** The organisation of a request: a digest of its key. `null` without a key. */
-export function organisationOf(headers: RequestHeaders): string | null {
+export function readOrganisation(headers: RequestHeaders): string | null {
   const key = bearerKey(headers)
   return key === undefined ? null : createHash('sha256').update(key).digest('hex').slice(0, 16)
 }
@@ -88,7 +88,7 @@ const COUNT_NAMES: Record<keyof TokenCounts, string[]> = {
 
 export function countTokens(turn: ScriptedTurn, requestText: string): TokenCounts {
   const output = (turn.text ?? '') + (turn.refusal ?? '') + (turn.calls ?? []).map(scriptedText).join('')
-  const reasoning = scriptedCount(turn, 'reasoning') ?? tokensIn(thinkingOf(turn)?.text ?? '')
+  const reasoning = scriptedCount(turn, 'reasoning') ?? tokensIn(readThinking(turn)?.text ?? '')
   return {
     input: scriptedCount(turn, 'input') ?? tokensIn(requestText),
     cached: scriptedCount(turn, 'cached') ?? 0,

@@ -6,11 +6,11 @@ import { dataUriContent, pictureKind, WEB_PICTURES } from '../pictures.ts'
 import type { Rejection, Rejections } from '../script.ts'
 import {
   asString,
-  entryOf,
   extraKeys,
   isAbsent,
   isRecord,
   type JsonRecord,
+  ownEntry,
   shownText,
   wordList,
 } from '../shape.ts'
@@ -119,7 +119,7 @@ export const object = (rule: string, fields: Fields, others?: string): Form =>
 export const tagged = (rule: string, kinds: Readonly<Record<string, Fields>>): Form =>
   function* (value, path) {
     if (!isRecord(value)) return yield invalidType(rule, path, 'an object', value)
-    const fields = entryOf(kinds, asString(value['type']))
+    const fields = ownEntry(kinds, asString(value['type']))
     if (fields === undefined) yield unsupportedValue(rule, `${path}.type`, value['type'], Object.keys(kinds))
     else yield* checkFields(value, path, fields)
   }

@@ -10,7 +10,7 @@ import {
 } from '../../language/servers.ts'
 import { quote } from '../../lib/text/index.ts'
 
-type Content = string | Uint8Array | readonly InputPart[]
+type ServedContent = string | Uint8Array | readonly InputPart[]
 type Values = Readonly<Record<string, string>>
 
 export type ResourceDefinition = {
@@ -22,7 +22,7 @@ export type ResourceDefinition = {
   /** Default: text/plain for a text, application/octet-stream for bytes. */
   mediaType?: string
   /** Undefined: there is nothing at this address. */
-  read: (values: Values, uri: string) => Content | undefined | Promise<Content | undefined>
+  read: (values: Values, uri: string) => ServedContent | undefined | Promise<ServedContent | undefined>
 }
 
 export type PromptDefinition = {
@@ -50,7 +50,7 @@ export function resource(definition: ResourceDefinition): OwnResource {
     throw invalid(`The uri of a resource must begin with a scheme, such as notes://today, not ${quote(uri)}.`)
   if (typeof name !== 'string' || name === '') throw invalid(`The resource ${quote(uri)} needs a name.`)
   if (typeof read !== 'function') throw invalid(`The resource ${quote(uri)} needs a function read.`)
-  const pattern = patternOf(uri)
+  const pattern = parsePattern(uri)
   const match = (given: string): Values | undefined => {
     if (!pattern) return given === uri ? {} : undefined
     return fit(pattern, given)
@@ -104,7 +104,7 @@ export async function readOwn(resources: readonly OwnResource[], uri: string): P
   const content = await found?.read(found.match(uri) ?? {}, uri)
   if (!found || content === undefined)
     throw new TurnwireError('not_found', `There is no resource ${quote(uri.slice(0, 200))}.`)
-  if (typeof content === 'string' && isText(found.mediaType)) return [{ type: 'text', text: content }]
+  if (typeof content === 'string' && isTextContent(found.mediaType)) return [{ type: 'text', text: content }]
   if (typeof content === 'string' || content instanceof Uint8Array) return [dataPart(content, found, uri)]
   return [...content]
 }
@@ -130,7 +130,7 @@ export async function getOwn(
     : [...messages]
 }
 
-function isText(mediaType = 'text/plain'): boolean {
+function isTextContent(mediaType = 'text/plain'): boolean {
   return mediaType.startsWith('text/') || mediaType === 'application/json'
 }
 
@@ -153,7 +153,7 @@ type Place = { texts: readonly string[]; names: readonly string[] }
 const delimiters = /([/?#])/
 
 /** Undefined: it is no pattern. */
-function patternOf(uri: string): readonly Place[] | undefined {
+function parsePattern(uri: string): readonly Place[] | undefined {
   if (!/[{}]/.test(uri)) return undefined
   const places = uri.split(delimiters).map((part): Place => {
     const pieces = part.split(/\{([A-Za-z_]\w*)\}/)

@@ -7,7 +7,7 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { PromptMessage, ServerPrompt, ServerResource } from '../../language/servers.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { printable } from '../../lib/text/index.ts'
-import { type KeptAnswers, ttlOf } from './kept-answers.ts'
+import { type KeptAnswers, readTtl } from './kept-answers.ts'
 import { toResultPart } from './result.ts'
 
 const mostPages = 20
@@ -17,9 +17,9 @@ const pageMs = 30_000
 type ListMethod = 'resources/list' | 'resources/templates/list' | 'prompts/list'
 
 /** A server whose answers are asked for, and those of its answers that still hold. */
-export type Offering = { client: Client; server: string; kept: KeptAnswers }
+export type ResourceSource = { client: Client; server: string; kept: KeptAnswers }
 
-function listAll({ client, kept }: Offering, method: ListMethod, key: string): Promise<JsonObject[]> {
+function listAll({ client, kept }: ResourceSource, method: ListMethod, key: string): Promise<JsonObject[]> {
   return kept.get(method, () => askAll(client, method, key))
 }
 
@@ -37,7 +37,7 @@ async function askAll(
     const answer: Record<string, unknown> = await client.request({ method, params }, page, {
       timeout: pageMs,
     })
-    ttlMs = Math.min(ttlMs, ttlOf(answer))
+    ttlMs = Math.min(ttlMs, readTtl(answer))
     for (const item of answer[key] as Json[]) if (isJsonObject(item)) found.push(item) // It was parsed from JSON.
     const { nextCursor } = answer
     if (typeof nextCursor !== 'string' || nextCursor === cursor) break
@@ -46,17 +46,17 @@ async function askAll(
   return { value: found.slice(0, mostItems), ttlMs }
 }
 
-export async function listResources(offering: Offering): Promise<ServerResource[]> {
-  const { client, server } = offering
+export async function listResources(source: ResourceSource): Promise<ServerResource[]> {
+  const { client, server } = source
   if (!client.getServerCapabilities()?.resources) return []
   const [plain, templates] = await Promise.all([
-    listAll(offering, 'resources/list', 'resources'),
-    listAll(offering, 'resources/templates/list', 'resourceTemplates').catch(orNone),
+    listAll(source, 'resources/list', 'resources'),
+    listAll(source, 'resources/templates/list', 'resourceTemplates').catch(orNone),
   ])
   return [
-    ...plain.flatMap(item => resourceOf(server, item, item['uri'])),
+    ...plain.flatMap(item => toResources(server, item, item['uri'])),
     ...templates.flatMap(item =>
-      resourceOf(server, item, item['uriTemplate']).map(one => ({ ...one, template: true as const })),
+      toResources(server, item, item['uriTemplate']).map(one => ({ ...one, template: true as const })),
     ),
   ]
 }
@@ -67,7 +67,7 @@ function orNone(error: unknown): JsonObject[] {
   throw error
 }
 
-function resourceOf(server: string, item: JsonObject, uri: Json | undefined): ServerResource[] {
+function toResources(server: string, item: JsonObject, uri: Json | undefined): ServerResource[] {
   if (typeof uri !== 'string' || uri === '' || uri.length > 4_000) return []
   const { name, title, description, mimeType, size } = item
   return [
@@ -83,14 +83,17 @@ function resourceOf(server: string, item: JsonObject, uri: Json | undefined): Se
   ]
 }
 
-export async function readResource({ client, server, kept }: Offering, uri: string): Promise<InputPart[]> {
+export async function readResource(
+  { client, server, kept }: ResourceSource,
+  uri: string,
+): Promise<InputPart[]> {
   const contents = await kept.get(`resources/read ${uri}`, async () => {
     const answer = await client
       .readResource({ uri }, { timeout: pageMs, cacheMode: 'bypass' })
       .catch(error => {
         throw asNotFound(error, `The MCP server "${server}" has no resource ${printable(uri, 200)}`)
       })
-    return { value: answer.contents, ttlMs: ttlOf(answer) }
+    return { value: answer.contents, ttlMs: readTtl(answer) }
   })
   return contents.map(content => {
     const part = toResultPart({ type: 'resource', resource: content as JsonObject }) // It was parsed from JSON.
@@ -102,10 +105,10 @@ export async function readResource({ client, server, kept }: Offering, uri: stri
   })
 }
 
-export async function listPrompts(offering: Offering): Promise<ServerPrompt[]> {
-  const { client, server } = offering
+export async function listPrompts(source: ResourceSource): Promise<ServerPrompt[]> {
+  const { client, server } = source
   if (!client.getServerCapabilities()?.prompts) return []
-  const found = await listAll(offering, 'prompts/list', 'prompts')
+  const found = await listAll(source, 'prompts/list', 'prompts')
   return found.flatMap(item => {
     const { name, title, description } = item
     if (typeof name !== 'string' || name === '' || name.length > 200) return []
@@ -134,7 +137,7 @@ function promptArgument({ name, description, required }: JsonObject): ServerProm
 }
 
 export async function getPrompt(
-  { client, server }: Pick<Offering, 'client' | 'server'>,
+  { client, server }: Pick<ResourceSource, 'client' | 'server'>,
   name: string,
   values: Readonly<Record<string, string>>,
 ): Promise<PromptMessage[]> {

@@ -7,7 +7,7 @@ import { printable } from '../../lib/text/index.ts'
 import { UsageError } from '../command.ts'
 import type { Styles } from '../style.ts'
 
-export class ChatOffers {
+export class ChatResources {
   readonly #client: AapClient
   readonly #styles: Styles
   readonly #write: (text: string) => void
@@ -36,13 +36,13 @@ export class ChatOffers {
     const uri = second ?? first
     if (!uri)
       throw new UsageError('Say which: /attach <uri>, or /attach <server> <uri>. /resources lists them.')
-    const server = second === undefined ? await this.#serverOf(session, uri) : (first ?? '')
+    const server = second === undefined ? await this.#findServer(session, uri) : (first ?? '')
     const { content } = await this.#client.readResource(session, { server, uri })
-    this.#attached.push(...blocksOf(content))
+    this.#attached.push(...toBlocks(content))
     this.#write(`  ${this.#styles.dim(`${printable(uri, 200)} goes with the next message.`)}\n`)
   }
 
-  async #serverOf(session: string, uri: string): Promise<string> {
+  async #findServer(session: string, uri: string): Promise<string> {
     const { resources } = await this.#client.getResources(session)
     const servers = [...new Set(resources.filter(each => each.uri === uri).map(({ server }) => server))]
     if (servers.length === 1 && servers[0] !== undefined) return servers[0]
@@ -74,7 +74,7 @@ export class ChatOffers {
       return undefined
     }
     const { messages } = await this.#client.getPrompt(session, call)
-    return this.#with(messages.flatMap(({ content }) => blocksOf(content)))
+    return this.#with(messages.flatMap(({ content }) => toBlocks(content)))
   }
 
   #with(blocks: ContentBlock[]): ContentBlock[] {
@@ -89,7 +89,7 @@ export class ChatOffers {
   }
 }
 
-function blocksOf(content: Content): ContentBlock[] {
+function toBlocks(content: Content): ContentBlock[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content
 }
 

@@ -7,20 +7,20 @@ import { readJsonObject, sendJson } from '../http/index.ts'
 import { encodeParts } from './encode.ts'
 import { refuseAap } from './wordings.ts'
 
-export function mountOffers(
+export function mountResources(
   app: Hono<WireEnv>,
   base: string,
   host: WireHost,
   refOf: (c: Context<WireEnv>) => { owner: string; session: string },
 ): void {
   const { limits } = host
-  const agentOf = async (c: Context<WireEnv>): Promise<string> =>
+  const findAgent = async (c: Context<WireEnv>): Promise<string> =>
     (await c.get('engine').summary(refOf(c))).agent
   app.get(`${base}/sessions/:id/resources`, async c =>
-    sendJson(c, { resources: await c.get('engine').fromServers(await agentOf(c), { get: 'resources' }) }),
+    sendJson(c, { resources: await c.get('engine').fromServers(await findAgent(c), { get: 'resources' }) }),
   )
   app.post(`${base}/sessions/:id/resources`, async c => {
-    const agent = await agentOf(c)
+    const agent = await findAgent(c)
     const body = await readJsonObject(c, limits)
     const resource = { server: textIn(body, 'server'), uri: textIn(body, 'uri') }
     return sendJson(c, {
@@ -28,10 +28,10 @@ export function mountOffers(
     })
   })
   app.get(`${base}/sessions/:id/prompts`, async c =>
-    sendJson(c, { prompts: await c.get('engine').fromServers(await agentOf(c), { get: 'prompts' }) }),
+    sendJson(c, { prompts: await c.get('engine').fromServers(await findAgent(c), { get: 'prompts' }) }),
   )
   app.post(`${base}/sessions/:id/prompts`, async c => {
-    const agent = await agentOf(c)
+    const agent = await findAgent(c)
     const body = await readJsonObject(c, limits)
     const given = isJsonObject(body['arguments']) ? body['arguments'] : {}
     const values = Object.fromEntries(Object.keys(given).map(name => [name, textIn(given, name)]))

@@ -47,7 +47,7 @@ export function serveResources(server: TaskServer, engine: Engine, agent: string
     })
     if (parts.length === 0) throw server.resourceNotFound(uri, context)
     const { mediaType } = (await list(false)).find(each => offeredUri(each) === uri) ?? {}
-    return { contents: parts.map(part => contentOf(part, uri, mediaType)) }
+    return { contents: parts.map(part => encodeContent(part, uri, mediaType)) }
   })
 }
 
@@ -137,7 +137,7 @@ function readUri(uri: string): { server: string; uri: string } | undefined {
   }
 }
 
-function contentOf(
+function encodeContent(
   part: InputPart,
   uri: string,
   mediaType = 'text/plain',
