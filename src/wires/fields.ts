@@ -28,8 +28,6 @@ export type FieldWordings = {
 /** Bounds, each inclusive. Those of a text or a list are of its length. */
 export type Between = { min?: number; max?: number }
 
-export type FieldReader = ReturnType<typeof fieldReader>
-
 /** The functions need no receiver: `const { object, list, text } = fieldReader(wordings)`. */
 export function fieldReader(wordings: FieldWordings) {
   const check = (path: string, of: 'number' | 'text' | 'list', given: number, between: Between): void => {

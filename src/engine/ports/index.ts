@@ -421,6 +421,4 @@ export type EnginePorts = {
   log(level: 'debug' | 'info' | 'warn' | 'error', message: string, fields?: Record<string, Json>): void
 }
 
-/** What a user says, as wires hand it over. */
-export type UserInput = InputPart[]
 export type { OptionValue }

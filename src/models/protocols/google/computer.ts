@@ -81,8 +81,6 @@ export function takesComputer({ model, quirks }: ModelTarget): boolean {
   return !quirks.has(plainTools) && /computer-use|(?:^|\/)gemini-[3-9]/.test(model)
 }
 
-export const computerFunctions: readonly string[] = [...FUNCTIONS.keys()]
-
 /** `type`: the key or the type under which the API declares it. */
 export function googleComputer(type: RegExp): VendorTyped {
   return {
