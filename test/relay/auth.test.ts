@@ -234,8 +234,8 @@ test('without viem the relay says what to install', () => {
         return next(name, context)
       },
     })
-    const { signerOf, walletOf } = await import('./src/relay/viem.ts')
-    for (const use of [() => signerOf('a', '0x' + '1'.repeat(130)), () => walletOf('0x' + '1'.repeat(64))])
+    const { recoverSigner, walletFromKey } = await import('./src/relay/viem.ts')
+    for (const use of [() => recoverSigner('a', '0x' + '1'.repeat(130)), () => walletFromKey('0x' + '1'.repeat(64))])
       await use().catch(error => console.log(error.code, error.message))`
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
     encoding: 'utf8',

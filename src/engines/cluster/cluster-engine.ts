@@ -9,7 +9,7 @@ import type {
 } from '../../engine/ports/boundary.ts'
 import type { EngineHere } from '../../engine/ports/local.ts'
 import { MovingEngine } from '../moving/moving-engine.ts'
-import type { Find } from '../moving/place.ts'
+import type { Search } from '../moving/place.ts'
 import { mergedChanges } from './merged-changes.ts'
 import type { Router } from './router.ts'
 
@@ -44,9 +44,9 @@ export class ClusterEngine extends MovingEngine {
     this.#parts = parts
   }
 
-  protected override locate(name: keyof Engine, about?: unknown): Find {
+  protected override locate(name: keyof Engine, about?: unknown): Search {
     const { router } = this.#parts
-    if (!routedNames.has(name)) return () => Promise.resolve(router.here)
+    if (!routedNames.has(name)) return router.here
     return router.search(name, about as SessionRef) // All of these are about a session.
   }
 

@@ -5,7 +5,7 @@ import type { Engine, SessionRef } from '../../engine/ports/boundary.ts'
 import type { EngineHere } from '../../engine/ports/local.ts'
 import type { NodeInfo, NodeStore } from '../../engine/ports/node.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { Find, Place } from '../moving/place.ts'
+import type { Place, Search } from '../moving/place.ts'
 import { isStopping } from '../socket/index.ts'
 import type { NodeLease } from './node-lease.ts'
 import { type Peer, type Peers, Unreachable } from './peers.ts'
@@ -57,6 +57,11 @@ class NodeSearch {
     this.#deadline ??= now + this.#patienceMs
     return now > this.#deadline
   }
+
+  renew(): void {
+    this.#deadline = undefined
+    this.tries = 0
+  }
 }
 
 export class Router {
@@ -72,39 +77,50 @@ export class Router {
   }
 
   /** A call of this node's engine, wherever its session is. */
-  get here(): Place {
-    return {
+  get here(): Search {
+    const place: Place = {
       engine: this.#parts.local,
       hasMoved: () => false,
       hasMovedQuietly: () => Promise.resolve(false),
-      leave: () => Promise.resolve(),
+    }
+    return {
+      find: () => Promise.resolve(place),
+      again: error => Promise.reject(error),
+      renew: () => {},
     }
   }
 
   /** `name`: of the call or stream. Those who read along make this node the holder if nobody else is. */
-  search(name: keyof Engine, ref: SessionRef): Find {
+  search(name: keyof Engine, ref: SessionRef): Search {
     const { patienceMs } = this.#parts
     const reads = name === 'follow' || name === 'attach'
     const patience = reads ? Math.max(patienceMs, readerPatienceMs) : patienceMs
     const search = new NodeSearch(ref, reads, patience)
-    return async () => this.#place(search, await this.#find(search), name === 'attach')
+    let routed: Routed | undefined
+    return {
+      find: async () => {
+        routed = undefined
+        routed = await this.#find(search)
+        return this.#place(search, routed, name === 'attach')
+      },
+      again: error => {
+        if (!routed?.peer && isStopping(error)) search.notHere = error
+        return this.#again(search, error)
+      },
+      renew: () => search.renew(),
+    }
   }
 
   /** `isAttachment`: tools of a client of this node, which ends with the node. */
   #place(search: NodeSearch, { engine, peer }: Routed, isAttachment: boolean): Place {
-    const isEnding = (error: unknown): boolean => !peer && isStopping(error)
     return {
       engine,
       hasMoved: error => {
-        if (!(error instanceof TurnwireError) || (isAttachment && isEnding(error))) return false
+        if (!(error instanceof TurnwireError) || (isAttachment && !peer && isStopping(error))) return false
         // Another node may be cut off from the store while this one is not.
         return movedCodes.has(error.code) || (!!peer && !isAttachment && error.code.startsWith('store_'))
       },
       hasMovedQuietly: async () => (await this.#parts.store.holder(search.ref.session)) !== undefined,
-      leave: error => {
-        if (isEnding(error)) search.notHere = error
-        return this.#again(search, error)
-      },
     }
   }
 

@@ -5,7 +5,7 @@ import type { Engine } from '../../engine/ports/boundary.ts'
 import type { EngineHere } from '../../engine/ports/local.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { MovingEngine } from '../moving/moving-engine.ts'
-import type { Find, Place } from '../moving/place.ts'
+import type { Place, Search } from '../moving/place.ts'
 import { isStopping } from '../socket/index.ts'
 import { type FoundEngine, findEngine } from './find-engine.ts'
 import type { FolderSetup, HandedOver } from './folder-owner.ts'
@@ -78,15 +78,29 @@ export class FolderEngine extends MovingEngine {
     await found?.close()
   }
 
-  protected override locate(name: keyof Engine): Find {
-    return async () => {
-      for (;;) {
-        const found = await this.#find()
-        if (!goesFirst.has(name)) await this.attachments.done
-        // A tool that the owner waits for while it stops may still report.
-        if (!found.owner?.leaving || name === 'report') return this.#place(found)
+  protected override locate(name: keyof Engine): Search {
+    let found: FoundEngine | undefined
+    return {
+      find: async () => {
+        found = undefined
+        found = await this.#findFor(name)
+        return this.#place(found)
+      },
+      again: async error => {
+        if (!found) throw error
         await found.untilGone()
-      }
+      },
+      renew: () => {},
+    }
+  }
+
+  async #findFor(name: keyof Engine): Promise<FoundEngine> {
+    for (;;) {
+      const found = await this.#find()
+      if (!goesFirst.has(name)) await this.attachments.done
+      // A tool that the owner waits for while it stops may still report.
+      if (!found.owner?.leaving || name === 'report') return found
+      await found.untilGone()
     }
   }
 
@@ -96,7 +110,6 @@ export class FolderEngine extends MovingEngine {
       engine: found.engine,
       hasMoved: error => isOver() || (!this.#closed && isStopping(error)),
       hasMovedQuietly: () => Promise.resolve(isOver()),
-      leave: () => found.untilGone(),
     }
   }
 

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Engine, FollowItem, FollowOptions } from '../../engine/ports/boundary.ts'
+import { TurnwireError } from '../../language/errors.ts'
 import type { Delta, Event } from '../../language/events.ts'
 import { isStopping } from '../socket/index.ts'
 import { MovingEngine } from './moving-engine.ts'
-import type { Find } from './place.ts'
+import type { Search } from './place.ts'
 
 const ref = { owner: 'ana', session: 's' }
 
@@ -22,19 +23,27 @@ function event(seq: number, type: 'turn.started' | 'model.answered' | 'call.sett
   return { type: 'event', seq, event: { v: 1, at: 0, type, parts, turn: 't' } as unknown as Event }
 }
 
-/** Finds these engines one after the other. Each gives its items, whatever it is asked. */
+type Found = readonly FollowItem[] | 'nobody'
+
+/** Finds these engines one after the other. Each gives its items, whatever it is asked. `nobody`: there is none just then. */
 class Moves extends MovingEngine {
   readonly asked: FollowOptions[] = []
-  readonly #engines: (readonly FollowItem[])[]
+  /** Per search, the steps that it took. */
+  readonly searches: string[][] = []
+  readonly #engines: Found[]
 
-  constructor(engines: readonly (readonly FollowItem[])[]) {
+  constructor(engines: readonly Found[]) {
     super()
     this.#engines = [...engines]
   }
 
-  protected override locate(): Find {
-    return async () => {
+  protected override locate(): Search {
+    const steps: string[] = []
+    this.searches.push(steps)
+    const find = async () => {
       const items = this.#engines.shift() ?? []
+      steps.push(items === 'nobody' ? 'nobody' : 'found')
+      if (items === 'nobody') throw new TurnwireError('stopping', 'This one stops, and nobody has it yet.')
       const { asked } = this
       const engine: Pick<Engine, 'follow'> & { summary(): Promise<{ seq: number }> } = {
         summary: async () => ({ seq: 4 }),
@@ -47,15 +56,15 @@ class Moves extends MovingEngine {
         engine: engine as unknown as Engine, // The stream uses nothing else of it.
         hasMoved: isStopping,
         hasMovedQuietly: async () => false,
-        leave: async () => {},
       }
     }
+    return { find, again: async () => void steps.push('again'), renew: () => void steps.push('renewed') }
   }
 }
 
-async function read(nodes: readonly (readonly FollowItem[])[], options: FollowOptions) {
+async function read(nodes: readonly Found[], options: FollowOptions) {
   const engine = new Moves(nodes)
-  const { asked } = engine
+  const { asked, searches } = engine
   const items: FollowItem[] = []
   for await (const batch of engine.follow(ref, options)) items.push(...batch)
   const said = (delta: Delta): string => ('text' in delta ? delta.text : delta.type)
@@ -63,7 +72,7 @@ async function read(nodes: readonly (readonly FollowItem[])[], options: FollowOp
     if (item.type === 'event') return `${item.seq} ${item.event.type}`
     return item.type === 'delta' ? said(item.delta) : item.type
   })
-  return { shown, asked }
+  return { shown, asked, searches }
 }
 
 const begun = [
@@ -120,4 +129,15 @@ test('a reader that names no event gets the deltas of the step that runs', async
   const options: FollowOptions = { until: 'stop', deltas: 'append' }
   for await (const batch of new Moves([[step(2), text('Found')]]).follow(ref, options)) items.push(...batch)
   assert.deepEqual(items, [step(2), text('Found')])
+})
+
+test('a reader that was given something goes on with its search, which knows where not to look', async () => {
+  const { shown, searches } = await read(
+    [[event(2, 'turn.started'), lost], 'nobody', 'nobody', [settled, { type: 'ended' }]],
+    { from: 2, until: 'stop', deltas: 'none' },
+  )
+  assert.deepEqual(shown, ['2 turn.started', '4 call.settled', 'ended'])
+  assert.deepEqual(searches, [
+    'found renewed again nobody again nobody again found renewed renewed'.split(' '),
+  ])
 })

@@ -19,7 +19,7 @@ import { stoppable } from '../../lib/async/stoppable.ts'
 import { isStopping } from '../socket/index.ts'
 import { Attachments } from './attachments.ts'
 import { lostItem, MovingReader } from './moving-reader.ts'
-import type { Find, Place } from './place.ts'
+import type { Place, Search } from './place.ts'
 
 export abstract class MovingEngine extends ForwardingEngine {
   readonly attachments = new Attachments()
@@ -27,7 +27,7 @@ export abstract class MovingEngine extends ForwardingEngine {
   protected fixed: Engine | undefined
 
   /** `about`: the first argument of the call or stream. */
-  protected abstract locate(name: keyof Engine, about?: unknown): Find
+  protected abstract locate(name: keyof Engine, about?: unknown): Search
 
   protected override forward<Name extends CallName>(
     name: Name,
@@ -38,14 +38,14 @@ export abstract class MovingEngine extends ForwardingEngine {
   }
 
   async #forward(name: CallName, args: unknown[]): Promise<unknown> {
-    const find = this.locate(name, args[0])
+    const search = this.locate(name, args[0])
     for (;;) {
-      const place = await find()
+      const place = await search.find()
       try {
         return await callByName(place.engine, name, args)
       } catch (error) {
         if (!mayRepeat(place, error, name, args)) throw error
-        await place.leave(error)
+        await search.again(error)
       }
     }
   }
@@ -67,18 +67,19 @@ export abstract class MovingEngine extends ForwardingEngine {
     stop: AbortSignal,
   ): AsyncGenerator<readonly FollowItem[]> {
     const reader = new MovingReader(options)
-    let find = this.locate('follow', ref)
+    const search = this.locate('follow', ref)
     while (!stop.aborted) {
       let place: Place | undefined
-      let isServed = false
       try {
-        place = await find()
+        place = await search.find()
         // A reader that is moved must know where it was, also before the first event.
         reader.from ??= (await place.engine.summary(ref)).seq + 1
         for await (const batch of place.engine.follow(ref, reader.begin(), stop)) {
           const items = reader.take(batch, place)
-          isServed ||= items.length > 0
-          if (items.length > 0) yield items
+          if (items.length > 0) {
+            yield items
+            search.renew()
+          }
           if (reader.isOver) return
           if (reader.moved) break
         }
@@ -88,16 +89,13 @@ export abstract class MovingEngine extends ForwardingEngine {
       }
       if (!reader.moved || stop.aborted) return
       try {
-        if (!place) throw reader.moved
-        await place.leave(reader.moved)
+        await search.again(reader.moved)
         const items = reader.goOn()
         if (items.length > 0) yield items
       } catch (error) {
         yield [lostItem(error)]
         return
       }
-      // One that was given something may look as long as one that has just come.
-      if (isServed) find = this.locate('follow', ref)
     }
   }
 
@@ -117,14 +115,14 @@ export abstract class MovingEngine extends ForwardingEngine {
   ): AsyncGenerator<readonly AttachedItem[]> {
     this.attachments.add(ref.session)
     try {
-      let find = this.locate('attach', ref)
+      const search = this.locate('attach', ref)
       for (let isKnown = false; !stop.aborted; ) {
         let place: Place | undefined
         let moved: unknown = new TurnwireError('moved', 'The session is elsewhere now.')
         try {
-          place = await find()
+          place = await search.find()
           for await (const batch of place.engine.attach(ref, tools, stop)) {
-            find = this.locate('attach', ref)
+            search.renew()
             const isAttached = batch[0]?.type === 'attached'
             if (isAttached) this.attachments.attached()
             const items = isAttached && isKnown ? batch.slice(1) : batch
@@ -140,7 +138,7 @@ export abstract class MovingEngine extends ForwardingEngine {
           }
           moved = error
         }
-        await place.leave(moved)
+        await search.again(moved)
       }
     } finally {
       this.attachments.remove(ref.session)
@@ -153,9 +151,9 @@ export abstract class MovingEngine extends ForwardingEngine {
   }
 
   async *#answerOnce(request: OnceRequest, stop: AbortSignal): AsyncGenerator<readonly OnceItem[]> {
-    const find = this.locate('answerOnce', request)
+    const search = this.locate('answerOnce', request)
     for (;;) {
-      const place = await find()
+      const place = await search.find()
       let isBegun = false
       try {
         for await (const batch of place.engine.answerOnce(request, stop)) {
@@ -165,7 +163,7 @@ export abstract class MovingEngine extends ForwardingEngine {
         return
       } catch (error) {
         if (isBegun || !place.hasMoved(error)) throw error
-        await place.leave(error)
+        await search.again(error)
       }
     }
   }
@@ -176,12 +174,12 @@ export abstract class MovingEngine extends ForwardingEngine {
   }
 
   async *#changes(stop: AbortSignal): AsyncGenerator<readonly SessionChange[]> {
-    const find = this.locate('changes')
+    const search = this.locate('changes')
     while (!stop.aborted) {
-      const place = await find()
+      const place = await search.find()
       yield* place.engine.changes(stop)
       if (!(await place.hasMovedQuietly())) return
-      await place.leave(undefined)
+      await search.again(undefined)
     }
   }
 }

@@ -8,9 +8,17 @@ export type Place = {
   hasMoved(error: unknown): boolean
   /** The same, after a stream that has no end of its own ended without an error. */
   hasMovedQuietly(): Promise<boolean>
-  /** Waits until it is worth looking again. Rejects with the error once one has looked for long enough. */
-  leave(error: unknown): Promise<void>
 }
 
-/** One call or stream that looks for its engine: each time it is called, it looks again. */
-export type Find = () => Promise<Place>
+/** One call or stream that looks for its engine, perhaps several times. */
+export type Search = {
+  /** Rejects if there is no engine now. */
+  find(): Promise<Place>
+  /**
+   * Waits until it is worth looking again. `error`: with which the engine ended, or was not found. Rejects with it once the
+   * patience is used up.
+   */
+  again(error: unknown): Promise<void>
+  /** The stream was given something: its patience begins anew. */
+  renew(): void
+}
