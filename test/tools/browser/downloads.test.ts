@@ -166,7 +166,11 @@ describe('downloads', { skip }, () => {
     const again = await click(220, true)
     assert.match(again.asked ?? '', /^It submits a form.*It downloads .*\/export/)
     const named = files().map(name => name.replace(/^[\da-f]{12}-/, 'another '))
-    assert.deepEqual(named.toSorted(), ['another report.zip', 'data.bin', 'export.csv', 'raw', 'report.zip'])
+    assert.deepEqual(
+      named.toSorted(),
+      ['another report.zip', 'data.bin', 'export.csv', 'raw', 'report.zip'],
+      again.text,
+    )
     assert.equal(readFileSync(join(folder, 'export.csv'), 'utf8'), 'a,b')
   })
 
