@@ -1,6 +1,6 @@
-// Addresses and paths in the patterns of a grant. An address is compared part by part, as a client of it reads it: a star
-// in the host never reaches the path, whatever characters the value has. What two readers could read differently is not
-// covered: user names, backslashes, dots in place of folders, escapes of any of these.
+// Addresses and paths in the patterns of a grant. An address is compared part by part, as a client of it reads it: a
+// star in the host never reaches the path, whatever characters the value has. An address that two readers could read
+// differently is not covered: one with user names, backslashes, dots in place of folders, or escapes of any of these.
 import { isAnything, isExactly, matchesPieces, type PatternPiece } from './star-patterns.ts'
 
 /** These are read as addresses also without `//`. */
@@ -141,7 +141,7 @@ function readPattern(pieces: readonly PatternPiece[]): Parts<PatternPiece[]> | u
   }
 }
 
-/** What comes before the first of these characters, and the rest. */
+/** Splits the pieces before the first of these characters. */
 function upTo(pieces: readonly PatternPiece[], ends: string): [PatternPiece[], PatternPiece[]] {
   const found = pieces.findIndex(piece => 'exact' in piece && ends.includes(piece.exact))
   const at = found === -1 ? pieces.length : found

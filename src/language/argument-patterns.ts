@@ -14,7 +14,7 @@ export type ArgumentPatterns = Readonly<Record<string, string>>
 
 const most = { patterns: 50, pattern: 500, text: 4000 }
 
-/** Refuses what cannot be meant. */
+/** Refuses an empty list, too many patterns, and patterns that are no text or too long. */
 export function checkPatterns(patterns: ArgumentPatterns): void {
   const names = Object.keys(patterns)
   const bad = (words: string): TurnwireError => new TurnwireError('bad_request', words)

@@ -56,32 +56,32 @@ export function keptName(callId: string): string {
 /** The tool with which a model reads what was left out of a long result. */
 export const readOutputName = 'read_output'
 
-/** What that tool reads: a kept output, or a result that was cut, whose blob has its parts. */
+/** The source that `read_output` reads: a kept output, or the blob with all parts of a result that was cut. */
 export type ReadableOutput = KeptOutput | { blob: string; parts: true }
 
 /**
- * Who or what let a call run. `rule`: the rule that allowed it, or because of which a person was needed. `by`: that person, who
- * decided at once or, with `grantId`, by an earlier grant.
+ * The permission under which a call ran. `rule`: the rule that allowed the call or that required a person. `by`: the
+ * person, who approved this call or, with `grantId`, gave an earlier grant that covers it.
  */
 export type Approval = { rule: string; by?: string; grantId?: string }
 
 /**
- * What a tool read for its result. `uri`: where it was found in the end, without query, fragment and user, where secrets stand. `at`: when, in milliseconds.
- * `viewport`: of a picture of a page.
+ * A page or file that a tool read for its result. `uri`: its final address, without user, query and fragment, which may
+ * hold secrets. `at`: the time in milliseconds. `viewport`: the window size, if a picture of a page was taken.
  */
 export type OutcomeSource = { uri: string; at: number; viewport?: { width: number; height: number } }
 
-/** Of one result. */
+/** The most sources that one result lists. */
 export const mostSources = 16
 
-/** The name of the rule by which a call runs that nothing but the operator's trust in its tool allows. */
+/** The rule name of a call that runs only because the operator trusts its tool. */
 export const operatorTrust = 'operator-trust'
 
 /** Where a result came from and how, beside `from`. */
 export type OutcomeProvenance = {
-  /** Absent, of a call that ran: nothing but the operator's trust in its tool let it run. */
+  /** Absent on a call that ran: it ran only because the operator trusts its tool. */
   allowed?: Approval
-  /** What the tool read, as far as it did so through the engine or says so. */
+  /** The sources that the tool read through the engine or reports itself. */
   sources?: OutcomeSource[]
   /** The bytes of the whole result, if `parts` show less of it. */
   wholeBytes?: number
@@ -95,20 +95,20 @@ export function sourceUri(address: string | URL): string | undefined {
 
 export type Outcome = {
   kind: OutcomeKind
-  /** What the model reads. Never empty: an empty result becomes a text that says so. */
+  /** The content that the model reads. Never empty: an empty result becomes a text that says so. */
   parts: ResultPart[]
   structured?: Json
   /** No model reads it. Absent: there is nothing to say beyond `from`. */
   provenance?: OutcomeProvenance
   /** The arguments that the tool ran with, where its schema changed them: defaults, transforms. No model reads it. */
   input?: Json
-  /** Of a tool that threw: the class or the code of what it threw. */
+  /** The class or the code of the error that the tool threw. */
   errorType?: string
   /** For the application and people. No model reads it. */
   details?: Json
-  /** How large details were that are not kept, because they are over the limit. */
+  /** The length of details that were dropped because they exceed the limit. */
   detailsCut?: number
-  /** What the tool reported of its work. No model reads it. */
+  /** The tool's report of its work. No model reads it. */
   report?: Report
   from: Provenance
   /** Set when `parts` were cut to the tool's limit. The whole result is in the store under `blob`. */
@@ -123,5 +123,5 @@ export type Outcome = {
   ms?: number
 }
 
-/** `native`: what a client says of it to the model's vendor beside its content, such as where to cache. */
+/** `native`: vendor fields that the client set on the result, such as a cache mark. */
 export type CallResult = { callId: string; name: string; outcome: Outcome; native?: Native }

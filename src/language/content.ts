@@ -2,13 +2,13 @@
 // names. Data that only its vendor understands is kept beside the neutral form, in `native`.
 import { isJsonObject, type Json } from '../lib/json/index.ts'
 
-/** Who made a piece of content. Artifacts are sent back only to the same protocol and model family. */
+/** The protocol and model family that made a piece of content. Native data is sent back to the same two only. */
 export type Origin = { protocol: string; family: string }
 
 /** The vendor's own block, kept byte for byte (signatures, encrypted reasoning, ids). */
 export type Native = { origin: Origin; data: Json }
 
-/** What a message of an answer is to its reader: a remark while the model works, or the answer itself. */
+/** The role of a message within an answer: a remark while the model works, or the answer itself. */
 export type Phase = 'commentary' | 'final_answer'
 
 /** `phase`: of an answer's text, where the vendor says it. */

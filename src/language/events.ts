@@ -1,5 +1,5 @@
-// The log's words. What stands here is durable and read forever: a published version of an event is never
-// edited; a change is a new version beside it, and `evolve` goes on reading both.
+// The event types of the log. Events are durable and are read forever: a published version of an event is never edited;
+// a change is a new version beside it, and `evolve` reads both.
 import type { JsonObject } from '../lib/json/index.ts'
 import type { ArgumentPatterns } from './argument-patterns.ts'
 import type { CallPart, Outcome } from './calls.ts'
@@ -16,7 +16,7 @@ import type { TraceContext } from './trace.ts'
 /** A secret option's value is sealed before it comes near the log. */
 export type OptionValue = string | { sealed: string }
 
-/** What a caller asks of the model for one turn, where that differs from the agent's own settings. */
+/** Requests of a caller to the model for one turn. They override the agent's own settings. */
 export type Ask = {
   choice?: ToolChoice
   parallel?: boolean
@@ -28,7 +28,7 @@ export type Ask = {
   format?: AnswerFormat
   /** By protocol name: fields that are copied into that vendor's request body (effort, sampling). */
   body?: Record<string, JsonObject>
-  /** Whom it is for, where the model passes requests on. Only that model reads it, and no client writes it. */
+  /** The recipient, for a model that passes requests on. Only that model reads it, and no client writes it. */
   to?: JsonObject
   /** By protocol name: tools that the vendor runs, which the client declares for this turn. */
   hosted?: Record<string, JsonObject[]>
@@ -40,7 +40,7 @@ export type Ask = {
   direct?: true
 }
 
-/** What a client may choose for its session, and change from turn to turn. */
+/** The settings that a client may choose for its session and change from turn to turn. */
 export type Settings = {
   /** The exposed server tools that are on, and whether each runs without asking. `null`: all, as the operator declared them. */
   tools: { name: string; trust: boolean }[] | null
@@ -58,17 +58,17 @@ export type Usage = {
   cacheRead?: number
   cacheWrite?: number
   thinking?: number
-  /** In the currency of the operator's prices. Absent: nobody has said what the model costs. */
+  /** In the currency of the operator's prices. Absent: the operator gave no prices. */
   cost?: number
 }
 
-/** Why the model stopped talking. `pause`: it is to be asked again with its own words. */
+/** Why the model stopped talking. `pause`: the next request sends its unfinished answer back for it to continue. */
 export type ModelStop = 'end' | 'calls' | 'length' | 'refusal' | 'filter' | 'pause' | 'cancelled'
 
 /** Why a turn is over. */
 export type TurnStop = 'end' | 'length' | 'refusal' | 'filter' | 'limit' | 'cancelled' | 'abandoned' | 'error'
 
-/** The turn ended neither by itself nor because someone wanted it to. */
+/** False for a turn that ended normally, was cancelled or was abandoned. */
 export function isFailure(stop: TurnStop | undefined): boolean {
   return stop !== undefined && stop !== 'end' && stop !== 'cancelled' && stop !== 'abandoned'
 }
@@ -104,13 +104,13 @@ export type Grant = {
 
 type At = { v: 1; at: number }
 
-/** What a vendor says of its answer: its id, the model that gave it, and the version of the API. */
+/** Facts that the vendor reports about its answer: the id, the model that gave it, and the version of the API. */
 export type VendorAnswer = { id?: string; model?: string; version?: string }
 
 /** A request to a model that failed and was made again. */
 export type RetriedRequest = { at: number; code: ErrorCode; message: string }
 
-/** A session that works for a call of another one. `depth`: how many such sessions there are above it, with this one. */
+/** A session that works for a call of another one. `depth`: 1, or one more than its parent's. */
 export type SessionParent = { session: string; call: string; depth: number }
 
 export type SessionCreated = At & {
@@ -122,7 +122,7 @@ export type SessionCreated = At & {
   seed: Entry[]
   /** The call that it works for. */
   parent?: SessionParent
-  /** What its turns may use, where that is less than its agent's limits. */
+  /** Limits of its turns that are lower than its agent's limits. */
   caps?: Partial<Record<LimitName, number>>
 }
 export type SessionConfigured = At & { type: 'session.configured'; settings: Partial<Settings> }
@@ -149,9 +149,9 @@ export type ModelAnswered = At & {
   model: string
   origin?: Origin
   usage?: Usage
-  /** What the vendor wants back with the next request, such as a container or a response id. */
+  /** Vendor data that the next request must send back, such as a container or a response id. */
   continuity?: Native
-  /** What could not be said to this vendor and was adapted or left out. */
+  /** Content that this vendor cannot take and that was adapted or left out, in words. */
   warnings?: string[]
   /** The vendor's own id of the request, by which its support finds it. */
   requestId?: string
@@ -178,13 +178,13 @@ export type ApprovalRequested = At & {
   rule: string
   reason?: string
   expiresAt?: number
-  /** What the tool says that the call would do, for whoever decides. */
+  /** The tool's preview of the effects of the call, for the person who decides. */
   preview?: Report
-  /** It was asked and allowed before, but its tool has changed since: the call, for readers that did not see it. */
+  /** Set if the call was allowed before and its tool has changed since: the call, for readers that did not see it. */
   again?: Pick<CallPart, 'name' | 'form' | 'text'>
 }
 
-/** The time for an answer is over, whatever a clock says later: from here on the question can only be refused. */
+/** The time to approve is over, whatever a clock says later: from here on the call can only be refused. */
 export type ApprovalExpired = At & { type: 'approval.expired'; callId: string }
 
 export type ApprovalDecided = At & {
@@ -269,7 +269,7 @@ export type QuestionWithdrawn = At & { type: 'question.withdrawn'; callId: strin
 export type CallPostponed = At & { type: 'call.postponed'; callId: string; expiresAt: number }
 /** The call is carried out by an agent, in a session of its own. */
 export type CallDelegated = At & { type: 'call.delegated'; callId: string; agent: string; session: string }
-/** What the session that works for the call has used: it counts for this turn too. `upTo`: the number of its event there. */
+/** Usage of the session that works for the call. It counts for this turn too. `upTo`: the last event counted there. */
 export type CallUsed = At & {
   type: 'call.used'
   callId: string
@@ -290,16 +290,16 @@ export type TurnEnded = At & {
   stop: TurnStop
   limit?: LimitName
   error?: { code: ErrorCode; message: string }
-  /** What readers were shown of an answer that never came. A reader who comes later is shown the same. */
+  /** The parts of an unfinished answer that readers were shown. Later readers are shown the same parts. */
   shown?: ShownPart[]
-  /** A model step was given up with the turn: about how many tokens it had read and written. Its vendor did not say. */
+  /** Estimated tokens of a model step that was aborted with the turn. Its vendor did not report them. */
   cut?: { input: number; output: number }
   /** The requests of the step that failed, before the last one. */
   retries?: RetriedRequest[]
 }
 export type GrantGiven = At & { type: 'grant.given'; grant: Grant }
 export type GrantRevoked = At & { type: 'grant.revoked'; grantId: string; by: string }
-/** Someone drives the loop by hand until it is returned. */
+/** A person or program drives the loop by hand until control is returned. */
 export type ControlTaken = At & { type: 'control.taken'; by: string }
 export type ControlReturned = At & { type: 'control.returned'; by: string }
 /** From here on a model reads `entries` in place of the first `replaces` entries of the history. */
@@ -307,13 +307,13 @@ export type HistoryCompacted = At & {
   type: 'history.compacted'
   replaces: number
   entries: Entry[]
-  /** Who wrote the summary, and what it cost. */
+  /** The model that wrote the summary, and the tokens it used. */
   model?: string
   usage?: Usage
 }
 /**
- * A message is said anew: from here on a model reads the first `keeps` entries of what it read, then `entries`. What was
- * said since stays in the log.
+ * The history is rewound: from here on a model reads the first `keeps` entries of what it read before, then `entries`.
+ * The entries that this removes stay in the log.
  */
 export type HistoryRewound = At & { type: 'history.rewound'; keeps: number; entries: Entry[] }
 
@@ -327,7 +327,7 @@ export const hookNames = [
 ] as const
 export type HookName = (typeof hookNames)[number]
 
-/** A hook of the operator refused something, or replaced the input or the output. What came of it follows. */
+/** A hook of the operator refused something, or replaced the input or the output. The effect is recorded next. */
 export type HookActed = At & {
   type: 'hook.acted'
   hook: HookName
@@ -400,12 +400,12 @@ export type Recorded = { seq: number; event: Event }
 /** Live only: broadcast while they happen, never stored. */
 export type Delta =
   | { type: 'step.started'; step: number }
-  /** What this step has shown so far is void: the model is asked again. */
+  /** Discard everything that this step has shown so far: the model is asked again. */
   | { type: 'step.reset'; step: number }
   /** `phase`: of the message that the text belongs to, where the vendor says it. */
   | { type: 'text'; text: string; phase?: Phase }
   | { type: 'thinking'; text: string }
-  /** One block of the vendor's own is over: the thinking that was shown last, or what a hosted tool did. */
+  /** A block of the vendor's own has ended: the thinking that was shown last, or the work of a hosted tool. */
   | { type: 'block'; native?: Native }
   | { type: 'call.opened'; callId: string; name: string; form: CallPart['form'] }
   | { type: 'arguments'; callId: string; text: string }

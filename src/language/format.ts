@@ -5,7 +5,7 @@ export type AnswerFormat =
   /** Any JSON object. */
   | { type: 'json' }
   /**
-   * JSON that matches a schema. `strict`: an answer that does not match is an error, so what the vendor does not guarantee
-   * is checked here. Otherwise the schema is told to the vendor in its own way, and the model may stray from it.
+   * JSON that matches a schema. `strict`: an answer that does not match is an error, so it is checked here unless the
+   * vendor guarantees it. Otherwise the schema is told to the vendor in its own way, and the model may stray from it.
    */
   | { type: 'schema'; schema: JsonObject; name?: string; description?: string; strict?: boolean }

@@ -2,7 +2,7 @@
 // are decimal texts in the smallest unit of the asset.
 import type { JsonObject } from '../lib/json/index.ts'
 
-/** All names of wallets begin so. Alone: a caller that has not shown yet which wallet it is. */
+/** The prefix of all wallet names. Alone: a caller that has not shown yet which wallet it is. */
 export const anyWallet = 'wallet:'
 
 /** Wallets own what they pay for under this name. No key has a name with a colon. */
@@ -42,7 +42,7 @@ export type PaymentRecord = {
   payTo: string
   network: string
   asset: string
-  /** What was signed for: the most that can be moved. */
+  /** The amount that was signed: the most that can be moved. */
   cap: string
   /** Unix seconds: after this it cannot be settled. */
   validUntil: number
@@ -51,11 +51,11 @@ export type PaymentRecord = {
   agent: string
   path: string
   provider?: string
-  /** What settling needs: the payment as it was given, and what was asked for it. */
+  /** Data for settling: the payment as the payer gave it, and the payment requirements that it answers. */
   given: JsonObject
   asked: JsonObject
   price: JsonObject
-  /** What is asked and answered, if it pays for a request without a session. Null: it is not kept any more. */
+  /** The request and its answer, if it pays for a request without a session. Null: no longer kept. */
   request?: JsonObject | null
   answer?: JsonObject | null
   /** The process that answers such a request. */
@@ -64,11 +64,11 @@ export type PaymentRecord = {
   session?: string
   /** The turn that it pays for: its session, and the number of its first event there. */
   work?: { owner: string; session: string; first: number }
-  /** What the answer came to. */
+  /** The tokens of the answer. */
   usage?: { input: number; output: number }
   amount?: string
   fee?: string
-  /** Of the transfer. Known before it is sent. Absent: it never was, or a facilitator elsewhere did not say. */
+  /** The id of the transfer, known before it is sent. Absent: nothing was sent, or a facilitator did not report it. */
   transaction?: string
   /** Every transaction that was made to move it, each written before it was sent. */
   sent?: readonly string[]
@@ -77,7 +77,7 @@ export type PaymentRecord = {
   tries?: number
   /** Nobody here can find out whether it has moved: an operator has to say, from what the chain shows. */
   unclear?: boolean
-  /** Why it is as it is, where that is not plain. */
+  /** The reason for its state, where the state alone does not explain it. */
   reason?: string
   /** The answer failed after the money had moved: the payer can ask again without paying, or is paid back. */
   owed?: boolean

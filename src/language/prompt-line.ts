@@ -39,7 +39,7 @@ function readValues({ arguments: known }: ServerPrompt, rest: string): Record<st
   return Object.fromEntries(values)
 }
 
-/** As one message of a user. What a prompt has the assistant say is quoted in it. */
+/** As one message of a user. Texts of the assistant are marked with `[Assistant]`. */
 export function promptParts(messages: readonly PromptMessage[]): InputPart[] {
   return messages.flatMap(({ role, parts }) =>
     role === 'user'

@@ -1,6 +1,6 @@
-// What a running call asks a person: to fill in a flat form, or to open an address. The forms are those of MCP's elicitation:
-// one object whose members are texts, numbers, truth values or choices. The checks here are pure, and no part of a form is
-// executed: it may come from a server that nobody trusts.
+// Questions of a running call to a person: to fill in a flat form, or to open an address. The forms are those of MCP's
+// elicitation: one object whose members are texts, numbers, truth values or choices. The checks here are pure, and no
+// part of a form is executed: it may come from a server that nobody trusts.
 import type { Json, JsonObject } from '../lib/json/index.ts'
 
 /** JSON Schema of a form: an object with flat members. See `formFault`. */
@@ -93,7 +93,7 @@ function choicesFault(member: JsonObject, titled: 'oneOf' | 'anyOf'): string | u
 
 export type FormChoice = { value: string; title: string }
 
-/** What may be chosen. Undefined: the member is no choice. */
+/** The options of a choice. Undefined: the member is no choice. */
 export function readChoices(
   member: JsonObject,
   titled: 'oneOf' | 'anyOf' = 'oneOf',

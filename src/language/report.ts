@@ -1,5 +1,5 @@
-// What a tool reports of its work beside its result: the files it works on, what it changes in them, the terminals it runs,
-// and what it found as a table. People see it; no model reads it. Paths are absolute or relative; whoever shows a relative one resolves it.
+// A tool's report of its work, beside its result: the files it works on, the changes in them, the terminals it runs,
+// and its findings as a table. People see it; no model reads it. Relative paths are resolved where they are shown.
 
 export type Location = {
   path: string

@@ -1,5 +1,5 @@
-// What the vault seals. Each sealed text carries its use and is opened for that use only: a text that a client chose, such as
-// the value of an option, is never taken for a token. Readers outside the engine are not shown sealed texts.
+// Uses of texts that the vault seals. A text carries its use and is opened for that use only: a text that a client
+// chose, such as an option's value, is never taken for a token. Readers outside the engine are not shown sealed texts.
 import type { Event, OptionValue, Settings } from './events.ts'
 import type { AnswerPart, Entry } from './history.ts'
 
@@ -70,7 +70,7 @@ export function withoutSeals(event: Event): Event {
   }
 }
 
-/** That an option has a secret value is shown. */
+/** A secret value is emptied, but the option stays: readers see that it is set. */
 export function settingsWithoutSeals<Given extends Partial<Settings>>(settings: Given): Given {
   const { options } = settings
   if (!options || Object.values(options).every(value => typeof value === 'string')) return settings

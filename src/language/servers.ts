@@ -12,7 +12,7 @@ export type ToolServerInfo = {
   problem?: string
   /** The revision of the protocol that was agreed on. */
   protocolVersion?: string
-  /** What the server says that it is. */
+  /** The name and version that the server reports. */
   software?: { name: string; version: string }
   /** Since when it is connected. */
   since?: number
@@ -25,7 +25,7 @@ export type ToolServerInfo = {
   agents: string[]
 }
 
-/** Stands in the place of a server's name for what an agent has by its configuration. */
+/** Used in place of a server's name for resources and prompts of the agent's own configuration. */
 export const ownServer = 'own'
 
 export type ServerResource = {

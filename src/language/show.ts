@@ -1,7 +1,7 @@
-// What an event means to a client. A fold: events of a session in, what is shown of them out, at most one thing for each
-// event. It knows the calls of the last answer, what waits for whom, and whether the session waits. Wires, the library, the
-// client and pages map what it gives; none of them reads the types of events itself. Deltas are shown as they are. It reads
-// no clock, and is not what a model reads: that is the history.
+// Translates log events for clients. A fold: events of a session in, at most one `Shown` item out for each event. It
+// tracks the calls of the last answer, everything that waits for a person or the application, and the status of the
+// session. Wires, the library, the client and pages map its items; none of them reads the types of events itself.
+// Deltas are shown as they are. It reads no clock. A model does not read its items: a model reads the history.
 import type { CallPart, Outcome } from './calls.ts'
 import type { ErrorCode } from './errors.ts'
 import type {
@@ -91,7 +91,7 @@ export type Shown =
   | (About & { type: 'delegated'; to: Content<CallDelegated> })
   | (About & { type: 'used'; used: Content<CallUsed> })
   | (About & { type: 'result'; outcome: Outcome; limit?: CallSettled['limit'] })
-  /** A result after the result. */
+  /** A further result of a call that has its result. */
   | (About & { type: 'late'; outcome: Outcome })
   | { type: 'end'; end: ShownEnd }
 

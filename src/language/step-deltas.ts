@@ -1,21 +1,18 @@
-// What one reader gets of a model step. A step may start over, and an answer may arrive whole without its pieces. This
-// turns the deltas of a step into those that the reader is given, so that nothing is given twice or left out; the mode
-// says how a step that starts over is shown. No wire keeps track of this itself.
+// Filters the deltas of a model step for one reader. A step may start over, and an answer may arrive whole without its
+// pieces. This turns the deltas of a step into those that the reader is given, so that nothing is given twice or left
+// out; the mode says how a step that starts over is shown. No wire keeps track of this itself.
 import type { CallForm, CallPart } from './calls.ts'
 import { TurnwireError } from './errors.ts'
 import type { Delta, Event } from './events.ts'
 import type { AnswerPart } from './history.ts'
 
 /**
- * Which deltas a reader gets, and how a model step that starts over is shown.
- *
- * `none`: no deltas. `raw`: as they happen; a step that starts over gives `step.reset`.
- * In the other modes the deltas of a step add up to its answer: what was not given while the model spoke is given right
- * before `model.answered`, also for events that are read from the log.
- * `take-back`: a step that starts over gives `step.reset`, and then all of it again.
- * `append`: text and thinking only. What a new attempt repeats is not given again; from where it differs, the whole
- * attempt follows after an empty line.
- * `fail`: what a new attempt repeats is not given again; where it differs, the reader gets `lost`.
+ * Which deltas a reader gets, and how a model step that starts over is shown. `none`: no deltas. `raw`: as they happen;
+ * a step that starts over gives `step.reset`. In the other modes the deltas of a step add up to its answer: what was
+ * not given while the model spoke is given right before `model.answered`, also for events that are read from the log.
+ * `take-back`: a step that starts over gives `step.reset`, and then all of it again. `append`: text and thinking only.
+ * Text that a new attempt repeats is not given again; from where it differs, the whole attempt follows after an empty
+ * line. `fail`: what a new attempt repeats is not given again; where it differs, the reader gets `lost`.
  */
 export type DeltaMode = 'none' | 'raw' | 'take-back' | 'append' | 'fail'
 
@@ -99,7 +96,7 @@ export class StepDeltas {
     this.#clear()
   }
 
-  /** Of an answer that never came nothing is taken back, and what others were shown of it is given to its end. */
+  /** The answer was interrupted. Nothing is taken back; text that other readers were shown is given to its end. */
   #interrupt(parts: readonly AnswerPart[], give: Give): void {
     if (parts.length > 0) {
       if (!this.#begun) this.#begin(give)
@@ -211,7 +208,7 @@ export class StepDeltas {
     }
   }
 
-  /** What the reader was given of these is not how the answer begins. */
+  /** The types whose text, as the reader was given it, is not the beginning of the answer's text. */
   #differing(parts: readonly AnswerPart[]): SpeechType[] {
     const differing: SpeechType[] = []
     for (const [type, { shown }] of [

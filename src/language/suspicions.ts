@@ -1,6 +1,6 @@
-// What a person should know about a text before agreeing to it, because it is easy to overlook: hidden characters, those that
-// change the direction of text, words that mix alphabets, and values so long that their end is out of sight. For whoever
-// asks: the command, the console, editors.
+// Warnings about a text that a person is asked to approve, for things that are easy to overlook: hidden characters,
+// those that change the direction of text, words that mix alphabets, and values so long that their end is out of sight.
+// Used wherever a person is asked: in the command, the console and editors.
 import { isJsonObject, type Json } from '../lib/json/index.ts'
 
 const hidden = /(?!\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu

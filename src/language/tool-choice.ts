@@ -1,4 +1,4 @@
-// What a tool choice demands of an answer, as one rule for everyone who keeps it.
+// The demands of a tool choice on an answer, as one rule for all code that enforces it.
 import { hostedApproval, type ToolChoice, type ToolDeclaration } from './tools.ts'
 
 export type ChoiceDemand = {

@@ -40,7 +40,7 @@ export type ToolDeclaration = {
   side: 'server' | 'client'
   /** Tells apart tools of different servers that are declared alike. Part of the tool's identity; models and people are not shown it. */
   server?: string
-  /** Who may call it: the model itself, programs that the model writes, or both. Absent: both. */
+  /** The callers that may call it: the model itself, programs that the model writes, or both. Absent: both. */
   callers?: readonly ToolCaller[]
   /** Inputs that fit, for the model to learn from. */
   examples?: readonly Json[]
