@@ -1,5 +1,5 @@
-// A map whose values are made when they are first asked for and dropped again while nothing depends on them, so that it does
-// not grow with everyone who ever came. Values that are not idle stay, whatever their number.
+// A map whose values are made when they are first asked for and dropped again while nothing depends on them, so that it
+// does not grow with every key that was ever used. Values that are not idle stay, whatever their number.
 
 export type Droppable = { readonly isIdle: boolean }
 

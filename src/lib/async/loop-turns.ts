@@ -4,7 +4,7 @@
 const waiting: (() => void)[] = []
 let isScheduled = false
 
-/** Resolves in a later turn of the event loop, in which nobody else who waits here is woken. First come, first served. */
+/** Resolves in a later turn of the event loop. Each turn resolves one waiting promise, in the order of the calls. */
 export function loopTurn(): Promise<void> {
   return new Promise(resolve => {
     waiting.push(resolve)

@@ -1,7 +1,7 @@
-// Worker threads for work that costs too much for the event loop, with a limit of CPU time and memory for each job: a thread
-// that exceeds one is ended, and its job fails. CPU time, so that a busy machine refuses no honest job. Owners take turns, and
-// an owner has at most one job at work at a time, so that the others' jobs find a thread. Threads are started when they are
-// needed and end when there has been nothing to do for a while. What a job is, is the business of the threads' program.
+// Worker threads for work that costs too much for the event loop, with a limit of CPU time and memory for each job: a
+// thread that exceeds one is ended, and its job fails. CPU time, so that a busy machine refuses no honest job. Owners
+// take turns, and an owner has at most one job at work at a time, so that the others' jobs find a thread. Threads start
+// when needed and end when they have been idle for a while. The program that calls `serveJobs` defines the jobs.
 
 import { parentPort, Worker } from 'node:worker_threads'
 
@@ -18,7 +18,7 @@ export type PoolLimits = {
 
 export const poolLimits: PoolLimits = { threads: 2, jobMs: 5_000, heapMiB: 256, idleMs: 10_000 }
 
-/** A thread that does not tell its CPU time is ended after so many times `jobMs`. */
+/** A thread whose CPU time cannot be read is ended after this many times `jobMs`. */
 const PATIENCE = 10
 
 /** Why there is no answer. It completes the sentence "the check …". */
@@ -37,10 +37,10 @@ type Thread<Job, Answer> = {
   spentMs: number
 }
 
-/** What a thread says. `spentMs`: its CPU time since its start. */
+/** The reply of a thread. `spentMs`: its CPU time since its start. */
 type Reply<Answer> = { answer: Answer; spentMs: number }
 
-/** The program of a thread: does each job that it is sent. What `work` throws ends the thread, and the job fails. */
+/** The program of a thread: does each job that it is sent. If `work` throws, the thread ends and the job fails. */
 export function serveJobs<Job, Answer>(work: (job: Job) => Answer): void {
   parentPort?.on('message', (job: Job) => {
     const reply: Reply<Answer> = { answer: work(job), spentMs: cpuMs(process.threadCpuUsage()) }
@@ -58,7 +58,7 @@ export class WorkPool<Job, Answer extends object> {
   readonly #limits: PoolLimits
   readonly #threads = new Set<Thread<Job, Answer>>()
   readonly #busyOwners = new Set<string>()
-  /** Whoever was served last is last. */
+  /** Jobs by owner. The owner that was served last stands last. */
   readonly #waiting = new Map<string, WaitingWork<Job, Answer>[]>()
 
   /** `program`: calls `serveJobs`. */
@@ -107,7 +107,7 @@ export class WorkPool<Job, Answer extends object> {
     }
   }
 
-  /** Undefined: all are at work. `none`: the system gives no thread. */
+  /** Undefined: all are at work. `none`: the system cannot start a thread. */
   #freeThread(): Thread<Job, Answer> | 'none' | undefined {
     for (const thread of this.#threads) if (thread.current === undefined) return thread
     if (this.#threads.size >= this.#limits.threads) return undefined
@@ -149,7 +149,7 @@ export class WorkPool<Job, Answer extends object> {
     thread.timer = setTimeout(() => void this.#look(thread), ms)
   }
 
-  /** Ends the thread if its job has had its time. */
+  /** Ends the thread if its job has used up its CPU time. */
   async #look(thread: Thread<Job, Answer>): Promise<void> {
     const { current } = thread
     const { jobMs } = this.#limits

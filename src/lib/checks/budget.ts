@@ -1,5 +1,5 @@
-// What a check costs, in microseconds on a slow machine. It is an estimate that grows with the work: the same check costs
-// the same everywhere. `tryOnLoop` also limits what all checks of one turn of the event loop cost together.
+// The cost of a check, in microseconds on a slow machine. It is an estimate that grows with the work: the same check
+// costs the same everywhere. `tryOnLoop` also limits the cost of all checks of one turn of the event loop together.
 
 export class BudgetSpent extends Error {
   override readonly name = 'BudgetSpent'
@@ -23,19 +23,19 @@ export class Budget {
   }
 }
 
-/** What one check may cost on the event loop. */
+/** The most that one check may cost on the event loop. */
 export const CHECK_MICROS = 12_000
-/** What all checks of one turn of the loop may cost together. */
+/** The most that all checks of one turn of the loop may cost together. */
 const TURN_MICROS = 24_000
-/** A check that costs less is not counted, and is done when nothing is left, too. The checks of most calls cost less. */
+/** A check that costs less is not counted, and always runs. The checks of most calls cost less. */
 const LEAST_MICROS = 200
 
 let left = TURN_MICROS
 let isRefilling = false
 
 /**
- * Runs a check on the event loop with what is left for it in this turn of the loop. Undefined: that did not suffice, and
- * the check has to be done elsewhere.
+ * Runs a check on the event loop within the budget that is left in this turn of the loop. Undefined: the budget did not
+ * suffice, and the check has to run elsewhere.
  */
 export function tryOnLoop<T>(check: (budget: Budget) => T): { value: T } | undefined {
   const granted = Math.max(LEAST_MICROS, Math.min(CHECK_MICROS, left))

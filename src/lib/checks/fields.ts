@@ -1,5 +1,5 @@
-// Checks of one field of a configuration: its name, its kind, its form. Each reports under the key that the operator wrote.
-// What the settings are is up to the room that has them.
+// Checks of one field of a configuration: its name, its kind, its form. Each reports under the key that the operator
+// wrote. The list of settings is in the folder that has them.
 import { errorMessage } from '../text/error-message.ts'
 import { nearest } from '../text/nearest.ts'
 
@@ -86,7 +86,7 @@ export function texts(form: RegExp, words: string): Check {
   return (value, key, wrong) => checkTexts(value, form, words, key, wrong)
 }
 
-/** What `check` throws is the mistake. */
+/** Reports the message of the error that `check` throws. */
 export function passes(check: (value: unknown) => unknown): Check {
   return (value, key, wrong) => {
     try {
@@ -97,7 +97,7 @@ export function passes(check: (value: unknown) => unknown): Check {
   }
 }
 
-/** Checked with others, or by the compiler alone. */
+/** For a setting that is checked together with others, or by the compiler alone. */
 export const anything: Check = () => {}
 
 /** Names the setting that was probably meant, else all of them. */

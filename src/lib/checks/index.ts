@@ -1,5 +1,5 @@
-// Checks of untrusted texts against untrusted schemas and grammars. A small check is done at once, on the event loop. One
-// that costs more than the loop has to give goes to a worker thread, which is ended if it takes too long (work-pool.ts).
+// Checks of untrusted texts against untrusted schemas and grammars. A small check is done at once, on the event loop. A
+// larger one goes to a worker thread, which is ended if it takes too long (`WorkPool`).
 
 import { programBeside, WorkPool } from '../async/work-pool.ts'
 import {
@@ -14,7 +14,7 @@ import type { Json } from '../json/index.ts'
 import { compileSchema, SchemaError, type SchemaIssue } from '../schema/index.ts'
 import type { CheckAnswer, CheckJob } from './jobs.ts'
 
-/** Null: it fits. `refused`: the check came to no end. */
+/** Null: it fits. `refused`: the check did not finish. */
 export type Checked<Problem> = Problem | null | { refused: string }
 type Soon<T> = T | Promise<T>
 
@@ -23,7 +23,7 @@ let pool: WorkPool<CheckJob, CheckAnswer> | undefined
 /** The program of the threads that do checks. */
 export const checkProgram = programBeside(import.meta.url, 'worker')
 
-/** All of a process share its threads. */
+/** All checks of a process share its threads. */
 function sharedPool(): WorkPool<CheckJob, CheckAnswer> {
   pool ??= new WorkPool(checkProgram)
   return pool
@@ -76,7 +76,7 @@ const KEPT_VERDICTS = 2_048
 /** Why a grammar cannot be used, null if it can, by the grammar's hash; the oldest first. */
 const verdicts = new Map<string, string | null>()
 
-/** Null: the grammar can be used. Undefined: finding out costs too much for the loop; see `judgeGrammar`. */
+/** Null: the grammar can be used. Undefined: the check costs too much for the event loop; see `judgeGrammar`. */
 export function grammarProblem(syntax: GrammarSyntax, definition: string): string | null | undefined {
   const key = sha256(`${syntax} ${definition}`)
   const known = verdicts.get(key)
@@ -85,7 +85,7 @@ export function grammarProblem(syntax: GrammarSyntax, definition: string): strin
   return error === undefined ? undefined : keepVerdict(key, error === null ? null : error.message)
 }
 
-/** Finds out what `grammarProblem` then knows. Undefined if it knows already. */
+/** Judges the grammar, so that `grammarProblem` knows it from then on. Undefined if it knows it already. */
 export function judgeGrammar(
   syntax: GrammarSyntax,
   definition: string,

@@ -1,4 +1,4 @@
-// The worker thread that does the checks which cost too much for the event loop. It has no clock: whoever asked ends the
+// The worker thread that does the checks which cost too much for the event loop. It has no clock: the pool ends the
 // thread when its time is up.
 
 import { serveJobs } from '../async/work-pool.ts'

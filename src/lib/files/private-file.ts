@@ -9,7 +9,7 @@ export function makePrivateFile(file: string): void {
   try {
     closeSync(openSync(file, 'ax', 0o600))
   } catch {
-    // It exists, or whoever opens it next reports why it cannot be opened.
+    // It exists, or the code that opens it next reports why it cannot be opened.
     return
   }
 }

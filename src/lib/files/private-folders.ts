@@ -21,7 +21,7 @@ export function adoptPrivate(identities: readonly string[]): void {
   adopted = new Set(identities)
 }
 
-/** Returns how to give it up again. Those who keep the same folder do not disturb one another. */
+/** Returns a function that releases the folder. Several callers may keep the same folder independently. */
 export function keepPrivate(path: string): () => void {
   // The tools that would reach it exist on Linux only.
   if (process.platform === 'win32') return () => {}
@@ -86,12 +86,12 @@ function folderIdentity(path: string): Identity | undefined {
   }
 }
 
-/** `device` has at `point` what is at `root` in it. */
+/** The folder `root` of `device` is mounted at `point`. */
 export type Mount = { device: string; root: string; point: string }
 
 /** Where else the same folder is, by the mounts that show a part of the same device. */
 export function otherPaths(path: string, all: readonly Mount[]): string[] {
-  // Of mounts at the same point the last one is seen.
+  // Of several mounts at one point the last one is visible.
   const own = all
     .filter(({ point }) => isInFolder(point, path))
     .reduce<Mount | undefined>(

@@ -58,7 +58,7 @@ const STEP_MICROS = 0.1
 const LOOP_GRAMMAR_CHARS = 4_096
 const LOOP_WEIGHT = 600
 
-/** Compiles and matches within what the event loop has left for checks. Undefined: it costs more. Throws GrammarError. */
+/** Compiles and matches within the event loop's budget for checks. Undefined: it costs more. Throws GrammarError. */
 export function matchOnLoop(
   syntax: GrammarSyntax,
   definition: string,
@@ -73,7 +73,7 @@ export function matchOnLoop(
   })?.value
 }
 
-/** Whether the definition can be used: its GrammarError, null if it can, undefined if finding out costs more. */
+/** The GrammarError of the definition; null if it can be used, undefined if the check costs more than is left. */
 export function grammarErrorOnLoop(
   syntax: GrammarSyntax,
   definition: string,

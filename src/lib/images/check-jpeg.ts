@@ -1,11 +1,11 @@
-// Looks at a JPEG before it is decoded: how much memory the decoder will take for it. It keeps 64 numbers for each block of
+// Checks, before a JPEG is decoded, how much memory the decoder will take for it. It keeps 64 numbers for each block of
 // 8 × 8 samples of each component, whatever the file holds.
 import { jpegFrameAt } from './format.ts'
 import { TooLarge } from './too-large.ts'
 
 const blockBytes = 64 * 4
 
-/** Throws if it has no frame, or needs more than `most` bytes. The decoder counts for itself too, but only as it goes. */
+/** Throws if it has no frame, or needs more than `most` bytes. The decoder also counts, but only while it decodes. */
 export function checkJpeg(bytes: Buffer, most: number): void {
   const at = jpegFrameAt(bytes)
   if (at === undefined) throw new Error('no frame')

@@ -1,5 +1,5 @@
-// Looks at a PNG before it is decoded: what it says of its size must be what its data holds. The decoder trusts both, and a few
-// kilobytes can stand for gigabytes.
+// Checks a PNG before it is decoded: its declared size must match its data. The decoder trusts both, and a few
+// kilobytes can unpack to gigabytes.
 import { inflateSync } from 'node:zlib'
 import { TooLarge } from './too-large.ts'
 
@@ -24,13 +24,13 @@ const passes = [
   [0, 1, 1, 2],
 ] as const
 
-/** Throws if it is damaged, says anything else than it holds, or has more than `most` bytes once it is unpacked. */
+/** Throws if it is damaged, does not match its declared size, or unpacks to more than `most` bytes. */
 export function checkPng(bytes: Buffer, most: number): void {
   if (!bytes.subarray(0, 8).equals(pngSignature)) throw new Error('no PNG')
   const data: Buffer[] = []
   let expected: number | undefined
   for (const { type, body } of readPngChunks(bytes)) {
-    // A second header would make the first one untrue.
+    // A second header would override the first one, which was checked.
     if ((type === 'IHDR') !== (expected === undefined)) throw new Error('no single header')
     if (type === 'IHDR') expected = unpackedBytes(body)
     else if (type === 'IDAT') data.push(body)

@@ -1,6 +1,6 @@
-// What the first bytes of a picture say of it: its format and its size in pixels. Nothing is decoded.
+// Reads the format of a picture and its size in pixels from its first bytes. Nothing is decoded.
 
-/** A picture with more is not decoded. */
+/** A picture with more pixels is not decoded. */
 export const mostPixels = 50_000_000
 
 export type ImageFormat = 'png' | 'jpeg' | 'gif' | 'webp'

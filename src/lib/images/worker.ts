@@ -11,7 +11,7 @@ serveJobs((job: ScaleJob): Scaled | { why: string } => {
   }
 })
 
-/** The JPEG decoder has words only. */
+/** The JPEG decoder throws plain errors, so they are told apart by their message. */
 function isTooLarge(error: unknown): boolean {
   return error instanceof TooLarge || (error instanceof Error && /limit exceeded/.test(error.message))
 }

@@ -12,7 +12,7 @@ const LARGE_BYTES = 256 * 1024
 /** About as many bytes are copied and sent to the worker in one turn of the event loop. */
 const PIECE_BYTES = 1024 * 1024
 
-/** A piece of the next text, or what remains to be known of it: `text` if it did not come in pieces. */
+/** A piece of the next text, or its end with the limits. `text`: the whole text, if it did not come in pieces. */
 export type ParseMessage = { piece: Uint8Array } | { text?: string; limits: JsonLimits }
 export type ParseReply =
   | { value: Json }

@@ -9,7 +9,7 @@ export function copyPlain<Value>(value: Value): Value {
   for (const key of Object.keys(value)) {
     let member = (value as Record<string, unknown>)[key]
     if (typeof member === 'object') member = copyPlain(member)
-    // An assignment to this name would change what the copy inherits.
+    // An assignment to this name would change the prototype of the copy.
     if (key === '__proto__')
       Object.defineProperty(copy, key, {
         value: member,
@@ -41,7 +41,7 @@ export function roughSize(value: unknown, depth = 0): number {
       size += 1 + (typeof item === 'string' ? item.length + 2 : roughSize(item, depth + 1))
     return size
   }
-  // Plain data inherits nothing, and this makes no list of its keys.
+  // Plain data inherits no keys, and `for in` makes no list of them.
   for (const key in value) {
     const member = (value as Record<string, unknown>)[key]
     size += key.length + 4

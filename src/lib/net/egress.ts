@@ -27,7 +27,7 @@ export type EgressRules = {
   perMinute?: number
 }
 
-/** What is known of one request when it is over. `refused`: why it was not sent, or not finished. */
+/** The report of one request, made when it is over. `refused`: why it was not sent, or not finished. */
 export type EgressReport = {
   method: string
   host: string
@@ -135,7 +135,7 @@ export class Egress {
       const { statusCode: status = 0 } = answer
       const location = answer.headers.location
       if (!redirectStatuses.has(status) || location === undefined) return exchange.response(answer, url)
-      // Its body is for nobody, and may never end.
+      // Nobody reads the body of a redirect, and it may never end.
       answer.destroy()
       if (count >= this.#rules.maxRedirects)
         throw new EgressRefused(`${url.host} redirected more than ${this.#rules.maxRedirects} times.`)
@@ -290,7 +290,7 @@ class Exchange {
     return aborted ? (reason instanceof Error ? reason : new Error('The request was stopped.')) : undefined
   }
 
-  /** The same error, unless it leaves open whether something was changed. Who stops a request himself knows that. */
+  /** The same error, or `Unanswered` if the request may have changed something. Not if the caller aborted it. */
   asUnanswered(error: unknown): unknown {
     const { status = 0, host } = this.#report
     const isOpen = this.sent && this.mayChange && status < 400 && !this.#caller?.aborted
@@ -336,7 +336,7 @@ class Exchange {
   #limited(stream: Readable): ReadableStream<Uint8Array> {
     const chunks = stream[Symbol.asyncIterator]()
     const left = new Error('The answer was not read to its end.')
-    // Whoever reads is told of a failure. It must not reach the process when nobody reads, or nobody reads any more.
+    // The reader is told of a failure. Without this listener, a failure that nobody reads would end the process.
     stream.on('error', () => {})
     stream.once('close', () => {
       if (!stream.readableEnded) this.end(this.failure ?? left)
@@ -379,7 +379,7 @@ class Exchange {
     try {
       this.#tell?.(this.#report)
     } catch {
-      // It may be told in a callback of a stream, where nobody could catch this.
+      // The report may run in a callback of a stream, where nobody could catch this.
     }
   }
 }

@@ -51,7 +51,7 @@ type SseWriterOptions = {
 const DEFAULT_HEARTBEAT_MS = 15_000
 const DEFAULT_STALL_MS = 30_000
 const DEFAULT_MAX_UNSENT_BYTES = 16 * 1024 * 1024
-/** A reader that has taken something within this time reads: only what is far over the cap drops it. */
+/** A reader that took bytes within this time counts as reading: it is dropped only far above the cap. */
 const STANDS_STILL_MS = 1_000
 const FAR_OVER = 4
 /** Characters per write. A large frame goes out in pieces, so that every drained piece shows that the reader reads. */

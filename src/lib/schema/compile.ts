@@ -1,8 +1,8 @@
 // The expensive part: compiles an inspected schema into functions with ajv. Each schema gets its own ajv instance, so
 // that no two schemas share an `$id` and no instance grows; only the metaschemas are kept. Three things differ from
 // plain ajv, because a schema may be hostile: patterns run on RE2 (linear time), `uniqueItems` compares canonical text
-// (linear, not quadratic), and everything that one check evaluates is charged to a budget (schema-costs.ts).
-// ajv and RE2 are loaded at the first compilation, because most commands validate nothing.
+// (linear, not quadratic), and everything that one check evaluates is charged to a budget (costs.ts). ajv and RE2 are
+// loaded at the first compilation, because most commands validate nothing.
 
 import { createRequire } from 'node:module'
 import type { Ajv, _ as AjvCode, AnySchema, ErrorObject, Options, ValidateFunction } from 'ajv'
@@ -94,7 +94,7 @@ function build(schema: Json, weighed: Json, allErrors: boolean): Validate {
   }
 }
 
-/** For a call with a value that nothing can be found in. */
+/** The budget of the first call, whose value (`undefined`) has no content to check. */
 const FIRST_CALL_MICROS = 100_000
 
 function metered(validate: ValidateFunction, meter: Meter): Validate {
@@ -179,7 +179,7 @@ function newInstance(dialect: Dialect, meter: Meter, options: Options): Ajv {
     code: ({ gen, schema, data }) =>
       gen.code(_`${gen.scopeValue('func', { ref: spend })}(${schema}, ${data})`),
   })
-  // References are plain ones by now (schema-rewrite.ts). Their anchors are found without these keywords.
+  // References are plain ones by now (rewrite.ts). Their anchors are found without these keywords.
   for (const keyword of ['$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', 'uniqueItems'])
     ajv.removeKeyword(keyword)
   ajv.addKeyword({

@@ -1,6 +1,6 @@
-// What a JSON Schema costs: to compile, and per evaluation of each of its subschemas. Each subschema is marked with its
-// own weight, which the compiled code spends whenever it evaluates the subschema. So a check is charged for the value
-// times the schema, however the two multiply: by recursion, alternatives, long lists or many names.
+// Estimates the cost of a JSON Schema: to compile it, and to evaluate each of its subschemas. Each subschema is marked
+// with its own weight, which the compiled code spends whenever it evaluates the subschema. So a check is charged for
+// the value times the schema, however the two multiply: by recursion, alternatives, long lists or many names.
 
 import { patternWeight } from '../grammar/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../json/index.ts'
@@ -28,7 +28,7 @@ const ITEM_CHAR = 0.02
 
 type Weighed = { schema: Json; compileMicros: number }
 
-/** A copy of the schema with its weights, and what it costs to compile. */
+/** A copy of the schema with its weights, and the cost of compiling it. */
 export function weighSchema(schema: Json): Weighed {
   const weigher = new Weigher()
   return { schema: weigher.schema(schema), compileMicros: LEAST_COMPILE_MICROS + weigher.micros }
@@ -51,7 +51,7 @@ class Weigher {
     return copy
   }
 
-  /** What the keyword adds to its subschema's weight. */
+  /** The weight that the keyword adds to its subschema. */
   #keyword(keyword: string, value: Json): number {
     if (keyword === 'pattern' && typeof value === 'string') this.#pattern(value)
     if (keyword === 'patternProperties' && isJsonObject(value))
@@ -96,7 +96,7 @@ function countValues(value: Json): number {
 
 // ---------------------------------------------------------------------------------------------------------
 
-/** What it costs to evaluate a subschema of this weight on the value, less its subschemas. */
+/** The cost of evaluating a subschema of this weight on the value, without its own subschemas. */
 export function evaluationMicros(weight: number, value: unknown): number {
   if (typeof value === 'string') return weight * (1 + value.length / CHARS_PER_WEIGHT)
   if (typeof value !== 'object' || value === null) return weight
@@ -110,7 +110,7 @@ export function matchMicros(program: number, text: string): number {
   return MATCH_BASE + MATCH_STEP * program * (text.length + 1)
 }
 
-/** What comparing an item of a list costs, by its canonical text. */
+/** The cost of comparing an item of a list, by its canonical text. */
 export function itemMicros(text: string): number {
   return ITEM + ITEM_CHAR * text.length
 }

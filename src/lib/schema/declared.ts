@@ -11,7 +11,7 @@ import { inspectSchema, type SchemaSize } from './inspect.ts'
 import { SchemaError } from './keywords.ts'
 import { translatePattern } from './pattern.ts'
 
-/** `warnings`: sentences about what is probably not meant as it stands, and does no harm. */
+/** `warnings`: sentences about probable mistakes that do no harm. */
 export type DeclaredSchema = SchemaSize & { warnings: readonly string[] }
 
 /** Includes the checks of `inspectSchema`, in the same walk. Throws SchemaError. */
@@ -76,7 +76,7 @@ const nameLists = mustBe(
   'an object of lists of property names',
 )
 
-/** What the value of each keyword has to be. Nested schemas are visited separately. */
+/** The check for the value of each keyword. Nested schemas are visited separately. */
 const KEYWORDS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ...each('$comment $id $ref $anchor $dynamicRef $dynamicAnchor $recursiveRef title description', mustBeText),
   ...each('contentEncoding contentMediaType', mustBeText),
@@ -122,7 +122,7 @@ const checking: readonly string[] = [...KEYWORDS.keys()].filter(
     ),
 )
 
-/** What other formats and tools write into schemas, and what people write for a keyword of another name. */
+/** Words of other formats and tools in schemas, and wrong names that people write for a keyword. */
 const annotations =
   /^(?:x-|\$|id$|example$|xml$|externalDocs$|discriminator$|propertyOrdering$|markdownDescription$|enum(?:Names|Descriptions)$|errorMessage$|defaultSnippets$)/
 const otherNames: Readonly<Record<string, string>> = {

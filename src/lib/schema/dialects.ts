@@ -4,7 +4,7 @@ import type { JsonObject } from '../json/index.ts'
 import { quote } from '../text/index.ts'
 import { SchemaError } from './keywords.ts'
 
-/** Draft-04 is compiled as draft-07, after it was rewritten (schema-rewrite.ts). */
+/** Draft-04 is compiled as draft-07, after it was rewritten (rewrite.ts). */
 export type Dialect = '2020-12' | '2019-09' | 'draft-07' | 'draft-06' | 'draft-04'
 
 export function findDialect(schema: JsonObject): Dialect {

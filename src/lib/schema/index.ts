@@ -16,12 +16,12 @@ export { inspectSchema, SchemaError, type SchemaIssue, type SchemaSize }
 export type Validator = {
   /**
    * Null when the value is valid, else at most 20 issues. Throws SchemaError when the schema itself is bad. `micros`
-   * limits what it may cost, by estimate; a value that costs more is invalid.
+   * limits its estimated cost; a value that costs more is invalid.
    */
   check(value: unknown, micros?: number): SchemaIssue[] | null
   /**
-   * The same within what the event loop has left for checks. `text`: the value as JSON. Undefined: it costs more, and
-   * nothing was found out.
+   * The same within the budget that the event loop has left for checks. `text`: the value as JSON. Undefined: it costs
+   * more, and the value was not checked.
    */
   checkOnLoop(value: unknown, text: string): SchemaIssue[] | null | undefined
   /** Compiles now instead of at the first check. Throws SchemaError. */

@@ -1,6 +1,6 @@
 // The cheap check of a JSON Schema: size limits, references, and shapes that would make validation explode. It is one
 // bounded walk that compiles nothing, so that thousands of schemas can be inspected at start-up. Whether the keywords
-// are valid is left to schema-compile.ts, which uses the metaschema.
+// are valid is left to compile.ts, which uses the metaschema.
 
 import { isJsonObject, type Json, type JsonObject } from '../json/index.ts'
 import { type Dialect, findDialect, isBefore2019 } from './dialects.ts'

@@ -1,4 +1,4 @@
-// What the files about JSON Schema share: the error for a bad schema, pointers into it, and the form of each keyword.
+// Shared by the files about JSON Schema: the error for a bad schema, pointers into it, and the form of each keyword.
 
 const MAX_PATH = 200
 
@@ -19,8 +19,8 @@ export function pointer(path: string, key: string): string {
 }
 
 /**
- * Says what a value is that is not plain data; undefined if it is. Plain objects of other realms are plain too: their
- * prototype is the last one, as `Object.prototype` is.
+ * Names the kind of a value that is not plain data; undefined if it is plain. Plain objects of other realms are plain
+ * too: their prototype is the last one, as `Object.prototype` is.
  */
 export function notPlain(value: object): string | undefined {
   const prototype: unknown = Object.getPrototypeOf(value)

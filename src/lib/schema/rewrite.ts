@@ -1,8 +1,8 @@
-// A schema as ajv is given it. Some of JSON Schema means something else to ajv, or nothing, so it is written in equal words
-// that ajv reads correctly: draft-04 as draft-07, dynamic references as plain ones, `if` beside unevaluated properties as
-// alternatives. Many schemas name no dialect and are of an older one: a list of `items` and exclusive bounds that are true or
-// false have no meaning in 2020-12, so they are read as they were meant. A schema that needs none of this is returned as it
-// is. inspectSchema has refused the rest.
+// Rewrites a schema for ajv. Some keywords of JSON Schema mean something else to ajv, or nothing, so they are written
+// in an equal form that ajv reads correctly: draft-04 as draft-07, dynamic references as plain ones, `if` beside
+// unevaluated properties as alternatives. Many schemas name no dialect and are of an older one: a list of `items` and
+// exclusive bounds that are true or false have no meaning in 2020-12, so they are read as they were meant. A schema
+// that needs none of this is returned as it is. inspectSchema has refused the rest.
 
 import { isJsonObject, type Json, type JsonObject } from '../json/index.ts'
 import { type Dialect, isBefore2019 } from './dialects.ts'

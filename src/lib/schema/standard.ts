@@ -1,6 +1,6 @@
 // Reads the ways to declare a shape: plain JSON Schema, zod 4, or any Standard Schema that can describe itself. The
 // result is JSON Schema (for the wire and the first check) and, for a library's schema, the library's own validation
-// (for transforms, defaults and refinements). Checking against the JSON Schema is in schema.ts.
+// (for transforms, defaults and refinements). Checking against the JSON Schema is in index.ts.
 
 import { createRequire } from 'node:module'
 import { isJsonObject, type JsonObject, type ReadonlyJson } from '../json/index.ts'

@@ -1,5 +1,5 @@
-// Ranks documents by the words that they share with a question (Okapi BM25). What a term contributes to a document's score
-// is computed when the index is made, so a question only adds up numbers. An index is never changed.
+// Ranks documents by the words that they share with a question (Okapi BM25). The contribution of a term to a document's
+// score is computed when the index is made, so a question only adds up numbers. An index is never changed.
 import { readTerms } from './words.ts'
 
 /** `weight`: how many times the words of this field count. */

@@ -20,7 +20,7 @@ export function cutUtf8(text: string, maxBytes: number): Cut {
   return { text: kept, cutBytes: total - utf8Length(kept) }
 }
 
-/** What fits into the frame that closes a WebSocket. A longer reason would be refused with an exception. */
+/** Cuts a reason to the size of a WebSocket's close frame. `close` throws for a longer reason. */
 export function closeReason(text: string): string {
   return cutUtf8(text, 123).text
 }

@@ -8,7 +8,7 @@ export type DiffLine = MarkedLine | { mark: '…' }
 const mostEdits = 2000
 const around = 2
 
-/** Lines that are far from every difference become one mark. */
+/** Lines that are far from every difference are folded into one mark. */
 export function lineDiff(before: string, after: string): DiffLine[] {
   const lines = alignLines(splitLines(before), splitLines(after))
   return foldFar(lines, ({ mark }) => mark === ' ', around).flatMap((block): DiffLine[] =>

@@ -2,7 +2,7 @@
 // punctuation, so that `createPullRequest` and `create_pull_request` have the same terms. Scripts that are written without
 // spaces become pairs of characters.
 
-/** Words of questions that say nothing of what is wanted. */
+/** Words of questions that do not help a search. */
 const commonWords: ReadonlySet<string> = new Set(
   (
     'a an and any are as at be but by can do does for from get give has have how i in into is it its let me my need of on or ' +
@@ -15,7 +15,7 @@ const joinedScript = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Sc
 const wordPattern =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+|\p{Lu}{2,}(?!\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{Lu}+|\p{N}+/gu
 
-/** The same for text of ASCII, which most is: several times as fast. */
+/** The same for ASCII text, which is the usual case: several times as fast. */
 const asciiPattern = /[A-Z]{2,}(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+/g
 const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text)
 
