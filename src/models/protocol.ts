@@ -1,6 +1,6 @@
-// What a vendor's API looks like, as data and pure functions. A protocol never sees a socket, a key or a clock: the one
-// runner (run.ts) owns those, and a provider (providers/) says where the API is and how it deviates. `prepare`
-// gives a `reading` for the answer; nothing else passes from a request to its answer.
+// Describes a vendor's API as data and pure functions. A protocol never sees a socket, a key or a clock: the one runner
+// (run.ts) owns those, and a provider (providers/) says where the API is and how it deviates. `prepare` gives a
+// `reading` for the answer; nothing else passes from a request to its answer.
 
 import type { ModelAnswer, ModelDelta, ModelRequest } from '../engine/ports/index.ts'
 import type { ErrorCode } from '../language/errors.ts'
@@ -16,7 +16,7 @@ export type ModelTarget = {
   model: string
   /** Artifacts (signatures, encrypted reasoning) made by another family are not sent to this one. */
   family: string
-  /** The default limit of an answer; 0: the vendor's own holds. */
+  /** The default token limit of an answer; 0: the vendor's own limit applies. */
   maxTokens: number
   /** The operator's limit: a caller may ask for less, never for more. Absent: `maxTokens` is only a default. */
   mostTokens?: number
@@ -38,13 +38,13 @@ export type Prepared<Reading = unknown> = {
   headers: Record<string, string>
   /** JSON text: well-formed Unicode, ready to send. */
   body: string
-  /** What could not be said to this vendor, and what was done instead. */
+  /** Content that this vendor cannot take, and what was sent instead, in words. */
   warnings: string[]
-  /** What reading the answer takes: names and forms of the tools, the origin of its artifacts. */
+  /** Data for decoding the answer: names and forms of the tools, the origin of its artifacts. */
   reading: Reading
   /** The form that this vendor does not guarantee: the answer has to be checked against it. */
   unchecked?: AnswerFormat
-  /** What the answer has to be restored by, before anyone sees it. */
+  /** Schemas by which the runner undoes strict fitting (restore-values.ts) before anyone sees the answer. */
   restores?: Restores
   /** The body names something that the vendor stored and may have deleted since. */
   usesStored: boolean
@@ -86,7 +86,7 @@ export type Protocol<State = unknown, Reading = unknown> = {
   initial(reading: Reading): State
   step(state: State, frame: Frame): ModelDelta[]
   halt(state: State): Halted
-  /** The vendor has begun a call of its own that acts outside of it (MCP). Asking again might make that call twice. */
+  /** The vendor has begun a call that acts outside its own servers (MCP). Asking again might make that call twice. */
   hasRun(state: State): boolean
   /** A response with an error status. `body` is parsed if it was JSON. */
   failure(status: number, headers: Headers, body: Json | string): ModelFailure

@@ -27,8 +27,8 @@ export type ExchangeOptions<State, Reading> = {
 }
 
 /**
- * `shown`: deltas were given, and another attempt has to take them back. `ran`: the vendor made a call of its
- * own outside of it, which another attempt might make again.
+ * `shown`: deltas were given, and another attempt has to take them back. `ran`: the vendor made a call outside its own
+ * servers, which another attempt might repeat.
  */
 export type AttemptResult = { answer: ModelAnswer } | { failure: ModelFailure; shown: boolean; ran: boolean }
 
@@ -129,7 +129,7 @@ function answerReader<State, Reading>(options: ExchangeOptions<State, Reading>):
       watch(delta)
     }
   }
-  /** What was read before a broken frame is shown all the same. */
+  /** Deltas of the frames before a broken one are shown all the same. */
   const read = (chunk: Uint8Array | undefined): boolean => {
     try {
       return frames?.push(chunk) === true

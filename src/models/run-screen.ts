@@ -82,7 +82,7 @@ export class FormScreen {
   }
 }
 
-/** The vendor stored what it said, and not what is left of it. */
+/** The vendor stored its own text, not the text that is left of it. */
 function withoutContinuity(answer: ModelAnswer): ModelAnswer {
   const { continuity: _, ...rest } = answer
   return rest

@@ -37,7 +37,7 @@ export type RunLimits = {
   firstByteMs: number
   /** Between two chunks of the answer. */
   idleMs: number
-  /** Further attempts after a failure that may pass, as long as the vendor has made no call outside of it (MCP). */
+  /** Further attempts after a temporary failure, unless the vendor has made a call outside its own servers (MCP). */
   retries: number
   backoffMs: number
   maxBackoffMs: number
@@ -77,7 +77,7 @@ export type ModelOptions<State, Reading> = {
   now?: () => number
 }
 
-/** A model behind HTTP. `prepare` gives what it would send, with no network. */
+/** A model behind HTTP. `prepare` gives the request that it would send, with no network. */
 export type HttpModel = Model & { prepare(request: ModelRequest): Prepared }
 
 type Runner<State, Reading> = {
@@ -122,7 +122,7 @@ export function createModel<State, Reading>(options: ModelOptions<State, Reading
   }
 }
 
-/** What `model` would send for this request, with no network; undefined for a model that sends nothing. */
+/** The request that `model` would send, made with no network; undefined for a model that sends nothing. */
 export function preparedFor(model: Model | HttpModel, request: ModelRequest): Prepared | undefined {
   return 'prepare' in model ? model.prepare(request) : undefined
 }
@@ -179,7 +179,7 @@ async function exchange<State, Reading>(
   let timeouts = 0
   for (let tried = 0; ; tried++) {
     const given = provider.headers()
-    // A provider that fetches its keys does not know the signal.
+    // A provider that fetches its keys is not given the signal.
     const auth = given instanceof Promise ? await untilAborted(given, signal) : given
     const address = addressFor(runner, prepared.path)
     const sent = { protocol, prepared, provider: provider.name, address, auth, limits, trace: request.trace }
@@ -203,7 +203,7 @@ async function exchange<State, Reading>(
     if (!mayRetry || waitMs > limits.maxRetryAfterMs) throw toError(failure, provider.name, secretsIn(auth))
     restorer.watch({ type: 'retry', code, message })
     await sleep(waitMs, undefined, { signal })
-    // Until now what was shown is all that there is of the answer.
+    // Not before the wait: until now the shown deltas are the only part of the answer.
     if (shown) restorer.watch({ type: 'reset' })
   }
 }

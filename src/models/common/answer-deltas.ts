@@ -1,4 +1,4 @@
-// What the models without an API share: a finished answer as deltas, and the error of an aborted request.
+// Shared by the models without an API: a finished answer as deltas, and the error of an aborted request.
 import type { ModelAnswer, ModelDelta } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 

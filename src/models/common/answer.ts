@@ -36,7 +36,7 @@ export function wholeAnswer(answer: {
   }
 }
 
-/** What the vendor calls its answer, and which model it says that it used. Undefined: it says neither. */
+/** The vendor's id of its answer, and the model that it reports. Undefined: it gives neither. */
 export function vendorAnswer(id: Json | undefined, model: Json | undefined): VendorAnswer | undefined {
   const has = { id: typeof id === 'string' && id !== '', model: typeof model === 'string' && model !== '' }
   if (!has.id && !has.model) return undefined

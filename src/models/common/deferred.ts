@@ -24,7 +24,7 @@ export function introductions(cache: SessionCache, history: readonly Entry[]): R
   })
 }
 
-/** What the encoding of an entry that loads tools depends on: their definitions. '' for an entry that loads none. */
+/** The part of an entry's cache key for the definitions of the tools it loads. '' for an entry that loads none. */
 export function loadsVariant(entry: Entry | undefined, tools: ReadonlyMap<string, ToolDeclaration>): string {
   const names = loadedNames(entry)
   if (names.length === 0) return ''

@@ -1,6 +1,6 @@
-// The form of an answer: what a vendor is told of it, and what is left to the runner to check. A vendor that has a way of
-// its own is asked in that way. Where it has none, or takes only a part of the schema, the model is told in words and the
-// answer is checked (run-screen.ts).
+// The form of an answer: the part that the vendor is told, and the part that the runner has to check. A vendor that has
+// a way of its own is asked in that way. Where it has none, or takes only a part of the schema, the model is told in
+// words and the answer is checked (run-screen.ts).
 
 import type { ModelRequest } from '../../engine/ports/index.ts'
 import type { AnswerFormat } from '../../language/format.ts'

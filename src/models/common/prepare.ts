@@ -6,7 +6,7 @@ import type { ToolDeclaration } from '../../language/tools.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
 import type { ModelTarget } from '../protocol.ts'
 
-/** Says what could not be said to a vendor, and what was done instead. */
+/** Reports content that a vendor cannot take, and what was sent instead. */
 export type Warn = (warning: string) => void
 
 /** Each warning is kept once. */
@@ -25,9 +25,9 @@ export function hasGrammars(tools: readonly ToolDeclaration[]): boolean {
 }
 
 // ---- offers ------------------------------------------------------------------------------------------------
-// What a protocol makes of the tools that a request offers: their names at the vendor, their declarations, the choice between
-// them. The requests of a session offer the same tools, and so do the sessions of an agent, so it is made once for as long as
-// the tools and the deployment are the same objects. It depends on nothing else, so keeping it never changes a request.
+// An offer is a protocol's form of a request's tools: their names at the vendor, their declarations, the choice among
+// them. The requests of a session offer the same tools, and so do the sessions of an agent, so it is made once for as
+// long as the tools and the deployment are the same objects. It depends on nothing else.
 
 /** The part of a request that an offer is made of. */
 export type OfferRequest = Pick<ModelRequest, 'tools' | 'choice' | 'parallel' | 'vendorSearch' | 'hosted'>

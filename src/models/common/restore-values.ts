@@ -1,6 +1,6 @@
-// The way back from a strict schema that was fitted to its vendor (schema-fit.ts): a null that stands for an absent property
-// is taken out of a call's arguments, or of an answer in JSON, before anyone sees it. What the declared schema takes as
-// null stays null. A text that is not JSON, or repeats a key, stays as it is: the gate refuses it.
+// The way back from a strict schema that was fitted to its vendor (schema-fit.ts): a null that stands for an absent
+// property is taken out of a call's arguments, or of an answer in JSON, before anyone sees it. A null that the declared
+// schema allows stays. A text that is not JSON, or repeats a key, stays as it is: the gate refuses it.
 
 import type { ModelAnswer, ModelDelta } from '../../engine/ports/index.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../lib/json/index.ts'

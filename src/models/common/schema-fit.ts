@@ -1,7 +1,7 @@
 // Fits a schema into a vendor's strict subset, where a tool or an answer was asked to be strict. Objects are closed, a
-// property that may be absent becomes one that may be null, and bounds that the vendor does not know are said in words. The
-// way back is in restore-values.ts; the restored value is always checked against the schema as declared. What cannot be
-// said within the subset stays as it is, and strictProblem (schema-strict.ts) names it.
+// property that may be absent becomes one that may be null, and bounds that the vendor does not know are said in words.
+// The way back is in restore-values.ts; the restored value is always checked against the schema as declared. A keyword
+// that does not fit the subset stays as it is, and strictProblem (schema-strict.ts) names it.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { readTypes, stringsIn, wordSet } from './schema-refs.ts'

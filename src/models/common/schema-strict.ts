@@ -131,7 +131,7 @@ function refsIn(node: Json): string[] {
   return [...own, ...Object.entries(node).flatMap(([key, value]) => (key === 'enum' ? [] : refsIn(value)))]
 }
 
-/** What a strict tool adds to the sums that a vendor limits over all strict tools of a request. */
+/** The share of a strict tool in the sums that a vendor limits over all strict tools of a request. */
 export function strictCost(schema: JsonObject): { optional: number; unions: number; characters: number } {
   const cost = { optional: 0, unions: 0, characters: JSON.stringify(schema).length }
   const visit = (node: Json): void => {

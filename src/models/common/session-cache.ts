@@ -17,7 +17,7 @@ export type HistoryFold<Value> = {
 export type EntryEncoder = {
   /** Names everything that an encoding depends on besides the entry: protocol, model family, quirks. */
   key: string
-  /** What the encoding of this entry takes from the entries around it; '' where it takes nothing. */
+  /** Names everything that the encoding of this entry takes from the entries around it; '' where it takes nothing. */
   variant(index: number): string
   /** JSON text, or '' when the entry says nothing to this vendor. Warnings are given when an entry is first encoded. */
   encode(entry: Entry, index: number): string

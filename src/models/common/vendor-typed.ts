@@ -1,5 +1,5 @@
 // Vendor-typed tools: a vendor defines them (`bash_20250124`, `shell`, `apply_patch`, `computer`), its models are trained on
-// them, and whoever asks the model runs them. A tool of ours says in `vendorTyped` under which definition a protocol's models
+// them, and the caller runs them. A tool of ours says in `vendorTyped` under which definition a protocol's models
 // see it. The gate, the log, policy and other vendors know only our tool and its own arguments.
 //
 // To bind another one:

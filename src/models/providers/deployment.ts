@@ -1,5 +1,5 @@
-// What the providers share: a model from a deployment of a protocol and the operator's options. Keys and addresses are
-// read when a request is made, so that a configuration loads without them.
+// Shared by the providers: makes a model from a deployment of a protocol and the operator's options. Keys and addresses
+// are read when a request is made, so that a configuration loads without them.
 
 import type { Model } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'

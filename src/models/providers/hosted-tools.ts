@@ -1,9 +1,9 @@
-// What may be declared as hosted: tools that the vendor runs. Tools that a vendor only defines, and that its caller has to
-// run, are refused here, since nobody would run them; so are plain functions, which belong to an agent.
+// Checks tools that are declared as hosted: the vendor runs them. Tools that a vendor only defines, and that its caller
+// has to run, are refused here, since nobody would run them; so are plain functions, which belong to an agent.
 import { TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
 
-/** By protocol name: what of this declaration the caller would have to run; undefined if the vendor runs it. */
+/** By protocol name: gives the part of a declaration that the caller would have to run; undefined if there is none. */
 const runByCaller: Readonly<Record<string, (tool: JsonObject) => string | undefined>> = {
   anthropic: ({ type, input_schema }) => {
     if (input_schema !== undefined) return 'a function'

@@ -25,7 +25,7 @@ export type ScriptedOptions = {
   id?: string
   /** Default `history`. */
   position?: Position
-  /** What comes after the last step. Default `fail`. */
+  /** The behaviour after the last step. Default `fail`. */
   whenOver?: WhenOver
   /** Assistant entries that the session was created with and that the script does not count. Default 0. */
   seeded?: number

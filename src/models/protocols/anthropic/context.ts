@@ -1,6 +1,6 @@
-// What the encoding of an entry takes from the entries around it: server tools whose result never came, calls and
-// results without their counterpart, thinking that nothing follows. It is known before anything is encoded, and is
-// named in `variant`, so that a cached encoding is used only where it still holds.
+// Facts that the encoding of an entry takes from the entries around it: server tools whose result never came, calls and
+// results without their counterpart, thinking that nothing follows. They are known before anything is encoded, and
+// `variant` names them, so that a cached encoding is used only where it still holds.
 
 import type { Origin } from '../../../language/content.ts'
 import type { AssistantEntry, Entry } from '../../../language/history.ts'

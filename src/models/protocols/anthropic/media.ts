@@ -62,7 +62,7 @@ function encodeParts(parts: readonly (InputPart | ResultPart)[], origin: Origin,
   return blocks
 }
 
-/** A part with which the caller gave something for a vendor alone: for this one, the whole block or members of it. */
+/** A part with vendor data of the caller: for this vendor, the whole block or some of its members. */
 function encodeOwn(part: InputPart | ResultPart, origin: Origin, warn: Warn): string | undefined {
   const data = nativeFor(part, origin)
   const { block: whole, cache_control: mark, ...members } = isJsonObject(data) ? data : {}

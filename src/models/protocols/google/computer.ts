@@ -1,6 +1,6 @@
-// Google's computer use: the model calls functions of Google's own (`click_at`, `type_text_at`, …) on a grid of 1000 by 1000.
-// Each is a call of our `computer`. What the vendor wants a person to confirm comes with the arguments, and is
-// acknowledged in the response only if a person has allowed the call.
+// Google's computer use: the model calls functions of Google's own (`click_at`, `type_text_at`, …) on a grid of 1000 by
+// 1000. Each is a call of our `computer`. The vendor's safety question comes with the arguments, and is acknowledged in
+// the response only if a person has allowed the call.
 
 import type { Outcome } from '../../../language/calls.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'

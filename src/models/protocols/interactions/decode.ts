@@ -220,7 +220,7 @@ function openCall(state: State, given: JsonObject): { opened: CallStep; deltas: 
   }
 }
 
-/** The arguments of the vendor's function as those of our tool. What is no object is left for the gate to refuse. */
+/** The arguments of the vendor's function as those of our tool. The gate refuses arguments that are no object. */
 function translation({ typed }: BoundTool, wire: string): ((raw: string) => string) | undefined {
   if (!typed.read) return undefined
   return raw => {
@@ -401,7 +401,7 @@ function readError(error: JsonObject, hasCalls: boolean): AnswerEnd | { failure:
   return { failure: streamFailure(error) }
 }
 
-/** What the next request needs to continue from this interaction, and to get the rest of a paused answer. */
+/** Data with which the next request continues from this interaction, or gets the rest of a paused answer. */
 function makeContinuity(
   { origin, id, seen, token, dropped }: State,
   { stop, isValid }: AnswerEnd,

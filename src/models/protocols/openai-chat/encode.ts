@@ -176,7 +176,7 @@ function encodeHistory(cache: SessionCache, context: EncodingContext): { message
   return { messages: system === '' ? text : `${wireJson(systemMessage(system))},${text}`, encoded }
 }
 
-/** What the encoding of an entry takes from the entries around it. */
+/** Names everything that the encoding of an entry takes from the entries around it. */
 function variantAt(context: EncodingContext, index: number): string {
   const role = context.history[index]?.role
   const ids = context.ids.variant(index)

@@ -39,7 +39,7 @@ export const chatQuirks = {
 
 export type ChatQuirk = keyof typeof chatQuirks
 
-/** What most servers that are not OpenAI's have in common. */
+/** The quirks of most servers that are not OpenAI's. */
 export const compatibleQuirks: readonly ChatQuirk[] = [
   'max-tokens',
   'no-strict',

@@ -1,5 +1,5 @@
-// OpenAI's computer use: an item `computer_call` with a list of actions, answered by a screenshot. What the vendor wants
-// checked first comes with the call; it is acknowledged only if a person has allowed the call.
+// OpenAI's computer use: an item `computer_call` with a list of actions, answered by a screenshot. The vendor's safety
+// checks come with the call; they are acknowledged only if a person has allowed the call.
 
 import type { Outcome } from '../../../language/calls.ts'
 import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
@@ -94,8 +94,8 @@ function screenshotResult(outcome: Outcome, call: JsonObject): JsonObject {
 }
 
 /**
- * The vendor's result has no place for words. Ours about a call that was not done follow as a message; what a page said does
- * not, since it would stand where a person speaks.
+ * The vendor's result has no place for text. Our text about a call that was not done follows as a user message. Text of
+ * a page does not follow, since it would be read as a person's words.
  */
 function notice(outcome: Outcome): JsonObject[] {
   const given = isJsonObject(outcome.structured) ? asString(outcome.structured['notice']) : ''

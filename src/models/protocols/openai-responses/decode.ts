@@ -322,7 +322,7 @@ function askedOfNobody(item: JsonObject): string {
   return `The model asked for "${tool}", which its caller would have to run. Nobody did.`
 }
 
-/** What the next request needs to continue from this response, if the vendor stores it. */
+/** Data with which the next request continues from this response, if the vendor stores it. */
 function makeContinuity(
   { origin, before }: State,
   response: string,

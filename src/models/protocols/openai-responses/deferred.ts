@@ -26,7 +26,7 @@ export type Introduced = {
   names: ReadonlySet<string>
   /** The item that declares the tools which the entry at `index` loads. */
   itemsAt(index: number): JsonObject[]
-  /** What that item depends on besides the entry. */
+  /** Names everything that this item depends on besides the entry. */
   variant(index: number): string
 }
 

@@ -72,7 +72,7 @@ function quoteWord(word: string): string {
 
 type CommandResult = { stdout: string; stderr: string; outcome: JsonObject }
 
-/** What each command gave, as our shell's structured result has it; any other outcome is told as one failed command. */
+/** The result of each command in our shell's structured result. Any other outcome becomes one command's result. */
 function commandResults(outcome: Outcome): CommandResult[] {
   const given = isJsonObject(outcome.structured) ? asList(outcome.structured['results']) : []
   const results = given.flatMap(each => (isJsonObject(each) ? [commandResult(each)] : []))
