@@ -81,7 +81,7 @@ export function messageKeys<Message extends ThreadMessage, User extends Message>
   return messages.filter(isUser).map(({ id }) => key(id))
 }
 
-/** What the user says now. Without new messages, and unless calls were answered, the last one is said again. */
+/** The user's new input. Without new messages, and unless calls were answered, the last message is sent again. */
 export function newWords<Message extends ThreadMessage, User extends Message>(
   { known, turn, lastRole }: Pick<SessionSummary, 'known' | 'turn' | 'lastRole'>,
   messages: readonly Message[],

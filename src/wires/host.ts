@@ -1,5 +1,5 @@
-// What the server gives every HTTP wire. A wire decodes requests, commands the engine and encodes what comes of it; who the
-// caller is, how large a body may be and where logs go is decided by the server, once for all wires.
+// The host: services of the server for every HTTP wire. A wire decodes requests, commands the engine and encodes the
+// results; the server decides, once for all wires, who the caller is, how large a body may be and where logs go.
 import type { Caller, Principal } from '../callers/caller.ts'
 import type { AgentInfo, Engine, EngineDescription, EnginePorts } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
@@ -12,11 +12,11 @@ export type { Caller, OwnerAccount, Principal, RequestPayment, WireEnv } from '.
 export type RelayedTarget = {
   /** The agent of the engine that stands for all attached ones. */
   agent: string
-  /** Whom it is for, for that agent's model. */
+  /** The recipient, for that agent's model. */
   to: JsonObject
   body: JsonObject
   catalog: Pick<EngineDescription, 'agents' | 'models'> & { serverTools: ReadonlySet<string> }
-  /** What the response gives as its model. */
+  /** The model name that the response shows. */
   shown: string
 }
 

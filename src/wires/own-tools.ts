@@ -1,10 +1,10 @@
-// The tools that a wire's clients declare, in a session that other doors use too. A wire speaks for its own: those that it
-// declared last give way to those that it declares now, and those of other doors stay. Its note in the settings has the names.
+// The tools that a wire's clients declare, in a session that other wires use too. A declaration replaces the tools that
+// the same wire declared before, and leaves those of other wires. The wire's note in the settings has the names.
 import type { Settings } from '../language/events.ts'
 import type { ToolDeclaration, ToolInput } from '../language/tools.ts'
 import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
 
-/** A tool that the caller runs: what it does there is the caller's own affair. */
+/** A tool that the caller runs. Nothing is known of its effects. */
 export function clientTool(name: string, description: string, input: ToolInput): ToolDeclaration {
   return {
     name,
@@ -20,7 +20,7 @@ export function clientTool(name: string, description: string, input: ToolInput):
 
 type ToolsChange = Pick<Settings, 'clientTools' | 'wires'>
 
-/** `note`: what else the wire wants to read back. */
+/** `note`: further data that the wire reads back later. */
 export function declareOwn(
   settings: Pick<Settings, 'clientTools' | 'wires'>,
   wire: string,
@@ -36,7 +36,7 @@ export function declareOwn(
   }
 }
 
-/** The same for doors that note nothing else: undefined when all stays as it is. */
+/** The same for wires without further data. Undefined: nothing changes. */
 export function changeOwn(
   settings: Pick<Settings, 'clientTools' | 'wires'>,
   wire: string,
@@ -47,7 +47,7 @@ export function changeOwn(
   return same ? undefined : change
 }
 
-/** Undefined when the wire has noted none: then all that there are are its own, or none is. */
+/** Undefined when the wire has noted no tools. */
 export function ownNames({ wires }: Pick<Settings, 'wires'>, wire: string): readonly unknown[] | undefined {
   const note = wires?.[wire]
   return isJsonObject(note) && Array.isArray(note['tools']) ? note['tools'] : undefined

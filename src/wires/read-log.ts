@@ -60,11 +60,11 @@ export async function callsBefore(
   return fold.state.batch
 }
 
-/** What a history that is being read holds: about this much, and so much more for each call of the last answer. */
+/** Memory of a reader of a history: about `readerBytes`, and `callBytes` more for each call of the last answer. */
 const readerBytes = 128 * 1024
 const callBytes = 512
 
-/** What a history is taken to hold before it is known. */
+/** The memory that is assumed before the history is known. */
 export function newHeld(): Held {
   return { bytes: 4 * readerBytes }
 }

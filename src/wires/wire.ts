@@ -6,7 +6,7 @@ import type { Principal, WireEnv, WireHost } from './host.ts'
 import type { Socket } from './http/frame-queue.ts'
 import type { Failure } from './http/index.ts'
 
-/** What of a request says which wire it is for. */
+/** The parts of a request that tell which wire it is for. */
 export type WireRequest = {
   method: string
   path: string
@@ -22,8 +22,8 @@ export type Upgrade = {
 }
 
 /**
- * `path` as in `/api/ws/:agent`. `anonymous`: the wire finds out itself who is there, from the first frame, and counts what
- * they send. Their principal owns nothing.
+ * `path` as in `/api/ws/:agent`. `anonymous`: the wire itself identifies the client, from the first frame, and counts
+ * its frames. Their principal owns nothing.
  */
 export type UpgradeRoute = { path: string; anonymous?: true; open(upgrade: Upgrade): void }
 
@@ -35,21 +35,21 @@ export type ServedWire = {
   close?(): Promise<void>
 }
 
-/** `Host`: what the wire needs of the server. */
+/** `Host`: the services of the server that the wire needs. */
 export type Wire<Host extends WireHost = WireHost> = {
   /** In the log of a session and in metrics: the wire of a turn. */
   name: string
   /** A path and everything under it are the wire's. A part in `<>`, and what follows it, is only shown. */
   paths: readonly string[]
-  /** One line for whoever asks what is served. */
+  /** One line for the list of wires at GET /. */
   about: string
-  /** The page that says what is served. */
+  /** The page of the docs about the wire. */
   docs: string
   /** Undefined: the configuration does not want it. */
   serve: (host: Host) => ServedWire | undefined | Promise<ServedWire | undefined>
-  /** When it is served, for a request to one that is not. */
+  /** The condition for serving it, for the answer to a request when it is not served. */
   needs?: string
-  /** `error`: what was thrown. `outgoing`: has the headers that are set already. */
+  /** `error`: the thrown value. `outgoing`: has the headers that are set already. */
   errorBody: (failure: Failure, error?: unknown, outgoing?: ServerResponse) => object
   /** Whether a POST or PUT request may begin a turn, so that a wallet may pay for it. Absent: none of them. */
   payable?: (request: WireRequest) => boolean

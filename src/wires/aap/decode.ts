@@ -200,7 +200,7 @@ export function givenOptions(
   )
 }
 
-/** What a turn changes of the settings: lists replace, options merge. */
+/** The changes of a turn to the settings: lists replace, options merge. */
 export function decodeOverrides(
   body: JsonObject,
   version: Version,

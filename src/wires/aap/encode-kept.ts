@@ -4,7 +4,7 @@ import type { KeptOutput } from '../../language/calls.ts'
 
 const pieceBytes = 256 * 1024
 
-/** What making it takes: a piece, its text and its JSON. */
+/** The memory for making it: a piece, its text and its JSON. */
 export const keptHeld = { bytes: 4 * pieceBytes }
 
 export async function* keptResult(

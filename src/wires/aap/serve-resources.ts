@@ -1,5 +1,5 @@
-// What the tool servers of a session's agent offer for its messages: resources to attach, prompts to start from. An extension of
-// ours to the protocol; what it gives is content that a turn takes.
+// Resources and prompts of the tool servers of a session's agent, to attach to messages or to start from. An extension
+// of ours to the protocol; it gives content that a turn takes.
 import type { Context, Hono } from 'hono'
 import { isJsonObject } from '../../lib/json/index.ts'
 import type { WireEnv, WireHost } from '../host.ts'

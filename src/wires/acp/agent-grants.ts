@@ -5,7 +5,7 @@ import type { Engine, SessionRef } from '../../engine/index.ts'
 import type { Grant } from '../../language/events.ts'
 import type { SessionContext } from './host.ts'
 
-/** The sessions that hold them are nobody's conversations: no list of an owner shows them. */
+/** The sessions that hold the grants have an owner name of their own, so no list of an owner shows them. */
 const ownerOfGrants = (owner: string): string => `grants:${owner}`
 
 export class AgentGrants {

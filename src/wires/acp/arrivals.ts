@@ -66,7 +66,7 @@ function checkedResponse(response: AnyMessage & JsonObject): AnyMessage {
   return { jsonrpc: '2.0', id: response['id'], error } as AnyMessage
 }
 
-/** What there is too much of, in words. */
+/** The limit that the message exceeds, in words. Undefined: none. */
 function excessIn(top: unknown): string | undefined {
   let values = 0
   const visit = (value: unknown, path: string): string | undefined => {

@@ -107,7 +107,7 @@ export class Connection {
     if (words !== undefined) throw refusal.keyMissing(words)
   }
 
-  /** What to do about required secrets that are missing; undefined if there are none. */
+  /** Advice about required secrets that are missing; undefined if none is missing. */
   #missingKeys(): string | undefined {
     const { info, secrets } = this.#host
     const names = info.options

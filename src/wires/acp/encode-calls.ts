@@ -44,7 +44,7 @@ type EncodedCall = {
   announced: boolean
   elsewhere: boolean
   output: string
-  /** What the tool has reported so far. */
+  /** The tool's report so far. */
   report: Report
   /** Terminals whose output was streamed. */
   streamed: Set<string>
@@ -208,7 +208,7 @@ export class CallEncoder {
     return encodeOutcome(outcome, this.#tool(call.name), this.#workspaceFolder(call))
   }
 
-  /** For what the tool itself says of files: that has to be shown somewhere. */
+  /** The folder for files that the tool itself reports: they are shown even if its own folder is not known. */
   #workspaceFolder({ name }: EncodedCall): string {
     return this.#tool(name)?.folder ?? this.#cwd
   }
@@ -275,7 +275,7 @@ export class CallEncoder {
   }
 }
 
-/** Editors show arguments as they are: what is easy to misread is said, and the arguments are given with it spelled out. */
+/** Editors show arguments as they are. Text that is easy to misread gets a warning and is spelled out. */
 function suspicionContent(input: Json | undefined): ToolCallContent[] {
   const words = input === undefined ? [] : findSuspicions(input)
   if (words.length === 0) return []

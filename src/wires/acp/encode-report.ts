@@ -1,6 +1,6 @@
-// Encodes what tools report: files, differences, tables, and terminals of the runtime's own. Pure. Relative paths are those of the
-// session's working folder. Version 1 has only terminals of the client, so a client that shows others says so in
-// `clientCapabilities._meta.terminal_output`, as editors do.
+// Encodes the reports of tools: files, differences, tables, and terminals of the runtime's own. Pure. Relative paths
+// are those of the session's working folder. Version 1 has only terminals of the client, so a client that shows others
+// says so in `clientCapabilities._meta.terminal_output`, as editors do.
 import { isAbsolute, resolve } from 'node:path'
 import type { SessionUpdate, ToolCallContent, ToolCallLocation } from '@agentclientprotocol/sdk'
 import type { Delta } from '../../language/events.ts'
@@ -48,7 +48,7 @@ function reportDiffs({ diffs = [] }: Report, cwd: string): ToolCallContent[] {
   }))
 }
 
-/** What is shown in place of a result's own content: differences, and a table, which the protocol has as Markdown text. */
+/** The report as content that replaces a result's own: differences, and a table as Markdown text. */
 export function reportContent(report: Report, cwd: string): ToolCallContent[] {
   const { rows } = report
   const table = rows ? [{ type: 'content' as const, content: markdownTable(rows) }] : []

@@ -27,7 +27,7 @@ export type SessionState =
   | { state: 'idle'; stopReason?: StopReason }
   | { state: 'idle'; stopReason: 'error'; error: { code: number; message: string } }
 
-/** What version 1 calls an update, and what only version 2 has: terminals of ours, and the state of the session. */
+/** An update of version 1, or one that only version 2 has: our terminals, and the state of the session. */
 export type AcpUpdate = SessionUpdate | TerminalUpdate | ({ sessionUpdate: 'state' } & SessionState)
 
 export type EncoderOptions = {
@@ -63,7 +63,7 @@ export class AcpEncoder {
   turn = ''
   /** The last item happened while this client was connected. */
   live = false
-  /** What the last event means to a client. */
+  /** The last event, as it is shown to clients. */
   shown: Shown | undefined
 
   constructor(options: EncoderOptions, { seq, turn, opening, settings, status }: SessionSummary) {

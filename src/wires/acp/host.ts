@@ -1,5 +1,5 @@
-// What the runtime gives this wire: the engine, the agent that it serves, and a function that connects MCP servers. A wire
-// may not import tools, so the connection comes in as a function.
+// The host of this wire: the engine, the agent that it serves, and a function that connects MCP servers. A wire may not
+// import tools, so the connection comes in as a function.
 import type {
   AgentInfo,
   Engine,
@@ -17,7 +17,7 @@ export type NamedServer =
   | { name: string; command: string; args: string[]; env: Record<string, string>; cwd: string }
   | { name: string; url: string; headers: Record<string, string> }
 
-/** What an MCP server asks the user. */
+/** A question of an MCP server to the user. */
 export type Elicitation = {
   mode?: string | undefined
   message: string

@@ -26,10 +26,10 @@ const mostConnections = 100
 /** Without `agent` the client named none. Throws if there is no agent of that name. */
 export type HostFor = (principal: Principal, agent: string | undefined) => AcpHost
 
-/** What the SDK prints of connections that it closes. It has no other way to say so. */
+/** Lines that the SDK prints about connections that it closes. It reports them in no other way. */
 const sdkWords = /^(?:Closing )?ACP connection /
 
-/** Takes these lines, and no others, from the console to the log, which has a form of its own. */
+/** Moves these lines, and no others, from the console to the log, which has its own format. */
 function keepSdkWords(log: AcpHost['log']): void {
   for (const name of ['warn', 'error'] as const) {
     const print = console[name].bind(console)

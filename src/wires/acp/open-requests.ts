@@ -1,5 +1,5 @@
-// What a client is being asked: at most one open request for each id. It is withdrawn when the answer came from elsewhere, or
-// is needed no more. Permissions and questions are such requests, and say what an answer does.
+// Open requests to a client: at most one for each id. A request is withdrawn when the answer came from elsewhere or is
+// not needed any more. Permissions and questions extend this and handle the answers.
 import { wordsOf } from '../../language/errors.ts'
 import type { SessionContext } from './host.ts'
 

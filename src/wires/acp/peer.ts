@@ -11,7 +11,7 @@ import type {
 import type { AcpUpdate } from './encode.ts'
 import { terminalMeta } from './encode-report.ts'
 
-/** What a client said that it can do. */
+/** The capabilities that a client has declared. */
 export type Abilities = {
   readFiles: boolean
   writeFiles: boolean

@@ -19,7 +19,7 @@ export async function promptCommands({ engine, info }: PromptHost): Promise<Avai
   })
 }
 
-/** What the blocks say, if they name a prompt. */
+/** The content of the prompt that the blocks name. Undefined: they name none. */
 export async function expandPrompt(
   { engine, info }: PromptHost,
   blocks: readonly ContentBlock[],

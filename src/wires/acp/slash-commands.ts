@@ -13,7 +13,7 @@ export type SlashContext = {
   summary: SessionSummary
   model: string
   tools: readonly KnownTool[]
-  /** What went wrong with servers that the client named. */
+  /** Failures of servers that the client named. */
   warnings: readonly string[]
   resources: () => Promise<ServerResource[]>
   by: string

@@ -4,7 +4,7 @@ import { type AnyMessage, RequestError, type Stream } from '@agentclientprotocol
 import type { WireHost } from '../host.ts'
 import { decodeMessage, refusedMessage } from './decode-message.ts'
 
-/** What is used of a WebSocket, as the `ws` package has it. */
+/** The part of a `ws` WebSocket that is used. */
 export type AcpSocket = {
   send(text: string): void
   close(code: number, reason?: string): void
@@ -55,7 +55,7 @@ export function socketStream(socket: AcpSocket, limits: WireHost['limits']): Str
       })
       socket.on('close', () => {
         output.closed = true
-        // What has arrived is read first.
+        // Frames that have arrived are read first.
         void reading.then(() => {
           if (!cancelled) controller.close()
         })

@@ -35,7 +35,7 @@ export function decodeRunTools(tools: RunInput['tools']): ToolDeclaration[] {
   )
 }
 
-/** What the application says about its state, for the model's instructions. */
+/** The application's state as text for the model's instructions. */
 export function decodeContext(context: RunInput['context']): string | undefined {
   if (!context?.length) return undefined
   const lines = context.map(({ description, value }) => `- ${description}: ${value}`)
@@ -127,7 +127,6 @@ export function decodeResults(
   })
 }
 
-/** `cancelled` is a refusal. The answer is `{"approved": …}` with `reason` or `arguments`, or true or false alone. */
 /** The answer to a question of a running call: the content of its form, or nothing for an address. */
 export function decodeAnswer({ interruptId, status, payload }: Resume, by: string): GivenAnswer {
   const answer = { question: interruptId, by }
@@ -140,6 +139,7 @@ export function decodeAnswer({ interruptId, status, payload }: Resume, by: strin
   }
 }
 
+/** `cancelled` is a refusal. The answer is `{"approved": …}` with `reason` or `arguments`, or true or false alone. */
 export function decodeDecision({ interruptId, status, payload }: Resume, by: string): GivenDecision {
   const decided = { callId: interruptId, by }
   if (status === 'cancelled') return { ...decided, granted: false, reason: 'The question was dismissed.' }

@@ -1,5 +1,5 @@
-// What this wire says when it refuses, in the vendor's words, and its error body. `../openai-refusal.ts` has the words
-// for single fields. Every refusal names its parameter.
+// The refusals of this wire, in the vendor's words, and its error body. `../openai-refusal.ts` has the words for single
+// fields. Every refusal names its parameter.
 import type { PlainError } from '../../engine/index.ts'
 import { errorCodes } from '../../language/errors.ts'
 import { excerpt, fieldReader } from '../fields.ts'

@@ -1,4 +1,4 @@
-// What a message or an answer does to a session, the same over HTTP and over a socket.
+// Translates a message or an answer into commands for a session, the same over HTTP and over a socket.
 import type { Accepted, Engine, GivenSettings, RequestKey, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { findThread, threadRequest } from '../client-threads.ts'

@@ -51,7 +51,7 @@ function makePiece(kind: PieceKind, text: string): Piece {
   return kind === 'text' ? { type: 'text_delta', delta: text } : { type: 'reasoning', text }
 }
 
-/** What a vendor ran on its own side is shown as reasoning, after the answer. */
+/** The text for a tool that the vendor ran itself. It is shown as reasoning, after the answer. */
 export function hostedText({ tool, summary }: HostedPart): string {
   return `[${tool}] ${summary}\n`
 }

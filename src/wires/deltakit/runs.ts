@@ -58,7 +58,7 @@ export async function findRun(engine: Engine, owner: string, id: string): Promis
   }
 }
 
-/** What a message may record before its turn starts: its own settings, and the end of the turn before. */
+/** Events that a message may record before its turn starts: its key, its settings, and the end of the turn before. */
 const beforeTurn = new Set(['request.accepted', 'session.configured', 'result', 'end'])
 
 export async function readRun(

@@ -32,7 +32,7 @@ export type ApprovalRequest = {
   arguments_hash: string
   reason?: string
   expires_at?: string
-  /** What the call would do. */
+  /** The tool's preview of the call's effects. */
   preview?: Report
 }
 /** The application is to run it and to send its result. */

@@ -1,5 +1,5 @@
-// A schema in the vendor's OpenAPI subset into JSON Schema: types in lower case, `nullable` as a type of its own, counts
-// that came as text as numbers. What JSON Schema has already stays as it is.
+// A schema in the vendor's OpenAPI subset into JSON Schema: types in lower case, `nullable` as a type of its own,
+// counts that came as text as numbers. Keywords of JSON Schema stay as they are.
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 
 /** Words of OpenAPI that say nothing to a JSON Schema validator, or say something else. */

@@ -1,5 +1,5 @@
-// What this wire says when it refuses, in the vendor's words, and its error body. Paths have the vendor's snake_case
-// names, whichever spelling the client used.
+// The refusals of this wire, in the vendor's words, and its error body. Paths have the vendor's snake_case names,
+// whichever spelling the client used.
 import * as says from '../../apis/gemini/wordings.ts'
 import type { PlainError } from '../../engine/index.ts'
 import { errorCodes, TurnwireError } from '../../language/errors.ts'
@@ -55,7 +55,7 @@ export function geminiNotFound(message: string): Error {
   return new TurnwireError('not_found', message)
 }
 
-/** What the vendor itself never says. */
+/** Messages for refusals that the vendor does not have. */
 export const geminiTexts = {
   noSuchModel: (version: string, name: string, method: string, advice: string) =>
     `models/${excerpt(name)} is not found for API version ${version}, or is not supported for ${method}. Call ListModels to see the list of available models and their supported methods. ${advice}`,

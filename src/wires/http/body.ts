@@ -1,6 +1,6 @@
 // A request's body as strict JSON, read from the raw request so that its size is bounded before anything is built of
 // it. Compressed bodies are refused rather than inflated: no client of ours needs them, and a bomb cannot be measured
-// before it is opened. What the JSON means is each wire's own matter. Also the key under which a request may be repeated.
+// before it is opened. Each wire decodes the JSON itself. Also the key under which a request may be repeated.
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'hono'
 import type * as z from 'zod'
@@ -118,13 +118,13 @@ class BodyReader {
     return new TurnwireError('too_large', `The body is larger than ${this.#most} bytes. Send less.`)
   }
 
-  /** What is left of the body is not read, so the connection cannot carry another request. */
+  /** The rest of the body is not read, so the connection cannot carry another request. */
   #closeAfter(): void {
     this.#c.env.outgoing.setHeader('Connection', 'close')
   }
 }
 
-/** The body in the shape that a wire wants; what does not fit is refused with its place. */
+/** The body, checked against a wire's schema. A member that does not fit is refused with its path. */
 export function shaped<T>(schema: z.ZodType<T>, body: JsonObject): T {
   const { success, data, error } = schema.safeParse(body)
   if (success) return data

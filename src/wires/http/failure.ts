@@ -1,14 +1,14 @@
-// What a caller is told of anything that was thrown, and what the operator's log keeps of it. The shape of the error
-// body is each wire's own.
+// Turns any thrown value into the error that a caller is told, and logs the rest for the operator. Each wire makes its
+// own error body.
 
 import { errorCodes, type PublicError, publicError, TurnwireError } from '../../language/errors.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 
 export type Failure = PublicError
 
-/** Logs what a caller may not see; gives what it may. */
+/** Logs an error whose details a caller may not see, and gives the public part. */
 export function toFailure(error: unknown, log: WireHost['log']): Failure {
-  // The engine has logged what a model rejected.
+  // The engine has logged a `model_rejected` already.
   const hidden =
     !(error instanceof TurnwireError) ||
     (errorCodes[error.code].audience === 'operator' && error.code !== 'model_rejected')
@@ -20,7 +20,7 @@ export function toFailure(error: unknown, log: WireHost['log']): Failure {
   return publicError(error)
 }
 
-/** What was foreseen is told in its own words; a defect also says where it happened. */
+/** The message of an expected error, or the stack of a defect. */
 function failureWords(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error instanceof TurnwireError ? error.message : (error.stack ?? error.message)
@@ -39,5 +39,5 @@ export function setRetryHeaders(
   outgoing.setHeader('retry-after-ms', String(Math.ceil(afterMs)))
 }
 
-/** By status, where nobody knows better: another node takes over within seconds; a full disk takes a person. */
+/** Default waits by status: another node takes over within seconds; a full disk needs a person. */
 const usualWaitMs: Partial<Record<number, number>> = { 503: 1_000, 507: 10_000 }

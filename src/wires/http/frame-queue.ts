@@ -1,7 +1,7 @@
-// The frames of one WebSocket client, handled one after another in the order in which they came. A client that sends faster
-// than its frames are handled is refused, so that what waits stays small.
+// The frames of one WebSocket client, handled one after another in the order in which they came. A client that sends
+// faster than its frames are handled is refused, so that few frames wait.
 
-/** What is used of a WebSocket, as the `ws` package has it. */
+/** The part of a `ws` WebSocket that is used. */
 export type Socket = {
   send(text: string): void
   close(code: number, reason?: string): void

@@ -1,4 +1,4 @@
-// What all HTTP wires share.
+// Shared by all HTTP wires.
 export { readJson, readJsonObject, requestKey, shaped } from './body.ts'
 export { type Failure, setRetryHeaders, toFailure } from './failure.ts'
 export { withoutConnectionHeader } from './sdk-answers.ts'

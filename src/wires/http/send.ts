@@ -16,7 +16,7 @@ export { RESPONSE_ALREADY_SENT }
 /** A longer answer may not fit into the buffers of its connection. */
 const largeAnswer = 64 * 1024
 
-/** Text is taken for JSON already. */
+/** A text is sent as it is: it is JSON already. */
 export function sendJson(c: Context<WireEnv>, body: unknown, status = 200): Response {
   const { outgoing } = c.env
   const text = typeof body === 'string' ? body : JSON.stringify(body)
@@ -38,8 +38,8 @@ export function sendJson(c: Context<WireEnv>, body: unknown, status = 200): Resp
 
 /**
  * Sends JSON piece by piece, at the pace of its reader, so that an answer of any length takes little memory. A failure
- * before the first piece rejects; a later one breaks the connection off, since what was sent is no JSON by itself. `held`
- * says what making the pieces takes. The answer waits until its owner has room for it.
+ * before the first piece rejects; a later one breaks the connection off, since what was sent is no JSON by itself.
+ * `held`: the memory that making the pieces takes. The answer waits until its owner has room for it.
  */
 export async function streamJson(
   c: Context<WireEnv>,

@@ -1,6 +1,6 @@
-// What clients have asked for and not read yet, by owner, and what is held to make the rest of it. An owner whose bytes grow
-// past the limit, or whose further answers wait for room, loses the connections that have stood still for the longest;
-// another owner's connections are not touched.
+// Counts, by owner, the bytes that clients have not read yet and the memory for making the rest. An owner whose bytes
+// grow past the limit, or whose further answers wait for room, loses the connections that have stood still for the
+// longest; another owner's connections are not touched.
 import { TurnwireError } from '../../language/errors.ts'
 import type { SseWriter } from '../../lib/net/sse.ts'
 

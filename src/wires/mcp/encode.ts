@@ -1,4 +1,4 @@
-// What an MCP client is shown: the agent's tools as MCP tools, questions to a person as elicitations, and outcomes as
+// Encodes for MCP clients: the agent's tools as MCP tools, questions to a person as elicitations, and outcomes as
 // results. Pure.
 import { isUtf8 } from 'node:buffer'
 import type {

@@ -5,7 +5,7 @@ import type { McpServing } from './server.ts'
 
 export type { McpServing } from './server.ts'
 
-/** By agent, what of it is served. */
+/** By agent: the parts of it that are served. */
 export type McpNeeds = { mcp: ReadonlyMap<string, McpServing>; version: string }
 
 export const mcp: Wire<WireHost & McpNeeds> = {

@@ -1,6 +1,6 @@
-// The messages that a session of the older revision was sent lately, so that a client whose stream broke gets the rest of it
-// (Last-Event-ID). They live as long as the session of the protocol: in memory. The newest are kept, up to a limit of bytes;
-// a client that comes back for older ones is refused, and asks again. What a call did is in the session's log in any case.
+// The messages that a session of the older revision was sent lately, so that a client whose stream broke gets the rest
+// of it (Last-Event-ID). They live as long as the session of the protocol: in memory. The newest are kept, up to a
+// limit of bytes; a client that asks for older ones is refused, and starts again. The log has the results of calls.
 import type { EventStore, JSONRPCMessage } from '@modelcontextprotocol/server'
 import { roughSize } from '../../lib/json/plain.ts'
 

@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.t
 
 const annotation = 'x-mcp-header'
 
-/** What is wrong with the headers of a tools/call; undefined if nothing is. */
+/** The fault in the headers of a tools/call; undefined if there is none. */
 export function paramHeaderFault(
   schema: JsonObject,
   given: Json | undefined,

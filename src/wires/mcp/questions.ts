@@ -1,12 +1,12 @@
-// What a turn waits for, as the requests that an MCP client answers: approvals and questions of running calls. The answers
-// are given to calls that still wait: others may have been decided on another wire meanwhile.
+// The approvals and questions that a turn waits for, as requests that an MCP client answers. The answers are given to
+// calls that still wait: others may have been decided on another wire meanwhile.
 import type { InputRequest } from '@modelcontextprotocol/server'
 import type { Engine, GivenAnswer, SessionCall, SessionQuestion, SessionRef } from '../../engine/index.ts'
 import { errorCodes, TurnwireError } from '../../language/errors.ts'
 import type { Json } from '../../lib/json/index.ts'
 import { decodeAnswer, decodeDecision, encodeCallQuestion, encodeQuestion } from './encode.ts'
 
-/** What the client can show to a person: forms, addresses to open. */
+/** The kinds of questions that the client can show to a person: forms, addresses to open. */
 export type CanAsk = { form: boolean; url: boolean }
 
 export type Answers = Readonly<Record<string, unknown>>

@@ -34,7 +34,7 @@ type LegacySession = {
   usedAt: number
 }
 
-/** `serving`: by agent, what of it is served. */
+/** `serving`: by agent, the parts of it that are served. */
 export function mcpRoutes(
   host: WireHost,
   serving: ReadonlyMap<string, McpServing>,
@@ -95,7 +95,7 @@ class McpEndpoint {
     return handler.fetch(request, { parsedBody })
   }
 
-  /** One message. A response: what was sent is none, and is refused as the protocol does it. */
+  /** One message, or the protocol's refusal of a body that is no message. */
   async #body(c: Context<WireEnv>): Promise<JsonObject | Response> {
     const refuse = (code: number, message: string, status = 400): Response =>
       Response.json({ jsonrpc: '2.0', id: null, error: { code, message } }, { status })

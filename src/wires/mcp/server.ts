@@ -34,7 +34,7 @@ import { McpTasks } from './tasks.ts'
 import { McpTask, McpTurn } from './turn.ts'
 import type { TurnProgress } from './turn-result.ts'
 
-/** What of an agent is served: its exposed tools, the agent itself as a tool, its resources, its prompts. */
+/** The parts of an agent that are served: its exposed tools, the agent itself as a tool, its resources, its prompts. */
 export type McpServing = {
   tools?: boolean
   ask?: boolean
@@ -51,7 +51,7 @@ export type McpCaller = {
   agent: string
   serving: McpServing
   version: string
-  /** What a request pays with: each of a session pays for itself. Absent: nothing can be paid with. */
+  /** The payment of a request. Each request of a session pays for itself. Absent: payments are not taken. */
   paymentOf?: (request: Request | undefined) => RequestPayment | undefined
 }
 
@@ -111,7 +111,7 @@ function serveTools(server: Server, host: WireHost, caller: McpCaller, tasks: Mc
       state: context.mcpReq.requestState<string>(),
       answers: context.mcpReq.inputResponses,
       can,
-      // A legacy client asks for the task itself. Who has no key could not ask for it later.
+      // A legacy client asks for the task itself. A caller without a key could not ask for it later.
       ...(wantsTask && !payment?.bare && { taskAfterMs: modern ? afterMs : 0 }),
       signal: context.mcpReq.signal,
       progress: progressTo(context),

@@ -39,7 +39,7 @@ const resourceNotFound = -32002
 export class TaskServer extends Server {
   readonly #notFound = new Set<RequestId>()
 
-  /** What the handler of `resources/read` throws if there is none. The SDK knows the newer code only. */
+  /** The error of `resources/read` for an unknown resource. The SDK knows the newer code only. */
   resourceNotFound(uri: string, context: ServerContext): ProtocolError {
     if (!isModern(context)) this.#notFound.add(context.mcpReq.id)
     return new ProtocolError(INVALID_PARAMS, 'There is no such resource.', { uri })
@@ -76,7 +76,7 @@ export function isModern({ mcpReq }: ServerContext): boolean {
   return mcpReq.envelope !== undefined
 }
 
-/** What the client says that it can: a legacy one at the beginning, a modern one with every request. */
+/** The capabilities that the client declares: a legacy one at the beginning, a modern one with every request. */
 export function clientCapabilities(server: Server, context: ServerContext): JsonObject {
   // The SDK's type of the envelope names none of its members.
   const envelope = context.mcpReq.envelope as Record<string, unknown> | undefined
@@ -169,7 +169,7 @@ export function serveTasks(
   )
 }
 
-/** Waits for the end of a task. What it asks meanwhile goes to the client with this request. */
+/** Waits for the end of a task. Its questions go to the client with this request. */
 async function legacyResult(
   tasks: McpTasks,
   id: string,

@@ -29,7 +29,7 @@ export type TaskFacts = {
   message?: string
   createdAt: number
   updatedAt: number
-  /** What the client is asked. */
+  /** The open requests to the client. */
   requests: [string, InputRequest][]
   result?: CallToolResult
   error?: { code: number; message: string }

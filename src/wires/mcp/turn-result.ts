@@ -1,5 +1,5 @@
-// Folds what is followed of one turn into what an MCP client is told: progress while it runs, its result at its end. Also used
-// for a turn that is over and is read from the log. Pure but for the progress that it passes on.
+// Folds the events of one turn into messages for an MCP client: progress while it runs, its result at its end. Also
+// used for a turn that is over and is read from the log. Pure but for the progress that it passes on.
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { AgentInfo, FollowItem } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'

@@ -17,7 +17,7 @@ export const mcpWire = 'mcp'
 export type McpCall = {
   name: string
   arguments: JsonObject
-  /** What the client sends back when it answers questions. */
+  /** The state that the client sends back when it answers questions. */
   state: string | undefined
   answers: Answers | undefined
   /** Which questions the client can put to a person. */

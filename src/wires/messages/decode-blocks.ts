@@ -97,7 +97,7 @@ export class BlockDecoder {
     return Object.keys(data).length > 0 ? this.#native(data) : {}
   }
 
-  /** What the vendor is told of a text of the system: where to cache. */
+  /** The vendor's fields of a system text: its cache mark. */
   systemNative(block: JsonObject): Native | undefined {
     return this.#ifAny(cacheMark(block)).native
   }

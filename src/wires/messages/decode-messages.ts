@@ -15,7 +15,7 @@ type Message = { index: number; role: 'user' | 'assistant' | 'system'; blocks: P
 /** A block that makes a tool available from there on, or withdraws it. `tool` says which. */
 export type ToolChange = { adds: boolean; tool: JsonObject; path: string }
 
-/** `effort`: what the latest message says about it, if any does. */
+/** `effort`: from the latest message that sets it. */
 export type DecodedMessages = { entries: Entry[]; changes: ToolChange[]; effort?: string }
 
 /** The ids of the calls of the message before, and its index. */
@@ -71,7 +71,7 @@ function lastUserIndex(messages: Json | undefined): number {
 
 const efforts = ['low', 'medium', 'high', 'xhigh', 'max'] as const
 
-/** What system messages say beside their text: which tools come and go, and how much effort the next answer is worth. */
+/** Settings in system messages, beside their text: added and removed tools, and the effort of the next answer. */
 class SystemNotes {
   readonly changes: ToolChange[] = []
   effort: string | undefined

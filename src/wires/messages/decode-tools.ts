@@ -1,5 +1,5 @@
-// The tools of a Messages request and the choice among them. Tools with a schema are the client's own; vendor-tools.ts knows
-// those that the vendor defines. Blocks in the messages may add and remove tools: what holds is what they leave at the end.
+// The tools of a Messages request and the choice among them. Tools with a schema are the client's own; vendor-tools.ts
+// knows those that the vendor defines. Blocks in the messages may add and remove tools: the final list counts.
 import * as says from '../../apis/anthropic/wordings.ts'
 import type { Ask } from '../../language/events.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
@@ -97,7 +97,7 @@ const changeKinds = [
   'mcp_toolset_reference',
 ] as const
 
-/** What was added stands at the end. */
+/** The tools after a change. An added tool stands at the end. */
 function changed(before: readonly GivenTool[], change: ToolChange, isVendors: boolean): readonly GivenTool[] {
   const { adds, tool, path } = change
   const kind = readTag(
@@ -127,7 +127,7 @@ function changed(before: readonly GivenTool[], change: ToolChange, isVendors: bo
 
 const toolsetKey = (server: string): string => `MCP server ${server}`
 
-/** Whoever adds a tool by its name has loaded it. */
+/** A tool that is added by its name is loaded: it is no longer removed or deferred. */
 function loaded(tool: GivenTool): GivenTool {
   const { removed: _, client, ...rest } = tool
   if (!client) return rest

@@ -100,7 +100,7 @@ export function decodeMessagesRequest(
   }
 }
 
-/** `effort`: what the latest message says about it. */
+/** `effort`: from the latest message that sets it. */
 function passedFields(body: JsonObject, effort: string | undefined): JsonObject {
   const fields = Object.fromEntries(
     Object.entries(body).filter(([key, value]) => passedOn.has(key) && value !== null),

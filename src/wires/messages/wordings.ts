@@ -1,5 +1,5 @@
-// What this wire says when it refuses, in the vendor's words, and its error body. A path is written as the vendor writes
-// it: `messages.0.content.1.tool_use.id`.
+// The refusals of this wire, in the vendor's words, and its error body. A path is written as the vendor writes it:
+// `messages.0.content.1.tool_use.id`.
 import * as says from '../../apis/anthropic/wordings.ts'
 import type { PlainError } from '../../engine/index.ts'
 import { errorCodes, TurnwireError } from '../../language/errors.ts'
@@ -72,7 +72,7 @@ export function threadRefusal(): Error {
   return new AnthropicRefusal(message, 'bad_request', details)
 }
 
-/** What the vendor itself never says. */
+/** Messages for refusals that the vendor does not have. */
 export const messagesTexts = {
   toolNotOffered: (path: string, type: Json) =>
     `${path}: tools of type '${typeof type === 'string' ? excerpt(type) : ''}' are not offered here. Declare a tool of your own, with name and input_schema.`,

@@ -1,5 +1,5 @@
-// Every call that waits for a person, over all sessions that a caller may see. What a session waits for is read from its
-// state; the arguments that were approved last for the same tool come from its log, newest first.
+// Every call that waits for a person, over all sessions that a caller may see. The waiting calls of a session are read
+// from its state; the arguments that were approved last for the same tool come from its log, newest first.
 import type { AgentInfo, Engine, ListedSession, SessionCall, SessionSummary } from '../../engine/index.ts'
 import type { Recorded } from '../../language/events.ts'
 import { ShownFold } from '../../language/show.ts'

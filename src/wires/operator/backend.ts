@@ -1,9 +1,9 @@
-// What the operator API needs of the server besides the engine: its keys, its state, and how a vendor's request looks. The
-// server gives it (server/operator.ts); a wire may not import the server.
+// The parts of the server that the operator API needs besides the engine: its keys, its state, and vendors' requests.
+// The server gives it (server/operator.ts); a wire may not import the server.
 import type { ModelRequest } from '../../engine/index.ts'
 import type { OperatorKeyInfo, OperatorMe, OperatorSystem, VendorRequest } from './schema.ts'
 
-/** What the server gives the operator API besides the engine. */
+/** Services of the server for the operator API, besides the engine. */
 export type OperatorBackend = {
   readonly version: string
   /** The server has no keys. */
@@ -12,7 +12,7 @@ export type OperatorBackend = {
   readonly features: OperatorMe['features']
   /** The cookie's value and the secret that goes with it, or undefined for a key that is not known. */
   signIn(key: string): { cookie: string; secret: string; maxAgeS: number } | undefined
-  /** What a vendor would receive. Throws `bad_request` for a protocol that is not known. */
+  /** The request that a vendor would receive. Throws `bad_request` for a protocol that is not known. */
   prepare(request: ModelRequest, protocol: string): Promise<Omit<VendorRequest, 'protocol'>>
   system(): OperatorSystem
   keys: {

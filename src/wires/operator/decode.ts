@@ -16,7 +16,7 @@ export const wireName = 'operator'
 
 const bad = (message: string): TurnwireError => new TurnwireError('bad_request', message)
 
-/** For whoever has a key without the scope. */
+/** The error for a key without the operator scope. */
 export const needsOperator = (): TurnwireError =>
   new TurnwireError(
     'forbidden',
@@ -177,7 +177,7 @@ function decodeDecision(body: JsonObject, by: string) {
   }
 }
 
-/** What the model says, and the calls that it makes, by the names of their tools. */
+/** An answer in place of the model: its text, and its calls by the names of their tools. */
 function decodeAnswer(body: JsonObject): ModelAnswer {
   const said = optional(body['text'], 'text', text) ?? ''
   const calls =

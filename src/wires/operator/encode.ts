@@ -1,4 +1,4 @@
-// What the operator API shows: rows of lists, sessions, and the frames of its streams. Pure.
+// Encodes the answers of the operator API: rows of lists, sessions, and the frames of its streams. Pure.
 import type {
   AgentInfo,
   EngineDescription,
@@ -16,7 +16,7 @@ import type { FrameEncoder } from '../http/stream.ts'
 import { wireName } from './decode.ts'
 import type { OperatorAgents, OperatorSession, OperatorSessionState } from './schema.ts'
 
-/** Without the scope: what the protocols for applications tell their clients, so that a page can show their sessions. */
+/** Without the operator scope: only the facts that applications get from their protocols, so that a page can work. */
 export function encodeAgents(about: EngineDescription, { operator }: Principal): OperatorAgents {
   if (operator) return about
   return {
@@ -30,7 +30,7 @@ export function encodeAgents(about: EngineDescription, { operator }: Principal):
   }
 }
 
-/** Agents, as far as their sessions do not say it themselves. */
+/** The facts about agents that rows of sessions need. */
 type Agents = readonly Pick<AgentInfo, 'name' | 'model'>[]
 
 /** The name of the model that the session uses: the one of its settings, or else its agent's own, if that has a name. */

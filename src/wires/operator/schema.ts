@@ -229,7 +229,7 @@ export type OperatorSystem = {
   nodes?: OperatorNode[]
   /** When the node that answers last saw them. */
   nodesSeenAt?: number
-  /** What `turnwire attach` does, or did, with the same data folder. */
+  /** The state of `turnwire attach` with the same data folder, now or at its last run. */
   attached?: AttachedMachine
 }
 
@@ -241,7 +241,7 @@ export type AttachedMachine = {
   since: string
   prices: { inputTokenPrice: string; outputTokenPrice: string }
   requests: { served: number; failed: number; refused: number; inFlight: number }
-  /** At its own prices, if every request was paid for. The relay's record says what was. */
+  /** At its own prices, if every request was paid for. The relay records the payments that were made. */
   earnings: string
   refusals: { at: string; reason: string }[]
 }
@@ -250,7 +250,7 @@ export type OperatorNode = {
   id: string
   address?: string
   version: string
-  /** What is left of its lease. 0 or less: it has ended, and others take its sessions. */
+  /** The remaining time of its lease. 0 or less: the lease has ended, and others take its sessions. */
   leftMs: number
   self?: true
   /** Why it should be given no requests now. Known of `self` only. */

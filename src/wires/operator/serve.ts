@@ -149,7 +149,7 @@ export function requireOperator(c: C): void {
   if (!c.get('principal').operator) throw needsOperator()
 }
 
-/** A wallet's token costs nothing: whoever has one knows no more of the server than its prices. */
+/** Wallets are refused: anyone can make one for free, and a wallet may see no more of the server than its prices. */
 const refuseWallets: MiddlewareHandler<WireEnv> = (c, next) => {
   if (isWallet(c.get('principal').owner))
     throw new TurnwireError('forbidden', 'The operator API is not for wallets. It needs a key.')

@@ -1,5 +1,5 @@
-// A whole conversation made short: what the user said, and a sealed summary of the rest. And an estimate of what a request
-// would cost to read. Neither keeps anything.
+// Compacts a whole conversation into the user's messages and a sealed summary of the rest. Also estimates the tokens of
+// a request. Neither stores anything.
 import type { Context } from 'hono'
 import type { Engine, OnceAnswer } from '../../engine/index.ts'
 import { joinText } from '../../language/content.ts'

@@ -1,4 +1,4 @@
-// What a request adds to a session that exists, as a command: answers to the calls that wait, or a user message. The calls
+// Decodes a request to an existing session into a command: answers to the calls that wait, or a user message. The calls
 // that wait must all be answered, as the API demands, so that none is abandoned by accident.
 import type { GivenAnswer, GivenDecision, GivenResult, SessionCall } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'

@@ -52,7 +52,7 @@ type ItemContext = {
   openSummary: (token: string) => string | undefined
 }
 
-/** What Codex notes for itself on any item. */
+/** A field in which Codex keeps its own data on any item. */
 const clientNotes = 'internal_chat_message_metadata_passthrough'
 
 const phases = ['commentary', 'final_answer'] as const
@@ -95,7 +95,7 @@ const kinds: Readonly<Record<string, ItemKind>> = {
   mcp_list_tools: { read: () => [] },
   // Their tools are read with those of the request.
   additional_tools: { read: () => [] },
-  // What it changes is read with the parameters of the request.
+  // Its changes are read with the parameters of the request.
   configuration_update: { read: () => [] },
   program: withOnly('call_id code fingerprint', readProgram),
   program_output: withOnly('call_id result status', readProgram),
@@ -105,7 +105,7 @@ const kinds: Readonly<Record<string, ItemKind>> = {
   agent_message: withOnly('author recipient content agent', readAgentMessage),
 }
 
-/** What each item of a request's `input` means. References must have been resolved before. */
+/** Decodes each item of a request's `input`. References must have been resolved before. */
 export function decodeItems(input: readonly Json[], context: ItemContext): InputItem[][] {
   return input.map((value, index) => {
     const path = `input[${index}]`
@@ -234,7 +234,7 @@ function readAgentMessage(item: JsonObject, path: string, { images }: ItemContex
   const author = field.text(item['author'], `${path}.author`)
   const recipient = field.text(item['recipient'], `${path}.recipient`)
   const content = field.list(item['content'], `${path}.content`)
-  // What another vendor encrypted cannot be read here.
+  // Content that another vendor encrypted cannot be read here.
   const readable = content.filter(part => !isJsonObject(part) || part['type'] !== 'encrypted_content')
   const parts = decodeInputParts(readable, `${path}.content`, images)
   const head = { type: 'text' as const, text: `Message from ${excerpt(author)} to ${excerpt(recipient)}:` }
@@ -255,7 +255,7 @@ function readReasoning(item: JsonObject, path: string, context: ItemContext): In
     ...readThoughts(item['content'], `${path}.content`),
   ]
   const sealed = context.open(token)
-  // What this server sealed holds the thoughts themselves. What another server sealed cannot be read here.
+  // Data that this server sealed holds the thoughts themselves. Data that another server sealed cannot be read here.
   if (sealed) return [{ kind: 'sealed', sealed }]
   const isVendors = token !== '' && !isSealed(token)
   if (thoughts.length === 0 && !isVendors) return []

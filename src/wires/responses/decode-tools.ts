@@ -79,7 +79,7 @@ function readTools(value: Json | undefined, further: readonly [number, Json][]):
     const { type, tools, call_id: call } = item as JsonObject // as `bringsTools` has found
     if (isAbsent(tools)) continue
     const path = `input[${index}].tools`
-    // What the client's own search found is declared where it was found, if the model's vendor has a form for that.
+    // Tools that the client's own search found are declared at that place, if the model's vendor has a form for that.
     const isFound = type === 'tool_search_output' && !isAbsent(call)
     reader.take(field.list(tools, path), path, own, isFound)
   }

@@ -15,7 +15,7 @@ import { exclusiveParameters, field, noSuchAgent, noSuchModel, unsupportedParame
 export const wireName = 'responses'
 export const protocol = 'openai-responses'
 
-/** What a request may name. */
+/** The agents and models that a request may name, and the defaults for requests. */
 export type ResponsesCatalog = Pick<
   ServedDescription,
   'agents' | 'models' | 'anyModel' | 'storesResponses'
@@ -39,9 +39,9 @@ export type ResponsesRequest = {
   background: boolean
   previous: string | undefined
   conversation: string | undefined
-  /** The client carries what the model's vendor wants back. */
+  /** The client carries the vendor data that the next request sends back. */
   carriesSealed: boolean
-  /** What else the response says of its request. */
+  /** Further fields of the request that the response repeats. */
   note: JsonObject
   /** The answer is to be a summary of the conversation, which the client sends in place of it from then on. */
   compacts: boolean
@@ -68,7 +68,7 @@ const carried: Readonly<Record<string, (value: Json, path: string) => Json>> = {
   context_management: decodeManagement,
 }
 
-/** What known clients send beside the API's own parameters. It changes nothing, and is not repeated. */
+/** Parameters of known clients that are not the API's own. They change nothing, and are not repeated. */
 const ignored = names('client_metadata')
 
 const known = new Set([
@@ -261,7 +261,7 @@ function decodeState(body: JsonObject, byDefault = true): ContinuedState {
   const store = optional(body['store'], 'store', field.flag)
   if (background && store === false)
     refuseParameter("Background mode requires 'store' to be true.", 'background')
-  // A conversation is kept in any case, and what goes on by itself. All else is unless the request or the operator forbids it.
+  // A conversation and a background response are always stored, others unless the request or the operator forbids it.
   const stored = (store ?? (byDefault || background)) || conversation !== undefined
   return { stored, goesOn: store === true || background, background, previous, conversation }
 }

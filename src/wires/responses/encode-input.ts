@@ -1,4 +1,4 @@
-// What a stored response was given to read, as input items: the conversation before it, and what its request added.
+// The input of a stored response as items: the conversation before it, and the items that its request added.
 import type { SessionHistory } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
@@ -37,7 +37,7 @@ export function pageOfItems(items: readonly JsonObject[], { limit, order, after 
   }
 }
 
-/** The history before a request, and what the request brought: a message, or the results of calls. */
+/** The history before a request, and the entries that the request added: a message, or the results of calls. */
 export function inputEntries({ entries, calls }: SessionHistory, events: readonly Recorded[]): Entry[] {
   const outcomes = new Map<string, Outcome>()
   const said: Entry[] = []

@@ -262,7 +262,7 @@ export class OutputItems {
     return { type: 'refusal', refusal }
   }
 
-  /** What the model's vendor wants back, for the client to carry. */
+  /** Sealed vendor data for the client to carry and send back. */
   carry(sealed: string): void {
     this.whole({ type: 'reasoning', id: this.#newId('rs'), summary: [], encrypted_content: sealed })
   }

@@ -1,5 +1,5 @@
-// The response object. What it says of its request comes from the session's settings and the turn's ask alone, so that it
-// reads the same when it is answered and when it is fetched later.
+// The response object. Its fields about the request come from the session's settings and the turn's ask alone, so that
+// it reads the same when it is answered and when it is fetched later.
 import type { AgentInfo } from '../../engine/index.ts'
 import type { Ask, Settings, Usage } from '../../language/events.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
@@ -93,7 +93,7 @@ function withDefaults(given: JsonObject, defaults: Readonly<Record<string, Json>
   return fields
 }
 
-/** Fields that are repeated as the request gave them, with what the API says when it gave none. */
+/** Fields that are repeated as the request gave them, with the API's default when it gave none. */
 const unlessGiven: Readonly<Record<string, Json>> = {
   access_programs: null,
   max_tool_calls: null,
@@ -102,7 +102,7 @@ const unlessGiven: Readonly<Record<string, Json>> = {
   prompt_cache_key: null,
 }
 
-/** Fields that only a model of this protocol is given: for any other, what the API says when there are none. */
+/** Fields that only a model of this protocol is given: for any other, the API's default. */
 const unlessCarried: Readonly<Record<string, Json>> = {
   temperature: 1,
   top_p: 1,
@@ -126,7 +126,7 @@ function encodeText(given: Json | undefined, isCarried: boolean): JsonObject {
   return { format: { ...whole, ...strict }, ...(isCarried && others) }
 }
 
-/** What the request called its tools: `decodeTools`. */
+/** The names of the tools in the request, as `decodeTools` noted them. */
 export function calledIn(note: JsonObject): CallNames {
   // The note was made by `decodeRequest`.
   return (note['called'] ?? {}) as CallNames

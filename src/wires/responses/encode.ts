@@ -29,7 +29,7 @@ export type EncoderOptions = {
   place: ResponsePlace
   agent: string
   createdAt: number
-  /** What the response says of its request: `requestFields`. */
+  /** The fields of the response about its request: `requestFields`. */
   request: JsonObject
   /** Stored: the calls that waited for an approval when the request came. Absent: the response is stateless. */
   waited?: readonly CallPart[]
@@ -39,9 +39,9 @@ export type EncoderOptions = {
   after?: number
   /** The form of the stream. Default: server-sent events. */
   form?: 'sse' | 'lines'
-  /** Seals what the model's vendor wants back. Undefined: there is nothing. */
+  /** Seals vendor data that the next request sends back. Undefined: there is none. */
   seal?: (answer: ResponseAnswer) => string | undefined
-  /** What the tools are called on this wire. */
+  /** The names of the tools on this wire. */
   called?: CallNames
   /** The answer is a summary: it is sealed, and the response is that alone. */
   compact?: (summary: string) => string

@@ -19,7 +19,7 @@ export type ItemStore = {
 
 const referenceFields = names('type id')
 
-/** The first item of an answer comes with what the model's vendor wants back of that answer. */
+/** The first item of an answer comes with the sealed vendor data of that answer. */
 export async function resolveReferences(store: ItemStore, input: readonly Json[]): Promise<readonly Json[]> {
   if (!input.some(isReference)) return input
   const resolved: Json[] = []

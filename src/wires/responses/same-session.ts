@@ -1,7 +1,7 @@
-// Finds the session that a request with a whole conversation goes on with. Clients send the items of earlier responses back
-// with each request, whole or as references. If they are what the session of the newest of these responses holds, the
-// request continues that session, so that one conversation is one session however its client speaks. A conversation that
-// was changed anywhere becomes a session of its own.
+// Finds the session that a request with a whole conversation goes on with. Clients send the items of earlier responses
+// back with each request, whole or as references. If they equal the content of the session of the newest of these
+// responses, the request continues that session, so that one conversation is one session however its client speaks. A
+// conversation that was changed anywhere becomes a session of its own.
 import type { Engine } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
@@ -11,10 +11,10 @@ import type { InputItem } from './decode-items.ts'
 import { readItemId, responseId } from './ids.ts'
 import { findResponse, isNewest, lastRead, type StoredResponse } from './stored-log.ts'
 
-/** What a request repeats of an earlier response and before it, and what it adds. */
+/** The input of a request, split: items up to and with an earlier response (`before`), and new items (`added`). */
 export type Repeated = { response: string; before: InputItem[]; added: InputItem[] }
 
-/** `items`: what each item of `input` means. Undefined: no item of the input is from a response of ours. */
+/** `items`: each item of `input`, decoded. Undefined: no item of the input is from a response of ours. */
 export function splitInput(
   input: readonly Json[],
   items: readonly (readonly InputItem[])[],

@@ -1,6 +1,6 @@
-// What only the vendor of an answer understands (signatures, encrypted reasoning, ids of its own), for a client to carry,
-// since a stateless response keeps nothing. It travels as the `encrypted_content` of one reasoning item per answer. It is
-// sealed, so that it can be neither read nor forged, and it is valid for its owner only.
+// Seals data that only the vendor of an answer understands (signatures, encrypted reasoning, ids of its own), for a
+// client to carry, since a stateless response keeps nothing. It travels as the `encrypted_content` of one reasoning
+// item per answer. It is sealed, so that it can be neither read nor forged, and it is valid for its owner only.
 import type { Native, Origin } from '../../language/content.ts'
 import type { AnswerPart } from '../../language/history.ts'
 import type { SealUse } from '../../language/seals.ts'
@@ -9,7 +9,7 @@ import type { ResponseAnswer } from './encode.ts'
 /** `seal` or `unseal` of the host. */
 export type Seal = (text: string, use: SealUse) => string
 
-/** In the order of the answer. The client sends texts and calls itself: only what is beside them is here. */
+/** In the order of the answer. The client sends texts and calls itself: only the other data is here. */
 type SealedPart =
   | { type: 'kept'; part: Exclude<AnswerPart, { type: 'text' | 'call' }> }
   | { type: 'text'; native?: Native }

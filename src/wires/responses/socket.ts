@@ -72,7 +72,7 @@ class ResponsesSocket {
     this.#remembered.clear()
   }
 
-  /** What was sent before is still answered. */
+  /** Closes the connection at its time limit. Earlier requests are still answered. */
   expire(): void {
     this.#frames.afterAll(() => {
       const message = 'This connection has reached its time limit. Open a new one.'

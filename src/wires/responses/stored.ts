@@ -19,7 +19,7 @@ import { conversationLocked, noSuchPrevious, previousUnfinished } from './wordin
 export type StoredRequest = {
   request: ResponsesRequest
   items: readonly InputItem[]
-  /** What the items repeat of an earlier response, if they repeat one. */
+  /** The items, split at the earlier response that they repeat, if they repeat one. */
   repeated: Repeated | undefined
   principal: Principal
   /** The conversation before the items, if it is known and kept nowhere. */
@@ -30,12 +30,12 @@ export type StoredRequest = {
   isRepeatable: boolean
 }
 
-/** What was said, and the calls of its last answer that have no result yet. */
+/** A history, and the calls of its last answer that have no result yet. */
 export type Conversation = { entries: Entry[]; calls: EarlierCalls }
 
 type ResponseSettings = StoredResponse['settings']
 
-/** The session that takes the request, and what it is told. `settings`: before the changes. */
+/** The session that takes the request, and its command. `settings`: before the changes. */
 type SessionTarget = {
   ref: SessionRef
   next: Continuation

@@ -1,5 +1,5 @@
-// What this wire says when it refuses, and its error body. Refusals of single fields are in `../openai-refusal.ts`. The
-// HTTP status comes from our own closed list of errors.
+// The refusals of this wire, and its error body. Refusals of single fields are in `../openai-refusal.ts`. The HTTP
+// status comes from our own closed list of errors.
 import type { CallPart } from '../../language/calls.ts'
 import { excerpt, fieldReader } from '../fields.ts'
 import type { Failure } from '../http/index.ts'

@@ -35,7 +35,7 @@ const hostedTools: Readonly<Record<HostedPurpose, Readonly<Record<string, JsonOb
   },
 }
 
-/** What a model lacks whose vendor has no tool for this purpose. */
+/** By purpose: the words for a tool that the model's vendor lacks. */
 const missing: Readonly<Record<Exclude<HostedPurpose, 'tools'>, string>> = {
   search: 'web search of its own',
   fetch: 'way to fetch pages of its own',

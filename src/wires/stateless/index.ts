@@ -1,4 +1,4 @@
-// What the wires of stateless vendor APIs share. It knows no vendor's words.
+// Shared by the wires of stateless vendor APIs. No vendor's wording is here.
 export { ifObject, ifTexts, openaiFormat, passedBody } from './formats.ts'
 export { HistoryBuilder } from './history.ts'
 export { askHosted, type ClientHosted, type HostedPurpose } from './hosted.ts'

@@ -13,7 +13,7 @@ export type ModelTarget = {
   request: Pick<OnceRequest, 'agent' | 'model'>
 }
 
-/** What a request may name. */
+/** The agents and models that a request may name. */
 type Catalog = Pick<ServedDescription, 'agents' | 'models' | 'anyModel'>
 
 export function findTarget({ agents, models }: Catalog, name: string): ModelTarget | undefined {
@@ -35,7 +35,7 @@ export function targetFor(catalog: Catalog, name: string): ModelTarget | undefin
 
 const mostNamed = 20
 
-/** What to ask for in place of a name that is not known. */
+/** Advice for a request with an unknown name: the names that are known. */
 export function adviceFor(catalog: Catalog): string {
   const names = targetNames(catalog)
   const more = names.length > mostNamed ? `, and ${names.length - mostNamed} more` : ''

@@ -5,7 +5,7 @@ import type { Report } from '../../language/report.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { lazySchemas, type Zod } from '../../lib/schema/lazy.ts'
 
-/** What a running call asks: to fill in the form `schema`, or to open `url`. */
+/** A question of a running call: to fill in the form `schema`, or to open `url`. */
 export type UiQuestion = {
   questionId: string
   toolCallId: string
@@ -79,7 +79,7 @@ export type Chunk =
   | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
   | ({ type: 'tool-input-available'; input: Json } & CallNames)
   | ({ type: 'tool-input-error'; input: Json; errorText: string } & CallNames)
-  /** A part of ours, as the SDK lets servers add them: what a call would do, before it is asked about. */
+  /** Parts of ours (`data-…`), as the SDK lets servers add them: questions, details for the application, previews. */
   | { type: 'data-question'; id: string; data: UiQuestion }
   | { type: 'data-details'; id: string; data: { toolCallId: string; details: Json } }
   | { type: 'data-preview'; id: string; data: { toolCallId: string; preview: Report } }
