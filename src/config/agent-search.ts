@@ -18,7 +18,7 @@ import type { AgentConfig } from './config.ts'
 type Search = {
   rule: AgentSearch
   tool: FindTools
-  /** The same list; each time that it is another one, its index is made, so that searches do not wait for it. */
+  /** Gives the same list. When the list changes, its index is made at once, so that searches do not wait for it. */
   following(tools: () => readonly Tool[]): () => readonly Tool[]
 }
 

@@ -1,5 +1,5 @@
-// Checks a configuration before anything runs. Every mistake is reported with its key and what to do. What one setting has to be
-// stands in the table in settings.ts; here are the settings that are right only together. The types are in config.ts.
+// Checks a configuration before anything runs. Every mistake is reported with its key and what to do. The table in
+// settings.ts checks single settings; this file checks settings that depend on one another. The types are in config.ts.
 import { TurnwireError } from '../language/errors.ts'
 import { type Fields, isRecord, type Wrong } from '../lib/checks/fields.ts'
 import { checkPayments } from '../payments/check-settings.ts'

@@ -1,4 +1,4 @@
-// What an operator writes: agents, models, tools, policy, server. These are the types, which check the names of agents and
+// The types of an operator's configuration: agents, models, tools, policy, server. They check the names of agents and
 // models too; `check-config.ts` checks the values.
 
 import type { KeyEntry } from '../callers/keys.ts'
@@ -77,7 +77,7 @@ export type AgentConfig<Name extends string = string, ModelName extends string =
   retention?: Retention
   /** On the Responses wire. `serverTools`: its own tools run there too, for stored responses. Default false. */
   responses?: { serverTools?: boolean }
-  /** What a turn costs those who have no key. Needs `payments`. */
+  /** The price of a turn for callers without a key. Needs `payments`. */
   price?: PriceConfig
   /** Texts and files that people attach to messages, and messages with names, beside those of its MCP servers. */
   resources?: readonly OwnResource[]
@@ -115,9 +115,9 @@ export type ServerConfig = {
   unsentBytes?: number
   /** A client that reads nothing of its stream for this long is dropped. Default 30,000. */
   stallMs?: number
-  /** What one owner (the name of a key) may have at a time, over all wires. More is answered with 429. */
+  /** Limits for one owner (the name of a key), over all wires. A request beyond them is answered with 429. */
   perOwner?: Partial<OwnerLimits>
-  /** What all wallets that pay or sign in may have together: they have no account, and cost nothing to make. */
+  /** Limits for all wallets that pay or sign in together: they have no account, and making one costs nothing. */
   allWallets?: Partial<WalletLimits>
   /** Also serves the Agent Client Protocol at /acp, over HTTP and WebSocket: experimental transports. Default false. */
   acp?: boolean
@@ -158,11 +158,11 @@ export type TurnwireConfig<Name extends string = string, ModelName extends strin
   limits?: Partial<Limits>
   /** How many calls of all sessions run in this process at the same time. The others wait, in order. Default 256. */
   callsAtOnce?: number
-  /** What may be fetched on behalf of a model. Default: every public host. */
+  /** Hosts and limits for requests on behalf of a model. Default: every public host. */
   egress?: EgressRules
   /** Functions around model steps and calls: they see, refuse or replace. */
   hooks?: Hooks
-  /** What tools get as `context.app`, or a function that gives it for a call. Never logged. */
+  /** The value that tools get as `context.app`, or a function that gives it for a call. Never logged. */
   context?: AppContext | ((subject: HookSubject) => AppContext)
   server?: ServerConfig
   /** Agents that their owners attach from their own machines. Absent: there are none. */

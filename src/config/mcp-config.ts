@@ -115,7 +115,7 @@ function checkServer(name: string, server: unknown, wrong: Wrong): void {
   checkAbilities(server, key, wrong)
   checkPayer(server['pay'], `${key}.pay`, wrong)
   try {
-    // The values were given by the operator; what does not fit is refused here.
+    // The operator gave the values. `checkSpec` refuses those that do not fit.
     checkSpec(toServerSpec(name, server as McpServerConfig), stringList(server['allowEnv']))
   } catch (error) {
     wrong(key, errorMessage(error))
@@ -131,7 +131,7 @@ function checkPayer(pay: unknown, key: string, wrong: Wrong): void {
 
 const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 
-/** What a server may ask of us. */
+/** Checks the settings for requests that a server may make to us. */
 function checkAbilities(
   { roots, sampling, logLevel }: Record<string, unknown>,
   key: string,
@@ -156,7 +156,7 @@ function checkAbilities(
       wrong(`${key}.sampling.${name}`, 'must be a whole number above 0.')
 }
 
-/** What belongs to a program does nothing for a server elsewhere, and the other way round. */
+/** Refuses settings of the other kind of server: those of a command at a URL, and the other way round. */
 function checkPlaces(server: Record<string, unknown>, isRemote: boolean, key: string, wrong: Wrong): void {
   const foreign = isRemote
     ? stdioKeys.filter(each => each !== 'command')
@@ -173,7 +173,7 @@ function checkPlaces(server: Record<string, unknown>, isRemote: boolean, key: st
   }
 }
 
-/** `connect`: what a server needs of the runtime. */
+/** `connect`: the parts of the runtime that a server needs. */
 export function keptServers(
   { mcp = {}, agents }: TurnwireConfig,
   connect: (spec: McpServerSpec) => Pick<McpOptions, 'auth' | 'fetchOther' | 'definitions'> = () => ({}),

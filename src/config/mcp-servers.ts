@@ -1,5 +1,5 @@
-// The MCP servers of a configuration as the engine's port: which agent has which of them, how they are, and what they, and the
-// agent itself, offer beside tools.
+// The MCP servers of a configuration as the engine's port: which agent has which of them, their state, and the
+// resources and prompts of each server and of the agent itself.
 import type { ToolServers } from '../engine/ports/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { ownServer } from '../language/servers.ts'

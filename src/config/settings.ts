@@ -110,7 +110,7 @@ export const checkPrograms = group(
 const isChoice = (choice: unknown): boolean =>
   isRecord(choice) || choice === 'auto' || choice === 'none' || choice === 'required'
 
-/** What `make` throws names a rule `policy[n]`; it is told under the operator's key. */
+/** An error of `make` names a rule as `policy[n]`. It is reported under the key that the operator wrote. */
 function made(make: (value: unknown) => unknown, rulesAt: (key: string) => string): Check {
   return (value, key, wrong) => {
     const told = (_: string, message: string): void => {
@@ -202,7 +202,7 @@ function isTool(value: unknown): value is Tool {
   return declared && side === 'server' && typeof trust === 'string'
 }
 
-/** What `resource()` and `prompt()` make was checked by them. */
+/** Only the kind is checked: `resource()` and `prompt()` have checked the rest. */
 function isResource(value: unknown): boolean {
   return isRecord(value) && typeof value['read'] === 'function' && typeof value['match'] === 'function'
 }

@@ -1,5 +1,5 @@
-// Said once, when a process starts: tools that an agent's model will never be offered, or not as they were declared. Only
-// tools that ask for something special are looked at, so that thousands of others cost nothing.
+// Warns once, when a process starts, of tools that an agent's model will never be offered, or not as they were
+// declared. Only tools that ask for something special are looked at, so that thousands of others cost nothing.
 import type { Agent, Model } from '../engine/ports/index.ts'
 import type { Log } from '../log.ts'
 import { preparedFor } from '../models/index.ts'

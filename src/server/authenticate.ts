@@ -1,5 +1,5 @@
-// Who is calling: a bearer key, a cookie of the console, an id that is as good as a key, or a wallet: one that
-// signed in to the relay, or one that pays. Which requests are let in at all is up to the server.
+// Identifies the caller by a bearer key, a cookie of the console, an id in the path that counts as a key, or a wallet
+// that signed in to the relay or pays. Which requests are let in at all is decided in server.ts.
 import type { Context, MiddlewareHandler } from 'hono'
 import type { AdmittedKey, Keys } from '../callers/keys.ts'
 import { TurnwireError } from '../language/errors.ts'
@@ -63,8 +63,8 @@ export function authenticate(
 }
 
 /**
- * A stream may be open for days. Whichever wire or package writes to it, each frame and each heartbeat asks whether the
- * key still holds. The connection breaks off, so that no reader takes it for the end of its stream.
+ * A stream may be open for days. Whichever wire or package writes to it, each frame and each heartbeat checks that the
+ * key is still valid. The connection breaks off, so that no reader takes it for the end of its stream.
  */
 function enter(c: Context<WireEnv>, { principal, holds }: AdmittedKey): void {
   c.set('principal', principal)

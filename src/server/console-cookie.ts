@@ -1,7 +1,7 @@
-// The cookie of the web console: it names a key by its hash and says until when. It is sealed, so it can be neither made up
-// nor read, and the key behind it is looked up for each request: a key that is revoked ends its cookies. A browser sends a
-// cookie to every port of a host, so whoever serves another port has it: it counts only together with the secret that was
-// given at the same sign-in, which the page keeps and sends in a header.
+// The cookie of the web console: it names a key by its hash and says until when. It is sealed, so it can be neither
+// made up nor read, and the key behind it is looked up for each request: a key that is revoked ends its cookies. A
+// browser sends a cookie to every port of a host, so a program on another port can read it: it counts only together
+// with the secret that was given at the same sign-in, which the page keeps and sends in a header.
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { AdmittedKey, Keys } from '../callers/keys.ts'

@@ -73,7 +73,7 @@ export function listen(app: MountedApp, hostname: string, port: number, requestM
   })
 }
 
-/** Of an answer that cannot be written: its client is told by the end of the connection, and nobody else. */
+/** For an answer that cannot be written: closes the connection, and reports nothing else. */
 function destroyed(this: ServerResponse): void {
   this.destroy()
 }
@@ -84,7 +84,7 @@ function makeListener({
 }: MountedApp): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
   const answer = getRequestListener(fetch, { overrideGlobalObjects: false })
   return (incoming, outgoing) => {
-    // An answer that may be kept, or is a stream, says so itself in place of this.
+    // The default. An answer that may be cached, or is a stream, replaces this header.
     outgoing.setHeader('x-content-type-options', 'nosniff')
     outgoing.setHeader('cache-control', 'no-store')
     if (isReadable(incoming)) void answer(incoming, outgoing)

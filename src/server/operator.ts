@@ -1,4 +1,4 @@
-// What the operator API needs of the server besides the engine: keys, the cookie, the state of the system, and requests in
+// The server's part of the operator API, besides the engine: keys, the cookie, the state of the system, and requests in
 // the vendors' own forms.
 import { join } from 'node:path'
 import { addKey, type Keys, removeKey } from '../callers/keys.ts'
@@ -73,7 +73,7 @@ function describeNodes(runtime: Runtime): Pick<OperatorSystem, 'nodes' | 'nodesS
   return { nodes, nodesSeenAt: Math.round(Date.now() - known.ageMs) }
 }
 
-/** One model of each protocol: what it would send is looked at, and nothing is sent. */
+/** One model of each protocol, to show the request that it would send. Nothing is sent. */
 async function vendorModels() {
   const { anthropic, gemini, geminiInteractions, openai, openaiChat } = await import('../models/index.ts')
   return {

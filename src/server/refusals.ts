@@ -1,5 +1,5 @@
-// What a client is told when a request fails: by the server, before a wire sees it (no key, too many requests, no such
-// route), or by a wire. Each answer has the error body of the wire whose path it is.
+// Error answers for requests that fail: refused by the server, before a wire sees it (no key, too many requests, no
+// such route), or by a wire. Each answer has the error body of the wire whose path it is.
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Context } from 'hono'

@@ -1,5 +1,5 @@
-// Joins the relay with the server: its routes and sockets, the agent of the engine that stands for attached ones, and what
-// those cost. The relay itself is loaded only when it is configured.
+// Joins the relay with the server: its routes and sockets, the engine's agent that stands for all attached agents, and
+// their prices. The relay itself is loaded only when it is configured.
 
 import { buildAgents } from '../config/build-agent.ts'
 import { modelKey } from '../language/model-names.ts'

@@ -63,7 +63,7 @@ export async function serveRuntime(
   const server = await listen(mounted, hostname, options.port ?? config.port ?? 4117, requestMs)
   try {
     runtime.serveAt(config.publicUrl ?? serverAddress(server, hostname).url)
-    // Before sessions go on that were at work: some may be for attached agents.
+    // The relay comes before interrupted sessions are resumed: some may be for attached agents.
     const relay = relayed && (await loadRelay(runtime))
     if (!options.shared) {
       await runtime.becomeServer()
@@ -125,7 +125,7 @@ function running(server: NodeServer, hostname: string, keys: Keys, close: () => 
   }
 }
 
-/** What every wire is given. */
+/** Makes the host that every wire is given. */
 export async function makeHost(
   runtime: Runtime,
   limits = new WorkLimits(runtime.engine, runtime.config.server),
@@ -138,7 +138,7 @@ export async function makeHost(
     storesResponses: responses?.store ?? true,
   }
   runtime.onTools(() => {
-    // The engine may be stopping: what was known stays.
+    // The engine may be stopping: then the last description stays.
     void engine.describe().then(
       now => void Object.assign(about, now),
       () => {},
@@ -168,7 +168,7 @@ function hostLimits({ server = {} }: Runtime['config']): WireHost['limits'] {
   }
 }
 
-/** With what single wires need. */
+/** The host, with the parts that single wires need. */
 export async function servedHost(
   runtime: Runtime,
   host: WireHost,
@@ -348,7 +348,7 @@ async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): P
   return undefined
 }
 
-/** Counts every request, and what is open, for its owner. */
+/** Counts every request, and every open one, for its owner. */
 function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
   return (c, next) => {
     const { account, leave } = accounts.enter(c.get('principal').owner, c.get('payment')?.bare === true)
@@ -358,7 +358,7 @@ function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
   }
 }
 
-/** What a request starts belongs to its caller, and to the trace that its headers name. */
+/** Binds the engine of a request to its caller, and to the trace that its headers name. */
 function bindEngine(host: WireHost): MiddlewareHandler<WireEnv> {
   return (c, next) => {
     const parent = c.req.header('traceparent')

@@ -36,7 +36,7 @@ export const wires: readonly Wire<ServedHost>[] = [
   operator,
 ]
 
-/** What is served beside the wires. */
+/** A wire, or routes that are served beside the wires. */
 type Row = Pick<Wire, 'paths' | 'about'> & Partial<Wire<ServedHost>>
 
 const besideWires: readonly Row[] = [
@@ -88,7 +88,7 @@ export class WireTable {
     )
   }
 
-  /** In the form of the wire whose path it is. A path that nobody has is refused as its neighbours would refuse it. */
+  /** In the form of the wire whose path it is. An unknown path is refused in the form of a neighbouring path. */
   errorBody(request: WireRequest, failure: Failure, error?: unknown, outgoing?: ServerResponse): object {
     const { errorBody = plainErrorBody } = this.at(request) ?? this.#neighbour(request) ?? {}
     return errorBody(failure, error, outgoing)
@@ -108,7 +108,7 @@ export class WireTable {
     return this.at(request)?.relayed?.(request) === true
   }
 
-  /** By paths, what is there. */
+  /** By paths: the line that says what is served there. */
   list(): Record<string, string> {
     return Object.fromEntries(
       this.#rows.map(({ paths, about, docs }) => [
