@@ -1,5 +1,5 @@
 // The causes of failures that the engine writes to the log, by session, for the program that runs the engine itself. A
-// client of a wire is told in general words; whoever runs the process may know the cause.
+// client of a wire is told in general words; the program that runs the process may know the cause.
 import type { PlainError } from '../engine/index.ts'
 import { type ErrorCode, errorCodes } from '../language/errors.ts'
 import type { Log } from '../log.ts'

@@ -1,4 +1,4 @@
-// What a program gets of a turn: items while it runs, and a reply when it stops. Everything is a copy, so that a program
+// A turn as a program gets it: items while it runs, and a reply when it stops. Everything is a copy, so that a program
 // can change it without reaching the session. Pure.
 import type { PlainError, SessionCall } from '../engine/index.ts'
 import type { Outcome } from '../language/calls.ts'
@@ -18,13 +18,13 @@ export type PendingCall = {
   tool: string
   input: Json
   reason?: string
-  /** What the call would do to files, if its tool says so. */
+  /** The changes to files that the call would make, if its tool gives a preview. */
   preview?: Report
   /** Of the arguments. */
   hash: string
 } & ({ needs: 'permission' | 'result' } | { needs: 'answer'; question: PendingQuestion })
 
-/** What a running call asks: to fill in the form `schema`, or to open `url`. */
+/** A question of a running call: to fill in the form `schema`, or to open `url`. */
 export type PendingQuestion = {
   id: string
   message: string
@@ -50,7 +50,7 @@ export type TurnItem =
   /** A call waits, as of now; other calls may still run. */
   | ({ type: 'pending' } & PendingCall)
   | { type: 'progress'; callId: string; message?: string; done?: number; total?: number }
-  /** What a tool shows while it runs. */
+  /** Output of a tool while it runs. */
   | { type: 'output'; callId: string; text: string; terminal?: string }
   /** Which files a call works on, what it changes and what it runs. Each member replaces what was reported before. */
   | { type: 'report'; callId: string; report: Report }

@@ -26,7 +26,7 @@ import { type PendingCall, pendingCalls } from './reply.ts'
 import { type LibraryHost, TurnHandle, type TurnStart } from './turn-handle.ts'
 
 export type DecisionOptions = {
-  /** Who decides, for the log. Default: the owner of the session. */
+  /** The name of the person who decides, for the log. Default: the owner of the session. */
   by?: string
   /** Told to the model when the call is denied. */
   reason?: string

@@ -8,7 +8,7 @@ import { pendingCalls, type Reply, type TurnItem, TurnReader } from './reply.ts'
 /** Where to read from: the first event of the request. `calls` and `text` are what is known before it. */
 export type TurnStart = { from: number; calls: readonly SessionCall[]; text?: string }
 
-/** What a handle needs of its runtime. */
+/** The parts of the runtime that a handle uses. */
 export type LibraryHost = { engine: Engine; failures: LogFailures }
 
 export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {

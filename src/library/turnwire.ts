@@ -1,5 +1,5 @@
-// The library: sessions of a configuration, in this process. What it is made of is private; the server and the command get
-// it from `runtimeOf`.
+// The library: sessions of a configuration, in this process. Its runtime is private; the server and the command get it
+// from `runtimeOf`.
 
 import { localOwner } from '../callers/keys.ts'
 import type { TurnwireConfig } from '../config/config.ts'
@@ -15,11 +15,11 @@ import { SessionHandle } from './session-handle.ts'
 import { type SessionOptions, toSettings } from './session-options.ts'
 
 export type OwnerOptions = {
-  /** Whose session it is. Default: `local`. */
+  /** The owner of the session. Default: `local`. */
   owner?: string
 }
 
-/** `context`: what tools get as `context.app`. */
+/** `context`: the value that tools get as `context.app`. */
 export type RunOptions<ModelName extends string = string> = SessionOptions<ModelName> & {
   context?: Partial<AppContext>
 }
@@ -102,7 +102,7 @@ export class Turnwire<Name extends string = string, ModelName extends string = s
     return (await this.#runtime.engine.describe()).servers ?? []
   }
 
-  /** What the MCP servers of an agent have to attach to messages. */
+  /** Resources of an agent and of its MCP servers, to attach to messages. */
   resources(agent: Name): Promise<ServerResource[]> {
     return this.#runtime.engine.fromServers(agent, { get: 'resources' })
   }

@@ -56,7 +56,7 @@ function refuseSecrets(): never {
   throw new TurnwireError('internal', 'Secrets are not opened by a command that only looks.')
 }
 
-/** Whoever owns it. Undefined: there is no such session. */
+/** Finds a session of any owner. Undefined: there is no such session. */
 export async function findSession(engine: Engine, id: string): Promise<SessionSummary | undefined> {
   const owner = await engine.lookUp({ get: 'owner', session: id })
   return owner === undefined ? undefined : engine.summary({ owner, session: id })

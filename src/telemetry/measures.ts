@@ -1,5 +1,5 @@
-// What /metrics shows of this process: turns, calls, approvals, models, the store, the event loop. Counted from recorded
-// events and from what the adapters report; nothing here holds the words of anyone.
+// The metrics of this process for /metrics: turns, calls, approvals, models, the store, the event loop. Counted from
+// recorded events and from reports of the adapters. No metric holds text of users or models.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { ModelAnswer, ObservedSession } from '../engine/ports/index.ts'
 import type { Event } from '../language/events.ts'
@@ -12,7 +12,7 @@ export type Gauges = {
   storeUp(): boolean
 }
 
-/** What waits in the whole store, also for other processes. */
+/** Waiting sessions and approvals in the whole store, those of other processes included. */
 export type WaitingCounts = { sessions: number; approvals: number }
 
 const quick = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]

@@ -1,5 +1,5 @@
-// How the configured models do: requests, failures, the last error, how long answers take. Kept in memory since the start,
-// for operators. It watches a model from outside and changes nothing of what it answers.
+// Statistics of the configured models: requests, failures, the last error, how long answers take. Kept in memory since
+// the start, for operators. It watches a model from outside and changes nothing of what it answers.
 
 import type { TurnwireConfig } from '../config/config.ts'
 import type { Model } from '../engine/ports/index.ts'
