@@ -8,11 +8,11 @@ export type AgentToolOptions = {
   /** The tool's name. Default: `ask_<agent>`. */
   name?: string
   title?: string
-  /** What the agent is good for: the model reads it to decide when to ask it. */
+  /** The tasks that suit the agent. The model reads it to decide when to ask it. */
   description?: string
   /** The client's tools that the agent may use: those named, or all. Default: none. */
   clientTools?: true | readonly string[]
-  /** What one task may use at most; never more than what is left of the turn. */
+  /** The most that one task may use. It never gets more than the turn has left. */
   limits?: Partial<Record<LimitName, number>>
   /** Default `trusted`: what the agent does passes its own gate, call by call. */
   trust?: Tool['trust']

@@ -1,4 +1,4 @@
-// What a model may do with a browser, as plain data: the schema of the arguments, and coordinates on the page.
+// The browser actions of a model, as plain data: the schema of the arguments, and coordinates on the page.
 import type { JsonObject } from '../../lib/json/index.ts'
 
 export const actionNames = [
@@ -115,7 +115,7 @@ export const computerSchema: JsonObject = {
 
 const needsPoint: ReadonlySet<ActionName> = new Set(['double_click', 'triple_click', 'move'])
 
-/** What the schema cannot say; undefined if the action is fine. */
+/** The fault of an action by rules that the schema cannot express. Undefined if the action is valid. */
 export function actionFault(given: Action, display: Size): string | undefined {
   return missingIn(given) ?? outside(given, display)
 }

@@ -25,7 +25,7 @@ import type { TabSession } from './tab-session.ts'
 export const computerName = 'computer'
 export const browserName = 'browser'
 
-/** What a person was asked about a call, as the page stood then. */
+/** The most calls whose impact is remembered between the question to a person and the run. The oldest are dropped. */
 const mostAsked = 256
 
 class BrowserTools {
@@ -112,7 +112,7 @@ class BrowserTools {
       url: page.url(),
       done,
       ...(fresh && { fresh }),
-      // Our own words only: some vendors have no place for what a page says.
+      // Our own words only: some vendors have no field for text of a page.
       ...(notice !== undefined && { notice }),
       ...(notice === undefined && isRefused && { notice: 'A download was not saved.' }),
       ...(saved.length > 0 && { saved }),
@@ -131,8 +131,8 @@ class BrowserTools {
   }
 
   /**
-   * Without the texts that may go into a field for a credential or a payment. What fields the page has was read after the
-   * last call; a page that is not known yet may have any.
+   * Without the texts that may go into a field for a credential or a payment. The page's fields were read after the
+   * last call. A page that was not read yet may have such fields.
    */
   hide(text: string, session: string): string {
     try {

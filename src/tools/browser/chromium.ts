@@ -1,5 +1,5 @@
 // Finds and starts a Chromium of the system. It is started with little of our environment and with all of its traffic led
-// through a proxy of ours, so that what it may reach is decided outside of it.
+// through a proxy of ours, so that the hosts it may reach are decided outside of it.
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { Browser } from 'playwright-core'
@@ -22,7 +22,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Nothing is asked of the network but by pages, and nothing goes around the proxy. */
+/** Only pages make requests, and no request goes around the proxy. */
 const flags = [
   '--disable-background-networking',
   '--disable-component-update',

@@ -44,7 +44,7 @@ const mostKnown = 256
 /** Chromium tells of such a download only after it began. */
 const elsewhere = 'It began in a window of its own. Navigate to its address instead: a person is asked.'
 const pieceBytes = 256 * 1024
-/** An action waits for so long for the answer to what it asked for. */
+/** An action waits this long for the answers to its requests. */
 const longestAsked = 5_000
 const mostAsked = 100
 const passive: ReadonlySet<Action['action']> = new Set([
@@ -127,7 +127,7 @@ export class Downloads {
     return watch
   }
 
-  /** What was asked for is a download only if its answer says so. */
+  /** Waits for the answers to open requests: only the answer's headers show whether it is a download. */
   async #answered(): Promise<void> {
     const late = Promise.withResolvers<void>()
     const timer = setTimeout(late.resolve, Math.min(this.#settings.settleMs, longestAsked))
@@ -283,7 +283,7 @@ function decoded(text: string | undefined): string | undefined {
   }
 }
 
-/** A new file: one that is there is never written, whatever it is. */
+/** Creates a new file. An existing file is never overwritten. */
 async function createFile(folder: string, name: string): Promise<{ handle: FileHandle; path: string }> {
   await mkdir(folder, { recursive: true })
   for (const each of [name, `${randomBytes(6).toString('hex')}-${name}`]) {

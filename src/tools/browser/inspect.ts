@@ -1,11 +1,11 @@
-// What an action would do beyond the page itself: submit a form, lead to another address, press a button that spends or
-// deletes, or type into a field for a credential or a payment. It is read from the page before
-// anything happens. A page can lie here; so what leaves the page is checked again where it leaves.
+// Finds the effect of an action beyond the page itself: it submits a form, leads to another address, presses a button
+// that spends or deletes, or types into a field for a credential or a payment. The effect is read from the page before
+// the action is done. A page can lie, so its requests are checked again when they leave the browser.
 import type { ElementHandle, Frame, Page } from 'playwright-core'
 import type { Point } from './action.ts'
 import type { AskBefore } from './options.ts'
 
-/** What a field is for. */
+/** The kind of secret that a field takes. */
 export type Sensitive = 'credentials' | 'payment'
 
 /**
@@ -26,7 +26,7 @@ type Target = { at: Point } | { focused: true }
 type By = 'click' | 'enter' | 'type'
 type Inner = { frame: Point }
 
-/** Of fields, by what they are called. A page's own word for a field that has no standard name. */
+/** Patterns for the names and labels of fields: standard `autocomplete` values, and common words of pages. */
 const fieldNames: Record<Sensitive, string> = {
   credentials:
     'passw|passphrase|passcode|kennwort|contrase|mot de passe|secret|\\b(?:otp|totp|2fa|pin|mfa|ssn)\\b|one.?time|verification.?code|api.?key|access.?token|current-password|new-password',
@@ -201,7 +201,7 @@ function readEffect(target: Target, by: By, names: Record<Sensitive, string>): E
   const link = element.closest('a[href],area[href]')
   if (!link) {
     const active = element.closest(pressed) ?? element
-    // What is no button by its kind may be one by a script; a text that is long is no label.
+    // Any element may be a button by a script. A long text is no label.
     return (active.innerText ?? '').length <= 80 ? press(active) : undefined
   }
   // Of a link inside an SVG it is an object.

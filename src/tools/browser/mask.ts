@@ -1,5 +1,5 @@
-// What pictures and texts of a page do not show: fields for passwords, and whatever the operator's selectors name. The page
-// is painted over while its picture is taken, in its frames and shadow roots too.
+// Hides password fields, and the elements of the operator's selectors, in pictures and texts of a page. They are
+// painted over while the picture is taken, in frames and shadow roots too.
 import type { Page } from 'playwright-core'
 import type { BrowserSettings } from './options.ts'
 
@@ -22,7 +22,7 @@ export async function masked<Value>(
   }
 }
 
-/** The texts that are masked, longest first, for what is read of the page as text. */
+/** The texts of masked elements, longest first: they are removed when the page is read as text. */
 export async function maskedTexts(page: Page, settings: BrowserSettings): Promise<string[]> {
   const script = `(${readTexts.toString()})(${JSON.stringify(maskSelectors(settings))})`
   const found = await Promise.all(page.frames().map(frame => frame.evaluate(script)))

@@ -1,4 +1,4 @@
-// What an operator says about browsers: which pages, how large, how many, and how Chromium is started.
+// The operator's settings for browsers: which pages, how large, how many, and how Chromium is started.
 import { TurnwireError } from '../../language/errors.ts'
 import { isHostPattern } from '../../lib/net/egress.ts'
 
@@ -23,15 +23,15 @@ export type BrowserOptions = {
   hosts?: readonly string[]
   /** The page that a new browser opens. */
   home?: string
-  /** What the model is told that the display measures. Default 1280 × 800. */
+  /** The size of the display that the model is told, in pixels. Default 1280 × 800. */
   display?: { width: number; height: number }
-  /** What the page measures. Screenshots and coordinates are scaled. Default: as `display`. */
+  /** The size of the page in pixels. Screenshots and coordinates are scaled to `display`. Default: as `display`. */
   viewport?: { width: number; height: number }
   /** Default: `CHROMIUM_PATH`, or the first Chromium in `PATH`. */
   executablePath?: string
-  /** Chromium's own sandbox. Default: on, except for root, for whom Chromium has none; then a warning is given. */
+  /** Chromium's own sandbox. Default: on. For root Chromium has none: it is off, and a warning is logged. */
   sandbox?: boolean
-  /** How many sessions may have a browser at the same time. The one that rested longest gives way. Default 8. */
+  /** How many sessions may have a browser at the same time. The one unused for longest is closed. Default 8. */
   contexts?: number
   /** A browser that is not used for this long is closed. Default 10 minutes. */
   idleMs?: number
@@ -39,16 +39,16 @@ export type BrowserOptions = {
   settleMs?: number
   /** Whether a click that submits a form asks a person first. Default true. */
   askBeforeSubmit?: boolean
-  /** What else asks a person first. */
+  /** Other actions that need a person's permission. */
   askBefore?: AskBefore
   /**
    * Where files that pages offer are saved, once a person has allowed it. `maxBytes`: of one file, default 100 MB. Absent:
    * downloads are refused.
    */
   downloads?: { folder: string; maxBytes?: number }
-  /** CSS selectors of what pictures and texts of a page never show, beside fields for passwords. */
+  /** CSS selectors of elements that pictures and texts of a page never show. Password fields are never shown. */
   mask?: readonly string[]
-  /** Under which of Anthropic's definitions its models see the computer. Default `computer_20251124`. */
+  /** The version of Anthropic's computer tool that its models are given. Default `computer_20251124`. */
   anthropicType?: 'computer_20250124' | 'computer_20251124' | 'computer_toolset_20260801'
   /** Default: `process.emitWarning`. */
   onWarning?: (message: string) => void

@@ -10,13 +10,13 @@ import { maskedTexts } from './mask.ts'
 import { type BrowserSettings, isPageAddress } from './options.ts'
 import type { TabSession } from './tab-session.ts'
 
-/** What a person has to allow. Two of the same `key` are the same thing. */
+/** An effect that a person has to allow. Two impacts with the same `key` are the same effect. */
 export type Impact = {
   kind: 'submit' | 'leave' | 'type' | 'press' | 'download'
   url: string
   key: string
   words: string
-  /** The address that it downloads from, besides what else it does. */
+  /** The address of a file that it downloads beside its other effect. */
   download?: string
 }
 
@@ -103,7 +103,7 @@ const isAsked = ({ askBefore }: BrowserSettings, kind: Sensitive | undefined): b
   kind !== undefined && askBefore[kind] !== false
 const sensitiveWords = { credentials: 'a password or a code', payment: 'a card or a bank account' }
 
-/** A page that is just changing cannot be read. What leaves it is checked where it leaves. */
+/** A page that is loading cannot be read. Its requests are checked again when they leave the browser. */
 async function safely(read: () => Promise<Effect | undefined>): Promise<Effect | undefined> {
   try {
     return await read()
@@ -165,11 +165,11 @@ export type Performed = {
   saved: SavedFile[]
   /** A download was not saved. */
   isRefused: boolean
-  /** What zoom looked at. */
+  /** The region of the last zoom. */
   region?: Action['region']
 }
 
-/** `allowed`: the key of what a person has allowed this call to do. */
+/** `allowed`: the key of the impact that a person has allowed this call. */
 export async function perform(
   tab: TabSession,
   actions: readonly Action[],

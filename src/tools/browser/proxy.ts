@@ -7,7 +7,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { errorMessage } from '../../lib/text/error-message.ts'
 
-/** What one context may reach. */
+/** Opens the connections of one browser context, within the hosts that it may reach. */
 export type Passage = {
   /** Opens a connection, or rejects with the reason why not. */
   connect(url: URL): Promise<Socket>
@@ -33,7 +33,7 @@ export class BrowserProxy {
   static async start(): Promise<BrowserProxy> {
     const proxy = new BrowserProxy()
     await new Promise<void>((resolve, reject) => {
-      // It stays: a server that cannot accept a connection, because there are too many files, goes on with the others.
+      // The listener stays after the start: a connection that cannot be accepted (too many open files) ends nothing else.
       proxy.#server.on('error', reject)
       proxy.#server.listen(0, '127.0.0.1', resolve)
     })

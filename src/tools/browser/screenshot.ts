@@ -1,4 +1,4 @@
-// A picture of the page, as large as the display that the model was told of, whatever the page measures.
+// A picture of the page, scaled to the size of the display that the model was told.
 import type { Page } from 'playwright-core'
 import type { Action } from './action.ts'
 import { masked } from './mask.ts'

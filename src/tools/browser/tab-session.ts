@@ -1,5 +1,5 @@
-// The browser of one session: an isolated context with its pages, what it may reach, and what happened that the model did not
-// ask for. It knows pages; what a call may do is decided in perform.ts.
+// The browser of one session: an isolated context with its pages, the hosts that it may reach, and notes on events that
+// the model did not ask for. It knows pages; perform.ts decides what a call may do.
 import { randomBytes } from 'node:crypto'
 import type { Browser, BrowserContext, Page, Request, Route } from 'playwright-core'
 import type { ToolContext } from '../../engine/ports/index.ts'
@@ -151,7 +151,7 @@ export class TabSession {
     })
     page.on('dialog', dialog => {
       this.note(`The page showed a ${dialog.type()} that was dismissed: "${dialog.message()}"`)
-      // Leaving a page is what was asked for.
+      // The action asked to leave the page, so the dialog is accepted.
       void (dialog.type() === 'beforeunload' ? dialog.accept() : dialog.dismiss()).catch(() => {})
     })
     // A window that is gone already has no answers to hold.

@@ -1,6 +1,6 @@
-// What the host and the sandbox's thread say to each other: plain data. The host gives the program first, then results. The
-// thread answers results when the program can do no more for now. Both say much in several pieces, because a message is
-// written and read in one turn of the host's event loop, in which nobody else is served.
+// The messages between the host and the sandbox's thread: plain data. The host sends the program first, then results.
+// The thread answers results when the program can do no more for now. A large message is sent in pieces, because a
+// message is written and read in one turn of the host's event loop, which blocks everything else.
 
 export type CodeLimits = {
   /** Mebibytes of the whole sandbox; the engine itself takes about 17. */
@@ -35,14 +35,14 @@ export type Delivery = { id: number; ok: boolean; text: string }
 
 export type ProgramCall = { id: number; name: string; text: string; site: string }
 
-/** What the program did until it could do no more for now. Without `end` it waits. */
+/** The program's work until it could do no more for now. Without `end` it waits. */
 export type Slice = {
   calls: ProgramCall[]
   end?: { ok: true; text: string } | { ok: false; message: string; line?: number }
   logs: string[]
 }
 
-/** What the host says after the program itself. `isPart`: more results follow. `more`: it asks for the next piece of a slice. */
+/** A message of the host after the program. `isPart`: more results follow. `more`: send the next piece of a slice. */
 export type HostMessage = { results: Delivery[]; isPart?: true } | { more: true }
 
 /** A slice, or a piece of one: the next comes when it is asked for. */

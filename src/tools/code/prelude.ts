@@ -1,6 +1,6 @@
-// What a program finds in the sandbox, as JavaScript that runs there before it: the tools as functions, the catalogue,
-// `console`, and a clock and a random generator that give the same in every run. A program may change all of it and hurts
-// only itself: what counts is checked outside.
+// The globals of a program in the sandbox, as JavaScript that runs there before it: the tools as functions, the
+// catalogue, `console`, and a clock and a random generator that give the same in every run. A program may change all of
+// them and hurts only itself: limits and calls are checked outside.
 
 const calls = `
   const { stringify, parse } = JSON

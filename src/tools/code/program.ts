@@ -1,7 +1,7 @@
-// One run of a program: its sandbox, and the calls that it makes. While it only waits, its sandbox can be given up for another
-// program: it begins anew in a new one and is given the same results in the same order, so that it comes to the same point. A run ends with a value or a failure, or is suspended when
-// all that it waits for waits for someone. The next run begins at the beginning and is given the recorded results, each
-// found by the place in the program that made the call and by its input.
+// One run of a program: its sandbox, and its calls. While it only waits, another program may take its sandbox. Then it
+// starts again in a new one and gets the same results in the same order, so that it reaches the same point. A run ends
+// with a value or a failure, or is suspended when all of its open calls wait for someone. The next run starts at the
+// beginning and gets the recorded results, each found by the place of the call in the program and by its input.
 import { type NestedResult, Suspended, type ToolContext, type ToolOutput } from '../../engine/ports/index.ts'
 import { joinText } from '../../language/content.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
@@ -39,7 +39,7 @@ class ProgramRun {
   readonly #open: () => Promise<Sandbox>
   #sandbox: Sandbox | undefined
   #isStopped = false
-  /** What the program was given, step by step. */
+  /** The results that the program was given, one list per step. A new sandbox replays them. */
   readonly #given: Delivery[][] = []
   #calls = 0
   readonly #nested: NonNullable<ToolContext['nested']>
@@ -66,7 +66,7 @@ class ProgramRun {
       this.#calls += slice.calls.length
       for (const call of slice.calls) {
         this.#make(call)
-        // Recording and judging a large call takes a while, in which others are not served.
+        // Recording and checking a large call blocks the event loop for a while.
         if (call.text.length > largeInput) await loopTurn()
       }
       if (slice.end) {
@@ -84,7 +84,7 @@ class ProgramRun {
     }
   }
 
-  /** Ends the sandbox, whatever the program does. */
+  /** Ends the sandbox at once, also while the program computes. */
   stop(): void {
     this.#isStopped = true
     this.#sandbox?.close()
@@ -157,7 +157,7 @@ class ProgramRun {
     this.#wake?.()
   }
 
-  /** Throws when only others can bring a result. Meanwhile the thread is for whoever needs it. */
+  /** Waits for a result. Throws when all open calls wait for someone. Another program may take the thread meanwhile. */
   async #until(isDone: () => boolean): Promise<void> {
     if (isDone()) return
     const takeBack = this.#sandbox ? lendThread(this.#owner, () => this.#giveBack()) : () => {}

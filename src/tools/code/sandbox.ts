@@ -22,7 +22,7 @@ export class Sandbox {
   readonly #worker: Worker
   readonly #timeMs: number
   #answer: PromiseWithResolvers<SlicePiece> | undefined
-  /** What the program may still compute; the thread counts the same more exactly. */
+  /** The computing time that the program has left. The thread counts the same more exactly. */
   #leftMs: number
   #ended: string | undefined
 
@@ -80,7 +80,7 @@ export class Sandbox {
     }
   }
 
-  /** Ends the thread, whatever the program does. */
+  /** Ends the thread at once, also while the program computes. */
   close(): void {
     this.#end('The program was stopped.')
   }

@@ -13,9 +13,9 @@ const heapMiB = 64
 
 let threads = 0
 const owned = new Map<string, number>()
-/** By owner. Whoever was served last is last. */
+/** By owner. The owner that was served last is last. */
 const waiting = new Map<string, (() => void)[]>()
-/** Threads of programs that only wait: how they are given up, and whose they are; the oldest first. */
+/** Threads of programs that only wait, the oldest first: the function that gives a thread up, and its owner. */
 const lent = new Map<() => void, string>()
 /** Threads that were asked for and have not ended yet. */
 let leavingCount = 0

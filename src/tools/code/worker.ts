@@ -1,6 +1,6 @@
 // The sandbox's thread: QuickJS, compiled to WebAssembly, with one program in it. Only texts and numbers cross between the
 // program and this file, and nothing of Node is reachable from it. Its memory is a capped WebAssembly.Memory; time is
-// limited here by interruption and, for whatever cannot be interrupted, by the host, which ends the thread.
+// limited here by interruption. If code cannot be interrupted, the host ends the thread.
 import { parentPort, workerData } from 'node:worker_threads'
 import type { QuickJSSyncVariant } from '@jitl/quickjs-ffi-types'
 import base from '@jitl/quickjs-ng-wasmfile-release-sync'
@@ -25,7 +25,7 @@ import {
 import { prelude } from './prelude.ts'
 
 const pageBytes = 64 * 1024
-/** What the engine's module declares as its least. */
+/** The minimum of memory pages that the engine's WebAssembly module declares. */
 const firstPages = 256
 /** More overflows the stack of the WebAssembly instance itself. */
 const stackBytes = 256 * 1024

@@ -1,5 +1,5 @@
-// Changes of files as data: first what would become of each file, from what is there now, then the same carried out. A
-// preview and a run share the first half, so that what is shown is what is done.
+// Changes of files as data. First the new text of each file is planned from its current text; then the plan is carried
+// out. A preview and a run share the first half, so that the run does exactly what the preview showed.
 import { InvalidInput, type ToolContext } from '../../engine/ports/index.ts'
 import type { FileDiff, Report } from '../../language/report.ts'
 import { quote } from '../../lib/text/index.ts'
@@ -55,7 +55,7 @@ export async function planEdit(
   return [{ path: found, before: text, after, mode }]
 }
 
-/** Every file of the patch, or a refusal: a patch is never applied in part because of what it says. */
+/** Plans every file of the patch, or throws: a patch with a fault is not applied in part. */
 export async function planPatch({ disk }: Workspace, patch: string, asker: Asker): Promise<PlannedChange[]> {
   const changes = new Map<string, PlannedChange>()
   const current = async (path: string): Promise<PlannedChange | undefined> => {
@@ -132,7 +132,7 @@ function firstDifference(before: string, after: string): number {
   return at < 0 ? 1 : at + 1
 }
 
-/** What a person is shown of them is remembered, so that nothing else is done once they agree. */
+/** Remembers the versions that a person is shown. The run is refused if a file has changed since. */
 export function preview(space: Workspace, { callId }: Caller, changes: readonly PlannedChange[]): Report {
   for (const { path, before } of changes) space.versions.shown(callId, path, before)
   return reportChanges(space, changes)

@@ -1,6 +1,6 @@
 // The work of the file tools that could hold the event loop: searching, listing, and finding the lines of a patch or the text
-// of an edit. It is done in threads with limits of CPU time and memory, in which owners take turns; what is small and needs no
-// file is done at once.
+// of an edit. It is done in threads with limits of CPU time and memory, in which owners take turns. Small work that
+// needs no file is done at once.
 import { InvalidInput, type ToolContext } from '../../engine/ports/index.ts'
 import { programBeside, WorkPool } from '../../lib/async/work-pool.ts'
 import { tryOnLoop } from '../../lib/checks/budget.ts'
@@ -26,7 +26,7 @@ export type FileAnswer =
   /** In words for the model; nothing was done. */
   | { refused: string }
 
-/** For whom, and until when. */
+/** The owner that a job runs for, and the signal that cancels it. */
 export type Asker = Pick<ToolContext, 'owner' | 'signal'>
 
 let filePool: WorkPool<FileJob, FileAnswer> | undefined

@@ -1,8 +1,8 @@
 // Confines paths to one folder. A path is walked component by component with file descriptors of the folders
 // (`/proc/self/fd/<n>/<name>`, opened with O_NOFOLLOW), never resolved by its text. So a link that is swapped while we walk
-// is an error, never a way out. Links that stay inside are followed by hand. What was opened is checked once more: a folder
-// that was moved out of the root meanwhile is refused. So are folders that this process keeps for itself: they are known by
-// device and inode, under whatever path. Linux only (docs/decisions: confined by descriptors).
+// is an error, never a way out. Links that stay inside are followed by hand. An opened file or folder is checked again:
+// one that was moved out of the root meanwhile is refused. Private folders of this process are refused too; they are
+// known by device and inode, so the path does not matter. Linux only (docs/decisions: confined by descriptors).
 import {
   closeSync,
   constants,
@@ -33,7 +33,7 @@ export type RootPlace = {
   readonly path: string
 }
 
-/** What a model is told of a path: it is wrong, and nothing was done. */
+/** The error that a model is told about a wrong path. Nothing was done. */
 export class PathRefused extends InvalidInput {}
 
 /** There is nothing at the path, or a folder on its way is missing. */
@@ -115,7 +115,7 @@ export function outside(path: string): PathRefused {
   return fileError(path, 'lies outside of the workspace. Use a path relative to its root.')
 }
 
-/** What lies in a folder that the process keeps for itself. */
+/** The error for a path in the server's own data folder. */
 export function kept(path: string): PathRefused {
   return fileError(path, 'belongs to the data folder of this server, which tools do not reach.')
 }
@@ -193,7 +193,7 @@ class RootWalk {
     closeSync(this.#folders.pop()!.fd)
   }
 
-  /** Enters a folder. If there is a link in its place, that is not entered; what it says is returned. */
+  /** Enters a folder. If the name is a link, the link is not entered and its target is returned. */
   #enter(name: string): string | undefined {
     let fd: number
     try {
@@ -208,7 +208,7 @@ class RootWalk {
     return undefined
   }
 
-  /** What a link says; undefined if there is no link of this name. */
+  /** The target of a link. Undefined if there is no link of this name. */
   #linkAt(name: string): string | undefined {
     const at = `/proc/self/fd/${this.#current}/${name}`
     try {
@@ -263,7 +263,7 @@ export function openProblem(error: unknown, path: string): Error {
 
 export type Kind = 'file' | 'folder' | 'link' | 'other'
 
-/** What is at a place, without opening it; undefined if there is nothing. */
+/** The kind of the entry at a place, without opening it. Undefined if there is nothing. */
 export function kindAt({ at, path }: RootPlace): Kind | undefined {
   try {
     const stat = lstatSync(at, { throwIfNoEntry: false })

@@ -1,4 +1,4 @@
-// What the tools of one folder share.
+// The settings and helpers that all tools of one workspace folder use.
 import type { Report } from '../../language/report.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
 import type { ToolDefinition } from '../functions/tool.ts'

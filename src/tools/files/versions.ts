@@ -21,7 +21,7 @@ export class Versions {
     keepVersion(this.#read, session, path, textVersion(text))
   }
 
-  /** Whoever decides about the call was shown the file like this. */
+  /** Remembers the version of the file that was shown to the person who decides about the call. */
   shown(callId: string, path: string, text: string | null): void {
     keepVersion(this.#shown, callId, path, textVersion(text))
   }

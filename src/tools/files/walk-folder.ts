@@ -9,7 +9,7 @@ export type WalkOptions = {
   ignored: ReadonlySet<string>
   /** How many levels are entered. */
   depth: number
-  /** What is in a folder is given before what is in the folders in it. */
+  /** The entries of a folder come before the entries of its subfolders. */
   foldersLast?: boolean
 }
 

@@ -1,4 +1,4 @@
-// What `run` may return beside a plain value: that its result comes later, or details that no model reads.
+// Values that `run` may return beside a plain one: a mark that the result comes later, or details that no model reads.
 import { quote } from '../../lib/text/index.ts'
 
 const longestMs = 366 * 24 * 60 * 60 * 1000

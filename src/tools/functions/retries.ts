@@ -1,5 +1,5 @@
-// How often a tool is tried again, and how long the engine waits in between; examples of its input. Both are checked when the
-// tool is defined.
+// Settings of a tool: how often it is tried again, how long the engine waits in between, and examples of its input.
+// They are checked when the tool is defined.
 import type { BackOff } from '../../engine/ports/index.ts'
 import type { ToolInput } from '../../language/tools.ts'
 import type { Json } from '../../lib/json/index.ts'

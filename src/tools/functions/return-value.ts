@@ -31,7 +31,7 @@ export function toOutput(value: unknown, name: string, hasOutput: boolean): Tool
   return { parts: [{ type: 'text', text: shown }], ...structured }
 }
 
-/** A generator, a Node or a web stream. What it gives is checked as it comes. */
+/** A generator, a Node or a web stream. Each item is checked as it comes. */
 function isStream(value: unknown): value is AsyncIterable<string | Uint8Array> {
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }

@@ -56,7 +56,7 @@ export type ExplicitOutput<Value> =
   | (Shown & { readonly structured: Value; readonly failed?: false })
   | (Shown & { readonly structured?: unknown; readonly failed: true })
 
-/** What `run` may return. Only a Standard Schema, such as zod's, gives the compiler a type to check. */
+/** The values that `run` may return. Only a Standard Schema, such as zod's, gives the compiler a type to check. */
 export type RunResult<O> = O extends StandardSchema
   ?
       | DeepReadonly<InferInput<O>>
@@ -106,7 +106,7 @@ export type ToolDefinition<
   trust?: Tool['trust']
   /** Default true. */
   exposed?: boolean
-  /** Who may call it: `model`, programs that the model writes (`code`), or both. Default both. */
+  /** The callers that may use it: `model`, programs that the model writes (`code`), or both. Default both. */
   callers?: readonly ToolCaller[]
   /**
    * By protocol name: the vendor's own definition of this tool, such as `{ anthropic: { type: 'bash_20250124' } }`. Models of
@@ -120,8 +120,8 @@ export type ToolDefinition<
    */
   run: (input: InputOf<S>, context: ToolContext) => R | Promise<R>
   /**
-   * What the call would do: the files it would touch and how they would change. It is shown to whoever is asked about the
-   * call. It must change nothing.
+   * Reports what the call would do: the files it would touch and how they would change. The person who is asked about
+   * the call sees it. It must change nothing.
    */
   preview?: (input: InputOf<S>, context: PreviewContext) => Report | Promise<Report>
 }

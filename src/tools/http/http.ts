@@ -99,7 +99,7 @@ export function runs(operation: Operation): (input: unknown, context: Parameters
   return (input, context) => runOperation(operation, input as JsonObject, context)
 }
 
-/** What a method promises, unless the definition says otherwise. */
+/** Settings of a tool, with defaults from the HTTP method: GET is read-only, PUT and DELETE are idempotent. */
 export function toToolSettings(
   method: HttpMethod,
   {

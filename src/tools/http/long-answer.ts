@@ -8,7 +8,7 @@ import { listSpellings } from './secrets.ts'
 /** An answer up to this size is read whole. */
 const mostWhole = 1024 * 1024
 
-/** `rest`: what follows the body, if it is longer. */
+/** `rest`: the rest of an answer that is longer than `body`. */
 export type Begun = { body: Buffer; rest?: AsyncIterator<Uint8Array> }
 
 export async function begin(response: Response): Promise<Begun> {
@@ -49,7 +49,7 @@ export async function* hiddenStream(
   let held = body.toString('latin1')
   const pass = (isLast: boolean): Buffer => {
     let end = isLast ? held.length : Math.max(held.length - longest + 1, 0)
-    // A secret that begins before the end of what passes goes with it as a whole.
+    // A secret that begins before the cut is passed with it as a whole, so that it is found.
     for (const spelling of spellings) {
       const at = held.indexOf(spelling, Math.max(end - spelling.length + 1, 0))
       if (at >= 0 && at < end) end = Math.max(end, at + spelling.length)

@@ -134,7 +134,7 @@ export class ApiDocument {
     }
     const { required } = result
     const properties = objectAt(result, 'properties')
-    // What only the server sets is not sent.
+    // A caller does not send read-only properties, so they are not required.
     if (properties && Array.isArray(required)) {
       const readOnly = readOnlyNames(value)
       result['required'] = required.filter(name => typeof name === 'string' && !readOnly.has(name))

@@ -141,7 +141,7 @@ class OperationTool {
     const settings = toToolSettings(method, { ...given, ...kept({ timeoutMs, outputLimit, trust, exposed }) })
     return tool({
       ...settings,
-      // Only what may be repeated takes retries.
+      // Only operations that may be repeated take retries.
       ...(retries !== undefined && settings.idempotent && { retries }),
       name: `${prefix}${id}`,
       description: memberText(definition, 'description') ?? title ?? `${method} ${path}`,

@@ -4,7 +4,7 @@ import { InvalidInput } from '../../engine/ports/index.ts'
 import { isJsonObject, type Json } from '../../lib/json/index.ts'
 import { quote } from '../../lib/text/index.ts'
 
-/** `json`: the value as JSON text, whatever it is. */
+/** `json`: any value, as JSON text. */
 export type ParameterStyle = 'simple' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject' | 'json'
 
 export type Placement = {
@@ -73,7 +73,7 @@ function wrongKey(name: string, key: string, why: string): InvalidInput {
   return new InvalidInput(`The argument "${name}" cannot have the key ${quote(key)}: ${why}.`)
 }
 
-/** A cookie's name and value end where they should, whatever the characters in them. */
+/** Encodes names and values, so that no character in them ends them early. */
 export function cookieHeader(pairs: readonly (readonly [string, string])[]): string {
   return pairs.map(([name, value]) => `${cookieName(name)}=${encodeURIComponent(value)}`).join('; ')
 }

@@ -56,7 +56,7 @@ export class AcceptedTools {
     this.#save()
   }
 
-  /** What a person must be told before the tool is called; undefined if this definition was allowed. */
+  /** The change that a person must be told before the tool is called. Undefined if this definition was allowed. */
   describeChange(tool: Tool): string | undefined {
     if (!this.#kept.has(tool.name))
       return 'The tool is new, and its server has had too many others to know whether it was another one before.'
@@ -103,7 +103,7 @@ export class AcceptedTools {
   }
 }
 
-/** What the hash of a definition is made of. */
+/** The fields of a definition that its hash covers. */
 function acceptedPart(tool: Tool): ToolDeclaration {
   const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side, server } =
     tool

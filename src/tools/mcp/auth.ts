@@ -1,6 +1,6 @@
-// Who we are to a server that wants a token: the OAuth client of one server. The SDK does the protocol (metadata discovery,
-// registration, PKCE, resource indicators, issuer checks); this says what is kept, and when a person is needed. A server
-// process never opens a browser: without a token that works it says that someone must log in.
+// The OAuth client for one MCP server that wants a token. The SDK does the protocol (metadata discovery, registration,
+// PKCE, resource indicators, issuer checks). This file keeps the tokens and decides when a person is needed. A server
+// process never opens a browser: without a valid token it reports that someone must log in.
 import { randomBytes } from 'node:crypto'
 import {
   type AuthProvider,
@@ -18,7 +18,7 @@ import {
 import { TurnwireError } from '../../language/errors.ts'
 import type { McpAuth, McpHttpServer } from './spec.ts'
 
-/** What is kept of one server between processes. */
+/** The login data of one server that is stored between processes. */
 export type KeptAuth = {
   client?: StoredOAuthClientInformation
   tokens?: StoredOAuthTokens
@@ -60,7 +60,7 @@ export class ServerAuth implements OAuthClientProvider {
   #state = ''
   #discovery: OAuthDiscoveryState | undefined
   #isReturning = false
-  /** What came back from the browser, for `finishAuth`. */
+  /** The parameters of the browser's redirect, for `finishAuth`. */
   #returned: URLSearchParams | undefined
 
   constructor(spec: McpHttpServer, store: AuthStore, person: AuthPerson | undefined) {
@@ -76,7 +76,7 @@ export class ServerAuth implements OAuthClientProvider {
   readonly clientMetadataUrl?: string
   addClientAuthentication?: NonNullable<OAuthClientProvider['addClientAuthentication']>
 
-  /** What a transport uses. Without a person it refreshes, and otherwise says that a login is needed. */
+  /** The provider for a transport. Without a person it refreshes the token, or reports that a login is needed. */
   get provider(): OAuthClientProvider | AuthProvider {
     if (this.#person || this.isMachine) return this
     return {
@@ -159,7 +159,7 @@ export class ServerAuth implements OAuthClientProvider {
 
   async redirectToAuthorization(url: URL): Promise<void> {
     if (!this.#person) throw this.#loginNeeded(url.searchParams.get('scope') ?? undefined)
-    // The SDK asks for what the server named this time. What it refused before for want of scopes is asked for too.
+    // The SDK asks for the scopes that the server named this time. Scopes that were missing before are added.
     const scope = computeScopeUnion(url.searchParams.get('scope') ?? undefined, this.#wantedScope)
     if (scope !== undefined) url.searchParams.set('scope', scope)
     const returned = await this.#person.authorize(url)

@@ -12,7 +12,7 @@ export function connectProblem(thrown: unknown, spec: McpServerSpec): string {
   if ('command' in spec && code === 'ENOENT')
     return `The program ${quote(spec.command, 100)} was not found. Install it, or give its whole path.`
   if ('url' in spec && chain.some(each => errorMessage(each) === 'fetch failed')) {
-    // What else an address holds may be secret.
+    // The query of an address may hold a secret, so it is left out.
     const { origin, pathname } = new URL(spec.url)
     return printable(`No answer from ${origin}${pathname}: ${code ?? errorMessage(last)}.`, 300)
   }

@@ -99,7 +99,7 @@ export class McpConnector {
         this.#isSse = true
         return connected
       } catch {
-        // That the older transport does not work either says nothing: the first failure is the one to show.
+        // The first failure is shown: the failure of the older transport says nothing.
         throw error
       }
     }
@@ -116,7 +116,7 @@ export class McpConnector {
     })
     if ('finishAuth' in transport) this.#transport = transport
     showTasks(transport)
-    // While a person logs in, nobody is late.
+    // The time limit does not run while a person logs in.
     const isTimed = this.#options.auth?.person === undefined
     try {
       await client.connect(transport, {
@@ -192,7 +192,7 @@ function hasOwnToken(headers: Readonly<Record<string, string>> = {}): boolean {
   return Object.keys(headers).some(name => name.toLowerCase() === 'authorization')
 }
 
-/** What a server that knows only the transport of 2024-11-05 answers to a POST. */
+/** A server that knows only the transport of 2024-11-05 answers a POST with one of these statuses. */
 function isNotStreamable(error: unknown): boolean {
   return error instanceof SdkHttpError && [400, 404, 405].includes(error.status ?? 0)
 }

@@ -34,7 +34,7 @@ const maxWords = 4096
 /** About how many bytes of JSON one definition may have, and all of a server together. */
 const mostBytes = 256 * 1024
 const mostBytesTogether = 4 * 1024 * 1024
-/** Tools between which everyone else gets a turn of the event loop. */
+/** After this many tools the event loop gets a turn for other work. */
 const atOnce = 20
 
 /** Of two tools with the same name the second is left out. */

@@ -1,11 +1,11 @@
 // A server's question to a person (elicitation) as a question of the running call: durable, and shown on every wire that
-// can show it. The server is named in the message, since a form or an address looks the same whoever sends it.
+// can show it. The message names the server, since a form or an address does not show where it comes from.
 import type { ElicitRequestParams, ElicitResult } from '@modelcontextprotocol/client'
 import type { ToolContext } from '../../engine/ports/index.ts'
 import type { FormSchema } from '../../language/questions.ts'
 import { printable } from '../../lib/text/index.ts'
 
-/** What does not make a form, or an address that nobody should open, is declined. */
+/** Asks a person. Throws if the question is no valid form and no http address. */
 export async function askPerson(
   question: ElicitRequestParams,
   server: string,

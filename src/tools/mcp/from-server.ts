@@ -1,6 +1,6 @@
-// What a server asks of us while a call runs: a person's answer, a model's answer, the folders it may work in; and what it
-// writes to its log. A question belongs to the call during which it came. Where that cannot be told, because the calls of
-// several sessions run on one connection, it is answered with no: it must not reach another session.
+// A server's own requests while a call runs: a person's answer, a model's answer, the folders it may work in; and its
+// log messages. A question belongs to the call during which it came. If calls of several sessions run on one
+// connection, the call cannot be told: the question is refused, because it must not reach another session.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type {
   Client,
@@ -22,10 +22,10 @@ import { tasksExtension } from './task.ts'
 export class RunningCalls {
   readonly #calls = new Set<ToolContext>()
   readonly #current = new AsyncLocalStorage<ToolContext>()
-  /** By the id of an address that a person was asked to open: who waits until it was dealt with. */
+  /** By the id of an address that a person was asked to open: the callback for when the server says that it is done. */
   readonly #opened = new Map<string, () => void>()
 
-  /** Runs one call. What the server asks on the same stream, or in the same round trip, finds it. */
+  /** Runs one call. Requests of the server on the same stream, or in the same round trip, are assigned to it. */
   async run<Result>(context: ToolContext, act: () => Promise<Result>): Promise<Result> {
     this.#calls.add(context)
     try {
@@ -126,7 +126,7 @@ function listed(roots: NonNullable<McpOptions['roots']>): { uri: string; name?: 
   return roots.map(({ uri, name }) => (name === undefined ? { uri } : { uri, name }))
 }
 
-/** Answers what a task asks. Throws for what was not offered to the server. */
+/** Answers a request of a task. Throws if the server was not offered this kind of request. */
 export async function answerRequest(
   method: string,
   params: JsonObject,
@@ -134,7 +134,7 @@ export async function answerRequest(
 ): Promise<JsonObject> {
   const { options, server, signal, context } = asked
   const { roots, sampling, log } = options
-  // The SDK's types describe what was parsed from JSON; what does not fit is refused by those who use it.
+  // The values were parsed from JSON and may not fit the SDK's types. The functions that use them refuse such values.
   if (method === 'elicitation/create' && elicitationModes(options).length > 0)
     return (await answerQuestion(params as unknown as ElicitRequestParams, asked)) as JsonObject
   if (method === 'roots/list' && roots) return { roots: listed(roots) }

@@ -53,7 +53,7 @@ export type McpOptions = {
   allowEnv?: readonly string[]
   /** Names of other tools. A tool of the server with such a name is left out. */
   taken?: Iterable<string>
-  /** If the list of tools is older than this, it is read again before a call. A server that says how long its list holds is believed. Default 60,000. */
+  /** An older list of tools is read again before a call. A server's own `ttlMs` takes precedence. Default 60,000. */
   refreshMs?: number
   /** Answers a server's questions to a person. Default: the call itself asks, durably, on every wire. */
   elicit?: Elicit
@@ -71,15 +71,15 @@ export type McpOptions = {
   definitions?: AcceptedDefinitions
   /** Fetches what the server names at other addresses than its own. Default: nothing is fetched there. */
   fetchOther?: OtherFetch
-  /** Pays for calls that the server wants money for, such as `payingFetch` of turnwire/payments. Default: nothing is paid. */
+  /** Pays for calls that have a price, such as `payingFetch` of turnwire/payments. Default: nothing is paid. */
   pay?: ToolPayer
   /** Called when the tools have changed. */
   onTools?: (tools: readonly Tool[]) => void
 }
 
-/** Contract: rejects, and signs nothing, if what is asked for goes beyond what its owner allows. */
+/** Contract: rejects, and signs nothing, if the terms are beyond its owner's limits. */
 export type ToolPayer = {
-  /** `required`: what the server asks for, by x402. `url`: of the server. */
+  /** `required`: the server's payment terms, by x402. `url`: of the server. */
   pay(
     required: Record<string, unknown>,
     url: string,

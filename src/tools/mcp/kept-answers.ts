@@ -1,5 +1,5 @@
-// What a server of 2026-07-28 says about how long its answers hold (`ttlMs`): an answer is not asked for again before that. They
-// are kept for one connection, which has one login, so that an answer for one (`cacheScope: "private"`) is given to no other.
+// A cache of a server's answers. A server of 2026-07-28 says how long an answer is valid (`ttlMs`). A cache belongs to
+// one connection with one login, so a private answer (`cacheScope: "private"`) reaches no other login.
 import { roughSize } from '../../lib/json/plain.ts'
 
 const mostBytes = 4 * 1024 * 1024
@@ -9,14 +9,14 @@ export class KeptAnswers {
   readonly #now: () => number
   readonly #kept = new Map<string, { value: unknown; until: number; bytes: number }>()
   #bytes = 0
-  /** How often all was dropped: an answer that was asked for before that is not kept. */
+  /** How often the cache was cleared. An answer to a request from before the last clearing is not kept. */
   #cleared = 0
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
 
-  /** What is kept under the key, or what `ask` gives. A key always stands for the same kind of value. */
+  /** The value that is kept under the key, or the value of `ask`. A key always stands for the same kind of value. */
   async get<Value>(key: string, ask: () => Promise<{ value: Value; ttlMs: number }>): Promise<Value> {
     const kept = this.#kept.get(key)
     if (kept && this.#now() < kept.until) return kept.value as Value

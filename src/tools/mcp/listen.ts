@@ -1,6 +1,6 @@
-// In the revision of 2026-07-28 a server tells changes on a stream of its own, which ends with a restart of the server or by a
-// proxy's time limit, while calls go on. It is opened again with growing pauses, and what may have changed meanwhile is looked
-// up. In the older revision changes come with everything else.
+// In the revision of 2026-07-28 a server reports changes on a separate stream. A restart of the server or a proxy's
+// time limit ends it, while calls go on. It is opened again with growing pauses, and the lists are read again. In the
+// older revision changes come on the same connection as everything else.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Client } from '@modelcontextprotocol/client'
 

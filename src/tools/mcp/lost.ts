@@ -1,5 +1,5 @@
-// What the failure of a request to a server says about the request: whether it may have run, and whether the connection
-// is of use any more.
+// Reads the failure of a request to a server: whether the request may have run, and whether the connection can still be
+// used.
 import { SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client'
 import { Unanswered, wasNeverSent } from '../../lib/net/unanswered.ts'
 

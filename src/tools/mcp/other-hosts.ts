@@ -1,7 +1,6 @@
 // Which addresses are reached for a server. Its own origin is the operator's choice, and the only one that gets the headers of
 // its settings. Everything else, such as the metadata and the token endpoint of an authorization server, is named by the
-// server, so it is fetched within the egress rule: private networks are not reached, whatever the spelling, the redirect or
-// the DNS answer.
+// server, so it is fetched within the egress rule: no spelling, redirect or DNS answer leads to a private network.
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { McpHttpServer } from './spec.ts'
 
@@ -25,7 +24,7 @@ export function guardedFetch(spec: McpHttpServer, own: FetchLike, other: OtherFe
   }
 }
 
-/** What the protocol itself sets stays. */
+/** Adds headers. A header that the protocol has set is not replaced. */
 function withHeaders(init: RequestInit | undefined, more: McpHttpServer['headers'] = {}): RequestInit {
   const headers = new Headers(init?.headers)
   for (const [name, value] of Object.entries(more)) if (!headers.has(name)) headers.set(name, value)

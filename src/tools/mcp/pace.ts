@@ -1,4 +1,4 @@
-// Limits on how often a server is heard: lines of the log, updates of a call, and the work that its notifications cause.
+// Rate limits for a server: lines of the log, updates of a call, and the work that its notifications cause.
 import type { McpOptions } from './index.ts'
 
 type ReadClock = () => number
@@ -43,7 +43,7 @@ export function limitedLog(
   }
 }
 
-/** Does something when it is asked to, at most ten times a minute: what is asked for after that is done once, when the minute is over. */
+/** Does its work at most ten times a minute. Requests beyond that cause one more run when the minute is over. */
 export class Paced {
   readonly #act: () => void
   readonly #now: ReadClock

@@ -1,5 +1,5 @@
-// What a server offers beside tools: resources and prompts. Both are read when a person asks for them, never by themselves,
-// and are bounded. The texts are data of the server; each says where it came from.
+// The resources and prompts of a server. Both are read only when a person asks for them, and their sizes are limited.
+// The texts are data of the server; each says where it came from.
 import { type Client, ProtocolError } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import type { InputPart } from '../../language/content.ts'
@@ -152,7 +152,7 @@ export async function getPrompt(
   })
 }
 
-/** What the server refuses, the caller asked wrongly for. */
+/** A refusal by the server becomes `not_found`: the caller asked for something that is not there. */
 function asNotFound(error: unknown, words: string): unknown {
   if (!(error instanceof ProtocolError)) return error
   return new TurnwireError('not_found', `${words}: ${printable(error.message, 300)}`, { cause: error })

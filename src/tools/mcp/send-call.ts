@@ -31,7 +31,7 @@ export type SentCall = {
   options: McpOptions
   /** Of the server. */
   url: string
-  /** What is known of the call on the server, across connections: the task that it became, and what was paid for it. */
+  /** The state of the call on the server, kept across connections: the task that it became, and its payment. */
   started: { task?: string; payment?: JsonObject }
 }
 

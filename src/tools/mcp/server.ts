@@ -51,7 +51,7 @@ export class McpServer implements McpConnection {
   /** Why no call can be made now. */
   #problem: string | undefined = 'it is not connected yet'
   readonly #accepted: AcceptedTools
-  /** What the server causes is limited by kind, so that one kind of noise hides nothing of another. */
+  /** Log lines that the server causes are limited per kind, so that many of one kind do not hide another. */
   readonly #warnLog: McpLog
   readonly #changeLog: McpLog
   readonly #relist = new Paced(() => void this.#changed())

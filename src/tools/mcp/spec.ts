@@ -90,7 +90,7 @@ const optionKeys = [
   'onTools',
 ]
 
-/** An option that stands where nobody reads it would be ignored: `trust: 'deny'` among them. */
+/** Refuses an option in the wrong place. It would be ignored, even `trust: 'deny'`. */
 export function checkOptions(options: object): void {
   for (const key of Object.keys(options)) {
     if (optionKeys.includes(key)) continue

@@ -98,7 +98,7 @@ function taskResult({ status, result, error }: JsonObject, id: string): JsonObje
   )
 }
 
-/** What was answered is not asked again, although the server may still show it. */
+/** A request that was answered is not asked again, although the server may still list it. */
 async function answerRequests(
   { client, id, answer, context: { signal } }: FollowedTask,
   requests: Json | undefined,

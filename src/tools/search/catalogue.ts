@@ -39,12 +39,12 @@ export class Catalogue {
   }
 }
 
-/** What a vector is made of. */
+/** The text from which a tool's vector is made. */
 export function searchText({ name, title, description }: ToolDeclaration): string {
   return [name, title ?? '', description.slice(0, searchedChars)].join('\n')
 }
 
-/** The names of the parameters, and what is said of them. */
+/** The names and descriptions of the parameters. */
 function parameterWords({ input }: ToolDeclaration): string {
   if (input.form !== 'json') return ''
   const words: string[] = []

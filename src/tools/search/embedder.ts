@@ -51,7 +51,7 @@ export class Embedder {
     const batches: number[][] = []
     for (let at = 0; at < Math.min(missing.length, inOneSearch); at += inOneRequest)
       batches.push(missing.slice(at, Math.min(at + inOneRequest, inOneSearch)))
-    // What comes too late is left for the next search.
+    // Vectors that come too late are used by the next search.
     await Promise.allSettled(
       batches.map(async batch => {
         const vectors = await this.#embed(

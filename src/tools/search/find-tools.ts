@@ -1,4 +1,4 @@
-// The tool by which a model finds other tools. What it finds is declared to the model from the next request on. It names
+// The tool by which a model finds other tools. Found tools are declared to the model from the next request on. It names
 // only tools that the session could call; finding a tool permits nothing.
 import type { Tool, ToolContext, ToolOutput } from '../../engine/ports/index.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'

@@ -1,13 +1,13 @@
 // A control group (cgroup v2) for the processes of one command, where this process may make one: below its own group, or beside
-// it in a group that was delegated to it. There the kernel itself limits memory, of whatever kind, and processes. Elsewhere
-// nothing is made, and the processes are watched (watch-processes.ts).
+// it in a group that was delegated to it. There the kernel itself limits all memory and the number of processes.
+// Elsewhere nothing is made, and the processes are watched (watch-processes.ts).
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 export type GroupLimits = { processes: number; memoryBytes: number }
 
-/** What is done to the kernel's files; each may throw. */
+/** Access to the kernel's files of a control group. Each function may throw. */
 export type GroupFiles = {
   make(folder: string): void
   read(file: string): string

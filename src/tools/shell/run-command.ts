@@ -1,6 +1,6 @@
-// Runs one command line in the sandbox and streams what it shows. Whatever happens (the deadline, a cancellation, a limit), no
-// process of it is left: the sandbox has its own process namespace, which ends with its first process. Nothing of what a
-// command is given stands in an argument, because every user of the host can read those.
+// Runs one command line in the sandbox and streams its output. After its end (also by deadline, cancellation or a
+// limit) no process of it is left: the sandbox has its own process namespace, which ends with its first process. The
+// command and its variables are never passed as arguments, because every user of the host can read those.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
@@ -28,7 +28,7 @@ export type CommandRun = {
   sandbox: Sandbox
   limits: CommandLimits
   command: string
-  /** What an earlier command left, as `CommandEnd.state`. */
+  /** The shell state that an earlier command left, as `CommandEnd.state`. */
   state: string
   signal: AbortSignal
   show: (text: string) => void
@@ -76,7 +76,7 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   })
   try {
     const code = await ended
-    // Bubblewrap says which process it made once the walls stand.
+    // Bubblewrap reports the process that it made once the sandbox is complete.
     if (!info.text().includes('child-pid')) throw new SandboxFailed(startFailure(stderr.text()))
     if (group?.ranOutOfMemory)
       stop.why ??= { stopped: `${tooMuchMemory(limits.memoryBytes)} and was stopped.` }
@@ -184,7 +184,7 @@ class Stop {
   }
 }
 
-/** What a command shows: live as it comes, up to a limit, and afterwards its beginning and its end. */
+/** The output of a command: shown live up to a limit; its beginning and its end are kept. */
 class Output {
   readonly #decoder = new StringDecoder('utf8')
   readonly #half: number

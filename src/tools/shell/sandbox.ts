@@ -63,7 +63,7 @@ export function sandboxArguments(sandbox: Sandbox, { info, filter, go }: Sandbox
     ...['--size', size, '--tmpfs', '/tmp', ...bound(readable.filter(path => isInFolder('/tmp', path)))],
     ...['--bind', realpathSync(root), workspaceFolder],
     ...coversPath(sandbox),
-    // What is left of the root and of /dev is in memory, and not to be filled.
+    // The rest of the root and of /dev is in memory: read-only, so that a command cannot fill it.
     ...['--remount-ro', '/dev', '--remount-ro', '/', '--chdir', workspaceFolder],
     ...Object.entries({ ...baseEnvironment, ...env }).flatMap(([name, value]) => ['--setenv', name, value]),
     ...['--info-fd', String(info), '--seccomp', String(filter), '--block-fd', String(go)],

@@ -153,7 +153,7 @@ function vendorForms(types: readonly string[]): Record<string, JsonObject> {
 
 // ---- running -------------------------------------------------------------------------------------------------
 
-/** By session: what its last command left. In memory only. */
+/** By session: the shell state that its last command left. In memory only. */
 class States {
   readonly #states = new Map<string, string>()
 
