@@ -47,12 +47,12 @@ export function isMetered({ inputToken, outputToken }: Price): boolean {
   return inputToken !== undefined || outputToken !== undefined
 }
 
-/** What a payer signs for, in the smallest unit. */
+/** The amount that a payer signs for, in the smallest unit. */
 export function priceCap(price: Price): string {
   return (isMetered(price) ? price.cap : price.perRequest) ?? '0'
 }
 
-/** What the request costs, in the smallest unit: never more than `most`, which is what was signed for. */
+/** The cost of the request, in the smallest unit: never more than `most`, the amount that was signed for. */
 export function priceUsage(price: Price, used: TokensUsed, most: string): string {
   const part = (text: string | undefined, count: number): bigint =>
     (parseDecimal(text ?? '0') ?? 0n) * BigInt(Math.max(0, Math.round(count)))

@@ -32,12 +32,12 @@ export function chainClient(viem: Viem, at: { rpcUrl: string; chainId: number })
   return viem.createPublicClient({ chain, transport: viem.http(rpcUrl), pollingInterval: pollMs })
 }
 
-/** Whether a block has enough blocks upon it, itself among them, for what is in it to count. */
+/** Whether a block has enough confirmations, itself among them, for its transactions to count. */
 export function hasConfirmations(head: bigint, block: bigint, wanted: number): boolean {
   return head - block + 1n >= BigInt(wanted)
 }
 
-/** What a payer signed that the chain takes once. */
+/** The nonce of a payer's signature. The chain takes it once. */
 export type Nonce = { kind: 'eip3009'; nonce: Hex } | { kind: 'permit2'; nonce: bigint }
 
 export function readNonce({ form, given }: PaymentRecord): Nonce {

@@ -1,5 +1,5 @@
-// What the chain shows of a payment that someone else was asked to move: whether it has moved, and by which transaction. It
-// decides by what can be seen and nothing else. Where nothing can be seen, it says so.
+// Looks up on the chain whether a payment that a remote facilitator was asked to move has moved, and by which
+// transaction. It decides by the chain's logs and nothing else. Where they show nothing, it says so.
 import type { AbiFunction } from 'viem'
 import type { PaymentRecord } from '../language/payments.ts'
 import {
@@ -23,7 +23,7 @@ const mostRanges = 400
 const usualAgeMs = 24 * 3_600_000
 
 type Proxies = Awaited<ReturnType<typeof loadProxies>>
-/** What a call of one of x402's proxies settles. */
+/** The permit and the payer that a call of one of x402's proxies settles. */
 type Settled = { permit: { nonce: bigint; permitted: { token: Hex } }; owner: Hex }
 type ChainLog = { address: Hex; topics: readonly Hex[]; data: Hex; logIndex: number }
 
@@ -128,7 +128,7 @@ export class ChainEvidence {
     )
   }
 
-  /** What a call of a proxy settles. Undefined: it is none that settles. */
+  /** Decodes a call of a proxy. Undefined: it settles nothing. */
   #settledBy(abi: readonly AbiFunction[], data: Hex): Settled | undefined {
     const item = abi.find(each => this.#viem.toFunctionSelector(each) === data.slice(0, 10))
     if (!item || !/^settle/.test(item.name)) return undefined
@@ -177,7 +177,7 @@ function waiting(transaction: Hex): Moved {
   return { state: 'pending', reason: 'settlement_pending', transaction }
 }
 
-/** Whether a log tells that the payment's money, all of it and no more, went from its payer to whom it is for. */
+/** Whether a log shows a transfer of exactly the payment's amount from its payer to its recipient. */
 function isTransfer(record: PaymentRecord, log: ChainLog): boolean {
   const { payTo, amount, cap } = record
   const isTo = isSpent(record, log) && log.topics[2] === topic(payTo)

@@ -1,4 +1,4 @@
-// What an operator writes about payments. These are the types; src/payments/check-settings.ts checks the values.
+// The types of an operator's settings for payments. src/payments/check-settings.ts checks the values.
 
 /** Amounts are decimal texts in whole units of the asset: "0.01" is a cent, if the asset is a dollar. */
 export type PriceConfig = {
@@ -32,11 +32,11 @@ export type PaymentsConfig = {
   /** The wallet that is paid. */
   payTo: string
   /**
-   * Who checks payments and moves the money. `url`: a facilitator elsewhere, by x402's protocol; with `rpcUrl` the chain is
-   * looked at when it does not say how a settlement ended. `key`: this server, with a wallet that pays the fees of the chain;
-   * the key is 32 bytes as 0x and 64 hexadecimal digits. `confirmations`: how many blocks make a transaction count where the
-   * chain is looked at, its own among them. Default 1. `maxFeePerGas`: the most that a transaction of the wallet may pay for
-   * a unit of gas, in gwei. While the chain wants more, nothing is sent, and payments are pending. Default "1000".
+   * The facilitator: it checks payments and moves the money. `url`: a remote one, by x402's protocol; with `rpcUrl` the
+   * chain is read when it does not say how a settlement ended. `key`: this server, with a wallet that pays the chain's
+   * fees; the key is 32 bytes as 0x and 64 hexadecimal digits. `confirmations`: the blocks after which a transaction
+   * counts where the chain is read, its own among them. Default 1. `maxFeePerGas`: the most that the wallet pays for a
+   * unit of gas, in gwei. While the chain wants more, nothing is sent, and payments are pending. Default "1000".
    */
   facilitator:
     | { url: string; headers?: Readonly<Record<string, string>>; rpcUrl?: string; confirmations?: number }
@@ -45,7 +45,7 @@ export type PaymentsConfig = {
   terminal?: { address: string; feeBps?: number }
   /** Whether holders of a key pay too. Default false: they have an account. */
   keysPay?: boolean
-  /** For how long what a payer signs is good. It must cover the answer. Default 600. */
+  /** How long a payer's signature is valid. It must cover the answer. Default 600. */
   validSeconds?: number
   /** How long a settlement is waited for before it counts as pending. Default 60,000. */
   settleMs?: number

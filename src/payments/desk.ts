@@ -1,4 +1,4 @@
-// Where a request is paid for: what it costs, whether its payment is good, and that it pays for this request and no other.
+// Takes payments for requests: finds the price, checks the payment, and binds it to this request and no other.
 // A payment is reserved durably before anything is done for it. The desk knows no wire: src/payments/paid-engine.ts asks it
 // at the place that all of them pass, the engine's boundary.
 import type { Engine } from '../engine/index.ts'
@@ -21,20 +21,20 @@ import { receiptHeader, refuseWithTerms, type Shown, type Terms, takenTerms, ter
 import type { Work } from './watch-turn.ts'
 
 export type DeskOptions = Pick<SettlementPorts, 'now' | 'crashPoint' | 'log' | 'facilitator' | 'workers'> & {
-  /** Without payments: what the desk itself asks of it is not paid for. */
+  /** The engine without payments: the desk's own calls are not paid for. */
   engine: Engine
   store: PaymentStore
   config: PaymentsConfig
-  /** What the configuration says that an agent costs. Undefined: nothing. */
+  /** The configured price of an agent. Undefined: it costs nothing. */
   priceOf(agent: string): Price | undefined
   source?: PriceSource | undefined
 }
 
-/** What a request is told that it pays for. */
+/** The agent, model and target that a request pays for. */
 export type AskedPayment = Omit<PricedRequest, 'path'>
 
 const defaultValidSeconds = 600
-/** The part of the time that a signature is asked to be good for which must be left when it comes. */
+/** The part of a signature's validity that must be left when the payment comes. */
 const leastLeft = 0.75
 /** How long before its payment expires a metered turn is ended, so that it can be settled. */
 const longestLeadMs = 30_000
@@ -99,7 +99,7 @@ export class PaymentDesk {
     if (kept && isTaken(kept.record)) {
       if (kept.record.hash !== hash) throw paymentConflict()
       refuseRefunded(kept.record)
-      // What could not be settled once is not tried again: nobody could say which of the tries has moved it.
+      // A failed settlement is not tried again: with two tries it would be unclear which one has moved the money.
       if (kept.record.state === 'failed')
         throw await this.refuse(request, priced, shown, kept.record.reason || 'settlement_failed')
       return { kept, price: priceIn(kept.record) }
@@ -121,7 +121,7 @@ export class PaymentDesk {
     return paymentId(given, network, asset.address)
   }
 
-  /** The request carries a payment that was taken before: what it costs now does not matter. */
+  /** The request carries a payment that was taken before: its current price does not matter. */
   async isTaken({ given }: PaidRequest): Promise<boolean> {
     const before = given && (await this.ledger.find(this.#paymentId(given)))
     return before !== undefined && isTaken(before.record)
@@ -134,7 +134,7 @@ export class PaymentDesk {
     )
   }
 
-  /** Ties a payment to the session of its turn. In another session it buys nothing, whoever comes first. */
+  /** Ties a payment to the session of its turn. In another session it pays for nothing. */
   async bind(admitted: AdmittedPayment, session: string): Promise<AdmittedPayment> {
     const kept = await this.ledger.changeNow(admitted.kept, record => {
       const bound = boundSession(record)
@@ -167,7 +167,7 @@ export class PaymentDesk {
     throw await this.refuse(request, priced, shown, verified.reason)
   }
 
-  /** Whoever is said to pay must be who signed. */
+  /** The named payer must be the signer. */
   async #verified(given: GivenPayment, { asked }: Terms): Promise<Verified> {
     const verified = await this.#options.facilitator.verify(given, asked)
     if (!verified.ok || verified.payer === undefined || verified.payer.toLowerCase() === given.payer)
@@ -215,7 +215,7 @@ export class PaymentDesk {
     await this.ledger.change(kept, { state: 'released', open: false, reason }).catch(() => {})
   }
 
-  /** Tells the client what came of its payment, or throws what keeps it from the answer. */
+  /** Gives the client the receipt of its payment, or throws the error for which it gets no answer. */
   async tell(request: PaidRequest, { outcome, record }: Driven): Promise<void> {
     if (outcome === 'released') return
     const success = outcome === 'settled'

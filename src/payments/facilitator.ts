@@ -1,14 +1,14 @@
-// Who checks payments and moves the money, as a port. There are two: one elsewhere, over HTTP (remote-facilitator.ts), and
-// one in this process with a wallet (local-facilitator.ts).
+// The port of a facilitator, which checks payments and moves the money. There are two: a remote one over HTTP
+// (remote-facilitator.ts), and one in this process with a wallet (local-facilitator.ts).
 import type { PaymentRecord } from '../language/payments.ts'
 import type { JsonObject } from '../lib/json/index.ts'
 import type { GivenPayment } from './given.ts'
 import type { Abilities } from './terms.ts'
 
-/** `payer`: whose signature it is, if that is said. */
+/** `payer`: the wallet that signed, if the facilitator says so. */
 export type Verified = { ok: true; payer?: string } | { ok: false; reason: string; message?: string }
 
-/** How far a node of the chain can be behind: so long after a payment has expired nothing moves it any more. */
+/** The most that a node of the chain is behind. This long after a payment has expired, nothing can move it. */
 export const behindMs = 60_000
 
 /** `pending`: nobody knows yet whether it has moved. `unclear`: nor will this facilitator ever know. */
@@ -34,8 +34,8 @@ export type SettleRequest = {
  * that the payment would settle now for all that was signed for. A payment settles at most once, however often `settle` is
  * called, since the chain takes an authorization once. `look` says what became of a settlement that was begun and whose
  * end is not known: `unsent` means that it did not move and may be settled again. Absent: it cannot be looked up, and
- * `settle` is called again. Only evidence makes a payment `moved` or `failed`: a statement of whoever was to move it, or the
- * chain. A nonce that is used up is none: its payer can use it up without paying.
+ * `settle` is called again. Only evidence makes a payment `moved` or `failed`: a statement of the facilitator, or the
+ * chain. A used nonce is no evidence: its payer can use it up without paying.
  */
 export type Facilitator = {
   abilities(): Promise<Abilities>
@@ -48,6 +48,6 @@ export type Facilitator = {
     amount: string,
     sending: (transaction: string) => Promise<void>,
   ): Promise<Moved | undefined>
-  /** What became of a refund that was begun. */
+  /** Looks up the result of a refund that was begun. */
   lookRefund?(transaction: string): Promise<Moved | Unsent>
 }

@@ -1,6 +1,6 @@
-// A payment as a client sends it: in the header of x402 version 2 (`PAYMENT-SIGNATURE`), of version 1 (`X-PAYMENT`), or in
-// Sixerr's form of the latter. What can be known without asking anyone is read here: who says that they pay, what was signed,
-// and which payment it is. Whether any of it is true is for a facilitator to say.
+// A payment as a client sends it: in the header of x402 version 2 (`PAYMENT-SIGNATURE`), of version 1 (`X-PAYMENT`), or
+// in Sixerr's form of the latter. Only the payment itself is read here: the named payer, the signed terms, and the id
+// of the payment. A facilitator checks whether any of it is true.
 import { TurnwireError } from '../language/errors.ts'
 import { hashJson, sha256 } from '../lib/json/hash.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../lib/json/index.ts'
@@ -13,9 +13,9 @@ export type GivenPayment = {
   payer: string
   /** Unix seconds. */
   validUntil: number
-  /** What was signed for, in the smallest unit. */
+  /** The amount that was signed for, in the smallest unit. */
   amount: string
-  /** What makes the authorization one of its kind: a nonce counts once for its payer. */
+  /** The nonce makes the authorization unique: each counts once for its payer. */
   nonce: string
   /** How the money would move: by the token itself, or by Permit2. */
   through: 'eip3009' | 'permit2'
@@ -24,7 +24,7 @@ export type GivenPayment = {
   accepted?: JsonObject
   /** Of version 1: which of the terms it takes. */
   taken?: { scheme: string; network: string }
-  /** Of version 2: what it says that it pays for. */
+  /** Of version 2: the resource that it says it pays for. */
   resource?: string
   raw: JsonObject
 }
@@ -33,7 +33,7 @@ export const paymentHeaders = ['payment-signature', 'x-payment'] as const
 
 const longestHeader = 16 * 1024
 
-/** Throws `bad_request` for what cannot be read. */
+/** Throws `bad_request` if the payment cannot be read. */
 export function readPayment(header: string): GivenPayment {
   return readPaymentObject(decodeHeader(header))
 }
@@ -62,7 +62,7 @@ export function readPaymentObject(given: Json): GivenPayment {
 }
 
 /**
- * The same for every repetition of a payment, whatever its signature looks like: a chain takes each of these once.
+ * The same for every repetition of a payment, also with another form of its signature: a chain takes each id once.
  * `network` and `asset`: of the terms that it takes.
  */
 export function paymentId(
@@ -70,7 +70,7 @@ export function paymentId(
   network: string,
   asset: string,
 ): string {
-  // Permit2 counts nonces for a payer, whatever the token is.
+  // Permit2 counts nonces per payer, for all tokens together.
   const scope = through === 'eip3009' ? asset.toLowerCase() : 'permit2'
   return `pay_${hashJson([network, scope, payer, nonce])}`
 }

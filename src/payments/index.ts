@@ -1,4 +1,4 @@
-// What leaves this folder. It is loaded only when payments are configured; the types cost nothing.
+// The exports of this folder. It is loaded only when payments are configured; types are erased.
 export { isMetered, perToken, priceCap, toSmallest, toWhole } from './amounts.ts'
 export { ChainEvidence } from './chain-evidence.ts'
 export type { AssetConfig, PaymentsConfig, PriceConfig } from './config.ts'

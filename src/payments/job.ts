@@ -1,5 +1,5 @@
-// The work that a payment pays for: a turn of a session, or one answer without a session. The settlement takes it, waits until
-// it has begun or ended, and ends it in time; who reads it meanwhile is up to the engine that was paid.
+// The work that a payment pays for: a turn of a session, or one answer without a session. The settlement takes it,
+// waits until it has begun or ended, and ends it in time. The paid engine decides who reads it meanwhile.
 import type { DeltaMode, Engine, OnceAnswer, OnceItem, OnceRequest } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { PaymentRecord } from '../language/payments.ts'
@@ -69,11 +69,11 @@ export class OnceJob implements Job {
     this.#ledger = ledger
     this.#workers = workers
     this.#ask = ask
-    // Nobody may wait for it.
+    // It may have no reader: without this a rejection would end the process.
     this.#answer.promise.catch(() => {})
   }
 
-  /** Rejects with what kept it from being answered. */
+  /** Rejects with the error of the answer. */
   get answer(): Promise<OnceAnswer> {
     return this.#answer.promise
   }
@@ -81,7 +81,7 @@ export class OnceJob implements Job {
   async take(kept: Kept): Promise<Kept> {
     const { answer, usage = { input: 0, output: 0 } } = kept.record
     if (answer) {
-      // What is kept was written from it.
+      // The record was written from a value of this type.
       const whole = answer as unknown as OnceAnswer
       this.#result ??= Promise.resolve({ result: 'answered', usage, answer: whole })
       this.answered(whole)
@@ -117,7 +117,7 @@ export class OnceJob implements Job {
     this.#end()
   }
 
-  /** What is said, from the beginning. Ends once no more is said, whatever came of it, or when the signal aborts. */
+  /** The items of the answer, from the first. Ends with the answer or its failure, or when the signal aborts. */
   async *deltas(mode: DeltaMode, signal: AbortSignal): AsyncGenerator<readonly OnceItem[]> {
     signal.addEventListener('abort', () => this.#wake(), { once: true })
     let given = 0
@@ -183,7 +183,7 @@ function wholeDeltas(mode: Exclude<DeltaMode, 'raw' | 'none'>, { parts }: OnceAn
   return items
 }
 
-/** Whoever was paid answers. */
+/** The recorded request, bound to the provider that was paid. */
 function onceRequest({ request, price }: PaymentRecord): OnceRequest {
   // Both were written by the desk.
   const asked = request as unknown as OnceRequest

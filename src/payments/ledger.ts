@@ -1,5 +1,5 @@
-// The payments of a store, as the desk uses them: all pages of a list as one, and changes that are made again when someone else
-// was first. Nothing here decides about a payment.
+// The payments of a store, as the desk uses them: all pages of a list as one, and changes that are retried when another
+// writer was first. Nothing here decides about a payment.
 import { TurnwireError } from '../language/errors.ts'
 import type { PaymentChange, PaymentRecord } from '../language/payments.ts'
 import type { KeptPayment as Kept, PaymentPage, PaymentStore } from './port.ts'

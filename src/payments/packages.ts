@@ -1,5 +1,5 @@
-// The packages that payments need, loaded when payments are configured and not before. They are optional peers: whoever
-// takes no payments does not install them.
+// The packages that payments need, loaded only when payments are configured. They are optional peer dependencies: a
+// server without payments does not install them.
 import type { AbiFunction } from 'viem'
 import { TurnwireError } from '../language/errors.ts'
 
@@ -17,7 +17,7 @@ async function orExplain<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
   }
 }
 
-/** What x402's own packages know of EVM chains. */
+/** The EVM schemes of x402's own packages. */
 export function loadX402() {
   return orExplain(async () => {
     const [{ ExactEvmScheme }, { UptoEvmScheme }, { ExactEvmSchemeV1 }, v1] = await Promise.all([

@@ -1,7 +1,7 @@
-// The engine bound to a caller, where turns are paid for: a turn of an agent with a price begins once its payment is reserved, and
-// its answer is given once what has to be settled first is settled. It stands where all wires pass, so that none of them
-// knows of payments. A wallet's token is free for everyone, so it is no key: it reads what was paid for, and starts turns with
-// a payment. The records are asked each time, so this holds on every node, and after a restart.
+// The engine bound to a caller that pays: a turn of an agent with a price begins once its payment is reserved. Its
+// answer is given once an exact payment is settled. All wires call the engine, so none of them knows of payments.
+// Anyone can get a wallet's token, so it is no key: it reads turns that were paid for, and starts turns with a payment.
+// The records are read for each call, so this holds on every node and after a restart.
 
 import { BoundEngine, type CallName } from '../callers/bound-engine.ts'
 import type { Caller } from '../callers/caller.ts'
@@ -27,7 +27,7 @@ import { paymentConflict } from './port.ts'
 type OnceRequest = Parameters<Engine['answerOnce']>[0]
 type Starting = Extract<Command, { do: 'say' | 'respond' | 'call' }>
 
-/** What a wallet may ask of its own sessions. `read`: if they are paid for. `change`: if no payment of theirs is open. */
+/** Calls of a wallet on its own sessions. `read`: if they are paid for. `change`: if no payment of theirs is open. */
 const walletCalls: Partial<Record<CallName, 'free' | 'read' | 'change'>> = {
   describe: 'free',
   list: 'free',
@@ -51,14 +51,14 @@ const controls: ReadonlySet<Command['do']> = new Set([
   'replace-arguments',
 ])
 
-/** What a caller may use that has shown nothing yet. */
+/** Calls of a caller that has not proved who it is. */
 const open: ReadonlySet<CallName> = new Set(['describe'])
 
 export class PaidEngine extends BoundEngine {
   readonly #desk: PaymentDesk
   /** Undefined: the caller's connection cannot carry a payment. */
   readonly #request: PaidRequest | undefined
-  /** The caller is a wallet, and no operator who looks at what a wallet has. */
+  /** The caller itself is a wallet. An operator who reads a wallet's sessions is not. */
   readonly #isWallet: boolean
 
   constructor(engine: Engine, limits: WorkLimits, caller: Caller, desk: PaymentDesk) {
@@ -68,7 +68,7 @@ export class PaidEngine extends BoundEngine {
     this.#isWallet = isWallet(caller.owner)
   }
 
-  /** A caller without a key is who it says only once its payment is admitted. */
+  /** The identity of a caller without a key counts only once its payment is admitted. */
   get #isUnknown(): boolean {
     return this.#request?.bare === true && !this.#request.admitted
   }
@@ -79,7 +79,7 @@ export class PaidEngine extends BoundEngine {
   ): ReturnType<Engine[Name]> {
     const pass = (): ReturnType<Engine[Name]> => super.forward(name, ...args)
     if (open.has(name)) return pass()
-    // A payment that was not checked shows nothing of what its payer owns.
+    // With a payment that was not checked, a caller sees nothing of the payer's sessions.
     if (this.#isUnknown)
       return (name === 'lookUp' ? Promise.resolve(undefined) : Promise.reject(notFound())) as ReturnType<
         Engine[Name]
@@ -88,13 +88,13 @@ export class PaidEngine extends BoundEngine {
     return this.#checkCall(name, args).then<unknown>(pass) as ReturnType<Engine[Name]>
   }
 
-  /** Rejects with what keeps a wallet from this call. */
+  /** Rejects if a wallet may not make this call. */
   async #checkCall(name: CallName, args: readonly unknown[]): Promise<void> {
     const kind = walletCalls[name]
     if (kind === undefined || (name === 'history' && isRequest(args[1]))) throw needsKey()
     if (kind === 'free') return
     const ref = args[0] as SessionRef // The first argument of these calls.
-    // Of its own request: what it may have of that is decided where it is paid for.
+    // The session of its own request: access is decided when the request is paid for.
     if (this.#request?.session === ref.session) return
     await (kind === 'read' ? this.#checkPaid(ref) : this.#checkClosed(ref))
   }
@@ -118,7 +118,7 @@ export class PaidEngine extends BoundEngine {
       if (!isWallet(owner) || walletOwner(record.payer) === owner) yield record
   }
 
-  /** Who has a key and pays may not delete what is not settled either. */
+  /** A caller with a key that pays may not delete a session with an open payment either. */
   override async remove(ref: SessionRef): Promise<void> {
     if (!this.#isWallet && this.#mustPay(this.caller.owner)) await this.#checkClosed(ref)
     return super.remove(ref)
@@ -135,7 +135,7 @@ export class PaidEngine extends BoundEngine {
       : items
   }
 
-  /** What a wallet follows without paying. It ends at a turn that is not paid for, which may begin at any time. */
+  /** Follows a wallet's session without a payment. Rejects once a turn begins that is not paid for. */
   async *#ifPaid(
     ref: SessionRef,
     follow: () => AsyncIterable<readonly FollowItem[]>,
@@ -174,7 +174,7 @@ export class PaidEngine extends BoundEngine {
       if (this.#isWallet) throw createsUnpaid()
       return super.create(create)
     }
-    // Who has a key may create a session first, and pay for its turns.
+    // A caller with a key may create a session first, and pay for its turns later.
     if (!this.#isWallet && !(request.given && this.#mustPay(owner))) return super.create(create)
     const { model } = create.settings
     const asked = { agent, ...(model !== undefined && { model }) }
@@ -318,10 +318,10 @@ export class PaidEngine extends BoundEngine {
     return isWallet(owner) || this.#desk.config.keysPay === true
   }
 
-  /** A wallet gets nothing for which there is no price: that is for those who have a key. */
+  /** A wallet cannot use an agent without a price: those are for callers with a key. */
   async #isPriced(owner: string, asked: AskedPayment): Promise<boolean> {
     const request = this.#request
-    // What was paid for is given, whatever it costs by now.
+    // A request that was paid for is served at the price of then.
     if (request && (request.admitted || (await this.#desk.isTaken(request)))) return true
     const path = request?.path ?? ''
     if ((await this.#desk.prices({ ...asked, path })).length > 0) return true
@@ -344,7 +344,7 @@ export class PaidEngine extends BoundEngine {
   }
 }
 
-/** Whoever was paid answers. */
+/** Binds the turn to the provider that was paid. */
 function limitAsk(ask: Ask | undefined, { price }: AdmittedPayment): { ask?: Ask } {
   if (!price.to) return ask ? { ask } : {}
   return { ask: { ...ask, to: { ...ask?.to, ...price.to } } }

@@ -11,13 +11,13 @@ import type { Drive } from './settlement.ts'
 import type { Refusal } from './terms.ts'
 
 export type RequestFacts = {
-  /** Who calls. Of a caller without a key: `wallet:`. */
+  /** The owner that calls. Of a caller without a key: `wallet:`. */
   owner: string
   /** It is for a route that begins a turn. */
   payable: boolean
   method: string
   path: string
-  /** Under which the client knows it. */
+  /** The address under which the client sent it. */
   url: string
   header(name: string): string | undefined
   /** Does nothing once the head of the answer was sent. */
@@ -32,12 +32,12 @@ export class PaidRequest implements RequestPayment {
   readonly url: string
   readonly setHeader: RequestFacts['setHeader']
   readonly isAnswering: RequestFacts['isAnswering']
-  /** What it pays with. Absent: nothing. */
+  /** The payment that it carries. Undefined: none. */
   given: GivenPayment | undefined
   /** Its payment is in its body, and so is the receipt in its answer. */
   carried = false
   receipt: JsonObject | undefined
-  /** The caller has no key: it is who it says only once its payment is admitted. */
+  /** The caller has no key: its identity counts only once its payment is admitted. */
   readonly bare: boolean
   /** A client that was refused is sent this. */
   refusal: Refusal | undefined
@@ -64,7 +64,7 @@ export class PaidRequest implements RequestPayment {
     this.given = header === undefined ? undefined : readPayment(header)
   }
 
-  /** Who calls. A caller without a key: who it says that it is. */
+  /** The owner that calls. Of a caller without a key: the wallet that its payment names. */
   get owner(): string {
     if (!this.bare) return this.#owner
     return this.given ? walletOwner(this.given.payer) : anyWallet
@@ -76,7 +76,7 @@ export class PaidRequest implements RequestPayment {
     this.#body = hash.digest('base64url')
   }
 
-  /** A message is the same whatever its id is, and with every payment. */
+  /** A message is the same with every id and with every payment. */
   carry(payment: Json | undefined, about: Json): void {
     this.carried = true
     this.#body = hashJson(about)

@@ -1,11 +1,11 @@
-// What a request costs, who is paid, and where that is asked. `PriceSource` is the seam for prices that the configuration
-// does not know: of agents on their owners' machines, each with a wallet and prices of its own. Such a source is given to
-// the server beside the configuration (`priceSource` of src/payments/serve.ts); the desk (desk.ts) asks it for every
-// request that carries no valid key, shows what it says, and takes a payment only for one of the prices it said.
-// Nothing here touches a chain, a header or HTTP.
+// The price of a request, its recipient, and the port that gives prices. `PriceSource` is for prices that the
+// configuration does not know: of agents on their owners' machines, each with a wallet and prices of its own. A source
+// is given to the server beside the configuration (`source` of src/payments/serve.ts). The desk (desk.ts) asks it for
+// every request that must be paid, shows its prices, and takes a payment only for one of them. Nothing here touches a
+// chain, a header or HTTP.
 //
-// How a request reaches the provider that was paid: `Price.to` is added to the `to` of what the turn asks (`Ask.to`). It is
-// recorded with the turn, so a model sees it in `ModelRequest.to`, also when the turn is continued after a crash.
+// A request reaches the provider that was paid by `Price.to`, which is added to the turn's `Ask.to`. It is recorded
+// with the turn, so a model sees it in `ModelRequest.to`, also when the turn is continued after a crash.
 import type { JsonObject } from '../lib/json/index.ts'
 
 /**
@@ -15,7 +15,7 @@ import type { JsonObject } from '../lib/json/index.ts'
 export type Price = {
   /** The wallet that is paid. */
   payTo: string
-  /** Paid for every answered request, whatever it took. */
+  /** Paid for every answered request, beside the price of its tokens. */
   perRequest?: string
   /** With a price for tokens a payment is metered: the payer signs for `cap` and pays what was used. */
   inputToken?: string
@@ -36,7 +36,7 @@ export type PricedRequest = {
   agent: string
   /** The configured model that the request names, if it is not the agent's own. */
   model?: string
-  /** Whom it is for, where the agent's model passes requests on. */
+  /** The target of the request, where the agent's model passes requests on. */
   to?: JsonObject
   /** The path of the request. */
   path: string
@@ -50,7 +50,7 @@ export type Receipt = {
   payTo: string
   network: string
   asset: string
-  /** What moved, in the smallest unit. */
+  /** The amount that moved, in the smallest unit. */
   amount: string
   transaction: string
   agent: string

@@ -1,5 +1,5 @@
-// Pays back what was settled, each once. The ledger says so before and after, so that a refund that was begun is found out about
-// and never sent a second time.
+// Pays settled payments back, each once. The ledger records a refund before and after it is sent, so that one that was
+// begun is looked up after a crash and never sent twice.
 import { TurnwireError } from '../language/errors.ts'
 import type { Facilitator, Moved } from './facilitator.ts'
 import type { Kept, Ledger } from './ledger.ts'
@@ -66,7 +66,7 @@ export class Refunds {
     const found =
       refund?.transaction === undefined ? undefined : await facilitator.lookRefund?.(refund.transaction)
     if (found && found.state !== 'unsent') return this.#record(kept, found)
-    // Someone may be about to send it. Later it never will be: whoever wanted it may ask for it again.
+    // Another process may be about to send it. After this time it never will be, and the refund may be asked for again.
     if (this.#ports.now() < (refund?.at ?? 0) + refundingMs) return kept
     return this.#ports.ledger.change(kept, { state: 'settled', open: false })
   }

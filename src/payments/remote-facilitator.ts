@@ -20,13 +20,13 @@ export type RemoteOptions = {
   headers?: Readonly<Record<string, string>>
   network: string
   settleMs: number
-  /** What the chain shows, where the facilitator does not say. */
+  /** Reads the chain when the facilitator does not say how a settlement ended. */
   evidence?: Pick<ChainEvidence, 'look'>
   fetch?: typeof fetch
 }
 
 const verifyMs = 20_000
-/** What it supports is asked again after this time. */
+/** `GET /supported` is asked again after this time. */
 const supportedForMs = 10 * 60_000
 
 export class RemoteFacilitator implements Facilitator {
@@ -104,9 +104,9 @@ export class RemoteFacilitator implements Facilitator {
   }
 
   /**
-   * It was asked before and did not say how that ended. A refusal now, such as of a nonce that is used up, does not say it
-   * either: the money may have moved, or its payer may have cancelled the payment. Without a chain to look at, what is not
-   * known when the payment has expired will never be known here.
+   * It was asked before and did not say how that ended. A refusal now, such as of a used nonce, does not say it either:
+   * the money may have moved, or its payer may have cancelled the payment. Without a chain to look at, a payment that
+   * has expired in this state stays unclear.
    */
   #pending({ validUntil }: PaymentRecord, reason: string): Extract<Moved, { state: 'pending' }> {
     const isOver = validUntil * 1000 + behindMs < Date.now()

@@ -1,5 +1,5 @@
 // Payments as the server has them: the facilitator, the desk, the engines that wires are given, and the routes. Loaded only when
-// payments are configured. `source` is where prices come from that the configuration does not know: see price.ts.
+// payments are configured. `source` gives prices that the configuration does not know: see price.ts.
 import { randomUUID } from 'node:crypto'
 import type { Context, Hono, MiddlewareHandler } from 'hono'
 import type { Caller, Principal, RouteHost, WireEnv } from '../callers/caller.ts'
@@ -24,7 +24,7 @@ import { listPayments, operatorPayments } from './report.ts'
 import { paymentCrashPoints } from './settlement.ts'
 import { challengeFor, SignIn, type SignInPorts } from './sign-in.ts'
 
-/** What payments need to know of an agent. */
+/** The members of an agent that payments use. */
 type PricedAgent = { name: string; price?: PriceConfig; serveMcp?: object }
 
 /** The nodes of a cluster, as they were seen `ageMs` ago. */
@@ -48,7 +48,7 @@ export type PaymentsServer = {
   limits: WorkLimits
   routes: RouteHost
   vault: Omit<SignInPorts, 'now'>
-  /** Under which the server is known. Undefined: under that of each request. */
+  /** The server's public address. Undefined: the address of each request. */
   publicUrl: string | undefined
   /** Whether a request begins a turn. A caller without a key gets no further than those. */
   isPayable: (request: { method: string; path: string; header(name: string): string | undefined }) => boolean
@@ -60,7 +60,7 @@ export type Payments = {
   middleware: MiddlewareHandler<WireEnv>
   /** The caller of a request that has no key and may pay. */
   bareCaller(c: Context<WireEnv>): Principal | undefined
-  /** Whose token of a wallet it is. */
+  /** The caller of a wallet's token. */
   callerOf(token: string): Principal | undefined
   /** Mounted before keys are checked. */
   signInRoutes(): Hono<WireEnv>
@@ -159,7 +159,7 @@ function agentPrice(price: PriceConfig, { payTo, asset, terminal }: PaymentsConf
 
 // ---- requests ------------------------------------------------------------------------------------------------
 
-/** Over MCP a caller sees what an agent has before it calls. Who has no key sees it of agents with a price. */
+/** Over MCP a caller lists an agent's tools before it calls. Callers without a key may list agents with a price. */
 function isForSale(agents: readonly PricedAgent[], path: string): boolean {
   const [isMcp, name] = /^\/mcp(?:\/([^/]+))?$/.exec(path) ?? []
   if (isMcp === undefined) return true

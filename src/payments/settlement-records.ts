@@ -1,4 +1,4 @@
-// Writes down what came of a settlement. It decides nothing about a payment: src/payments/settlement.ts does.
+// Records the result of a settlement. It decides nothing about a payment: src/payments/settlement.ts does.
 import type { PaymentRecord } from '../language/payments.ts'
 import type { Moved } from './facilitator.ts'
 import type { Kept } from './ledger.ts'
@@ -27,7 +27,7 @@ export class SettlementRecords {
     }
     const { transaction } = moved
     const known = { transaction, settledAt: now(), ...(record.unclear && { unclear: false }) }
-    // That it has moved is a fact, whatever another node has written meanwhile.
+    // The money has moved: this is recorded even if another node has changed the record meanwhile.
     const settled = await ledger.changeNow(kept, current =>
       settlementOutcome(current) === 'settled' ? undefined : { state: 'settled', ...known },
     )

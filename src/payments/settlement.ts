@@ -127,7 +127,7 @@ export class Settlement {
       }
   }
 
-  /** Another node drives it: what comes of it is in the ledger. A payment that stands still may be that of a dead node. */
+  /** Another node drives it and records the result in the ledger. If nothing changes, that node may be dead. */
   async #elsewhere(given: Kept): Promise<Kept> {
     let kept = given
     for (let looks = 0, changedAt = 0; looks < mostLooks && !this.#stopped; looks += 1) {
@@ -170,7 +170,7 @@ export class Settlement {
     return after
   }
 
-  /** A payment that has expired cannot be settled: what was answered until shortly before is what is charged. */
+  /** An expired payment cannot be settled. So the turn is ended shortly before, and its answer so far is charged. */
   #endInTime({ id, validUntil }: PaymentRecord, job: Job): NodeJS.Timeout {
     const { now, leadMs, log } = this.#ports
     const end = (): void => {
@@ -183,7 +183,7 @@ export class Settlement {
 
   async #finish(kept: Kept, turn: TurnResult): Promise<Driven> {
     if (turn.result === 'failed') return this.#failed(kept, turn.reason)
-    // What was answered before the session was deleted is charged for.
+    // An answer from before its session was deleted is charged.
     const usage = turn.result === 'answered' || isDeleted(turn) ? turn.usage : undefined
     if (!usage) return this.#gone(kept, turn)
     this.#ports.crashPoint('payment-answered')
@@ -340,12 +340,12 @@ function isDeleted(turn: TurnResult): turn is Extract<TurnResult, { result: 'gon
   return turn.result === 'gone' && (turn.reason === 'session_not_found' || turn.reason === 'not_found')
 }
 
-/** A settlement was begun, and what came of it can be found out. */
+/** A settlement was begun, and its result can be looked up. */
 function isUnknown({ state, unclear }: PaymentRecord): boolean {
   return state === 'settling' && !unclear
 }
 
-/** Nobody has to wait for it: of a request without a session the answer is there too. */
+/** Nothing is left to wait for. Of a request without a session the answer is recorded too. */
 function isDone(record: PaymentRecord): boolean {
   const outcome = settlementOutcome(record)
   return record.worker !== undefined && outcome === 'settled' ? !record.open : outcome !== 'pending'

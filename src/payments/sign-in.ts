@@ -62,7 +62,7 @@ export class SignIn {
     return { token: `${prefix}${sealed}`, address, expiresAt }
   }
 
-  /** Whose token it is. Undefined: it is none, or has expired. */
+  /** The owner of a token. Undefined: it is no token of ours, or has expired. */
   owner(token: string): string | undefined {
     if (!token.startsWith(prefix)) return undefined
     try {

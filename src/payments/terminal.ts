@@ -1,7 +1,7 @@
 // Sixerr's form of a metered payment: a Permit2 signature for up to an amount, whose spender is a terminal contract that
 // splits what is taken between the agent's wallet and the platform. Sixerr publishes no interface of its contract; ours is
 // `settle(permit, owner, payTo, amount, fee, signature)`, and test/payments/contracts/spenders.sol has one. The payer
-// signs neither the recipient nor the price: it trusts the contract, and whoever may call it.
+// signs neither the recipient nor the price: it trusts the contract and its callers.
 import { wordsOf } from '../language/errors.ts'
 import type { JsonObject } from '../lib/json/index.ts'
 import { type Hex, permit2 } from './chain-client.ts'
@@ -13,7 +13,7 @@ import type { Wallet } from './wallet.ts'
 /** A settlement takes some seconds. */
 const slackSeconds = 6
 
-/** What a payer signs, by EIP-712. */
+/** The EIP-712 types of the message that a payer signs. */
 export const permitTypes = {
   PermitTransferFrom: [
     { name: 'permitted', type: 'TokenPermissions' },

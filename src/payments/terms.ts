@@ -9,7 +9,7 @@ import type { Price } from './price.ts'
 /** One way to pay one price. `asked`: what the payer is shown, in the words of `form`. */
 export type Terms = { form: PaymentForm; price: Price; asked: JsonObject }
 
-/** What the facilitator can do, which decides the terms. */
+/** The abilities of the facilitator. They decide which terms are offered. */
 export type Abilities = {
   /** The address that settles metered payments: payers sign it. Absent: it settles none. */
   uptoBy?: string
@@ -70,7 +70,7 @@ function meteredTerms(
       platformFeeBps: price.feeBps ?? 0,
       ...timeout,
     }
-    // This form does not say which terms it takes: whoever was shown a lower price lately pays that.
+    // This form does not name the terms that it takes. If a lower price was shown lately, that one is charged.
     all.push({ form: 'sixerr', price: { ...price, ...held }, asked })
   }
   return all
@@ -145,7 +145,7 @@ export function takenTerms(given: GivenPayment, all: readonly Terms[]): Terms | 
   })
 }
 
-/** What a settled payment is answered with, in the header of the payment's form. */
+/** The receipt of a settled payment, in the header of the payment's form. */
 export function receiptHeader(
   form: PaymentForm,
   response: { success: boolean; transaction: string; network: string; payer: string } & JsonObject,

@@ -1,5 +1,5 @@
-// A wallet on one chain: reads contracts, and sends transactions one after the other. The hash of a transaction is told
-// before it is sent, so that whoever records it can find the transaction again after a crash.
+// A wallet on one chain: reads contracts, and sends transactions one after the other. The caller gets the hash of a
+// transaction before it is sent, and records it to find the transaction again after a crash.
 import { TurnwireError } from '../language/errors.ts'
 import {
   type Call,
@@ -48,7 +48,7 @@ export class Wallet {
     this.address = this.#account.address
   }
 
-  /** As this wallet: some contracts answer to whoever is to settle, and to nobody else. */
+  /** Reads as this wallet: some contracts answer only the wallet that will settle. */
   read({ args = [], ...call }: Call): Promise<unknown> {
     return this.#client.readContract({ ...call, args, account: this.address })
   }
@@ -59,7 +59,7 @@ export class Wallet {
 
   /** Also for wallets that are contracts. */
   verifyTypedData(signed: unknown): Promise<boolean> {
-    // What was signed is typed by its own `types`, which TypeScript cannot follow through a variable.
+    // A signed message is typed by its own `types`, which TypeScript cannot follow through a variable.
     return this.#client.verifyTypedData(signed as Parameters<ChainClient['verifyTypedData']>[0])
   }
 

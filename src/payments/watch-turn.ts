@@ -1,5 +1,5 @@
-// How the turn that a payment pays for came out: whether it has begun to answer, and at its stop what it used. Read from the
-// session's log, so that it is the same for whoever asks, at any time.
+// The result of the turn that a payment pays for: whether it has begun to answer, and at its stop the tokens it used.
+// It is read from the session's log, so that every process gets the same result at any time.
 import type { Engine, OnceAnswer } from '../engine/index.ts'
 import type { Delta } from '../language/events.ts'
 import { type ShownAnswer, ShownFold, turnFailure } from '../language/show.ts'

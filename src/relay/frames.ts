@@ -1,6 +1,6 @@
 // The frames of the relay's WebSocket, protocol 2: JSON texts between a server and the machine of an agent's owner. Both
-// sides read them here, strictly: a frame with a member too many is no frame. What a request or an answer says is not
-// looked at here: see request.ts and server/check-answer.ts.
+// sides read them here, strictly: a frame with an unknown member is no frame. The content of requests and answers is
+// checked elsewhere: see request.ts and server/check-answer.ts.
 import { z } from 'zod'
 import { isJsonObject, JsonError, type JsonObject, parseJson } from '../lib/json/index.ts'
 
@@ -53,9 +53,9 @@ const serverFrames = {
 
 type Frames = typeof ownerFrames
 type ServerFrames = typeof serverFrames
-/** What an owner's machine sends. */
+/** A frame that an owner's machine sends. */
 export type OwnerFrame = { [Type in keyof Frames]: z.infer<Frames[Type]> }[keyof Frames]
-/** What a server sends. */
+/** A frame that a server sends. */
 export type ServerFrame = { [Type in keyof ServerFrames]: z.infer<ServerFrames[Type]> }[keyof ServerFrames]
 export type TokenUsage = z.infer<typeof usage>
 

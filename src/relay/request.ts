@@ -180,7 +180,7 @@ function flatTool(tool: Json): Json {
   return { type: 'function', ...tool['function'] }
 }
 
-/** The text of an optional member; what is no text is refused. */
+/** The text of an optional member. Any other value is refused. */
 export function optionalText(body: JsonObject, name: string): string | undefined {
   return optional(body[name], name, field.text)
 }

@@ -10,7 +10,7 @@ export function readWalletAddress(value: unknown): Hex | undefined {
     : undefined
 }
 
-/** Whose key signed the message (EIP-191, personal_sign). Undefined: it is no signature. */
+/** The wallet that signed the message (EIP-191, personal_sign). Undefined: it is no signature. */
 export async function recoverSigner(message: string, signature: string): Promise<Hex | undefined> {
   if (!/^0x[0-9a-f]{130}$/i.test(signature)) return undefined
   const { recoverMessageAddress } = await loadModule(() => import('viem'))

@@ -1,5 +1,5 @@
-// The key of an agent's wallet, in a file that only its owner can read. It signs in to relays and receives payments; whoever
-// has it owns what the wallet holds.
+// The key of an agent's wallet, in a file that only its owner can read. It signs in to relays and receives payments.
+// Anyone who has the key owns the money of the wallet.
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { TurnwireError } from '../../language/errors.ts'

@@ -1,5 +1,5 @@
-// Who answers on the owner's machine: an agent of the local configuration, or a local server of the Responses API. Both
-// give the events of one stream. Neither runs a tool: the client's tools are declared to the model, and its calls go back.
+// The agent that answers on the owner's machine: of the local configuration, or a local server of the Responses API.
+// Both give the events of one stream. Neither runs a tool: calls of the client's tools go back to the client.
 import { createParser } from 'eventsource-parser'
 import { TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
@@ -52,7 +52,7 @@ export type LocalServer = {
   url: URL
   /** Undefined: it wants none. */
   token?: string | undefined
-  /** The model that it is asked for, whatever the request says. Undefined: the request's. */
+  /** The model that it is asked for, in place of the request's. Undefined: the request's. */
   model?: string | undefined
   /** It takes tools nested under `function`, as the relay's protocol has them. Default: flat, as OpenAI has them. */
   nested?: boolean
@@ -141,7 +141,7 @@ async function* readEvents(body: ReadableStream<Uint8Array>, quiet: Quiet): Asyn
   }
 }
 
-/** What the local server says is for its owner: the other side learns only that it refused. */
+/** The local server's message is for its owner only: the relay learns only that it refused. */
 async function readRefusal(answer: Response): Promise<TurnwireError> {
   const cause = new Error(`Status ${answer.status}: ${printable((await answer.text()).slice(0, 2_000), 500)}`)
   return new TurnwireError('model_failed', 'The local server of this agent refused the request.', { cause })

@@ -1,4 +1,4 @@
-// Signing in to a relay with a wallet: challenge, signature, token. Also what a signed-in owner may read there.
+// Signing in to a relay with a wallet: challenge, signature, token. Also reads the owner's usage there.
 import { TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
 import { printable } from '../../lib/text/index.ts'
@@ -93,7 +93,7 @@ function namesHost(named: string, server: URL): boolean {
   return url.hostname === server.hostname || isLocal
 }
 
-/** What the relay says that the owner's agent did and earned. */
+/** The usage and earnings of the owner's agent, as the relay reports them. */
 export function readUsage(server: URL, jwt: string, signal: AbortSignal): Promise<JsonObject> {
   return read(server, '/v1/usage', { headers: { authorization: `Bearer ${jwt}` } }, signal)
 }

@@ -1,5 +1,5 @@
-// What an attached machine knows of itself, in a file beside its key: for `turnwire attach --status`, and for the owner who
-// looks later. It holds counts and reasons, never what a request said.
+// The status of an attached machine, in a file beside its key: for `turnwire attach --status` and the console. It holds
+// counts and reasons, never the content of a request.
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import type { TokenUsage } from '../frames.ts'
 

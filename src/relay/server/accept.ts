@@ -150,7 +150,7 @@ export class Attached {
   #keepAlive(machine: Machine): void {
     const { pingMs } = this.#options.limits
     const timer = setInterval(() => {
-      // The last one was not answered: whatever it is, it does not serve.
+      // The last ping was not answered: this machine cannot serve requests.
       if (this.#pinged !== undefined) {
         this.#socket.terminate()
         return

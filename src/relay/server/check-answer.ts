@@ -1,5 +1,5 @@
-// What an attached machine may answer. Its owner is a stranger: whatever is not a message, a thought or a call of a tool
-// that the request declared ends the answer. The protocol's own decoder reads the rest.
+// Checks the answers of attached machines. Their owners are strangers: only messages, thoughts and calls of tools that
+// the request declared pass; anything else ends the answer. The protocol's own decoder reads the rest.
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import type { TokenUsage } from '../frames.ts'
 

@@ -1,9 +1,9 @@
-// What the agents of a relay have earned, from the payments on record: per agent and asset, less the fee. Reading payments
-// costs a look at each of them, so the sums are kept for a while.
+// The earnings of a relay's agents, from the recorded payments: per agent and asset, less the fee. Summing reads every
+// payment, so the sums are kept for a while.
 import type { PaymentRecord } from '../../language/payments.ts'
 import type { PaymentDesk } from '../../payments/index.ts'
 
-/** `amount`: what is settled, in the smallest unit of the asset. `pending`: payments that are still on their way. */
+/** `amount`: the settled sum, in the smallest unit of the asset. `pending`: payments that are not settled yet. */
 export type Earned = { network: string; asset: string; amount: string; payments: number; pending: number }
 
 /** Payments that are looked at, newest first. */

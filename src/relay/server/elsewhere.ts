@@ -12,7 +12,7 @@ export type RemoteResult = { answer: ModelAnswer } | { ending: Ending; shown: bo
 /** `slots`: requests that the machine can still take. */
 type ListedMachine = { id: string; taken: number; slots: number }
 
-/** What a node tells the others of an agent that is attached to it. Plain data. */
+/** An attached agent, as its node describes it to the others. Plain data. */
 export type ListedAgent = {
   agentId: string
   wallet: Hex
@@ -37,7 +37,7 @@ export type RelayNode = {
 /** A machine of another node. */
 export class FarMachine {
   readonly id: string
-  /** As its node said last, and what this node gave or took back since. */
+  /** The slots that its node said last, changed by the requests that this node gave or took back since. */
   taken = 0
   #node: RelayNode
   #listed: ListedMachine
@@ -90,7 +90,7 @@ export function machineHere(registry: Registry, { agentId, machine }: Forwarded)
   return [...agent.machines].find(({ id, open }) => id === machine && open)
 }
 
-/** What the other nodes said last. */
+/** The latest lists of the other nodes. */
 export class OtherNodes {
   readonly #registry: Registry
   readonly #agentsAt = new Map<string, Set<RelayAgent>>()
@@ -143,7 +143,7 @@ export class OtherNodes {
 
 const countNames = ['served', 'failed', 'refused', 'left', 'inputTokens', 'outputTokens'] as const
 
-/** What the machines of an agent did, here and elsewhere. */
+/** The sums of an agent's counts over its machines, here and at other nodes. */
 export function totalCounts({ machines, counts, elsewhere }: RelayAgent): Counts & {
   machines: number
   inFlight: number

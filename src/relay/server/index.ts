@@ -38,7 +38,7 @@ export type RelayOptions = {
   host: Pick<WireHost, 'log' | 'limits' | 'sign'>
   /** The agents of this server. */
   isLocal: (agent: string) => boolean
-  /** What its own agents and models are called. */
+  /** Whether a name is that of one of the server's own agents or models. */
   isNamed: (model: string) => boolean
   /** A model name that is not known means the attached agent, if there is one. */
   anyModel: boolean
@@ -65,13 +65,13 @@ const mostAttached = 10_000
 
 export class RelayServer implements Relay {
   readonly routes: Hono<WireEnv>
-  /** What its agents cost. */
+  /** The prices of its agents. */
   readonly prices: PriceSource
-  /** What an agent was paid, from whoever takes payments. Undefined: nobody does. */
+  /** The earnings of agents, from the payment desk. Undefined: payments are not configured. */
   earnings: Earnings | undefined
   /** Whether a request carries a payment that was taken before: it gets the first answer again. */
   isPaidFor: ((payment: RequestPayment) => Promise<boolean>) | undefined
-  /** Asks the other nodes what is attached there, and tells `hear`. Undefined: there are none. */
+  /** Asks the other nodes for their attached agents, and gives them to `hear`. Undefined: there are no other nodes. */
   look: (() => Promise<void>) | undefined
   readonly #options: RelayOptions
   readonly #settings: typeof relayDefaults
@@ -164,7 +164,7 @@ export class RelayServer implements Relay {
     for (const attached of this.#sockets) attached.restart()
   }
 
-  /** Who signed in with a wallet, for the routes that take its token. */
+  /** The wallet that signed in with this token, for the routes that take one. */
   findPrincipal(token: string): Principal | undefined {
     const claims = this.#tokens.read(token, this.#now())
     if (!claims || !this.#admits(claims.wallet)) return undefined
@@ -197,12 +197,12 @@ export class RelayServer implements Relay {
 
   // ---- other nodes -----------------------------------------------------------------------------------------------
 
-  /** What is attached to this node, for the others. */
+  /** The agents that are attached to this node, for the other nodes. */
   attachedHere(): ListedAgent[] {
     return attachedHere(this.#registry)
   }
 
-  /** What is attached to another node. */
+  /** Takes the list of agents that are attached to another node. */
   hear(node: RelayNode, listed: readonly ListedAgent[]): void {
     this.#others.hear(node, listed)
     this.#dispatch.look()

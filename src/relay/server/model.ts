@@ -15,10 +15,10 @@ import { FarMachine, type Forwarded, machineHere, type RemoteResult } from './el
 import type { Ending, Machine } from './machine.ts'
 import type { AnyMachine, Registry, RelayAgent, Route } from './registry.ts'
 
-/** Whom a relayed request is for: the `to` of its `ask`. */
+/** The target of a relayed request: the `to` of its `ask`. */
 export type RelayedTo = {
   route: Route
-  /** What the machine is told as the name of the model. */
+  /** The name of the model that the machine is told. */
   model: string
   /** The client reads a stream. */
   stream: boolean
@@ -139,7 +139,7 @@ class RelayedRequest {
     }
   }
 
-  /** An agent that was named and said that it failed would say so again. One that is gone may come back. */
+  /** A named agent that reported a failure is not asked again. One that is gone may come back. */
   #mayAskAgain({ end }: Ending): boolean {
     return typeof this.#to.route !== 'object' || end === 'gone'
   }

@@ -1,4 +1,4 @@
-// The attached agents for the operator of the relay: what everyone may see of them, and what they were paid.
+// The attached agents for the operator of the relay: their public data, and their earnings.
 import type { Context, Hono } from 'hono'
 import type { RouteHost, WireEnv } from '../../callers/caller.ts'
 import type { Registry } from './registry.ts'
@@ -7,7 +7,7 @@ import { describe, type Earnings, pageIn } from './routes.ts'
 export type OperatorRoutes = {
   routes: RouteHost
   registry: Registry
-  /** Asks the other nodes what is attached there. */
+  /** Asks the other nodes for their attached agents. */
   look: () => Promise<void>
   /** Undefined: nothing is paid for here. */
   earnings: () => Earnings | undefined

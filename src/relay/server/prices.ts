@@ -1,4 +1,4 @@
-// What attached agents cost, for the desk that takes payments. Each agent has the prices that its owner set, and its own
+// The prices of attached agents, for the payment desk. Each agent has the prices that its owner set, and its own
 // wallet is paid. A payer takes the price of one agent by paying it, and the request then goes to that agent and no other.
 import type { Price, PriceSource } from '../../payments/price.ts'
 import { unavailable } from './dispatch.ts'

@@ -43,7 +43,7 @@ export type RelayAgent = {
   seenAt: number
 }
 
-/** Whom a request is for. `machine`: another node asks for this one. */
+/** The target of a request. `machine`: another node asks for this one. */
 export type Route = 'cheapest' | 'fastest' | { agentId: string; machine?: string }
 
 /** A machine of this node or another. */

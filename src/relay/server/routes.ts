@@ -20,7 +20,7 @@ export type RelayRoutes = {
   registry: Registry
   admits: (wallet: Hex) => boolean
   now: () => number
-  /** Asks the other nodes what is attached there. */
+  /** Asks the other nodes for their attached agents. */
   look: () => Promise<void>
   /** Undefined: nothing is paid for here. */
   earnings: () => Earnings | undefined
@@ -28,7 +28,7 @@ export type RelayRoutes = {
 
 type Earned = { network: string; asset: string; amount: string; payments: number; pending: number }
 
-/** What agents were paid, from whoever takes payments. `of`: in the asset that is paid with now. */
+/** The earnings of agents, from the payment desk. `of`: in the asset of the current configuration. */
 export type Earnings = {
   of(agentId: string): Promise<Earned>
   /** By the id of the agent. */

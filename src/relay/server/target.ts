@@ -1,6 +1,6 @@
 // Which requests of the Responses wire are for attached agents, and how they are put. A relayed request is decoded and
 // encoded by the wire as any other that is not stored. It names one agent of the engine, which stands for all attached
-// ones; whom it is for is a field of the request.
+// ones; a field of the request names its target.
 import type { AgentInfo } from '../../engine/index.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
 import { optional } from '../../wires/fields.ts'
@@ -31,9 +31,9 @@ const info: AgentInfo = {
 export type TargetOptions = {
   /** The agents of this server: requests that name one are not for the relay. */
   isLocal: (agent: string) => boolean
-  /** What this server's own agents and models are called, by name or by pattern. */
+  /** Whether a model name is that of one of this server's own agents or models, by name or by pattern. */
   isNamed: (model: string) => boolean
-  /** The attached agent that a model name means which is not known. Undefined: none, or one of several. */
+  /** The attached agent that answers to unknown model names. Undefined: there is none, or more than one. */
   only: () => Promise<string | undefined>
   /** Whether an agent with this id is or may soon be attached, or has answered this very request before. */
   isKnown: (agentId: string) => Promise<boolean>
@@ -74,7 +74,7 @@ export async function relayedTarget(
   }
 }
 
-/** `address`: the model of a request whose caller signed in with a wallet names whom it is for. */
+/** `address`: the request's model names its target, because the caller signed in with a wallet. */
 function parseRoute(
   named: string | undefined,
   routing: 'cheapest' | 'fastest' | undefined,

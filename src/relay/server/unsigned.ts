@@ -1,8 +1,8 @@
-// Sockets that have not signed in yet. Anyone can open one, so they are few, may say little, and give way to newer ones:
-// strangers who hold sockets open keep no machine from signing in.
+// Sockets that have not signed in yet. Anyone can open one, so their number and bytes are limited, and the oldest are
+// closed for newer ones: strangers who hold sockets open keep no machine from signing in.
 import type { Socket } from '../../wires/http/frame-queue.ts'
 
-/** What is used of the connection under a socket. */
+/** The members that are used of the connection under a socket. */
 export type UnsignedConnection = {
   readonly remoteAddress?: string | undefined
   on(event: 'data', listener: (chunk: Uint8Array) => void): unknown

@@ -33,7 +33,7 @@ export class BrowserProxy {
   static async start(): Promise<BrowserProxy> {
     const proxy = new BrowserProxy()
     await new Promise<void>((resolve, reject) => {
-      // The listener stays after the start: a connection that cannot be accepted (too many open files) ends nothing else.
+      // The listener stays after the start: a failure to accept one connection (too many open files) ends nothing else.
       proxy.#server.on('error', reject)
       proxy.#server.listen(0, '127.0.0.1', resolve)
     })
