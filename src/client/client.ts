@@ -177,7 +177,7 @@ export class AapClient {
     await this.#transport.request({ method: 'PUT', path, body: { model }, signal, repeatable: true })
   }
 
-  /** What the tool servers of the session's agent have to attach to a message. An extension of Turnwire to the protocol. */
+  /** The resources of the agent's tool servers, to attach to a message. An extension of Turnwire to the protocol. */
   async getResources(sessionId: string, { signal }: CallOptions = {}): Promise<SessionResources> {
     return this.#read(`${sessionPath(sessionId)}/resources`, 'resources', 'list', signal)
   }
@@ -221,7 +221,7 @@ export class AapClient {
     return (await this.#transport.json({ method: 'POST', path, body, signal, repeatable: true })) as Answer
   }
 
-  /** `Answer` is what the protocol says. That one member of it has its type is checked: another server may answer here. */
+  /** `Answer` is the protocol's type. Only one member is checked: another server may answer here. */
   async #read<Answer>(
     path: string,
     member: string,

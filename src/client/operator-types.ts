@@ -1,4 +1,4 @@
-// What the operator API answers: the wire's own types, so that client and server cannot disagree.
+// The answers of the operator API: the wire's own types, so that client and server cannot disagree.
 import type { VendorProtocol } from '../wires/operator/schema.ts'
 
 export type * from '../wires/operator/schema.ts'

@@ -70,7 +70,7 @@ export class OperatorClient {
     return this.#get(`/sessions?${search}`, options)
   }
 
-  /** What lists show, whenever it changes. After `open` the list is to be read again. */
+  /** The changes of sessions in lists, live. Read the list again after each `open`. */
   async *changes(options?: Omit<WatchOptions, 'after'>): AsyncGenerator<SessionChanged, void, undefined> {
     for await (const message of readLive(this.#transport, '/operator/changes', options)) {
       const value = parseMessage(message)
@@ -119,7 +119,7 @@ export class OperatorClient {
   fork(id: string, fork: ForkRequest = {}): Promise<{ id: string }> {
     return this.#send('POST', `${operatorPath(id)}/fork`, fork)
   }
-  /** What the model would be sent next, as one vendor receives it. */
+  /** The next request to the model, in one vendor's form. */
   request(id: string, protocol: VendorProtocol, options?: Options): Promise<VendorRequest> {
     return this.#get(`${operatorPath(id)}/request?protocol=${protocol}`, options)
   }
@@ -155,7 +155,7 @@ export class OperatorClient {
   refund(payment: string): Promise<{ id: string; state: string }> {
     return this.#send('POST', `/payments/${encodeURIComponent(payment)}/refund`)
   }
-  /** Says what the chain shows of a payment that is unclear: the transaction that moved it, or "none". */
+  /** Resolves an unclear payment: the transaction that moved it, or "none", as the chain shows. */
   resolve(payment: string, transaction: string): Promise<{ id: string; state: string }> {
     return this.#send('POST', `/payments/${encodeURIComponent(payment)}/resolve`, { transaction })
   }

@@ -1,8 +1,8 @@
-// A `fetch` that pays: a request that is answered with 402 is sent again with a payment, if the payment stays within what its
-// owner allows. Whatever takes a `fetch` can be given it, such as `new OpenAI({ fetch })`. It runs in browsers and in Node.
-// The packages that sign are loaded when the first payment is made.
+// A `fetch` that pays: a request that is answered with 402 is sent again with a payment, if the payment is within the
+// owner's limits. Pass it to any code that takes a `fetch`, such as `new OpenAI({ fetch })`. It runs in browsers and in
+// Node. The packages that sign are loaded when the first payment is made.
 
-/** What is used of a wallet: an account of viem is one. */
+/** The members that are used of a wallet. An account of viem has them. */
 export type PayingWallet = {
   readonly address: `0x${string}`
   signTypedData(message: {
@@ -13,7 +13,7 @@ export type PayingWallet = {
   }): Promise<`0x${string}`>
 }
 
-/** What is to be paid, as it was asked for. Amounts are in the smallest unit of the asset. */
+/** The payment terms that a server asks for. Amounts are in the smallest unit of the asset. */
 export type PaymentTerms = {
   url: string
   scheme: string
@@ -36,18 +36,18 @@ export type PayingFetchOptions = {
   networks: readonly string[]
   /** Tokens by address. Nothing is paid in others. */
   assets: readonly string[]
-  /** Recipients by address. Default: anyone whom the server names. */
+  /** Recipients by address. Default: every recipient that a server names. */
   recipients?: readonly string[]
   /** Servers that may be paid, as origins. Default: every server that a request goes to. */
   origins?: readonly string[]
   /** The most for one request, in the smallest unit. */
   maxPerRequest: string
-  /** The most for all requests of this function. What a metered payment did not use counts as spent. */
+  /** The most for all requests of this function. A metered payment counts with its whole cap. */
   maxTotal: string
   /** Called before each payment. False: it is not made. */
   approve?: (terms: PaymentTerms) => boolean | Promise<boolean>
   onPayment?: (payment: PaymentDone) => void
-  /** What sends the requests. Default: the global fetch. */
+  /** The function that sends the requests. Default: the global fetch. */
   fetch?: typeof fetch
   /** How often a request is sent again while its payment is pending. Default 10. */
   pendingTries?: number
@@ -55,7 +55,7 @@ export type PayingFetchOptions = {
 
 export type PayingFetch = typeof fetch & {
   readonly spent: string
-  /** Pays what a server asks for in another way than by HTTP, such as for a tool over MCP. Throws PaymentRefused. */
+  /** Pays terms that did not come as an HTTP 402, such as for a tool over MCP. Throws PaymentRefused. */
   pay(
     required: Record<string, unknown>,
     url: string,

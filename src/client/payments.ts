@@ -1,4 +1,4 @@
-// The exports of `turnwire/payments`: what a client needs to pay. It runs in browsers and in Node.
+// The exports of `turnwire/payments`, with which a client pays. It runs in browsers and in Node.
 export {
   type PayingFetch,
   type PayingFetchOptions,

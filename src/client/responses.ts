@@ -18,7 +18,7 @@ export type ResponsesTool = {
 export type ResponsesOptions = {
   /** An agent, or a configured model. */
   model: string
-  /** What the user says, or any input items. */
+  /** The user's message, or any input items. */
   input: string | JsonObject[]
   tools?: Readonly<Record<string, ResponsesTool>>
   instructions?: string

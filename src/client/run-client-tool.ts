@@ -1,4 +1,4 @@
-// Runs one of the application's own tools, and makes of what it returns or throws what the model reads.
+// Runs one of the application's own tools, and turns its return value or error into the result that the model reads.
 
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
 import { errorMessage } from '../lib/text/error-message.ts'

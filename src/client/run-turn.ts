@@ -25,7 +25,7 @@ export type Permission = boolean | { granted: boolean; reason?: string; input?: 
 
 export type RunTurnOptions = {
   sessionId: string
-  /** What the user says. Or use `messages` for any other input of a turn. */
+  /** The user's message. Or use `messages` for any other input of a turn. */
   text?: string
   messages?: ApplicationMessage[]
   /** Continues a turn that stopped: these calls are answered first (see `pendingCalls`). */

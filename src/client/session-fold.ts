@@ -1,5 +1,5 @@
-// Makes items for an application of a session's log: text as it streams, calls as they change, progress, the end. It also
-// knows what is open, so that a turn can be answered. A fold with no I/O.
+// Folds a session's log into items for an application: text as it streams, calls as they change, progress, the end. It
+// also knows the open calls and questions, so that a turn can be answered. It does no I/O.
 import type { CallPart, OutcomeKind } from '../language/calls.ts'
 import type { ResultPart } from '../language/content.ts'
 import type { Delta, Event } from '../language/events.ts'
@@ -13,7 +13,7 @@ export type SessionCall = {
   input: JsonObject
   /** proposed, waiting for a client or a person, running, settled. */
   state: 'proposed' | 'waiting' | 'running' | 'settled'
-  /** Who is waited for: the application runs it, or a person decides about it. */
+  /** `client`: it waits for the application to run it. `server`: it waits for a person's decision. */
   side?: 'client' | 'server'
   /** Why it needs a permission, and until when one can be given. */
   reason?: string
@@ -25,7 +25,7 @@ export type SessionCall = {
 export type SessionItem =
   | { type: 'text'; text: string }
   | { type: 'thinking'; text: string }
-  /** What was shown of this answer is void: the model starts over. */
+  /** Discard the text of this answer so far: the model starts over. */
   | { type: 'reset' }
   | { type: 'call'; call: SessionCall }
   | { type: 'arguments'; callId: string; text: string }
@@ -179,7 +179,7 @@ export class SessionFold {
         this.#resting.delete(event.callId)
         return this.#change(event.callId, { state: 'running' })
       case 'call.settled':
-        // What its parent waited for has happened: the parent runs again.
+        // The parent waited for this call, and runs again now.
         this.#resting.delete(this.#parents.get(event.callId) ?? '')
         return this.#change(event.callId, {
           state: 'settled',

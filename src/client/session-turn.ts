@@ -81,7 +81,7 @@ class TurnReading {
   readonly #options: TurnOptions
   readonly #over: AbortSignal
   readonly #fold = new SessionFold()
-  /** By call or question: what this client does about it. Undefined result: another client answers it. */
+  /** By call or question: the answer that this client prepares. Undefined result: another client answers it. */
   readonly #answers = new Map<string, Promise<ApplicationMessage | undefined>>()
   /** The calls and questions whose answers were sent, and which time of asking that was. */
   readonly #sent = new Map<string, number>()
@@ -141,7 +141,7 @@ class TurnReading {
     const questions = this.#fold.questions().filter(question => !this.#isSent(question))
     this.#beginAnswers(open, questions)
     const count = this.#fold.open().length + this.#fold.questions().length
-    // What was sent is in the log soon.
+    // Answers that were sent will appear in the log soon, so wait for them.
     if (!this.#fold.waits || open.length + questions.length < count) return undefined
     const mine = [...open, ...questions].filter(each => this.#answers.has(waitingId(each)))
     if (mine.length === 0) return { type: 'waiting', pending: open, questions }
@@ -217,7 +217,7 @@ class TurnReading {
     }
   }
 
-  /** What the turn then does comes through the log; the answer of the request only says whether it was refused. */
+  /** The response only says whether the request was refused. Everything else comes through the log. */
   #send(messages: ApplicationMessage[]): void {
     const { client, session } = this.#place
     this.#fold.sent()

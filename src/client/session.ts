@@ -20,7 +20,7 @@ export class AapSession {
     this.id = id
   }
 
-  /** Says something. Iterate over what happens, or await how it ended. */
+  /** Sends a message. Iterate over the items of its turn, or await its end. */
   send(content: Content, options: TurnOptions = {}): SessionTurn {
     return this.#turn([{ role: 'user', content }], options)
   }

@@ -68,7 +68,7 @@ export type ToolCall = wire.TurnEvents['tool_call'] & wire.Ask
 /** A call that waits: for its result (`client`), or for a permission (`server`). */
 export type PendingCall = ToolCall & { side: 'client' | 'server' }
 export type NewSession = { agent: wire.AgentConfig; messages?: wire.HistoryMessage[]; tools?: ToolSpec[] }
-/** What a running call asks: to fill in the flat form `schema`, or to open `url`. */
+/** A question of a running call: fill in the flat form `schema`, or open `url`. */
 export type ToolQuestion = Omit<wire.Question, 'schema'> & { schema?: JsonObject }
 /** The protocol has only `stopReason`. The other members are extensions of Turnwire. */
 export type StopInfo = {

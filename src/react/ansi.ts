@@ -1,6 +1,6 @@
-// Terminal output as plain data. Colours and weights become classes; every other control sequence (cursor moves, titles,
-// links, clipboard writes) is dropped whole. A carriage return overwrites its line, as in a terminal. What is left is text
-// in which hidden characters are spelled out, so nothing of it can act on a page or on a terminal that it is pasted into.
+// Terminal output as plain data. Colours and weights become classes; every other control sequence
+// (cursor moves, titles, links, clipboard writes) is dropped whole. A carriage return overwrites its line, as in a
+// terminal. Hidden characters are spelled out, so the text cannot act on a page or on a terminal that it is pasted into.
 import { printable } from '../lib/text/index.ts'
 
 export type TerminalSpan = { text: string; classes: string }
@@ -47,7 +47,7 @@ export function plainTerminal(text: string): string {
     .join('')
 }
 
-/** What a line shows after its carriage returns. */
+/** Text after its carriage returns: only the part of a line after the last one stays. */
 function overwritten(text: string): string {
   if (!text.includes('\r')) return text
   return text

@@ -25,7 +25,7 @@ import { callSentence, parseCallArguments, prettyJson, ruleWords } from './words
 
 export type ApprovalQuestion = {
   callId: string
-  /** Who asks: the session, and the message that led to it. */
+  /** The session that asks, and the message that led to the call. */
   session?: string
   message?: string | undefined
   tool: {
@@ -47,7 +47,7 @@ export type ApprovalQuestion = {
   expired?: boolean | undefined
   /** The newest approved call of the same tool. */
   last?: { text: string; at: number } | undefined
-  /** What the tool says that the call would do. */
+  /** The tool's report of what the call would do. */
   preview?: Report | undefined
   /** How the definition differs from the one that was accepted before, as two texts. */
   changed?: { before: string; after: string } | undefined

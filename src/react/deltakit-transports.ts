@@ -8,7 +8,7 @@ import {
 } from '../client/deltakit.ts'
 import { isJsonObject } from '../lib/json/index.ts'
 
-/** What a transport tells the hook. */
+/** The hook's functions that a transport calls. */
 export type ChatTransportContext = {
   emit: (event: AnyDeltaKitEvent) => void
   finish: () => void
@@ -80,7 +80,7 @@ export type WebSocketOptions = Resumable & {
   resolveRunId?: (event: AnyDeltaKitEvent) => string | null
   /** Default `runId`. */
   runIdKey?: string
-  /** What is sent to resume. Default: the run's id, which makes a server show the run from its beginning. */
+  /** The message that resumes a run. Default: the run's id, which makes a server show the run from its beginning. */
   buildResumePayload?: (runId: string) => Members
 }
 
@@ -115,7 +115,7 @@ export function runToResume({ backgroundSSE, websocket }: TransportOptions): str
   return keptIn(backgroundSSE) ?? keptIn(websocket) ?? undefined
 }
 
-/** Whether a resumed run is shown from its beginning, so that what is shown of it already would be there twice. */
+/** Whether a resumed run is sent from its beginning, so that the parts already shown must be removed first. */
 export function replaysWhole({ websocket }: TransportOptions): boolean {
   return websocket?.buildResumePayload === undefined
 }
@@ -144,7 +144,7 @@ function directSse({
   }
 }
 
-/** Runs until it is aborted. What ends it otherwise is told to the hook. */
+/** Runs until it is aborted. Any other end is reported to the hook. */
 function abortable(
   context: ChatTransportContext,
   work: (signal: AbortSignal) => Promise<void>,
@@ -315,7 +315,7 @@ function errorWords(event: AnyDeltaKitEvent): string {
   return 'message' in event && typeof event.message === 'string' ? event.message : 'Stream error'
 }
 
-/** A frame is one event or a list of them. What cannot be read is skipped. */
+/** A frame is one event or a list of them. Unreadable ones are skipped. */
 function readEvents(data: unknown): AnyDeltaKitEvent[] {
   if (typeof data !== 'string') return []
   const one = parseDeltaKitEvent(data)

@@ -93,7 +93,7 @@ function Member({ name, value, depth }: { name: string; value: Json; depth: numb
 /** Members that tell the items of a list apart, the first one that is there. */
 const telling = ['name', 'type', 'role', 'id', 'title']
 
-/** What an object is, while it is folded. */
+/** A folded object's most telling member. */
 function Gist({ value }: { value: Json }): ReactElement | null {
   if (!isJsonObject(value)) return null
   const words = telling.map(name => value[name]).find(each => typeof each === 'string')

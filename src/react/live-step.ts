@@ -1,4 +1,4 @@
-// The answer that is arriving: what deltas have shown of it so far. It is replaced by the durable answer, and taken back
+// The answer that is arriving, as deltas have shown it so far. It is replaced by the durable answer, and taken back
 // when the model is asked again. Text pieces are joined only when a page is drawn.
 import type { Delta } from '../language/events.ts'
 import type { AnswerItem, CallItem, CallView } from './view.ts'

@@ -1,5 +1,5 @@
-// What a tool gave back, by its kind: text, JSON, a diff, a terminal, an image, a link. Nothing of it is markup, and
-// nothing is fetched: an image is shown only from data of a safe kind.
+// The output of a tool, by its kind: text, JSON, a diff, a terminal, an image, a link. Nothing of it is rendered as
+// markup, and nothing is fetched: an image is shown only from data of a safe kind.
 import { type ReactElement, useMemo, useState } from 'react'
 import type { ResultPart } from '../language/content.ts'
 import { isJsonObject, type Json } from '../lib/json/index.ts'

@@ -157,7 +157,7 @@ export function Fold(props: {
   )
 }
 
-/** What a person should know before answering. */
+/** Warnings for a person before the answer. */
 export function Warnings({ words }: { words: readonly string[] }): ReactElement | null {
   if (words.length === 0) return null
   return (

@@ -1,4 +1,4 @@
-// What a tool reports of its work, or would do: files, changes in them, terminals, a table. All of it is text.
+// A tool's report of its work, or of what a call would do: files, changes, terminals, a table. All of it is text.
 import type { ReactElement } from 'react'
 import type { FileDiff, Report, Rows, TerminalReport } from '../language/report.ts'
 import { printable } from '../lib/text/index.ts'

@@ -1,5 +1,5 @@
 // One call: a line with its kind, name, most telling argument, outcome and duration; inside, everything that is known of it.
-// Open by default is what a person has to look at: what waits, runs, failed, was denied or is unknown.
+// Open by default are the calls that a person has to look at: those that wait, run, failed, were denied or are unknown.
 import { memo, type ReactElement, type ReactNode, useEffect, useState } from 'react'
 import type { Outcome } from '../language/calls.ts'
 import type { ToolKind } from '../language/tools.ts'
@@ -190,7 +190,7 @@ function CallResultPart(props: {
   )
 }
 
-/** What the tool gave for people, beside what the model saw. */
+/** The tool's details for people, which the model did not see. */
 function Details({ outcome: { details, detailsCut } }: { outcome: Outcome }): ReactElement | null {
   if (detailsCut !== undefined)
     return (
@@ -208,7 +208,7 @@ function Details({ outcome: { details, detailsCut } }: { outcome: Outcome }): Re
   )
 }
 
-/** What was kept whole, beside what the model saw. */
+/** The whole output, of which the model saw a part. It is loaded on demand. */
 function Whole({ bytes, load }: { bytes: number; load: (() => Promise<string>) | undefined }): ReactElement {
   const [whole, setWhole] = useState<string>()
   const [failed, setFailed] = useState(false)

@@ -17,7 +17,7 @@ export type TranscriptProps = {
   items: readonly ViewItem[]
   /** By name: how calls of a tool look. */
   tools?: ReadonlyMap<string, ToolLook> | undefined
-  /** What is shown inside a call that waits for a person. */
+  /** Renders the inside of a call that waits for a person. */
   renderApproval?: ((call: CallView) => ReactNode) | undefined
   /** More in the details of a call. */
   renderDetails?: ((call: CallView) => ReactNode) | undefined

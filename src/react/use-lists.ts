@@ -78,7 +78,7 @@ export function useSessions(source: Pick<ListSource, 'sessions'>, filter: Sessio
   const [error, setError] = useState<Error>()
   const [isLoading, setLoading] = useState(false)
   const isReading = useRef(false)
-  /** What has changed since the page that is being read was asked for: the page may be older. */
+  /** The changes since the request for the current page: the page may be older than they are. */
   const since = useRef<ListChange[]>([])
   const key = JSON.stringify(filter)
   const read = useCallback(

@@ -1,5 +1,5 @@
-// One session, live: what to show of it, and what a person can do. The page needs nothing but the session's id: after a
-// reload or a restart of the server everything comes from the log, including calls that still wait.
+// One session, live: its view, and the actions of a person. The page needs only the session's id: after a reload or a
+// restart of the server everything comes from the log, including calls that still wait.
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { ApplicationMessage, ClientTool, TurnRequest } from '../client/index.ts'
 import { permissionMessage } from '../client/run-turn.ts'
@@ -11,7 +11,7 @@ import { openCallViews } from './view.ts'
 import { ViewFold, type WatchedItem } from './view-fold.ts'
 import { parseCallArguments } from './words.ts'
 
-/** What gives a session's log: an AapClient, or an OperatorClient. */
+/** The source of a session's log: an AapClient, or an OperatorClient. */
 export type WatchSource = {
   watch(
     sessionId: string,
@@ -123,7 +123,7 @@ export function useSession(
       if (sessionId === undefined) throw new Error('There is no session yet.')
       const left = new AbortController()
       await client.sendTurn(sessionId, { messages: [message], stream: 'message' }, { signal: left.signal })
-      // It was accepted. What comes of it is in the log, which is watched already.
+      // It was accepted. Its effects come through the log, which is watched already.
       left.abort()
     },
     [client, sessionId],

@@ -95,7 +95,7 @@ class StreamChat {
   onShow: (shown: ShownMessages) => void = () => {}
   #shown: ShownMessages
   readonly #latest: { readonly current: UseStreamChatOptions }
-  /** The run that is shown now. What an older one still says is dropped. */
+  /** The run that is shown now. Events of an older run are dropped. */
   #run: { handle?: ChatTransportRun | undefined } | undefined
 
   constructor(shown: ShownMessages, latest: { readonly current: UseStreamChatOptions }) {

@@ -240,7 +240,7 @@ export class ViewFold {
         ...(usage && { usage }),
       })
     }
-    // The vendor wants to be asked again with its own words.
+    // The vendor paused its answer: it is asked again with its own text.
     if (calls.length === 0 && event.stop === 'pause') this.#openStep(at)
   }
 

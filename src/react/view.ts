@@ -1,5 +1,5 @@
-// What a page shows of a session: plain data that a fold makes of the log and of live deltas (view-fold.ts). Objects in it
-// are replaced, never changed, so that a part of a page is drawn again only when its own data is another.
+// The data of a session that a page shows. view-fold.ts makes it from the log and from live deltas. Its objects are
+// replaced, never changed, so that a part of a page is drawn again only when its own data is new.
 import type { CallForm, Outcome, OutcomeKind } from '../language/calls.ts'
 import type { HostedPart, InputPart } from '../language/content.ts'
 import {
@@ -30,12 +30,12 @@ export type AskedApproval = {
   reason?: string
   expiresAt?: number
   expired?: true
-  /** What the tool says that the call would do. */
+  /** The tool's report of what the call would do. */
   preview?: Report
   decided?: Decided
 }
 
-/** What a running call asks a person. `answer` is set once it is over. */
+/** A question of a running call to a person. `answer` is set once it is over. */
 export type QuestionView = {
   id: string
   message: string
@@ -77,7 +77,7 @@ export type CallView = {
   /** The call that made this one, if no model did. */
   parent?: string
   questions?: QuestionView[]
-  /** What the tool has reported of its work so far. */
+  /** The tool's report of its work so far. */
   report?: Report
   /** The session in which an agent carries it out, and what that has used so far. */
   delegated?: { agent: string; session: string; used: UsageTotal }
@@ -161,7 +161,7 @@ export type SessionView = {
   /** All of it: answers, summaries, samples of tools, and agents that worked for calls. */
   usage: UsageTotal
   byModel: ReadonlyMap<string, UsageTotal>
-  /** Of `usage`: what agents used that worked for calls of this session, by their names. */
+  /** The part of `usage` of agents that worked for calls of this session, by their names. */
   byAgent: ReadonlyMap<string, UsageTotal>
   controlledBy: string | undefined
   /** Whether a turn is under way. */
@@ -192,7 +192,7 @@ export function addViewUsage(total: UsageTotal, usage: Usage | undefined, steps 
 
 export type Activity = 'new' | 'running' | 'waiting' | 'done' | 'stopped' | 'failed'
 
-/** What the session does now, in a word for its colour and in a sentence. */
+/** The session's current activity, as a word for its colour and as a sentence. */
 export function describeActivity(view: SessionView): { activity: Activity; words: string } {
   const last = view.turns.at(-1)
   if (last === undefined) return { activity: 'new', words: 'Nothing was said yet' }

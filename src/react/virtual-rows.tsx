@@ -158,7 +158,7 @@ function sameEnds(before: readonly unknown[], now: readonly unknown[]): { first:
   return { first, last }
 }
 
-/** What is in sight, in steps of 200 pixels, and whether that is the end. */
+/** The visible part, in steps of 200 pixels, and whether it is the end of the list. */
 function useViewport(box: { current: HTMLElement | null }): {
   view: { top: number; height: number }
   isAtEnd: { current: boolean }

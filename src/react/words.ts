@@ -84,7 +84,7 @@ function isShort(value: Json | undefined): boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
-/** What will happen, in a sentence made of the tool's title and the arguments. */
+/** The effect of a call, in a sentence made of the tool's title and the arguments. */
 export function callSentence(
   name: string,
   title: string | undefined,
