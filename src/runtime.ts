@@ -250,7 +250,7 @@ export class Runtime {
     return this.#parts
   }
 
-  /** What the nodes of a cluster share. */
+  /** The secret that all nodes of a cluster have. */
   get #sharedSecret(): string | undefined {
     return isShared(this.config.data) ? clusterSettings(this.config.server?.cluster).secret : undefined
   }
@@ -266,7 +266,7 @@ export class Runtime {
     return failure && { code: failure.code, message: failure.message }
   }
 
-  /** What an operator should know of the other nodes, although this one works. */
+  /** Warnings about the other nodes for an operator. This node works. */
   nodeWarnings(): string[] {
     return this.node?.warnings() ?? []
   }
@@ -347,7 +347,7 @@ function keepOut(folder: string, { agents }: TurnwireConfig): () => void {
   return release
 }
 
-/** What tools keep for sessions ends with the process. */
+/** Closes the resources that tools keep for sessions, such as browsers. */
 async function closeTools(agents: readonly Agent[]): Promise<void> {
   const closing = agents.flatMap(({ tools }) => tools.flatMap(tool => tool.close?.() ?? []))
   await Promise.allSettled(closing)

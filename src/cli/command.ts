@@ -1,5 +1,5 @@
-// What a command is: its help, its options and what it does. Arguments are read here too, so that every command refuses a
-// wrong one in the same way.
+// The type of a command: its help, its options and its function. Arguments are read here too, so that every command
+// refuses a wrong one in the same way.
 import { parseArgs } from 'node:util'
 import { printable } from '../lib/text/index.ts'
 import { nearest } from '../lib/text/nearest.ts'
@@ -18,7 +18,7 @@ export type CliCommand = {
   name: string
   /** After `turnwire <name>`. */
   usage: string
-  /** What it does, for its own help page. */
+  /** The description on its own help page. */
   about: string
   options: Readonly<Record<string, CommandOption>>
   /** The most words that it takes beside its options. */

@@ -1,12 +1,12 @@
-// The last guard of a process that serves. An error that nobody caught leaves the process in a state that nobody knows, so it
-// does not go on for long: the error is logged, the command refuses new work, lets running calls finish and ends with a
-// status of its own. Sessions go on at the next start. What can fail is caught where it is done, not here.
+// The last guard of a process that serves. After an uncaught error the state of the process is unknown, so it ends
+// soon: the error is logged, the command refuses new work, lets running calls finish and ends with a status of its own.
+// Sessions go on at the next start. Expected errors are caught where they occur, not here.
 import { errorMessage } from '../lib/text/error-message.ts'
 import { type Log, mask } from '../log.ts'
 
 /** The exit status after an error that nobody caught: EX_SOFTWARE. */
 const faultStatus = 70
-/** Beside the time of running calls: what closing takes at most. */
+/** The most time for closing, beside the time of running calls. */
 const closingMs = 15_000
 /** Further errors while the process ends. The same timer may fail again and again. */
 const mostLogged = 20

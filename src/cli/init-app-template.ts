@@ -13,7 +13,7 @@ export function reactApp(agent: string): Readonly<Record<string, string>> {
 
 type Manifest = { type?: string; scripts?: Record<string, string>; dependencies?: Record<string, string> }
 
-/** What the application needs of its package.json. What is there stays. `turnwire`: where npm gets it. */
+/** Adds the application's needs to its package.json. Existing members stay. `turnwire`: where npm gets it. */
 export function withReactApp(manifest: Manifest, turnwire: string): Manifest {
   return {
     ...manifest,

@@ -7,7 +7,7 @@ import { replaceFile, textOfFile } from '../lib/files/replace-file.ts'
 import { isJsonObject, parseJson } from '../lib/json/index.ts'
 import { type AcceptedDefinitions, type McpServerSpec, specIdentity } from '../tools/mcp/index.ts'
 
-/** Without a folder what a server has at the start is taken as it is. */
+/** Without a folder the definitions of a server at the start are taken as allowed. */
 export function acceptedDefinitions(
   folder: string | undefined,
   spec: McpServerSpec,
@@ -17,7 +17,7 @@ export function acceptedDefinitions(
   const definitions: AcceptedDefinitions = {
     load: () => {
       const kept: unknown = parseJson(textOfFile(file) ?? '[]')
-      // What `save` was given. A file that is none of ours is taken as empty.
+      // `save` wrote the file. A file of another form is taken as empty.
       return Array.isArray(kept) ? kept.filter(isDeclaration) : []
     },
     save: accepted => replaceFile(file, JSON.stringify(accepted)),

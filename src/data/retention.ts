@@ -1,6 +1,6 @@
-// How long sessions are kept, by agent: deletes those that nobody has used for some days, and the oldest beyond a number of
-// bytes. It walks through the list of all sessions in small steps with pauses, so that it never holds up anyone. Stored
-// responses are sessions too.
+// How long sessions are kept, by agent: deletes those that nobody has used for some days, and the oldest beyond a
+// number of bytes. It walks through the list of all sessions in small steps with pauses, so that it never delays other
+// work. Stored responses are sessions too.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ListedRow, LocalEngine, SessionRow, Store } from '../engine/index.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
@@ -118,7 +118,7 @@ export async function retainOnce(work: RetentionWork): Promise<number> {
   return deleted
 }
 
-/** Payments stay, but not what was asked and answered without a session. */
+/** Payments stay, but the requests and answers in them that had no session are removed. */
 async function forgetAnswers(work: RetentionWork, payments: PaymentStore): Promise<void> {
   let after: string | undefined
   do {
@@ -154,7 +154,7 @@ function isOver(
   newer: Map<string, number>,
   now: number,
 ): boolean {
-  // What is at work is never deleted.
+  // A session at work is never deleted.
   if (!rule || row.status === 'running' || row.facts?.atWork) return false
   const isOld = rule.days !== undefined && row.updatedAt < now - rule.days * dayMs
   if (isOld) return true

@@ -17,7 +17,7 @@ export function demoConfig(options: DemoOptions = {}): TurnwireConfig {
   const { data = '.turnwire', delayMs = 0 } = options
   return {
     data,
-    // Examples of any documentation work here, whatever model they name.
+    // Examples of any documentation work here with any model name.
     server: { anyModel: true },
     agents: [
       {

@@ -40,7 +40,7 @@ export function readPart(part: JsonObject): InputPart {
   )
 }
 
-/** What a result says: text, parts, or any JSON. */
+/** The parts of a result that is text, parts, or any JSON. */
 export function readResult(content: Json | undefined): ResultPart[] {
   const isParts = Array.isArray(content) && content.every(isPart)
   return readContent(isParts || typeof content === 'string' ? content : toJsonText(content))

@@ -175,7 +175,7 @@ function fieldChanges(form: VendorForm, given: JsonObject, fresh: JsonObject): R
   return [...groups, ...single.map(key => [key])].map(fields => ({ fields }))
 }
 
-/** Elements are compared by what they say. */
+/** Elements are compared by their content. */
 function listChanges(form: VendorForm, given: JsonObject, fresh: JsonObject): RepairChange[] {
   return ['tools', form.list].flatMap(list => {
     const [old, other] = [given[list], fresh[list]]
@@ -197,13 +197,13 @@ function toolMeaning(tool: Json): string {
 
 const elementMeaning = (form: VendorForm, element: Json): string => meanings(form, [element]).join()
 
-/** What elements say, without ids and artifacts. */
+/** The content of elements as texts to compare, without ids and artifacts. */
 function meanings(form: VendorForm, list: Json | undefined): string[] {
   const items = historyItems(form, list, () => undefined)
   return items.map(item => JSON.stringify({ ...item, id: '' }))
 }
 
-/** Whether a body still says all that was given and encoded: a message that was moved may not get lost on the way. */
+/** Whether a body still has all content that was given and encoded: no moved message may be lost. */
 function keepsContent(form: VendorForm, given: JsonObject, fresh: JsonObject): (body: JsonObject) => boolean {
   const count = (body: JsonObject): Map<string, number> => counted(meanings(form, body[form.list]))
   const [before, after] = [count(given), count(fresh)]

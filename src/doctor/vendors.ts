@@ -29,7 +29,7 @@ export function systemItems(content: Json | undefined): HistoryItem[] {
   return parts.flatMap(part => (part.type === 'text' ? [{ kind: 'system', text: part.text } as const] : []))
 }
 
-/** What a user or a model said, in parts. */
+/** The items of a message of a user, a model or the system. */
 function spoken(role: Json | undefined, content: Json | undefined): HistoryItem[] {
   if (isSystemRole(role)) return systemItems(content)
   const parts = readContent(content)
@@ -46,7 +46,7 @@ function withNative(items: HistoryItem[], native: Native | undefined): HistoryIt
   )
 }
 
-/** What answers a call, by its id, or by the name of its tool where there is none. */
+/** The result of a call, by its id, or by the name of its tool where there is none. */
 function answered(id: Json | undefined, parts: ResultPart[], failed = false, name = ''): HistoryItem {
   return { kind: 'result', id: asString(id), name, parts, failed }
 }

@@ -1,6 +1,6 @@
-// Terminal output as plain data. Colours and weights become classes; every other control sequence
-// (cursor moves, titles, links, clipboard writes) is dropped whole. A carriage return overwrites its line, as in a
-// terminal. Hidden characters are spelled out, so the text cannot act on a page or on a terminal that it is pasted into.
+// Terminal output as plain data. Colours and weights become classes; every other control sequence (cursor moves,
+// titles, links, clipboard writes) is dropped whole. A carriage return overwrites its line, as in a terminal. Hidden
+// characters are spelled out, so the text cannot act on a page or on a terminal that it is pasted into.
 import { printable } from '../lib/text/index.ts'
 
 export type TerminalSpan = { text: string; classes: string }

@@ -1,4 +1,4 @@
-// What was decided a moment ago, with the button that takes it back. It stays in sight on every page until it is sent.
+// The last decision, with the button that takes it back. It stays in sight on every page until it is sent.
 import { type ReactElement, useEffect } from 'react'
 import { printable } from '../../../src/lib/text/index.ts'
 import { isTyping } from '../../../src/react/approval.tsx'

@@ -1,4 +1,4 @@
-// What every page shares: who is signed in, the agents, the calls that wait, and one stream of changes.
+// The state that all pages share: who is signed in, the agents, the calls that wait, and one stream of changes.
 import {
   createContext,
   type ReactElement,

@@ -1,4 +1,4 @@
-// One session for a page: its view, its log, and what a person can do to it, over the operator API. The stream is closed
+// One session for a page: its view, its log, and the actions of a person, over the operator API. The stream is closed
 // while the page is hidden, because a browser opens few connections to one server; it continues where it was.
 import { useCallback, useMemo, useRef } from 'react'
 import type { CommandAccepted, OperatorCommand } from '../../../src/client/index.ts'
@@ -116,7 +116,7 @@ export function describeChange(tool: Partial<OperatorTool> | undefined): Approva
   return { before: definitionText(accepted), after: definitionText(tool) }
 }
 
-/** What the hash of a definition is made of. */
+/** A definition as text, to compare two of them. */
 function definitionText(tool: Partial<OperatorTool>): string {
   const { title, description, input, output, readOnly, idempotent, destructive, kind } = tool
   const plain = { title, description, kind, readOnly, idempotent, destructive, input, output }

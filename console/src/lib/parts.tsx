@@ -51,7 +51,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
   )
 }
 
-/** What went wrong and what to do next. */
+/** An error, and the ways to go on. */
 export function Failure(props: {
   error: Error
   retry?: (() => void) | undefined
@@ -109,7 +109,7 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>): {
     )
     return () => stop.abort()
   }, [load, round])
-  // Counted from what it is by then: one that waited for something else to end is not lost.
+  // Counted from the value at that time, so that no request for a reload is lost.
   const reload = useCallback(() => setRound(before => before + 1), [])
   return { value: state.value, error: state.error, reload }
 }

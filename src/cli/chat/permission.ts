@@ -93,7 +93,7 @@ async function edit(
   return undefined
 }
 
-/** Values that are easy to misread are pointed out above them. What is long shows its beginning, its length and its end. */
+/** Warns above values that are easy to misread. A long value shows its beginning, its length and its end. */
 function described(input: JsonObject, { dim, yellow }: Styles, most: number): string {
   const members = Object.entries(input)
   if (members.length === 0) return `    ${dim('without arguments')}\n`

@@ -1,5 +1,5 @@
-// What a call would do, as lines for a terminal: changes in files, and a table. Pure. Everything is escaped, so that a file cannot pose as
-// something else on the screen.
+// The preview of a call, as lines for a terminal: changes in files, and a table. Pure. Everything is escaped, so that a
+// file cannot pose as something else on the screen.
 import type { FileDiff, Report } from '../../language/report.ts'
 import { printableEnds } from '../../lib/text/index.ts'
 import { type DiffLine, lineDiff } from '../../lib/text/line-diff.ts'

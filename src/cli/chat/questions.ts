@@ -95,7 +95,7 @@ export class TurnQuestions {
     this.#asked.add(id)
     this.#open.set(id, withdrawal)
     const answer = this.#last.then(() => this.#askNow(call, withdrawal.signal))
-    // A kept answer may never be read: the failure is then nobody's.
+    // A kept answer may never be read. Without this its rejection would end the process.
     this.#last = answer.catch(() => {})
     return answer
   }

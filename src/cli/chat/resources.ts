@@ -11,7 +11,7 @@ export class ChatResources {
   readonly #client: AapClient
   readonly #styles: Styles
   readonly #write: (text: string) => void
-  /** What goes with the next message. */
+  /** The resources that go with the next message. */
   #attached: ContentBlock[] = []
 
   constructor(client: AapClient, styles: Styles, write: (text: string) => void) {
@@ -53,7 +53,7 @@ export class ChatResources {
     )
   }
 
-  /** What a line says: a message with what was attached, or a prompt. Undefined: it was a command, or says nothing. */
+  /** The content of a line: a message with its attachments, or a prompt. Undefined: it was a command, or has none. */
   async take(session: string, line: string): Promise<Content | undefined> {
     const [command = ''] = line.split(/\s+/)
     if (!line.startsWith('/'))

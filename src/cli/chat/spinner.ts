@@ -21,7 +21,7 @@ export class Spinner {
     this.#width = width
   }
 
-  /** What removes it, if it is there. */
+  /** The control sequence that erases it. Empty if it is not drawn. */
   erased(): string {
     this.#drawnAt = performance.now()
     if (!this.#isDrawn) return ''

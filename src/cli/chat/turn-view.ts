@@ -17,7 +17,7 @@ const longestDetail = 200
 /** How much live output of a call is kept to find its last line. */
 const keptOutput = 2000
 
-/** What a running call has reported. */
+/** The live progress and output of a running call. */
 type Report = { progress: string; output: string }
 
 export class TurnView {
@@ -109,13 +109,13 @@ export class TurnView {
     this.#flow.end()
   }
 
-  /** What is awaited: the model, or the tools that run. */
+  /** The name of what the chat waits for: the model, or the running tools. */
   get awaited(): string {
     const names = [...this.#running].map(id => printable(this.#names.get(id) ?? id, 40))
     return names.length === 0 ? 'thinking' : names.join(', ')
   }
 
-  /** What a tool reports while it runs. It writes nothing: `progress` is shown beside the spinner. */
+  /** Takes the progress or output of a running tool. It writes nothing: `progress` is shown beside the spinner. */
   report(delta: Delta): void {
     if (delta.type !== 'progress' && delta.type !== 'output') return
     const { progress, output } = this.#reports.get(delta.callId) ?? { progress: '', output: '' }

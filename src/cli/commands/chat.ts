@@ -156,9 +156,9 @@ type ChatServer = {
   where: string
   again: string
   trusted: (agent: string) => ReadonlySet<string>
-  /** What went wrong while it started. */
+  /** Warnings and errors of its start. */
   notices: readonly string[]
-  /** What went wrong since they were last asked for. */
+  /** Warnings and errors since the last call. */
   troubles: () => string[]
   stop(): Promise<void>
 }

@@ -1,4 +1,4 @@
-// Lists payments, as lines or for a spreadsheet, pays one back, and takes an operator's word for what the chain shows of one.
+// Lists payments, as lines or for a spreadsheet, pays one back, and resolves an unclear one by an operator's word.
 import type { TurnwireConfig } from '../../config/config.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { PaymentRecord } from '../../language/payments.ts'

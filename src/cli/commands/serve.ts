@@ -58,7 +58,7 @@ needs no key. Open to this machine only until there is a key: turnwire keys add 
     }
     const { agents } = await runtime.engine.describe()
     log('info', 'Listening.', { url: running.url, agents: agents.map(agent => agent.name) })
-    // Who reads the greeting may stop it at once.
+    // Listen for signals first: a program that reads the greeting may stop the server at once.
     const signalled = untilSignalled()
     process.stdout.write(greeting(setup, agents, placeOfSessions(setup, runtime.folder), running))
     return untilStopped(signalled, guard, running, log)
@@ -91,7 +91,7 @@ function unusedDatabase(data: unknown): string | undefined {
   return data === defaultFolder ? 'it does not begin with postgres://' : undefined
 }
 
-/** Several servers that share nothing would each do, and each be paid for, what one of them is to do. */
+/** Several servers without a shared store would each do the same work, and each charge for it. */
 function warnIfAlone({ data, server }: Setup['config'], log: ReturnType<typeof createLog>): void {
   if (isShared(data)) return
   const { secret, address } = clusterSettings(server?.cluster)

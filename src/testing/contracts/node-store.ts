@@ -1,4 +1,4 @@
-// What every NodeStore must do, whatever holds its data: at least one test for each sentence of the port's contract. The
+// The contract of every NodeStore: at least one test for each sentence of the port's contract. The
 // suite runs under `node --test`, with leases that are short by the clock of the store.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-// What every store must do with blobs that are written in pieces and read by range. A part of `storeContract`.
+// The contract of every store for blobs that are written in pieces and read by range. A part of `storeContract`.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Store } from '../../engine/ports/index.ts'

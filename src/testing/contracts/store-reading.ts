@@ -69,7 +69,7 @@ export function readingTests(subject: StoreSubject): void {
   })
 }
 
-/** What a row tells without the log. */
+/** The facts of a list row, which are read without the log. */
 export function rowTests(subject: StoreSubject): void {
   test('a row tells about how long the log and the blobs are', async () => {
     const { store } = subject

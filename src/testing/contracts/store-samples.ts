@@ -1,4 +1,4 @@
-// What the store suites share: the store under test, small sessions and batches, and the checks that several tests make.
+// Helpers of the store suites: the store under test, small sessions and batches, and checks that several tests make.
 import assert from 'node:assert/strict'
 import type { Append, NewSession, Store } from '../../engine/ports/index.ts'
 import { type ErrorCode, TurnwireError } from '../../language/errors.ts'

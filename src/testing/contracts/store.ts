@@ -1,4 +1,4 @@
-// What every Store must do, whatever holds its data: at least one test for each sentence of the port's contract. Tests
+// The contract of every Store: at least one test for each sentence of the port's contract. Tests
 // of durability run only if the store can be reopened. The suite runs under `node --test`.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'

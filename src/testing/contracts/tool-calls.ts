@@ -1,5 +1,5 @@
-// What happens to calls of a tool, wherever it runs: the engine checks, asks, stops, bounds and records them. Each test plays
-// one session with a scripted model, against the same tool that the tests of tool.ts run alone.
+// The contract for calls of a tool, in any process: the engine checks, asks, stops, limits and records them. Each test
+// plays one session with a scripted model, against the same tool that the tests of tool.ts run alone.
 import assert from 'node:assert/strict'
 import type { Store, Tool, ToolContext, ToolOutput } from '../../engine/ports/index.ts'
 import { type CallResult, type Outcome, readOutputName } from '../../language/calls.ts'

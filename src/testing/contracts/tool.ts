@@ -1,4 +1,4 @@
-// What every Tool must do, wherever it runs. The caller makes a tool for each scenario, or says why that scenario does
+// The contract of every Tool, in any process. The caller makes a tool for each scenario, or says why that scenario does
 // not apply. The suite runs under `node --test`.
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'

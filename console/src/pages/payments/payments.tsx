@@ -1,4 +1,4 @@
-// Payments of the server: what came in, what is still under way, what failed and why, and the way back.
+// Payments of the server: settled, pending, failed with the reason, and refunds.
 import { type ReactElement, useCallback, useEffect } from 'react'
 import type { OperatorPayment, OperatorPayments } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'

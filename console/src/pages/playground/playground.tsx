@@ -71,7 +71,7 @@ function Talk(props: TalkProps): ReactElement {
   const id = address.query.get('session') ?? undefined
   const model = address.query.get('model') ?? undefined
   const session = useLiveSession(id)
-  // A session that is open keeps its agent, whatever the address says of the next one.
+  // An open session keeps its agent. The agent in the address is for the next session.
   const agent = catalogue?.agents.find(each => each.name === session.view?.agent) ?? props.agent
   const [tools, setTools] = useState(readTools)
   const [script, setScript] = useScript()

@@ -1,4 +1,4 @@
-// What the playground talks to: the agent, its model, the tools of this page, and a script for the model.
+// The setup of the playground: the agent, its model, the tools of this page, and a script for the model.
 import { type ReactElement, useId } from 'react'
 import type { OperatorAgent } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'

@@ -1,5 +1,5 @@
-// A fork: a new session with the history up to an event, perhaps with another model and another message. What ran before is
-// taken from the log and does not run again.
+// A fork: a new session with the history up to an event, perhaps with another model and another message. Earlier calls
+// are taken from the log and do not run again.
 import { type FormEvent, type ReactElement, useId, useState } from 'react'
 import type { SessionView } from '../../../../src/react/index.ts'
 import { Dialog } from '../../frame/dialog.tsx'

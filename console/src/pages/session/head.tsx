@@ -1,4 +1,4 @@
-// The head of a session: who, what it does in words, what it cost, how old it is; the views; what can be done with it.
+// The head of a session: its agent, its activity in words, its cost and age; the views; the actions.
 import type { ReactElement } from 'react'
 import { printable } from '../../../../src/lib/text/index.ts'
 import {
@@ -81,7 +81,7 @@ export function SessionHead(props: HeadProps): ReactElement {
   )
 }
 
-/** What the session is about: the first words of its first message, as in the list. */
+/** The text of the session's first message, as in the list. */
 function findOpening({ items }: SessionView): string | undefined {
   const first = items.find(item => item.type === 'user')
   return first?.parts.find(part => part.type === 'text')?.text

@@ -1,4 +1,4 @@
-// What is selected, in full: times, the events about it as they stand in the log, and what can be done from there.
+// The selected item in full: times, the events about it as they are in the log, and the actions on it.
 import { type CSSProperties, type PointerEvent, type ReactElement, useState } from 'react'
 import type { Json } from '../../../../src/lib/json/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'

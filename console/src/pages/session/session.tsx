@@ -1,5 +1,5 @@
-// One session: what it does, what it waits for, what it did, who allowed it, what it cost, what went wrong. The address says
-// which view is shown and which event is in the middle.
+// One session: its activity, its open questions, its past calls and their approvals, its cost, its errors. The address
+// says which view is shown and which event is in the middle.
 import { type ReactElement, useCallback, useEffect, useMemo, useState } from 'react'
 import type { SessionView, ViewItem } from '../../../../src/react/index.ts'
 import { useConsole } from '../../lib/console-state.tsx'

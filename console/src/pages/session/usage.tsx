@@ -1,4 +1,4 @@
-// What the session used and cost: in all, by model, and step by step.
+// The usage and cost of the session: in all, by model, and step by step.
 import type { ReactElement } from 'react'
 import { printable } from '../../../../src/lib/text/index.ts'
 import type { SessionView, UsageTotal } from '../../../../src/react/index.ts'

@@ -99,7 +99,7 @@ function earnedWords(earned: NonNullable<Attached['earned']>): string {
   return sums.length === 0 ? '0' : sums.join('; ')
 }
 
-/** What `turnwire attach` does with the data folder of this server. */
+/** The status of `turnwire attach` in the data folder of this server. */
 export function ThisMachine({ attached }: { attached: AttachedMachine }): ReactElement {
   const { server, agentId, state, since, prices, requests, earnings, refusals } = attached
   const rows: [string, ReactElement | string][] = [

@@ -51,7 +51,7 @@ export default function System(): ReactElement {
   )
 }
 
-/** What the rail offers on a wide screen, for those that have none. */
+/** The sign-out and theme of the rail, for narrow screens that have no rail. */
 function ThisBrowser(): ReactElement {
   const { me } = useConsole()
   const [theme, setTheme] = useState(readTheme)

@@ -180,7 +180,7 @@ function* checkSignatures({ index, parts }: GeminiContent, check: GeminiCheck): 
   }
 }
 
-/** The text that a signature is bound to: the data of its part, whatever the order of keys. */
+/** The text that a signature is bound to: the data of its part, in any order of keys. */
 export function signedText(part: JsonRecord): string {
   const call = field(part, 'functionCall')
   if (call !== undefined) return `call:${canonicalJson([field(call, 'name'), field(call, 'args') ?? {}])}`

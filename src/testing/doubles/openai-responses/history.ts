@@ -311,7 +311,7 @@ function* checkPrograms({ own, chain, memory, unseen }: InputHistory): Rejection
   }
 }
 
-/** What the vendor wants checked before a computer acts has to be acknowledged with its result. */
+/** A result of a computer call must acknowledge the safety checks that the vendor asked for with the call. */
 function* checkSafety({ own, chain }: InputHistory): Rejections {
   const pending = new Map<string, string[]>()
   for (const item of [...chain, ...own.map(one => one.item)]) {
