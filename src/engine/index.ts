@@ -1,4 +1,4 @@
-// What leaves the engine. `boundary.ts` is the interface for everyone outside; `ports.ts` is what adapters implement.
+// The exports of the engine. `ports/boundary.ts` is the interface for callers; adapters implement `ports/index.ts`.
 
 export { CallSlots } from './calls/running-calls.ts'
 export type { FeedItem, Watcher } from './log/feed.ts'

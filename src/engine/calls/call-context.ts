@@ -1,4 +1,4 @@
-// What a tool is given with its input: who calls, how to stop, how to show progress, and what else it may use.
+// The context that a tool gets with its input: the caller, the abort signal, progress, and what else it may use.
 import { mostSources, type OutcomeSource, sourceUri } from '../../language/calls.ts'
 import { wordsOf } from '../../language/errors.ts'
 import type { CallAnswer, CallQuestion } from '../../language/questions.ts'
@@ -39,9 +39,9 @@ export class CallContext implements ToolContext {
   #asking: Asking | undefined
   /** By terminal, '' for none. Made with its first piece of output. */
   #live: Map<string, Live> | undefined
-  /** What was fetched so far. */
+  /** The addresses that the tool has fetched so far. */
   #sources: OutcomeSource[] | undefined
-  /** What was reported so far. */
+  /** The merged reports of the tool so far. */
   #report: Report | undefined
   /** The arguments, as the tool's schema changed them. */
   #used: Json | undefined
@@ -156,7 +156,7 @@ export class CallContext implements ToolContext {
 
   get app(): AppContext {
     const given = { ...this.#session.ports.app?.(hookSubject(this.#session)), ...this.#session.requestApp }
-    // Which members there are is between the program and its tools.
+    // The program declares the members of `AppContext`. They cannot be checked here.
     return given as AppContext
   }
 
@@ -170,7 +170,7 @@ export class CallContext implements ToolContext {
     }
   }
 
-  /** What was reported while the tool ran is kept with its outcome, unless the output reported it anew. */
+  /** Adds the reports, sources and used arguments of the run to its outcome. Members of the output's own report win. */
   withReport<Attempt extends Finished>(attempt: Attempt): Attempt {
     const given = attempt.outcome.provenance?.sources
     if (!this.#report && this.#used === undefined && !this.#sources && !given) return attempt

@@ -1,5 +1,5 @@
-// What a tool's exception says about its call: it was refused and never ran, it failed, or it was sent and nobody knows. The
-// question "may it run again?" is asked here for every tool, wherever it runs.
+// Turns a tool's exception into the outcome of its call: refused and never ran, failed, or sent with an unknown result.
+// Whether a call may run again is decided here for every tool, wherever it runs.
 import type { Outcome } from '../../language/calls.ts'
 import { mayRepeat } from '../../language/tools.ts'
 import { Unanswered } from '../../lib/net/unanswered.ts'

@@ -24,7 +24,7 @@ export type CallSession = LoggedSession & {
   readonly identicalCalls: IdenticalCalls
   /** Made when a call is judged; most open sessions wait for something. */
   admissions: KnownAdmission[] | undefined
-  /** What the current turn's caller gives its tools. Gone after a restart. */
+  /** Context for tools from the caller of the current turn. Gone after a restart. */
   readonly requestApp: Partial<AppContext> | undefined
   /** With opened secrets and defaults. For tools and models only. */
   options(): Record<string, string>
@@ -57,7 +57,7 @@ export type CallLoop = {
   abortCall(callId: string): void
 }
 
-/** What the gate found about an open call. */
+/** An open call and the gate's verdict on its arguments. */
 export type KnownAdmission = {
   call: CallState
   text: string

@@ -1,6 +1,6 @@
-// A call that an agent carries out in a session of its own. This follows that session: what it uses counts for the turn of
-// the call, what waits there is shown here as a nested call and decided here, and its last words are the result. It keeps
-// nothing but what the logs have, so that it can be run again at any point.
+// A call that an agent carries out in a session of its own. This follows that session: its usage counts for the turn of
+// the call, a call that waits there is shown and decided here as a nested call, and its last text is the result. All
+// of its state is in the two logs, so it can be run again at any point.
 import { joinText } from '../../language/content.ts'
 import { wordsOf } from '../../language/errors.ts'
 import type { Event, Recorded } from '../../language/events.ts'
@@ -237,7 +237,7 @@ function passResult({ outcome }: CallState, { part: { id: callId } }: CallState)
   return { callId, parts: outcome?.parts ?? [], ...(outcome?.kind !== 'ok' && { failed: true }) }
 }
 
-/** Its last words. */
+/** The text of its last answer. */
 function delegatedOutput({ entries, lastStop }: SessionState): ToolOutput {
   const last = entries.findLast(entry => entry.role === 'assistant')
   const text = last?.role === 'assistant' ? joinText(last.parts) : ''

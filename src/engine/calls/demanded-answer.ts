@@ -1,6 +1,6 @@
-// What a caller demands of an answer's calls, kept whatever the model does: no call that the tool choice forbids, a call where
-// one is demanded, and one call where they may not be parallel. A forbidden call is never shown. Text is held while a call is
-// demanded, since some readers cannot take anything back. A request without demands does not pass through here.
+// Enforces the tool choice on the calls of an answer: no forbidden call, a call if one is demanded, and at most one
+// call if they may not be parallel. A forbidden call is never shown. Text is held back while a call is demanded, since
+// some readers cannot take anything back. A request without demands goes straight to the model.
 import { joinText } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Usage } from '../../language/events.ts'
@@ -17,7 +17,7 @@ type Watch = (delta: ModelDelta) => void
 type Unused = { answer: ModelAnswer; problem: string }
 type Demand = ChoiceDemand & { single: boolean }
 
-/** The answer of the model, as its caller demands it. Everything that asks a model asks it so. */
+/** The answer of the model, as its caller demands it. Every request with a demand is made through this function. */
 export function respondAsDemanded(
   model: Model,
   request: ModelRequest,
@@ -110,7 +110,7 @@ class CallScreen {
 
   #open(delta: Extract<ModelDelta, { type: 'call' }>): void {
     if (!this.#takes(delta.name)) return
-    // An answer with a call is not without the call that was demanded.
+    // The demand is met, so the text need not be held back any longer.
     this.#release()
     const index = this.#shown.size
     this.#shown.set(delta.index, index)
@@ -147,12 +147,12 @@ class CallScreen {
     }
     this.#release()
     if (dropped === 0) return { answer }
-    // The vendor stored what it said, and not what is left of it.
+    // The vendor stored the whole answer. `continuity` would refer to that, and not to the parts that are left.
     const { continuity: _, ...rest } = answer
     return { answer: { ...rest, parts, stop, warnings: [...(answer.warnings ?? []), this.#warning] } }
   }
 
-  /** What the model thought on its way to a second call goes with that call. */
+  /** The parts that count. Thinking after the single call led to a call that is dropped, so it is dropped too. */
   #taken(parts: ModelAnswer['parts']): ModelAnswer['parts'] {
     this.#hasCall = false
     let isPast = false
@@ -173,7 +173,7 @@ class CallScreen {
   }
 }
 
-/** The same request, with the answer that was not used and what was wrong with it. Nothing is kept of it. */
+/** The same request, with the unused answer and its problem added. Neither is recorded in the session. */
 function repairRequest(request: ModelRequest, answer: ModelAnswer, problem: string): ModelRequest {
   const { memory: _, ...asked } = request
   return { ...asked, history: [...request.history, ...repairEntries(joinText(answer.parts), problem)] }

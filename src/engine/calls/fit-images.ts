@@ -1,11 +1,11 @@
-// Pictures in a tool's output that are larger than the session's model takes are scaled down before the output is recorded.
-// What cannot be scaled becomes a text that says why.
+// Pictures in a tool's output that are larger than the session's model takes are scaled down before the output is
+// recorded. A picture that cannot be scaled is replaced by a text that says why.
 import type { ImagePart, ResultPart } from '../../language/content.ts'
 import { countPixels, fitImage, type ImageLimits, isWithin } from '../../lib/images/index.ts'
 import type { ToolOutput } from '../ports/index.ts'
 import type { CallSession } from './call-session.ts'
 
-/** Of the pictures of one result that have to be scaled. */
+/** The most pixels of all pictures of one result that have to be scaled. */
 const mostPixelsOfResult = 200_000_000
 const tooMany = `[image left out: the images of this result that have to be scaled have more than ${mostPixelsOfResult} pixels in all]`
 

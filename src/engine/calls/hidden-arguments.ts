@@ -1,5 +1,5 @@
-// Arguments that hold secrets, by the operator's rules or by what their tool says. What is recorded, and so shown to everyone and sent to models, is
-// the redacted text; the exact one is sealed beside it, for the gate and the tool.
+// Hides secrets in arguments, by the operator's rules or the tool's own. The redacted text is recorded, shown and sent
+// to models; the exact text is sealed beside it, for the gate and the tool.
 import type { CallPart } from '../../language/calls.ts'
 import type { Event, ModelAnswered, QuestionAnswered } from '../../language/events.ts'
 import type { FormContent } from '../../language/questions.ts'

@@ -1,6 +1,6 @@
-// An operator's functions around a turn: before and after a model step, before and after a call, when arguments do not fit,
-// and at a turn's end. A hook sees, refuses, or replaces; what it proposes passes the same checks as anything else, and
-// every change is an event. A hook that throws, hangs, or returns something else counts as a refusal.
+// An operator's functions around a turn: before and after a model step, before and after a call, when arguments do not
+// fit, and at a turn's end. A hook sees, refuses, or replaces; what it proposes passes the same checks as anything
+// else, and every change is an event. A hook that throws, hangs, or returns something else counts as a refusal.
 import type { Outcome } from '../../language/calls.ts'
 import { joinText } from '../../language/content.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
@@ -29,7 +29,7 @@ const defaultTimeoutMs = 10_000
 const shown = new WeakSet<CallState>()
 const repaired = new WeakSet<CallState>()
 
-/** What the hook gives; a refusal if it fails, takes too long, or gives what is no answer of it. */
+/** The answer of the hook. A hook that fails, takes too long or returns an invalid answer counts as a refusal. */
 async function askHook<Change>(
   { hooks, world, log }: Pick<EnginePorts, 'hooks' | 'world' | 'log'>,
   name: HookName,
@@ -128,13 +128,13 @@ export async function afterStep(
   if (change.text === text) return answer
   record('output')
   const rest = answer.parts.filter(part => part.type !== 'text')
-  // What the vendor signed no longer fits the words that stand beside it.
+  // The vendor's signatures are for the text that the hook replaced.
   const { continuity: _, origin: __, ...plain } = answer
   const said = change.text === '' ? [] : [{ type: 'text' as const, text: change.text }]
   return { ...plain, parts: [...said, ...rest.filter(part => part.type === 'call')] }
 }
 
-/** Records for a session what its hook did. */
+/** A function that records the change or refusal of this hook as an event of the session. */
 export function recorder(
   session: CallSession,
   hook: HookName,
@@ -219,7 +219,7 @@ function editEvents(
   return [acted(session, hook, 'input', { callId }), decideEdit(session.state, edit, session.context)]
 }
 
-/** Asks for other arguments in place of those that do not fit, once. Undefined: there is nobody to ask. */
+/** Asks the hook once for other arguments in place of those that do not fit. Undefined: there is no hook to ask. */
 export function askRepair(
   session: CallSession,
   call: CallState,
@@ -257,7 +257,7 @@ export async function checkEditedInput(
     throw new TurnwireError('invalid_edit', `The changed call is denied: ${change.refuse}`)
 }
 
-/** What the hook makes of a result. Undefined: it stays as it is. */
+/** The output that the hook gives in place of a result. Undefined: the result stays as it is. */
 export async function askAfterCall(
   session: CallSession,
   { part: { id: callId, name: tool } }: CallState,

@@ -1,5 +1,5 @@
-// The gate's part of the turn: a proposed call is allowed, put to a person, handed to the application, or settled without
-// having run. What the verdict makes of the call is decided in decide-call.ts.
+// The gate's part of the turn: a proposed call is allowed, put to a person, handed to the application, or settled
+// without having run. decide-call.ts turns the verdict into events.
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { CallSettled, Grant } from '../../language/events.ts'
 import type { Report } from '../../language/report.ts'
@@ -139,7 +139,7 @@ function isWithheld({ state }: CallSession, { part: { name } }: CallState): bool
   return state.withheld?.includes(name) === true
 }
 
-/** Names nothing that the model was not declared: what a search would not find is unknown. */
+/** Names no tool that the model was not declared. A tool that a search would not find counts as unknown. */
 function unknownTool(session: CallSession, call: CallState, offered: Offered | undefined): CallSettled {
   const { withheld = [] } = session.state
   const tools = declaredFor(session).tools.filter(tool => !withheld.includes(tool.name))

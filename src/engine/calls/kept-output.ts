@@ -1,5 +1,5 @@
-// An output that is too large for the model and for memory: taken from a tool piece by piece, redacted and written to the
-// store as it comes, with a bounded preview and a digest. What is written is visible only once it is whole.
+// An output that is too large for the model and for memory: taken from a tool piece by piece, redacted and written to
+// the store as it comes, with a bounded preview and a digest. The output becomes visible only once it is whole.
 import { createHash } from 'node:crypto'
 import { type KeptOutput, keptName, readOutputName } from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
@@ -9,7 +9,7 @@ import type { BlobRange, Live, Store, ToolOutput } from '../ports/index.ts'
 import { refuseIfFull } from '../rules/limits.ts'
 import type { CallSession } from './call-session.ts'
 
-/** How much is read at once, by whoever reads. */
+/** The most bytes that one read gives. */
 const mostRange = 1024 * 1024
 
 /** Bytes of a kept output, for its owner. */

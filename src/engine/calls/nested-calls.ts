@@ -1,5 +1,5 @@
-// The calls of one running call: made, found again, waited for. What becomes of them is decided like that of any call, by
-// the loop of the session; this only records that they were made and tells their parent how they ended.
+// The calls of one running call: made, found again, waited for. The loop of the session decides about them as about any
+// call; this only records that they were made and tells their parent how they ended.
 import type { ResultPart } from '../../language/content.ts'
 import type { Event } from '../../language/events.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'

@@ -1,5 +1,5 @@
-// What a call would do, asked of its tool before a person is asked about the call. A preview is a help and never a condition:
-// if it fails or is late, the question is asked without it.
+// Asks a tool what its call would do, before a person is asked to approve the call. The preview is optional: if it
+// fails or is late, the person is asked without it.
 import type { Report } from '../../language/report.ts'
 import type { Json } from '../../lib/json/index.ts'
 import type { Offered } from '../rules/offer.ts'

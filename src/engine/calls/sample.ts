@@ -1,6 +1,6 @@
-// A running call asks the session's model something of its own: an MCP server's sampling. The model is asked without the
-// history, without tools and without the agent's instructions. What it cost is an event before the call gets the answer, and
-// counts to the turn, whose limits hold before each such request.
+// A running call asks the session's model something of its own: an MCP server's sampling. The model is asked without
+// the history, without tools and without the agent's instructions. Its usage is recorded before the call gets the
+// answer, and counts towards the turn. The turn's limits are checked before each such request.
 import { joinText } from '../../language/content.ts'
 import type { AssistantEntry, Entry } from '../../language/history.ts'
 import { type Abort, untilAborted } from '../../lib/async/abort.ts'

@@ -1,4 +1,4 @@
-// The tools of a session: what its model is declared, and what a running tool may know of the others. Being named here
+// The tools of a session: the declarations for its model, and the list that a running tool is given. Being listed here
 // permits nothing: each call passes the gate.
 
 import type { SessionTools } from '../ports/index.ts'
@@ -6,7 +6,7 @@ import { chooseDeclared, chooseSearch, type Declared } from '../rules/loaded.ts'
 import type { Offered } from '../rules/offer.ts'
 import type { CallSession } from './call-session.ts'
 
-/** What the model is declared of the offer. */
+/** The tools of the offer that the model is declared. */
 export function declaredFor(session: CallSession): Declared {
   const { agent, state, offer } = session
   const declared: Declared =

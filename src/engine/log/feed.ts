@@ -1,6 +1,6 @@
-// What watchers of a session see, in one order: durable events with their numbers, deltas of the current step, and changes
-// of status. An event is shown once it is durable; everything that follows it waits behind it. Readers outside the engine
-// use `follow`, which adds the log.
+// Sends the items of one session to its watchers in one order: durable events with their numbers, deltas of the current
+// step, and changes of status. An event is sent once it is durable, and later items wait for it. Readers outside the
+// engine use `follow`, which adds the log.
 import type { Phase } from '../../language/content.ts'
 import type { Delta } from '../../language/events.ts'
 import type { Report } from '../../language/report.ts'
@@ -16,7 +16,7 @@ export type FeedItem =
   | { type: 'status'; status: SessionStatus }
   /** Nothing more comes from here: the session was lost or removed, or the server stops. */
   | { type: 'closed'; reason: unknown }
-  /** The session rests and leaves memory. Whatever happens to it next comes from another copy. */
+  /** The session rests and leaves memory. Later items come from the copy that is loaded next. */
   | { type: 'released' }
 
 export type Watcher = (item: FeedItem) => void

@@ -1,7 +1,7 @@
 // Following a session: the one way in which anyone outside the engine sees what happens in it. A reader gets the log in
 // pages at its own pace, then the deltas of the current step, then live items, without gaps or repeats. A reader that
-// falls far behind loses its live queue and goes back to the log, so a slow reader costs no memory. A session that rests
-// in the store is read there: following claims nothing, and works while the store cannot be written.
+// falls far behind loses its live queue and goes back to the log, so a slow reader costs no memory. A session that
+// rests in the store is read there: following claims nothing, and works while the store cannot be written.
 import { publicError, TurnwireError } from '../../language/errors.ts'
 import type { Delta, Event } from '../../language/events.ts'
 import { sealingTypes, withoutSeals } from '../../language/seals.ts'
@@ -16,7 +16,7 @@ import type { LoggedSession } from './logged-session.ts'
 import { mayPass } from './passing-failure.ts'
 import { StatusTracker } from './status-tracker.ts'
 
-/** What the store has of a session that is not in memory. `stuck`: nobody will continue its turn, for this reason. */
+/** A session that is in the store and not in memory. `stuck`: why nobody will continue its turn. */
 export type Resting = { head: number; status: SessionStatus; stuck?: TurnwireError }
 
 /**
@@ -85,7 +85,7 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
     })
   }
 
-  /** What there is to give without waiting for anything. */
+  /** The items that can be given now. Undefined: the reader has to wait. */
   #ready(): FollowResult | undefined {
     if (this.#live.length > 0) this.#takeLive()
     if (this.#out.length === 0) return this.#over ? done : undefined
@@ -315,7 +315,7 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
           this.#takeEvent(item)
         } else if (item.type === 'closed') this.#lose(item.reason)
         else if (item.type === 'released') this.#leave()
-        // The reader has events that the feed showed only later: what the feed says between them is old.
+        // The reader got these events from the log before the feed showed them: items between them are out of date.
         else if (this.#shown < this.#next - 1) continue
         else if (item.type === 'delta') this.#takeDelta(item)
         else this.#takeStatus(item.status)
@@ -385,8 +385,8 @@ function isStopping(error: unknown): boolean {
 }
 
 /**
- * Who follows which session now, by the name that they gave. A wire asks for it whether a turn that it started is still read,
- * wherever its readers are connected.
+ * Counts the open streams of each session by the name that the reader gave (`as`). The session's summary lists these
+ * names, so a wire learns on any node whether a turn that it started still has a reader.
  */
 export class Readers {
   /** By session: how many streams each name has open. */

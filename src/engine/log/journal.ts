@@ -1,5 +1,5 @@
-// Writes a session's events to its log. An event changes the state at once and is shown once it is durable. Events that are
-// recorded in the same microtask turn are written together.
+// Writes a session's events to its log. An event changes the state at once and is shown once it is durable. Events that
+// are recorded in the same microtask turn are written together.
 import type { Event, TurnStop } from '../../language/events.ts'
 import { soon } from '../../lib/async/promises.ts'
 import { roughSize } from '../../lib/json/plain.ts'
@@ -54,7 +54,7 @@ export class Journal {
   /** The newest that is not durable yet. */
   #last: Batch | undefined
 
-  /** `listed` is called when what lists show of the session has changed, durably. */
+  /** `listed` is called once a change of the session's list row is durable. */
   constructor(keeper: Keeper, epoch: number, listed: () => void) {
     this.#listed = listed
     this.#keeper = keeper
@@ -210,7 +210,7 @@ export class Journal {
     return { summary: this.#summary }
   }
 
-  /** What lists show of its work, only if it changed. */
+  /** The list's facts about the session's work, only if they changed. */
   #newFacts(status: SessionStatus): { facts?: SessionFacts } {
     const { state } = this.#keeper
     const waits = status === 'waiting'

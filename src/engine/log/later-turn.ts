@@ -1,4 +1,4 @@
-// A pause in work that would hold the event loop.
+// Lets the event loop run other work between two pieces of long work.
 import type { World } from '../ports/index.ts'
 
 /** A later turn of the event loop. */

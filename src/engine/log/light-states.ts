@@ -1,5 +1,5 @@
-// What there is to know of sessions that are not in memory, but for their histories: for summaries, which claim nothing.
-// The log of a session is folded once, page by page, and from then on only what was added to it.
+// States of sessions that are not in memory, without their histories. Summaries read them, and claim no session for it.
+// The log of a session is folded once, page by page; later reads fold only the events that were added.
 
 import type { EnginePorts } from '../ports/index.ts'
 import { HistoryFold } from '../rules/history-fold.ts'

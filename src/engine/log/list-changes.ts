@@ -1,4 +1,4 @@
-// What lists show of sessions, told to whoever watches a list: live only, and made only while someone watches.
+// Sends changed rows of the session list to its watchers. It sends no past changes, and makes no row without a watcher.
 import { settingsWithoutSeals } from '../../language/seals.ts'
 import { Batches } from '../../lib/async/batches.ts'
 import type { ListedSession, SessionChange } from '../ports/boundary.ts'

@@ -19,6 +19,6 @@ export type LoggedSession = {
   /** This copy no longer counts, for this reason. */
   readonly lost: boolean
   readonly lostBecause: unknown
-  /** It left memory while it was at rest: whoever needs it opens it again. */
+  /** It left memory while it was at rest. The next command or reader opens it again. */
   readonly released: boolean
 }

@@ -1,4 +1,4 @@
-// Which failures of the store pass by themselves.
+// Tells temporary failures of the store from permanent ones.
 import { TurnwireError } from '../../language/errors.ts'
 
 /** The store may be full, locked or failing for a while. A lost lease or a deletion does not pass. */

@@ -1,4 +1,4 @@
-// Who waits for a session that is not in memory: they are told when it is loaded, or why it is gone.
+// Callbacks for a session that is not in memory: called when it is loaded, or with the reason when it is gone.
 export type SessionChanged = (gone?: unknown) => void
 
 export class SessionChanges {

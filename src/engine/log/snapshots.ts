@@ -1,6 +1,6 @@
-// Snapshots: the folded state of a long session, kept in the store beside its log, so that opening it does not read all of
-// the log. A snapshot is never needed: one that is missing, damaged, of another version or not of this log is not used. It
-// is written in parts that are fenced by the writer's epoch: the new entries of the history, then a head that names them.
+// Snapshots: the folded state of a long session, kept in the store beside its log, so that opening it does not read all
+// of the log. No snapshot is needed: one that is missing, damaged, of another version or of another log is not used. It
+// is written in parts, fenced by the writer's epoch: the new entries of the history, then a head that names them.
 import type { Entry } from '../../language/history.ts'
 import { packJson, packText, unpackJson } from '../../lib/json/packed.ts'
 import type { EnginePorts, Store } from '../ports/index.ts'
@@ -14,7 +14,7 @@ import type { SessionState } from '../rules/state.ts'
 import { laterTurn } from './later-turn.ts'
 import type { LoggedSession } from './logged-session.ts'
 
-/** What has been written: the state after event `seq`. `series`: parts of another series do not belong to it. */
+/** A written snapshot: the state after event `seq`. `series`: parts of another series do not belong to it. */
 export type Snapshot = { series: string; parts: number; entries: number; seq: number }
 
 type Head = Snapshot & {
@@ -130,7 +130,7 @@ export class SnapshotWriter {
       await this.#put(headName, head)
       this.#last = snapshot
     } catch {
-      // The session is lost, or the store fails: it is not the snapshot that anyone waits for. The next one starts over.
+      // The session is lost, or the store fails. Nobody waits for a snapshot: the next one starts over.
       this.#last = undefined
     } finally {
       this.dueSeq = (this.#last?.seq ?? 0) + this.#growth.events

@@ -1,5 +1,5 @@
-// Where a request that was accepted before came to rest or had to wait: its session's status from the events alone, without
-// the history.
+// Finds the event at which the session rested or waited after a request that was accepted before. It folds the status
+// from the events alone, without the history.
 import type { Recorded } from '../../language/events.ts'
 import { ShownFold } from '../../language/show.ts'
 import type { SessionStatus } from '../ports/index.ts'

@@ -57,8 +57,8 @@ export type Engine = {
   remove(ref: SessionRef): Promise<void>
 
   /**
-   * What happens in a session, in batches: durable events from number `from` on, first from the log at the reader's
-   * pace, then live, with deltas of the current step. No event is missed or given twice.
+   * Reads a session in batches: durable events from number `from` on, first from the log at the reader's pace, then
+   * live, with deltas of the current step. No event is missed or given twice.
    */
   follow(ref: SessionRef, options: FollowOptions, signal?: AbortSignal): AsyncIterable<readonly FollowItem[]>
   /** One answer of a model with no session, no log and no tools of the server. Ends with the item `answer`, or throws. */
@@ -90,7 +90,7 @@ export type Engine = {
 
   /** Sessions, newest first. `owner` null: of all owners, for operators. */
   list(owner: string | null, page: ListPage): Promise<SessionPage>
-  /** What lists show of a session, whenever it has changed. Nothing of the past. For operators. */
+  /** The list row of each session that changes from now on. For operators. */
   changes(signal?: AbortSignal): AsyncIterable<readonly SessionChange[]>
   /** One fact about an owner or its sessions. */
   lookUp<Query extends LookUpQuery>(query: Query): Promise<LookUpAnswer<Query>>
@@ -180,7 +180,7 @@ export type BlobAnswer<Query extends BlobQuery> = BlobAnswers[Query['get']]
 export type LookUpQuery =
   /** The session that this owner created with this request key. */
   | { get: 'session'; owner: string; key: string }
-  /** Whose session it is. For operators. */
+  /** The owner of a session. For operators. */
   | { get: 'owner'; session: string }
   /**
    * How much an owner has now. Counting may read a row of each of its sessions. `all`: of all owners whose names begin so;
@@ -197,7 +197,7 @@ export type LookUpAnswer<Query extends LookUpQuery> = LookUpAnswers[Query['get']
  *
  * `retry`: if the turn of this request failed, ask the model again instead of giving the failed turn again.
  * `again`: a message may be said anew under its key: whenever its hash is another (`changed`), or also when it is the
- * same (`always`). What the model reads goes back to before the message was said first. The log keeps everything.
+ * same (`always`). The view goes back to before the message was said first. The log keeps everything.
  */
 export type RequestKey = { key: string; hash: string; retry?: true; again?: 'changed' | 'always' }
 
@@ -276,7 +276,7 @@ export type Command =
       request?: RequestKey
       trace?: TraceContext
     }
-  /** The result of a call of a server tool that was postponed, from whoever the tool left it to. The first counts. */
+  /** The result of a postponed call of a server tool, from the program that does its work. The first counts. */
   | { do: 'complete'; callId: string; output: ToolOutput }
   /** This client runs the call that was handed out, and others leave it alone for a time. */
   | { do: 'claim'; callId: string; by: string; forMs: number }
@@ -345,7 +345,7 @@ export type SessionSummary = {
   turn?: { id: string; wire: string; startedAt: number; first: number; steps: number; ask?: Ask }
   /** The calls of the last answer, and those that they made, until all of them are settled. */
   calls: SessionCall[]
-  /** What the loop does next. */
+  /** The next action of the loop. */
   next: NextAction
   /** Of all model requests so far. */
   used: { tokens: number; cost?: number }
@@ -395,11 +395,11 @@ export type FollowOptions = {
   /** Only what came of the request whose first event is `from`, and which was accepted before. */
   replay?: boolean
   deltas: DeltaMode
-  /** Who reads. While someone does, a summary of the session says so. */
+  /** The reader's name. The summary of the session lists it while this stream is open. */
   as?: string
 }
 
-/** What an encoder made of an item, by wire, so that it is made once for all readers of the same item. */
+/** The encoded forms of an item, by wire, so that each is made once for all readers of the item. */
 type Encoded = { encoded?: Record<string, string> }
 
 export type FollowItem =
@@ -439,7 +439,7 @@ export type OnceAnswer = {
   model: string
   origin?: Origin
   usage?: Usage
-  /** What the vendor wants back with the next request, such as a container or a response id. */
+  /** Data that the vendor wants back with the next request, such as a container or a response id. */
   continuity?: Native
   warnings?: string[]
 }
@@ -462,7 +462,7 @@ export type AttachedItem =
       attempt: number
       trace?: TraceContext
     }
-  /** What would this call do? The answer is a report of `preview`, or an error. */
+  /** Asks what this call would do. The answer is a report of `preview`, or an error. */
   | { type: 'preview'; run: string; callId: string; name: string; input: Json }
   /** The call was cancelled or ran out of time. Its result is no longer waited for. */
   | { type: 'abort'; run: string }

@@ -1,5 +1,5 @@
-// The calls of the boundary as data, and an engine that passes each of them on: its subclasses say to whom. They are written out
-// here once, so that an engine in another process, on another node or bound to a caller lists none of them again.
+// The calls of the boundary as data, and an engine that passes each call on to the engine that its subclass chooses.
+// The calls are listed here once, for an engine in another process, on another node, or bound to a caller.
 import type {
   BlobAnswer,
   BlobQuery,

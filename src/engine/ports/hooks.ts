@@ -1,5 +1,5 @@
-// An operator's functions around a turn, as types: what each is shown, and what it may answer. A hook sees, refuses or
-// replaces. calls/hooks.ts asks them.
+// The types of hooks: an operator's functions around a turn, with their arguments and answers. A hook sees, refuses or
+// replaces. calls/hooks.ts calls them.
 import type { Outcome } from '../../language/calls.ts'
 import type { TurnEnded } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
@@ -10,7 +10,7 @@ import type { ToolOutput } from './tool.ts'
 export type Answered<Change> = Change | undefined | void | Promise<Change | undefined | void>
 export type Refusal = { refuse: string }
 
-/** Whose turn it is. */
+/** The session, its owner and its agent, as every hook is told them. */
 export type HookSubject = { session: string; owner: string; agent: string }
 export type HookStep = HookSubject & {
   readonly system?: string

@@ -1,5 +1,5 @@
-// What the engine needs from the world, as types. Each port has a contract suite, in src/testing/contracts or
-// test/contracts, and an adapter is right when it passes it. Nothing here does anything.
+// The ports of the engine: the interfaces that adapters implement. Each port has a contract suite, in
+// src/testing/contracts or test/contracts, and an adapter is right when it passes it. Nothing here does any work.
 
 import type { CallForm, Outcome } from '../../language/calls.ts'
 import type {
@@ -127,7 +127,7 @@ export type ModelRequest = {
   clientHosted?: Readonly<Record<string, readonly JsonObject[]>>
   /** By protocol name, fields for the request body as they are; they come after the provider's own. */
   body?: Readonly<Record<string, JsonObject>>
-  /** Whom it is for, where the model passes requests on. */
+  /** The agent that a relay's model passes the request on to. Other models ignore it. */
   to?: JsonObject
   /** Sent along as headers, so that the vendor's own traces can be joined. */
   trace?: TraceContext
@@ -172,7 +172,7 @@ export type ModelAnswer = {
   stop: Exclude<ModelStop, 'cancelled'>
   origin?: Origin
   usage?: Usage
-  /** What this vendor wants back with the next request, such as a container or a response id. */
+  /** Data that the vendor wants back with the next request, such as a container or a response id. */
   continuity?: Native
   warnings?: string[]
   /** The vendor's own id of the request, by which its support finds it. */
@@ -202,7 +202,7 @@ export type Model = {
   readonly images?: ImageLimits
   /** Its vendor can search deferred tools itself. */
   readonly searchesTools?: boolean
-  /** Whose artifacts it makes and takes back. Absent: nobody's. */
+  /** The origin of the artifacts that it makes and takes back. Absent: it has no artifacts. */
   readonly origin?: Origin
   respond(
     request: ModelRequest,
@@ -246,10 +246,10 @@ export type Verdict =
 
 export type Finished = { outcome: Outcome; blob?: { name: string; body: string } }
 
-/** Contract: what a tool shows while it runs goes in piece by piece; what comes out, in order, may be shown. */
+/** Contract: `take` gets the live output of a tool piece by piece, and gives the text that may be shown, in order. */
 export type Live = {
   take(piece: string): string
-  /** What was held back, once no more will come. */
+  /** Called after the last piece: gives the text that was held back. */
   rest(): string
 }
 
@@ -267,20 +267,20 @@ export type Gate = {
   authorise(question: Question): Verdict | Promise<Verdict>
   /** Whether every call of this tool would be denied, whatever its arguments. Absent: nobody knows before it is called. */
   denies?(question: Omit<Question, 'callId' | 'input' | 'argsHash' | 'toolHash'>): boolean
-  /** What a tool gave: checked against its output schema, bounded, redacted, labelled. */
+  /** Prepares a tool's output: checks it against its schema, bounds it, redacts it, labels it. */
   finish(
     output: ToolOutput,
     tool: Pick<Tool, 'name' | 'output' | 'outputLimit'>,
     callId: string,
     owner: string,
   ): Finished | Promise<Finished>
-  /** For one call: what it shows while it runs is redacted as its result will be. Undefined: it may be shown as it is. */
+  /** A redactor for the live output of one call. Undefined: live output is shown as it is. */
   live(): Live | undefined
-  /** What a tool reports, as it may be recorded and shown: bounded, and redacted like its output. */
+  /** Prepares a tool's report for the log and for people: bounds it, and redacts it like output. */
   report(report: Report): Report
   /** Arguments as they may be recorded and shown: the same text when they hold no secret. Absent: there are no rules. */
   redactArguments?: (text: string, form: CallForm) => string
-  /** What a client sent for its own tool: the same, less the schema. */
+  /** Prepares a client's result of its own tool as `finish` does, without the check of a schema. */
   finishClient(parts: ResultPart[], failed: boolean, callId: string): Finished
 }
 
@@ -295,9 +295,9 @@ export type AgentOption = {
   description?: string
   default: string
   options?: string[]
-  /** What kind of choice it is, for doors that show one kind unlike another: `mode`, `model`, `thought_level`, … */
+  /** The kind of choice, for wires that show kinds differently: `mode`, `model`, `thought_level`, … */
   category?: string
-  /** Of a secret: nothing works without it, so a door that can tell is to say so first. */
+  /** Of a secret: nothing works without it, so a wire that can do so asks for it first. */
   required?: boolean
 }
 
@@ -306,7 +306,7 @@ export type Compaction = {
   afterTokens: number
   /** The newest entries that are never summarised. Default 8. */
   keepEntries?: number
-  /** What the model is told to write, in place of our own words. */
+  /** The instructions for the summary, in place of the built-in ones. */
   instructions?: string
 }
 
@@ -326,7 +326,7 @@ export type Agent = {
   system?: string
   /** Another list when tools have come, gone or changed; the same one otherwise. */
   readonly tools: readonly Tool[]
-  /** Who may call a tool of the list, where that differs from its own declaration. */
+  /** The callers that may use a tool of the list, where they differ from its own declaration. */
   callersOf?(tool: Tool): readonly ToolCaller[] | undefined
   /** Absent: all tools are declared. */
   search?: AgentSearch
@@ -413,7 +413,7 @@ export type EnginePorts = {
   callback?: (call: { session: string; callId: string; expiresAt: number }) => string | undefined
   /** Another node gives this session up, if one has it, so that it can be claimed here. Absent: there are no others. */
   summon?: (session: string) => Promise<void>
-  /** What the program gives its tools as `context.app`. */
+  /** Makes the `context.app` that the program gives its tools. */
   app?: (subject: HookSubject) => AppContext
   /** How much a log grows between two snapshots of its state. Absent: 1,000 events, or 4 MiB. */
   snapshotGrowth?: { events: number; bytes: number }

@@ -1,5 +1,5 @@
-// A store that several nodes share, as a type. It is one of the ports, and everyone imports it from ports.ts. The store
-// provides mutual exclusion and the clock; what nodes say to each other is no business of it.
+// The port for a store that several nodes share. The store provides mutual exclusion and the clock. Messages between
+// nodes do not pass through it.
 import type { Store } from './store.ts'
 
 /** One process that works on sessions. A process that starts again is another node: it gets a new id. */
@@ -13,7 +13,7 @@ export type NodeInfo = {
 /** `leftMs`: what is left of its lease, by the clock of the store. 0 or less: it has ended. */
 export type SeenNode = NodeInfo & { leftMs: number }
 
-/** Who has a session. `node` absent: nobody. A node that is not known any more is given with no lease left. */
+/** The node that has a session. `node` absent: none. A node that the store no longer knows has no lease left. */
 export type Holder = { epoch: number; node?: SeenNode }
 
 /** `parent`: the session whose call it works for. `rests`: nothing of it runs until a time that its row has (`dueAt`). */

@@ -1,4 +1,4 @@
-// Whoever watches what sessions do, for traces and metrics, as a type: one of the ports of ports.ts.
+// The port for observers: the interface through which telemetry sees events of sessions, for traces and metrics.
 import type { CallPart } from '../../language/calls.ts'
 import type { Event, SessionParent } from '../../language/events.ts'
 import type { TraceContext } from '../../language/trace.ts'
@@ -22,9 +22,8 @@ export type ObservedSession = {
 
 /**
  * Contract: it is told synchronously, changes nothing, keeps nothing of what it is given, and does not throw. It is told of
- * events when they are recorded, a moment before they are durable. A function that nobody needs is
- * absent: `startTurn`, `inCall` and `traceOf` where nobody traces, `wrote` where nobody measures, `recorded` where nobody does
- * either.
+ * events when they are recorded, a moment before they are durable. Functions that are not needed are absent:
+ * `startTurn`, `inCall` and `findTrace` without tracing, `wrote` without metrics, `recorded` without both.
  */
 export type Observer = {
   /**

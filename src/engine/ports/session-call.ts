@@ -1,5 +1,5 @@
-// A call of the last answer, and what it has asked a person, as readers outside the engine are given them: a part of
-// boundary.ts. The engine's own state of a call has more.
+// A call of the last answer and its questions to a person, as readers outside the engine see them: a part of
+// boundary.ts. The engine's own state of a call has more members.
 import type { CallPart, Outcome } from '../../language/calls.ts'
 import type { FormSchema } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
@@ -36,10 +36,10 @@ export type SessionCall = {
   rule?: string
   reason?: string
   expiresAt?: number
-  /** What the tool says that it would do, while it waits for a person. */
+  /** The tool's preview of the call, while the call waits for a person. */
   preview?: Report
   attempt: number
-  /** What it has asked a person while it ran. */
+  /** The questions that it asked a person while it ran. */
   questions?: SessionQuestion[]
   outcome?: Outcome
 }

@@ -1,10 +1,10 @@
-// The store, as a type: where sessions live. It is one of the ports, and everyone imports it from ports.ts.
+// The port for stores: the interface of the place where sessions are kept. Types only.
 import type { ErrorCode } from '../../language/errors.ts'
 import type { Event, Recorded, Settings, TurnStop } from '../../language/events.ts'
 
 export type SessionStatus = 'idle' | 'running' | 'waiting'
 
-/** What a list shows of a session's work. */
+/** The facts about a session's work that a list shows. */
 export type SessionFacts = {
   /** Of all model requests, input and output. */
   tokens: number
@@ -30,7 +30,7 @@ export type SessionRow = {
   createdAt: number
   updatedAt: number
   head: number
-  /** About the length of its log as JSON, in characters: what loading it takes is known before it is read. */
+  /** About the length of its log as JSON, in characters. The memory for loading it is estimated from this. */
   bytes: number
   /** The same of everything that is kept beside the log. */
   blobBytes: number
@@ -40,7 +40,7 @@ export type SessionRow = {
   facts?: SessionFacts
 }
 
-/** What a list of sessions shows of each. Stored beside the log, so that listing reads no log. */
+/** The facts about a session that a list shows. Stored beside the log, so that listing reads no log. */
 export type ListSummary = {
   settings: Settings
   /** The beginning of the first user message. */

@@ -1,4 +1,4 @@
-// What the engine needs of a tool, as types: one of the ports of ports.ts.
+// The port for tools: a tool, the context it is run with, the output it gives, and the errors it may throw.
 import type { Socket } from 'node:net'
 import type { Outcome, OutcomeSource } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
@@ -11,7 +11,7 @@ import type { Json } from '../../lib/json/index.ts'
 import type { EgressInit } from '../../lib/net/egress.ts'
 
 /**
- * What tools are given by the program: database handles, the user, the tenant. A program declares its own members:
+ * The program's own context for its tools: database handles, the user, the tenant. A program declares its own members:
  * `declare module 'turnwire' { interface AppContext { db: Database } }`.
  */
 // biome-ignore lint/suspicious/noEmptyInterface: programs add their members to it.
@@ -69,20 +69,20 @@ export type ToolContext = {
    * `expires`: a Date, or milliseconds from now. Throws if this engine is not served over HTTP.
    */
   readonly callback: (options: { expires: Date | number }) => string
-  /** What the program was given as `context`, with what the request added to it. Never logged. */
+  /** The `context` of the program's configuration, with the members that the request added. Never logged. */
   readonly app: AppContext
   /**
    * Asks the session's model something of the tool's own: without the history and without tools. It counts to the turn's
    * tokens and money, and is recorded.
    */
   sample(request: SampleRequest): Promise<SampleAnswer>
-  /** Where traces are made: what a request that the tool makes for this call carries along. `fetch` adds it by itself. */
+  /** The trace for requests that the tool makes for this call, if traces are made. `fetch` adds it by itself. */
   readonly trace?: TraceContext | undefined
   /** Fetches within the configured egress rule: private networks are not reached, and size, time and rate are limited. */
   fetch(input: string | URL, init?: EgressInit): Promise<Response>
   /** A connection within the same rule, which outlives the call. `hosts` narrows the rule. Absent: none is made. */
   readonly connect?: (url: URL, hosts?: readonly string[]) => Promise<Socket>
-  /** What this session can call: not what its settings switch off, and not what policy denies whatever the arguments. */
+  /** The tools that this session can call: not those that its settings switch off, or that policy always denies. */
   readonly tools: SessionTools
   /** Calls of its own. Absent: the tool is not `resumable`. */
   readonly nested?: NestedCalls
@@ -126,11 +126,11 @@ export type NestedCalls = {
 /** A task for another agent. */
 export type Delegated = {
   agent: string
-  /** What it is told, as a user would. */
+  /** The task, given to it as a user's message. */
   text: string
   /** The client's tools that it may use: those named, or all. Default: none. */
   clientTools?: true | readonly string[]
-  /** What it may use at most; never more than what is left of the turn. */
+  /** Its own limits. They never exceed what is left of the turn. */
   limits?: Partial<Record<LimitName, number>>
 }
 
@@ -143,22 +143,22 @@ export type NestedResult = { callId: string; outcome: Outcome; edited?: string }
  * in place of what was reported while it ran, member by member.
  */
 export type ToolOutput = {
-  /** What the model reads. */
+  /** The content that the model reads. */
   parts: ResultPart[]
   structured?: Json
   failed?: boolean
   stream?: AsyncIterable<string | Uint8Array>
   /** For the application and people only: no model reads it. */
   details?: Json
-  /** The result comes later, within this time: the rest is left out of account. */
+  /** The result comes later, within this time. The other members are ignored. */
   later?: { expiresInMs: number }
   loads?: readonly string[]
   report?: Report
-  /** What it read for this result, beside what it fetched through its context. */
+  /** Sources that it read for this result, beside those that it fetched through its context. */
   sources?: readonly Omit<OutcomeSource, 'at'>[]
 }
 
-/** What a preview may know of the call besides its input. */
+/** The context of a preview, besides the input of the call. */
 export type PreviewContext = Pick<ToolContext, 'session' | 'owner' | 'callId' | 'signal'>
 
 /** Each wait is `factor` times as long as the one before, up to `mostMs`. */
@@ -173,7 +173,7 @@ export type Tool = ToolDeclaration & {
   side: 'server'
   /** Listed to clients, who then decide about it. A hidden one runs as its `trust` says. */
   exposed: boolean
-  /** What the operator says of it when the client has said nothing: run, ask first, or never. */
+  /** The operator's setting for when the client has none: run, ask first, or never. */
   trust: 'trusted' | 'ask' | 'deny'
   timeoutMs: number
   retries: number
@@ -188,7 +188,7 @@ export type Tool = ToolDeclaration & {
   readonly unavailable?: string | undefined
   /** Why no process may start with it: it could reach what must be kept from it. It completes "the tool …". */
   readonly unsafe?: string | undefined
-  /** What is probably not meant as it was declared, in sentences for the operator. Said when a process starts. */
+  /** Probable mistakes in its declaration, in sentences for the operator. Logged when a process starts. */
   readonly warnings?: readonly string[]
   /**
    * It makes calls of its own, and has no effect but theirs. Given the same input and the same results it makes the same
@@ -216,8 +216,8 @@ export type Tool = ToolDeclaration & {
   close?(): Promise<void>
   run(input: Json, context: ToolContext): Promise<ToolOutput> | ToolOutput
   /**
-   * What the call would do, for whoever is asked about it. It changes nothing, and is called at any time with an input that
-   * passed `input`. It has a few seconds; if it throws or is late, the question is asked without it.
+   * Says what the call would do, for the person who is asked to approve it. It changes nothing, and may be called at
+   * any time with an input that passed `input`. If it throws or takes more than a few seconds, it is left out.
    */
   preview?(input: Json, context: PreviewContext): Promise<Report> | Report
 }

@@ -1,5 +1,5 @@
-// Which call waits for an answer of this kind. Any other is refused, and the refusal says what waits instead: whoever gets it
-// may know no more of the session than the call that it answered. Pure.
+// Finds the call that waits for an answer of this kind. An answer to any other call is refused, and the refusal lists
+// the calls that wait: a client may know no more of the session than the call that it answered. Pure.
 import { TurnwireError } from '../../language/errors.ts'
 import type { Decision } from './commands.ts'
 import { type CallState, findCall, isInQuestion, type SessionState, settledCalls } from './state.ts'

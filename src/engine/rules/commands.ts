@@ -1,4 +1,4 @@
-// What decisions are made from, as types: a command from outside, and the context that brings time, ids and the agent.
+// The inputs of `decide` as types: a command from outside, and the context that brings time, ids and the agent.
 import type { CallForm, Outcome } from '../../language/calls.ts'
 import type { InputPart } from '../../language/content.ts'
 import type { Ask, LimitName, SessionParent, Settings } from '../../language/events.ts'
@@ -42,7 +42,7 @@ export type Say = {
   settings?: Partial<Settings>
   request?: RequestKey
   trace?: TraceContext
-  /** What the model read before the message was said first: it is said anew. */
+  /** Set if the message was said before and is said anew: the view before it was said first. */
   rewindTo?: Entry[]
 }
 export type DirectCall = {

@@ -1,5 +1,5 @@
-// What happens to one call, as events: the gate's verdict, its start, its outcome. Pure: time and ids come in with the
-// context. Which verdict it is, and what the tool gave, is found out elsewhere.
+// Makes the events of one call: the gate's verdict, its start, its outcome. Pure: time and ids come in with the
+// context. The verdict and the tool's output come from judge.ts and run-call.ts.
 import type { Outcome } from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type {
@@ -129,7 +129,7 @@ export function decideClaim(
   return { v: 1, at: now, type: 'call.claimed', callId, by, until: now + forMs }
 }
 
-/** The outcome says by itself what let its call run, and how much of the result it shows. */
+/** Adds to the outcome the approval that let its call run, and how much of the result it shows. */
 function withProvenance({ approval: allowed }: CallState, outcome: Outcome): Outcome {
   const wholeBytes = outcome.produced ?? outcome.kept?.bytes
   if (!allowed && wholeBytes === undefined) return outcome

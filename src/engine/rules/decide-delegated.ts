@@ -1,4 +1,4 @@
-// What happens to a call that an agent carries out in another session, as events. Pure.
+// Makes the events of a call that an agent carries out in another session. Pure.
 import type {
   AgentChanged,
   CallDelegated,
@@ -24,7 +24,7 @@ export function decideDelegated(
   return { v: 1, at: now, type: 'call.delegated', callId: part.id, agent, session }
 }
 
-/** What an event of the other session adds to what this turn has used. Undefined: nothing. */
+/** The usage that an event of the other session adds to this turn. Undefined: none. */
 export function decideUsed(
   { part }: CallState,
   { seq, event }: Recorded,
@@ -87,7 +87,7 @@ export function decideMirror(parent: CallState, call: CallState, session: string
   ]
 }
 
-/** What the client chose of the agent before does not hold for the next. Its own tools stay. */
+/** The settings that the client chose for the agent before are dropped. The client's own tools stay, if allowed. */
 export function decideHandOver(
   { part }: CallState,
   to: Agent,

@@ -1,4 +1,4 @@
-// What happens to a question that a running call asks a person, as events: asked, answered once, expired, withdrawn. Pure:
+// Makes the events of a question that a running call asks a person: asked, answered once, expired, withdrawn. Pure:
 // time and ids come in with the context.
 import { TurnwireError } from '../../language/errors.ts'
 import type { QuestionAnswered, QuestionAsked, QuestionExpired } from '../../language/events.ts'
@@ -94,7 +94,7 @@ export function questionDeadlines({ batch }: SessionState): number[] {
   )
 }
 
-/** What the call is told. Undefined: it still has to wait. */
+/** The answer for the call. Undefined: it still has to wait. */
 export function givenAnswer({ closed, answer }: QuestionState): CallAnswer | undefined {
   if (closed === 'expired') return { action: 'cancel', expired: true }
   if (closed !== 'answered' || !answer) return undefined

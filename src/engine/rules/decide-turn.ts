@@ -1,4 +1,4 @@
-// What happens to a turn as a whole, as events: an answer, its end, a summary of the history, recovery after a crash. Pure:
+// Makes the events of a turn as a whole: an answer, its end, a summary of the history, recovery after a crash. Pure:
 // time and ids come in with the context.
 import type { CallPart, Outcome } from '../../language/calls.ts'
 import { joinText } from '../../language/content.ts'

@@ -1,5 +1,5 @@
-// decide(state, command): the events that a command from outside makes, or a refusal that leaves no trace. Pure: time, ids
-// and the agent come in with the context. What the loop itself finds out is decided in decide-turn.ts and decide-call.ts.
+// decide(state, command): the events that a command from outside makes, or a refusal that leaves no trace. Pure: time,
+// ids and the agent come in with the context. Events of the loop itself are made in decide-turn.ts and decide-call.ts.
 import { checkPatterns } from '../../language/argument-patterns.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Event, Grant, GrantGiven, Settings } from '../../language/events.ts'
@@ -198,7 +198,7 @@ function configure(
   return [{ v: 1, at: context.now, type: 'session.configured', settings }]
 }
 
-/** Someone takes control of the loop. `force` takes it from whoever has it. */
+/** Someone takes manual control of the session. `force` takes it from another person who has it. */
 export function decideTakeControl(
   state: SessionState,
   by: string,

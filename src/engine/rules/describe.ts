@@ -45,7 +45,7 @@ function describeOption(option: AgentOption): AgentOption {
   return copy.type === 'secret' && copy.default !== '' ? { ...copy, default: maskedSecret } : copy
 }
 
-/** What a tool says of itself, without what only the engine needs. */
+/** A copy of a tool's declaration without the members that only the engine needs. */
 export function pickDeclaration(tool: ToolDeclaration): ToolDeclaration {
   const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side } = tool
   const { callers, examples, fields, deferred, finds, server } = tool

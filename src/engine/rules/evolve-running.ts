@@ -28,7 +28,7 @@ export function addNested(state: SessionState, { parent, key, call: part, mirror
   if (state.turn && !mirrors) state.turn.calls += 1
 }
 
-/** Something may have happened to its calls while it stopped: then it runs again at once. */
+/** If one of its calls was settled or decided while it stopped, it runs again at once. */
 export function suspend(state: SessionState, { callId, seen }: CallSuspended): void {
   const call = findCall(state, callId)
   if (!call) return
@@ -51,7 +51,7 @@ function isDecidedMirror({ mirrors, stage }: CallState): boolean {
   return mirrors !== undefined && stage === 'started'
 }
 
-/** What its parent waited for has happened. */
+/** The call was settled or decided: its suspended parent may run again. */
 export function resumeParent(state: SessionState, call: CallState): void {
   const parent = call.parent === undefined ? undefined : findCall(state, call.parent)
   if (parent?.stage === 'suspended') parent.stage = 'approved'

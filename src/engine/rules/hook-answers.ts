@@ -1,5 +1,5 @@
-// What a hook may return. Hooks are programs of the operator, maybe written without types: what one returns is checked before
-// it is used.
+// Checks what a hook returned before it is used: hooks are the operator's own functions, and may be written without
+// types.
 import { isResultPart } from '../../language/content.ts'
 import type { HookName } from '../../language/events.ts'
 import { isJsonObject } from '../../lib/json/index.ts'

@@ -1,4 +1,4 @@
-// What a turn may still use, and the limits of a session that works within another one's.
+// The limits of a turn: what is left of them, and the limits of a session that works for another session's call.
 import { TurnwireError } from '../../language/errors.ts'
 import { type LimitName, limitNames } from '../../language/events.ts'
 import type { Agent, Limits } from '../ports/index.ts'
@@ -17,7 +17,7 @@ function withinCaps(limits: Limits, caps: Partial<Limits>): Limits {
   return Object.fromEntries(limitNames.map(name => [name, least(name)])) as Limits // Every name is there.
 }
 
-/** What is left of the turn of this session, for a session that works for it. `most`: what the operator allows it. */
+/** The limits for a session that works for this turn: what is left of the turn's, and never more than `most`. */
 export function remainingBudget(
   { state, limits, driver }: Spending & { readonly driver: { readonly workedMs: number } },
   most: Partial<Limits> = {},

@@ -1,8 +1,8 @@
-// Deferred tools: which of them a model is declared. A tool that a search found stays declared, at the place that it got, so
-// that requests only ever grow at their end and a vendor's prompt cache stays valid. Pure.
+// Deferred tools: which of them a model is declared. A tool that a search found stays declared, at the place that it
+// got, so that requests only ever grow at their end and a vendor's prompt cache stays valid. Pure.
 //
-// What is loaded is part of the log: the outcome of the search names the tools, or the answer in which the vendor's own
-// search found them. So a restart, another vendor and a summary of the history change nothing about it.
+// The log records the loaded tools: the outcome of the search names them, or the answer in which the vendor's own
+// search found them. So they stay loaded after a restart, with another vendor, and after a summary of the history.
 import type { Ask } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
@@ -58,7 +58,7 @@ export function chooseSearch(
   return { byVendor, allOfClient: !byVendor && ask?.vendorSearch === true, mostTools: model.mostTools }
 }
 
-/** What a model is declared of an offer: the tools that are always there, then what was found, in that order. */
+/** The tools of an offer that a model is declared: those that are always declared, then the found ones. */
 export function chooseDeclared(offer: Offer, deferral: Deferral): Declared {
   const { always, deferred } = offer
   if (deferred.length === 0) return { tools: offer.declarations }

@@ -1,5 +1,5 @@
-// Calls that calls make: which they are, how one is made, and what becomes of them when their parent is over. Pure. How a
-// running tool makes them is in nested-calls.ts.
+// Calls that calls make: finds them, makes the event of one, and settles them when their parent is over. Pure. A
+// running tool makes them through nested-calls.ts.
 import type { CallPart } from '../../language/calls.ts'
 import type { CallNested, CallSuspended, Event } from '../../language/events.ts'
 import type { Context } from './commands.ts'

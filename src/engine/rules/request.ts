@@ -10,7 +10,7 @@ import { buildOffer } from './offer.ts'
 import { outcomes } from './outcomes.ts'
 import type { SessionState } from './state.ts'
 
-/** What a request is about: whose it is, the entries that the model reads, and what its caller asks. */
+/** The parts of a request that its session or caller gives: the session, the entries that the model reads, the ask. */
 export type RequestSource = {
   session: string
   history: ModelRequest['history']
@@ -74,7 +74,7 @@ function joinText(first: string | undefined, second: string): string {
   return first ? `${first}\n\n${second}` : second
 }
 
-/** What the model would be asked next. `text`: if a user said this first. */
+/** The next request to the model. `text`: as if a user had said this first. */
 export function previewRequest(agent: Agent, state: SessionState, text: string | undefined): ModelRequest {
   const { settings, turn, view } = state
   const ask = turn?.ask ?? {}

@@ -1,5 +1,5 @@
-// What a model may know of a tool's exception. The words that the tool's author gave an error are meant to be read. Those of
-// the system and of the language hold paths, addresses and pieces of data: of these only the kind is told. The operator's log
+// The reason that a model reads when a tool throws. A message that the tool's author wrote is shown. A message of the
+// system or the language may hold paths, addresses and pieces of data, so only its kind is shown. The operator's log
 // says where it was thrown.
 import { wordsOf } from '../../language/errors.ts'
 import { Unanswered } from '../../lib/net/unanswered.ts'
@@ -40,7 +40,7 @@ function safeErrorCode(error: unknown): string | undefined {
   return typeof code === 'string' && CODE.test(code) ? code : undefined
 }
 
-/** What was thrown and where. Not its words: they may hold arguments or secrets. */
+/** The class of the error and the place where it was thrown. Not its message, which may hold arguments or secrets. */
 export function kindAndPlace(error: unknown): { error: string; at?: string } {
   try {
     if (!(error instanceof Error)) return { error: typeof error }

@@ -1,5 +1,5 @@
-// A session's state as plain JSON and back, for snapshots. The entries of its history never change once they are there, so
-// they are kept apart: a snapshot adds the new ones. Pure.
+// A session's state as plain JSON and back, for snapshots. The entries of its history never change once they are there,
+// so they are kept apart: a snapshot adds the new ones. Pure.
 import type { Entry } from '../../language/history.ts'
 import { sessionStatus } from './next.ts'
 import { indexBatch, type SessionState, type TurnState } from './state.ts'
@@ -10,7 +10,7 @@ import { indexBatch, type SessionState, type TurnState } from './state.ts'
  */
 export const stateVersion = 5
 
-/** What a model reads, where it is not all of the entries: the first and the last of them, and what is between. */
+/** A view that differs from the entries: the first and last so many of them, and other entries in between. */
 type View = { first: number; between: Entry[]; last: number }
 
 export type StateWithoutEntries = {
@@ -47,7 +47,7 @@ export function stateFromJson(json: StateWithoutEntries, entries: Entry[]): Sess
     turn: turnNow,
     status: sessionStatus({ ...state, turn: turnNow }),
     byId: indexBatch(state.batch),
-  } as SessionState // What JSON cannot say is built here; the rest is as it was.
+  } as SessionState // Maps and derived members are rebuilt here; the rest is as it was.
 }
 
 function packView(view: readonly Entry[], entries: readonly Entry[]): View {

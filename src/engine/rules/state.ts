@@ -1,5 +1,5 @@
-// A session's state: the fold of its log. It is changed in place, one event at a time, so that the cost of a step does not
-// grow with the session. Folding the log anew gives an equal state.
+// A session's state: the fold of its log. It is changed in place, one event at a time, so that the cost of a step does
+// not grow with the session. Folding the log anew gives an equal state.
 import type { Approval, CallPart, ReadableOutput } from '../../language/calls.ts'
 import type { ErrorCode } from '../../language/errors.ts'
 import type {
@@ -27,11 +27,11 @@ export type CallState = Omit<SessionCall, 'questions'> & {
   key?: string
   /** The call that it stands for, which runs in a session that works for the parent. */
   mirrors?: { session: string; callId: string }
-  /** Of such a call: what was decided, to be told there. */
+  /** Of such a call: the decision, which is passed on to that session. */
   decided?: { granted: boolean; by: string; reason?: string; remember?: true }
   /** Set when `text` was redacted: the exact arguments. */
   sealed?: string
-  /** What let it run, if it is more than the operator's trust in its tool. */
+  /** The rule, person or grant that let it run. Absent: the operator trusts its tool. */
   approval?: Approval
   /** The client that runs it, until a time. */
   claim?: { by: string; until: number }
@@ -87,24 +87,24 @@ export type SessionState = {
   settings: Settings
   /** The beginning of the first thing that a user said. */
   opening?: string
-  /** All that was said, whole. */
+  /** The whole history. */
   entries: Entry[]
-  /** What a model reads: the same list, until a compaction puts a summary in place of its beginning. */
+  /** The entries that a model reads: the same list, until a compaction replaces its beginning by a summary. */
   view: Entry[]
-  /** What the last request and its answer came to, since the last compaction. */
+  /** The tokens of the last request and its answer. Absent: there was none since the last compaction. */
   contextTokens?: number
   /** How long the view was right after the last compaction. */
   compactedTo?: number
   /** The event of the last compaction, and how many of the entries before it stayed in the view. */
   compaction?: { seq: number; kept: number }
   turn: TurnState | null
-  /** What the turn and its calls come to; `evolve` keeps it true. */
+  /** Derived from the turn and its calls by `evolve`. */
   status: SessionStatus
   /** The calls of the last answer and those that they made, until all are settled. */
   batch: CallState[]
   /** The same by id, if there are many. */
   byId: Map<string, CallState> | undefined
-  /** How many of them are not. */
+  /** How many calls of the batch are not settled. */
   unsettled: number
   /** Of all model requests. Replaced, not changed. */
   used: { tokens: number; cost?: number }

@@ -1,6 +1,6 @@
-// Tools that a connection brings to a session and runs itself: an editor's files and terminals, MCP servers that a client
-// named. The engine sees ordinary tools that pass the gate; each run is given to the connection as plain data and waits
-// for its report. The tools are gone with the connection.
+// Tools that a connection brings to a session and runs itself: an editor's files and terminals, MCP servers that a
+// client named. The engine sees ordinary tools that pass the gate; each run is given to the connection as plain data
+// and waits for its report. The tools are gone with the connection.
 import type { Report } from '../../language/report.ts'
 import { Batches } from '../../lib/async/batches.ts'
 import type { Json } from '../../lib/json/index.ts'
@@ -58,7 +58,7 @@ export class Attachment {
     return true
   }
 
-  /** The connection is gone: whatever it was running may have taken effect. */
+  /** The connection is gone. Calls that it was running may have taken effect. */
   close(): void {
     this.items.end()
     for (const run of this.#runs.values()) run.reject(new Unanswered('The connection that ran it went away.'))

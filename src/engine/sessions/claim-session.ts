@@ -1,5 +1,5 @@
-// What opening a session asks of the store: its row, the right to write to it, its state. All of it waits. What began under a
-// lease that has ended since is given up: others may have the session, and a copy of it here would be of the past.
+// Opens a session in the store: reads its row, claims the right to write, loads its state. If the node's lease ends
+// meanwhile, the work is given up: another node may have the session, and the copy here would be out of date.
 import { TurnwireError } from '../../language/errors.ts'
 import { loadState } from '../log/read-state.ts'
 import type { EnginePorts, SessionRow } from '../ports/index.ts'

@@ -1,4 +1,4 @@
-// How many idle sessions stay in memory: the least recently used leave first. Whoever needs one loads it again.
+// Drops idle sessions from memory, least recently used first. The next command or reader loads a dropped one again.
 import type { Session } from './session.ts'
 
 /** Idle sessions that stay in memory, and about the JSON of their logs. */

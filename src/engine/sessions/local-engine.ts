@@ -1,5 +1,5 @@
-// The engine in this process, behind its boundary: commands go to open sessions, readers get copies. Whatever happens in a
-// session happens in session.ts and driver.ts.
+// The engine in this process, behind its boundary: commands go to open sessions, readers get copies. The state of
+// a session changes in session.ts and driver.ts, not here.
 import { TurnwireError } from '../../language/errors.ts'
 import type { Recorded } from '../../language/events.ts'
 import { entriesWithoutSeals, withoutSeals } from '../../language/seals.ts'

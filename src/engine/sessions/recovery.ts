@@ -1,6 +1,6 @@
 // Recovery: which unfinished sessions are continued after a start, in which order, and which are left alone. A session
-// that ended the process before is tried again apart from all others, so that it cannot be mistaken for them; after three
-// such attempts it is left alone. The attempts are counted in the store before anything of the session is loaded.
+// that ended the process before is tried again apart from all others, so that it cannot be mistaken for them; after
+// three such attempts it is left alone. The attempts are counted in the store before anything of the session is loaded.
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import { mayRepeat, toolHash } from '../../language/tools.ts'
 import { dropKept } from '../calls/kept-output.ts'
@@ -16,7 +16,7 @@ const mostRecoveries = 3
 const largeBytes = 4 * 1024 * 1024
 /** A session that works this long after it was loaded did not end the process. */
 const provenMs = 5_000
-/** What loading a session and asking its model takes, as a multiple of its log. */
+/** The memory that loading a session and asking its model takes, for each byte of its log. */
 const memoryPerByte = 3
 
 /** Why a session that is at work is not continued. Undefined: it can be. */
@@ -102,7 +102,7 @@ export class Recovery {
     }
   }
 
-  /** `recovering`: the first attempt after a start. What the store refuses after that did not end the process. */
+  /** `recovering`: the first attempt after a start. Later ones follow a failure of the store and are not counted. */
   async #one(id: string, recovering?: true): Promise<Session | undefined> {
     try {
       const row = await this.#ports.store.row(id)
@@ -170,7 +170,7 @@ export async function recoverTurn(session: Session, row: SessionRow): Promise<vo
   else session.prove()
 }
 
-/** What a call had written of its output when the process ended, and nobody will finish, goes away. */
+/** Deletes unfinished kept outputs of calls that are settled now. */
 async function dropHalves(session: Session, started: readonly CallState[]): Promise<void> {
   const settled = started.filter(({ stage }) => stage === 'settled')
   if (settled.length === 0) return

@@ -1,14 +1,14 @@
-// What a session has from the engine that it lives in.
+// The part of the engine that its sessions use.
 
 import type { CallSession, WorkingSessions } from '../calls/call-session.ts'
 import type { Snapshot } from '../log/snapshots.ts'
 
-/** What all sessions of an engine share. */
+/** Shared by all sessions of an engine. */
 export type SessionHome = {
   lost(session: CallSession, reason: unknown): void
   /** Sessions that work for calls of others. */
   readonly subSessions: WorkingSessions
-  /** `changed` is for when someone watches. */
+  /** A session calls `changed` only while there are watchers. */
   readonly listChanges: { readonly watchers: { readonly size: number }; changed(session: CallSession): void }
 }
 

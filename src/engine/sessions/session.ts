@@ -1,6 +1,6 @@
 // One session in memory: the only place where its state changes. A command is decided and applied synchronously, so two
-// commands never interleave; durability is awaited afterwards. If the store refuses a write, memory is ahead of the log:
-// the session is dropped and read again when it is needed next.
+// commands never interleave; durability is awaited afterwards. If the store refuses a write, memory is ahead of the
+// log: the session is dropped and read again when it is needed next.
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { Event, Grant, Settings } from '../../language/events.ts'
 import type { CallSession, WorkingSessions } from '../calls/call-session.ts'
@@ -60,7 +60,7 @@ export class Session implements CommandedSession {
   readonly #modelMemory: ModelMemory = {}
   /** Made when a call is judged; most open sessions wait for something. */
   admissions: CallSession['admissions']
-  /** What the current turn's caller gives its tools. Gone after a restart. */
+  /** Context for tools from the caller of the current turn. Gone after a restart. */
   requestApp: Partial<AppContext> | undefined
   readonly #id: Context['id']
   readonly #journal: Journal
@@ -69,14 +69,14 @@ export class Session implements CommandedSession {
   #attached = noTools
   /** Its own tools. */
   #added = noTools
-  /** Both: the same list while nothing changes, so that what is made of it can be kept. */
+  /** Attached and own tools: the same list while nothing changes, so that offers made of it can be reused. */
   #besides = noTools
   #offer: MadeOffer | undefined
   #identical: { turn: string; calls: IdenticalCalls } | undefined
   stopping = false
   lost = false
   readonly deadlines = new Deadlines(this)
-  /** It left memory while it was at rest: whoever needs it opens it again. */
+  /** It left memory while it was at rest. The next command or reader opens it again. */
   released = false
   /** It was recovered, and nothing has been written since. */
   unproven = false
@@ -186,7 +186,7 @@ export class Session implements CommandedSession {
     return this.#identical.calls
   }
 
-  /** What the model is asked next. */
+  /** The next request to the model. */
   request(): ModelRequest {
     const { id, view, turn } = this.state
     const { offer } = this

@@ -7,14 +7,14 @@ import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../ports/inde
 import { logRetry } from './log-warnings.ts'
 import type { TurnSession } from './turn-session.ts'
 
-/** `number`: of the step in its turn. A promise that rejects when the step is ended. */
+/** `number`: of the step in its turn. The promise rejects when the step is stopped. */
 export function askModel(
   session: TurnSession,
   model: Model,
   step: Step,
   number: number,
 ): Promise<ModelAnswer> {
-  // Without hooks nothing stands between the model's promise and the one who waits: thousands of steps wait at once.
+  // Without hooks no async function wraps the model's promise: thousands of steps wait at once.
   return session.ports.hooks
     ? askWithHooks(session, model, step, number)
     : step.stop.until(respond(session, model, session.request(), step, number))

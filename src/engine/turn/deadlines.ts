@@ -1,5 +1,5 @@
-// Records each approval, question or postponed result of a session that does not come in time as expired. A timer decides, not the clock: a
-// clock that is set back must not make an old question answerable again.
+// Records an approval, question or postponed result as expired when it does not come in time. A timer decides, not the
+// clock: a clock that is set back must not make an old question answerable again.
 import type { Event } from '../../language/events.ts'
 import { decideNeverCame, postponedDeadlines } from '../calls/postpone.ts'
 import { approvalDeadlines, decideExpiry } from '../rules/decide-call.ts'
@@ -41,7 +41,7 @@ export class Deadlines {
   }
 }
 
-/** Someone may be asked who has to answer in time. */
+/** Sets the timer after an event that may need an answer by a deadline. */
 export function watchDeadlines(session: { readonly deadlines: Deadlines }, events: readonly Event[]): void {
   if (events.some(event => 'expiresAt' in event && event.expiresAt !== undefined)) session.deadlines.watch()
 }

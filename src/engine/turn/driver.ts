@@ -1,5 +1,5 @@
-// The loop of a turn: it asks `next` what to do, does it through the ports and records what came of it, until only a person
-// or the application can go on. There is one loop for every wire, vendor and output mode.
+// The loop of a turn: it asks `next` what to do, does it through the ports and records what came of it, until only a
+// person or the application can go on. There is one loop for every wire, vendor and output mode.
 
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import { charsToTokens, estimateTokens } from '../../language/estimate-tokens.ts'
@@ -142,7 +142,7 @@ export class Driver implements TurnLoop {
     }
   }
 
-  /** Started by a process that is gone: left to whoever has manual control, or until a question was answered. */
+  /** Calls of an earlier process that recovery did not repeat: the session was under manual control, or they asked. */
   #leftOver(calls: readonly CallState[]): CallState[] {
     return calls.filter(call => !this.#running.has(call.part.id) && !call.mirrors)
   }
@@ -361,7 +361,7 @@ export class Driver implements TurnLoop {
     if (this.#poke) this.wake()
   }
 
-  /** Stops the model step without a trace: it is asked again when the session is recovered. */
+  /** Stops the model step and records nothing: the model is asked again when the session is recovered. */
   dropStep(reason: unknown): void {
     // Calls that wait for room are not started any more.
     if (this.#running.room.isWanted) this.wake()

@@ -1,4 +1,4 @@
-// What stands beside the loop, in the order in which it is done. Each feature names the events that concern it and says when a
+// The features beside the loop, as lists in the order in which they run. Each feature names its events and says when a
 // session uses it; other turns do not enter it. session.ts and driver.ts go through these lists and know no feature.
 import type { Event } from '../../language/events.ts'
 import type { Abort } from '../../lib/async/abort.ts'
@@ -22,10 +22,10 @@ type Feature<Done> = {
 
 const types = (...names: Event['type'][]): Types => new Set(names)
 
-/** When a session was opened. */
+/** Run when a session was opened. */
 export const openings: readonly ((session: TurnSession) => void)[] = [offerReader]
 
-/** Before events are recorded: what is recorded in their place. The state is still the one before them. */
+/** Run before events are recorded. Each gives the events to record instead. The state is still the one before them. */
 const changes: readonly Feature<readonly Event[]>[] = [
   {
     of: types('call.settled'),
@@ -39,7 +39,7 @@ const changes: readonly Feature<readonly Event[]>[] = [
   },
 ]
 
-/** After events were recorded. */
+/** Run after events were recorded. */
 const tells: readonly Feature<void>[] = [
   {
     of: types('turn.ended'),
@@ -55,13 +55,13 @@ const tells: readonly Feature<void>[] = [
   { of: types('call.settled'), isUsed: ({ state }) => state.kept !== undefined, do: offerReader },
 ]
 
-/** Before the model is asked. A promise only if there is something to wait for. */
+/** Run before the model is asked. Gives a promise only if there is something to wait for. */
 export const preparations: readonly {
   isUsed: (session: TurnSession) => boolean
   do: (session: TurnSession, stop: Abort) => Promise<void> | undefined
 }[] = [{ isUsed: ({ agent }) => agent.compaction !== undefined, do: compactIfDue }]
 
-/** The types of events that some feature changes, or is told of. Records without one enter none of this. */
+/** The types of events that some feature changes, or is told of. Other events pass no feature. */
 export const changedTypes: Types = new Set(changes.flatMap(({ of }) => [...of]))
 export const toldTypes: Types = new Set(tells.flatMap(({ of }) => [...of]))
 

@@ -1,5 +1,5 @@
-// What operators read of model requests in the log. Adaptations for a vendor are said to the caller in the answer, and here
-// once each: they are the same for every request.
+// Logs warnings and retries of model requests for operators. A warning that a request was adapted for its vendor goes
+// to the caller with every answer. It is logged once, since it is the same for every request.
 import type { EnginePorts, ModelDelta } from '../ports/index.ts'
 
 const MOST_REMEMBERED = 1000
@@ -20,7 +20,7 @@ export function logWarnings(
   }
 }
 
-/** `asked`: who asked which model. */
+/** `asked`: the session or agent, and the model. */
 export function logRetry(
   { log }: Pick<EnginePorts, 'log'>,
   { code, message }: Extract<ModelDelta, { type: 'retry' }>,

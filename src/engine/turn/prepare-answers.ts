@@ -1,4 +1,4 @@
-// What a client or a person answers, made ready to be decided on: results pass the gate, changed arguments are judged.
+// Prepares the answers of a client or a person for `decide`: results pass the gate, changed arguments are judged.
 import { TurnwireError } from '../../language/errors.ts'
 import { isAsShown } from '../calls/hidden-arguments.ts'
 import { afterClientCall } from '../calls/hooks.ts'
@@ -13,7 +13,7 @@ import type { Answers, TurnSession } from './turn-session.ts'
 
 type Blob = { name: string; body: string }
 
-/** `blobs` are to be kept before the answers are recorded. */
+/** The caller stores `blobs` before it records the answers. */
 export async function prepareAnswers(
   session: TurnSession,
   answers: Answers,

@@ -1,5 +1,5 @@
 // A command from outside, carried out on a session: secrets are sealed, results bounded, edits checked, and the answer
-// says which events came of it. What a command means is decided in decide.ts; this only prepares and reports.
+// says which events came of it. decide.ts decides which events a command makes; this only prepares and reports.
 import { TurnwireError } from '../../language/errors.ts'
 import type { OptionValue, Settings } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
@@ -119,7 +119,7 @@ function findAttempt({ state }: CommandedSession, request: RequestKey): CommandA
     : { request: { key: attemptKey(last), hash } }
 }
 
-/** What the model read when the turn of this request began: calls that the request abandoned have their results. */
+/** The view when the turn of this request began. Calls that the request abandoned have their results in it. */
 async function viewBefore({ state, ports }: CommandedSession, key: string): Promise<Entry[]> {
   const accepted = state.requests.get(key)?.seq ?? 0
   const { view } = await readState(

@@ -9,7 +9,7 @@ import type { Action } from '../rules/next.ts'
 export type TurnSession = CallSession & {
   readonly driver: TurnLoop
   next(): Action
-  /** What the model is asked next. */
+  /** The next request to the model. */
   request(): ModelRequest
   /** Throws if this copy was lost, or the engine stops. */
   refuseIfGone(): void
@@ -32,7 +32,7 @@ export type TurnLoop = CallLoop & {
   returned(): Promise<void>
 }
 
-/** The same, with its commands. Each resolves once what it recorded is durable. */
+/** The same, with its commands. Each resolves once its events are durable. */
 export type CommandedSession = TurnSession & {
   say(say: Say & { app?: Partial<AppContext> }): Promise<Taken>
   call(call: Omit<DirectCall, 'form'>): Promise<Taken>
