@@ -1,6 +1,6 @@
-// The engine as one caller may use it. It reaches the caller's own sessions and no others, unless the caller is an operator;
-// what it starts counts towards the limits of the session's owner and belongs to the caller's trace. Wires get no other
-// engine, so none of them can forget whose session it is.
+// The engine as one caller may use it. It reaches only the caller's own sessions, unless the caller is an operator.
+// Turns that it starts count towards the limits of the session's owner, and belong to the caller's trace. Wires get no
+// other engine, so no wire can give a caller another owner's session.
 import type { Command, Engine, LookUpAnswer, LookUpQuery, SessionChange } from '../engine/ports/boundary.ts'
 import { type CallName, callByName, ForwardingEngine } from '../engine/ports/forward.ts'
 import { TurnwireError } from '../language/errors.ts'

@@ -1,4 +1,4 @@
-// Who is calling: whose sessions they reach, and what their request carries besides its body.
+// The caller of a request or connection: the owner whose sessions it reaches, its trace and its payment.
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, Hono } from 'hono'
 import type { Engine } from '../engine/ports/boundary.ts'
@@ -6,7 +6,7 @@ import type { TraceContext } from '../language/trace.ts'
 import type { Json, JsonObject } from '../lib/json/index.ts'
 
 /**
- * Who is calling. Sessions belong to `owner`; the log names `name` as the one who decided. `operator`: may see every owner.
+ * The caller's identity. Sessions belong to `owner`; the log names `name` for decisions. `operator`: sees every owner.
  * `wallet`: signed in with this wallet, and reaches agents on their owners' machines only.
  */
 export type Principal = { owner: string; name: string; operator?: boolean; wallet?: string }
@@ -22,20 +22,20 @@ export type Caller = Pick<Principal, 'owner' | 'operator'> & {
 /** The server itself, where it acts for sessions of any owner. */
 export const serverCaller: Caller = { owner: '', operator: true }
 
-/** Counts what the caller's owner has at a time. */
+/** Counts the body bytes that the caller's owner has open. */
 export type OwnerAccount = {
   /** Counts bytes of a body that is being read. Throws `rate_limited` if all bodies of the owner are too many bytes. */
   takeBody(bytes: number): void
   releaseBody(bytes: number): void
 }
 
-/** What a request pays with, where payments are configured. */
+/** The payment of a request, where payments are configured. */
 export type RequestPayment = {
   /** The caller has no key. */
   readonly bare: boolean
   /** Called with the body of the request, in pieces: a payment is for one request. */
   takeBody(pieces: readonly Uint8Array[]): void
-  /** Who calls. A caller without a key: who it says that it is. */
+  /** The owner who calls. Without a key: the owner that the caller claims to be. */
   readonly owner: string
   /** A message in the body carries its payment itself. `about`: what it pays for. Throws `bad_request`. */
   carry(payment: Json | undefined, about: Json): void
@@ -48,7 +48,7 @@ export type RequestPayment = {
   readonly receipt: JsonObject | undefined
 }
 
-/** What the server knows of a request by the time that a route gets it. */
+/** The variables that the server has set on a request before a route gets it. */
 export type WireEnv = {
   Bindings: HttpBindings
   Variables: {
@@ -60,7 +60,7 @@ export type WireEnv = {
   }
 }
 
-/** What the server gives to routes beside the wires. */
+/** Helpers of the server for routes that belong to no wire. */
 export type RouteHost = {
   /** Routes whose errors have a plain body. */
   app(): Hono<WireEnv>

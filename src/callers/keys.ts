@@ -1,5 +1,5 @@
-// Bearer keys. A key is shown once, when it is made; only its hash is kept. The name of a key is the owner of the sessions
-// that are created with it.
+// Bearer keys. A key is shown once, when it is made; only its hash is kept. The name of a key is the owner of the
+// sessions that are created with it.
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,10 +14,10 @@ export const localOwner = 'local'
 /** `operator`: the key sees the sessions of every owner, and the system. */
 export type KeyEntry = { name: string; sha256: string; operator?: true }
 
-/** Who was let in. A connection may outlive its key: `holds` is asked at each of its frames and heartbeats, and never throws. */
+/** An admitted caller. Connections may outlive the key: they ask `holds`, which never throws, at each frame. */
 export type AdmittedKey = { principal: Principal; holds: () => boolean }
 
-/** Whoever calls a server without keys. */
+/** The caller of a server without keys. */
 const anyone: Principal = { owner: localOwner, name: localOwner, operator: true }
 
 /** The keys of the configuration and those of a data folder. The folder's are read again when its file has changed. */
@@ -40,15 +40,15 @@ export class Keys {
   }
 
   /**
-   * No key exists and none has existed since the start: whoever reaches the server is answered. When the last key is
-   * removed, nobody is, until there is another or the server is started again.
+   * No key exists and none has existed since the start: every caller is let in. When the last key is removed, no caller
+   * is let in until there is another key or the server is started again.
    */
   get open(): boolean {
     this.#refresh()
     return !this.#hadKeys
   }
 
-  /** False: the keys cannot be read now. Then nobody is let in, and nobody stays. */
+  /** False: the keys cannot be read now. Then new callers are refused, and open connections end. */
   #isCurrent(): boolean {
     try {
       this.#refresh()
@@ -71,7 +71,7 @@ export class Keys {
     return { principal, holds: () => this.#isCurrent() && isSameKey(this.#byHash.get(hash), principal) }
   }
 
-  /** Whoever calls, for as long as there is no key. */
+  /** Admits a caller without a key, as long as no key exists. */
   admitAnyone(): AdmittedKey | undefined {
     this.#refresh()
     if (this.#hadKeys) return undefined

@@ -1,7 +1,7 @@
-// What one owner may have at a time, over all routes of all wires, so that no owner uses up what the others need. Requests
-// per second, open requests and sockets, and bodies that are being read are counted here (`OwnerAccounts`). Turns at work,
-// sessions and stored bytes are counted by the engine: `WorkLimits` keeps upper bounds of these numbers, and asks for the
-// real ones only when a bound reaches its limit or has become old, so that an ordinary command costs nothing more.
+// The limits of one owner over all wires, so that no owner uses up what the others need. `OwnerAccounts` counts
+// requests per second, open requests and sockets, and bodies that are being read. The engine counts running turns,
+// sessions and stored bytes: `WorkLimits` keeps upper bounds of these numbers, and asks the engine only when a bound
+// reaches its limit or has become old, so that an ordinary command costs nothing more.
 
 import type { Engine, OwnerUsage } from '../engine/ports/boundary.ts'
 import { TurnwireError } from '../language/errors.ts'
@@ -24,7 +24,7 @@ export type OwnerLimits = {
   bytes: number
 }
 
-/** Of all wallets together. What they keep is limited for each of them alone: counting it for all would read every session. */
+/** Of all wallets together. Stored data is limited for each wallet alone: counting all would read every session. */
 export type WalletLimits = Omit<OwnerLimits, 'sessions' | 'bytes'>
 
 export const defaultWalletLimits: WalletLimits = {
@@ -45,7 +45,7 @@ const elapsed = performance.now.bind(performance)
 /** How many bodies of the largest size one owner may send at the same time. */
 const largestBodies = 8
 
-/** What one owner may have, and all wallets together: they are owners without an account, and a wallet costs nothing. */
+/** Limits for each owner, and for all wallets together: anyone can make any number of wallets. */
 export type LimitSettings = { perOwner?: Partial<OwnerLimits>; allWallets?: Partial<WalletLimits> }
 
 // ---- requests ------------------------------------------------------------------------------------------------
@@ -76,8 +76,8 @@ export class OwnerAccounts {
   }
 
   /**
-   * Counts a request, and that it is open. `bare`: whoever sends it can claim to be any wallet, so only the account of all of
-   * them is asked. Gives the account that its body is counted on, and a function that ends it.
+   * Counts a request, and that it is open. `bare`: its sender can claim to be any wallet, so it is counted only on the
+   * account of all wallets. Gives the account that its body is counted on, and a function that ends the request.
    */
   enter(owner: string, bare: boolean): { account: Account; leave: () => void } {
     const account = bare ? this.wallets : this.#accounts.of(owner)

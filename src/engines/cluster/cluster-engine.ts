@@ -1,5 +1,5 @@
-// The engine of all nodes: a call about a session goes to the node that has it, over one hop. When that node is gone, the
-// call waits for the end of its lease and this node takes the session up. Reads of what is durable are answered here.
+// The engine of all nodes: a call about a session goes to the node that has it, over one hop. If that node is gone, the
+// call waits for the end of its lease, and this node takes the session over. Durable data is read here.
 import type {
   Engine,
   LookUpAnswer,

@@ -1,5 +1,5 @@
-// One node of a cluster, put together: its lease, its listener for other nodes, its engine, the routing in front of it, and
-// the taking over of sessions. The engine itself knows nothing of nodes.
+// One node of a cluster, put together: its lease, its listener for other nodes, its engine, the routing in front of it,
+// and the taking over of sessions. The engine itself knows nothing of nodes.
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../../engine/ports/index.ts'
 import type { EngineHere, Log } from '../../engine/ports/local.ts'
@@ -140,7 +140,7 @@ export class ClusterNode {
     return this.#lease.failure ?? (stranger && new TurnwireError('config_invalid', stranger.problem))
   }
 
-  /** What is wrong with nodes that joined after this one. They take no requests for it. */
+  /** Problems of later nodes that have another secret or vault key. Those nodes take no requests. */
   warnings(): string[] {
     return this.#strangers().flatMap(({ isElder, problem }) => (isElder ? [] : [problem]))
   }

@@ -1,5 +1,5 @@
-// What a node does before it takes its first session: it finds out who else is there, whether they share its secret and vault
-// key, and whether they reach it at the address that it will tell them.
+// Checks before a node takes its first session: which other nodes there are, whether they have the same secret and
+// vault key, and whether they reach this node at its address.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../engine/ports/local.ts'
 import type { NodeStore, SeenNode } from '../../engine/ports/node.ts'

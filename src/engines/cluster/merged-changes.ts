@@ -1,5 +1,5 @@
-// What changes in lists of sessions, on all nodes. Each node tells of its own sessions; a watcher reads all of them. Nodes
-// that come later are found within a moment.
+// The changes of the session list on all nodes, as one stream. Each node sends the changes of its own sessions. Nodes
+// that join later are found by a timer.
 import type { Engine, SessionChange } from '../../engine/ports/boundary.ts'
 import { Batches } from '../../lib/async/batches.ts'
 import type { RemoteNode } from './cluster-engine.ts'

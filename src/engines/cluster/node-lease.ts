@@ -1,5 +1,5 @@
-// The lease of this node: begun, renewed, trusted and given up. The node trusts it for its length less a margin, counted from
-// when the renewal was sent. Past that the node stops itself and joins again under a new id.
+// The lease of this node: begun, renewed, trusted and given up. The node trusts it for its length less a margin,
+// counted from when the renewal was sent. Past that the node stops itself and joins again under a new id.
 
 import type { Log } from '../../engine/ports/local.ts'
 import type { NodeStore, SeenNode } from '../../engine/ports/node.ts'
@@ -19,7 +19,7 @@ export type LeaseOptions = {
   onLost(reason: TurnwireError): void
   /** This node joined again, under a new id. */
   onJoined(): void
-  /** What the store knows of all nodes, after each renewal. */
+  /** Called after each renewal with all nodes that the store knows. */
   onSeen(nodes: readonly SeenNode[]): void
   log: Log
   timing?: Timing

@@ -1,4 +1,4 @@
-// Who is taken for a node: whoever knows the cluster's secret, and nobody else.
+// A peer that knows the cluster's secret is accepted as a node, and no other peer.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

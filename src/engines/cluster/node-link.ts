@@ -1,5 +1,5 @@
-// The wire between nodes: TLS 1.3 with the cluster's secret as a pre-shared key, so that both ends prove that they know it and
-// nothing is readable on the way. There are no certificates. What is said on it is engine-socket's protocol.
+// The connection between nodes: TLS 1.3 with the cluster's secret as a pre-shared key. Both ends prove that they know
+// it, and nothing is readable on the way. There are no certificates. Its messages are those of engines/socket.
 import { hkdfSync } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type TLSSocket } from 'node:tls'
@@ -48,7 +48,7 @@ export function formatAddress({ host, port }: HostAndPort): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** Whoever answers does not know the secret. */
+/** The peer at this address does not know the secret. */
 export class OtherSecret extends Error {
   constructor() {
     super('it has another cluster secret, or is no node')
@@ -107,13 +107,13 @@ export function connectToNode(address: HostAndPort, { key }: ClusterSecret): Pro
         ...tls,
         ...address,
         pskCallback: () => ({ psk: key, identity }),
-        // A peer that does not know the key may show a certificate in place of it: none is trusted, whoever signed it.
+        // A peer that does not know the key may show a certificate instead. No certificate is trusted.
         ca: [],
         checkServerIdentity: (_, certificate) =>
           Object.keys(certificate).length > 0 ? new OtherSecret() : undefined,
       },
       () => {
-        // Only a handshake with the key counts as one that goes on with something known before.
+        // TLS reports a handshake with the pre-shared key as a resumed session. No other handshake is accepted.
         if (!socket.isSessionReused()) {
           fail(new OtherSecret())
           return

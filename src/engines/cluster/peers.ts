@@ -1,5 +1,5 @@
-// The other nodes, as this one reaches them: one connection to each, made when it is first needed and shared by all calls and
-// streams. A peer that stops answering is dropped, since a connection that was cut need not close.
+// The other nodes, as this one reaches them: one connection to each, made when it is first needed and shared by all
+// calls and streams. A peer that stops answering is dropped, since a connection that was cut need not close.
 
 import type { Log } from '../../engine/ports/local.ts'
 import type { NodeInfo } from '../../engine/ports/node.ts'
@@ -10,10 +10,10 @@ import { type ClusterSecret, connectToNode, OtherSecret, parseAddress } from './
 /** Raised when nodes of two versions could not understand each other. */
 export const linkVersion = 3
 
-/** What a node says of itself when another connects. `vault`: proves which vault key it has. */
+/** The first message of a node to a node that connects. `vault`: proves which vault key it has. */
 export type NodeHello = { id: string; link: number; version: string; vault: string }
 
-/** Nobody is heard for this long: the peer is asked whether it is there, and dropped if it does not answer as soon. */
+/** A peer that was silent for this long is pinged, and dropped if it does not answer within the same time. */
 const pingMs = 2_000
 
 export type Peer = {
@@ -43,7 +43,7 @@ export class Peers {
     this.#log = log
   }
 
-  /** What is wrong with nodes that were found to have another secret or another vault key. */
+  /** Nodes that have another secret or vault key, with the problem in words, by their ids. */
   get strangers(): ReadonlyMap<string, string> {
     return this.#strangers
   }
@@ -58,7 +58,7 @@ export class Peers {
     return connecting
   }
 
-  /** Nobody may rely on what this node says any more. */
+  /** Cuts the connection to this node at once: its answers can no longer be trusted. */
   dropNode(id: string): void {
     const connecting = this.#connecting.get(id)
     this.#connecting.delete(id)

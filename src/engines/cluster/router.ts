@@ -1,5 +1,5 @@
-// Finds the engine that has a session: that of this node, or that of another one over the wire between nodes. What was found
-// is remembered with the session's epoch, and looked up anew once a node answers that it does not have it.
+// Finds the engine that has a session: that of this node, or that of another one over the wire between nodes. The place
+// is remembered with the session's epoch, and looked up again once a node answers that it does not have the session.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Engine, SessionRef } from '../../engine/ports/boundary.ts'
 import type { EngineHere } from '../../engine/ports/local.ts'
@@ -124,7 +124,7 @@ export class Router {
     }
   }
 
-  /** This node has stopped: whoever looks for a session is told so. */
+  /** This node has stopped: every search for a session fails with that reason. */
   close(): void {
     this.#closed = true
   }

@@ -1,4 +1,4 @@
-// What this node does for others: which of their calls it takes, and how it gives a session up to one of them.
+// Serves other nodes: decides which of their calls this node takes, and gives a session up to one of them.
 import type { SessionRef } from '../../engine/ports/boundary.ts'
 import type { EngineHere } from '../../engine/ports/local.ts'
 import type { NodeStore } from '../../engine/ports/node.ts'

@@ -1,5 +1,5 @@
-// Takes over the sessions of nodes whose lease has ended. Every living node takes a share of its own, in small batches with
-// pauses, so that none adopts everything; what is left after that is taken by whoever comes first.
+// Takes over the sessions of nodes whose lease has ended. Every living node takes a share of its own, in small batches
+// with pauses, so that none takes everything. The first node to claim a session that is left after that gets it.
 
 import type { Log } from '../../engine/ports/local.ts'
 import type { AbandonedSession, NodeStore, SeenNode } from '../../engine/ports/node.ts'
@@ -10,7 +10,7 @@ export type TakeOverParts = {
   store: Pick<NodeStore, 'nodes' | 'abandoned' | 'adopt'>
   /** The id of this node. */
   self(): string
-  /** Continues these sessions here. What others were faster with is left out. */
+  /** Continues these sessions here, except those that another node claimed first. */
   recover: (ids: readonly string[]) => Promise<number>
   /** Whether a client of this node runs tools for the session: it is continued when they are attached. */
   isAwaited(session: string): boolean
@@ -41,7 +41,7 @@ export class TakeOver {
     this.#timing = parts.timing ?? realTiming()
   }
 
-  /** What the store knows of all nodes now. */
+  /** Takes note of all nodes that the store knows now. */
   seen(nodes: readonly SeenNode[]): void {
     this.#nodes = nodes
     const ended = nodes.filter(({ leftMs }) => leftMs <= 0)

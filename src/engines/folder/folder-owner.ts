@@ -1,5 +1,5 @@
 // A data folder that this process has: its lock, its store, the engine that runs on it, and the socket by which other
-// processes use that engine. Whoever has the folder gives it up when a server asks for it, unless it is a server itself.
+// processes use that engine. A process gives its folder up when a server asks for it, unless it is a server itself.
 
 import type { Store } from '../../engine/ports/index.ts'
 import type { EngineHere, Log } from '../../engine/ports/local.ts'
@@ -32,7 +32,7 @@ export type FolderSetup = {
   log: Log
 }
 
-/** What a process that connects is told first. */
+/** The first message to a process that connects. */
 export type Hello = { version: string; pid: number }
 
 /** `attachments`: tools that run in the process which gives the folder up, and which it will attach again. */
@@ -104,7 +104,7 @@ export class FolderOwner {
     return this.#leaving !== undefined
   }
 
-  /** Model steps are dropped, and asked again by whoever has the folder next; running calls get their time to finish. */
+  /** Model steps are dropped, and the next owner of the folder asks again; running calls get their time to finish. */
   leave(): Promise<void> {
     this.#leaving ??= this.#leave()
     return this.#leaving

@@ -1,5 +1,5 @@
-// What one reader was given of a session, over all engines that it reads from: events without gaps or repeats, and a model step
-// that was cut off starts over as it would in one engine.
+// Joins the streams of one reader over all engines that it reads a session from: events come without gaps or repeats,
+// and a model step that was cut off starts over as it would in one engine.
 import type { FollowItem, FollowOptions } from '../../engine/ports/boundary.ts'
 import { publicError, TurnwireError } from '../../language/errors.ts'
 import type { Place } from './place.ts'
@@ -26,7 +26,7 @@ export class MovingReader {
   /** The request to the next engine. */
   begin(): FollowOptions {
     const { replay } = this.#given
-    // A replay is counted from the request's first event: what was given is given again, and left out here.
+    // A replay starts at the request's first event. `take` leaves out events that the reader has.
     const from = (replay ? this.#given.from : this.from) ?? 0
     this.#at = from - 1
     return { ...this.#given, from, deltas: this.#deltas.mode }

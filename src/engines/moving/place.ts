@@ -1,10 +1,10 @@
-// Where the engine of a session is, as one who looks for it is told. A folder has one engine, in one process or another; a
-// cluster has an engine on each node. Only they know where to look, and how long to wait before they look again.
+// The place of a session's engine, as a `MovingEngine` is given it. A folder has one engine, in one process or another;
+// a cluster has an engine on each node. Only they know where to look, and how long to wait before they look again.
 import type { Engine } from '../../engine/ports/boundary.ts'
 
 export type Place = {
   engine: Engine
-  /** Whether the session is elsewhere now, or will be. `error`: with which a call or a stream ended here. */
+  /** Whether the session is elsewhere now, or will be. `error`: the error that ended a call or a stream here. */
   hasMoved(error: unknown): boolean
   /** The same, after a stream that has no end of its own ended without an error. */
   hasMovedQuietly(): Promise<boolean>

@@ -1,6 +1,6 @@
-// Keeps the promise of a delta mode when a reader is moved from one engine to another in the middle of a model step. The
-// second engine asks the model again, so the step starts over: for the reader that is the same as a step that starts over
-// in one engine.
+// Keeps the promise of a delta mode when a reader is moved from one engine to another in the middle of a model step.
+// The second engine asks the model again, so the step starts over: for the reader that is the same as a step that
+// starts over in one engine.
 import type { FollowItem } from '../../engine/ports/boundary.ts'
 import type { Delta } from '../../language/events.ts'
 import { type DeltaMode, StepDeltas } from '../../language/step-deltas.ts'
@@ -23,7 +23,7 @@ export class ResumedDeltas {
     this.mode = isAppended ? 'take-back' : mode
   }
 
-  /** What follows comes from another engine. */
+  /** Later deltas come from another engine. */
   moved(give: Give): void {
     if (this.#step === undefined) return
     this.#isRestarted = true

@@ -1,6 +1,6 @@
-// A channel carries plain data between two processes, in order. This one runs over any duplex stream of bytes: each message
-// is a structured clone (V8's own format, so that `undefined` members, lone surrogates and large texts survive) behind its
-// length. What the messages mean is in protocol.ts.
+// A channel carries plain data between two processes, in order. This one runs over any duplex stream of bytes: each
+// message is a structured clone (V8's own format, so that `undefined` members, lone surrogates and large texts survive)
+// behind its length. protocol.ts defines the messages.
 import type { Duplex } from 'node:stream'
 import { deserialize, serialize } from 'node:v8'
 
@@ -55,7 +55,7 @@ export function streamChannel(stream: Duplex & { ref?(): unknown; unref?(): unkn
       const head = Buffer.allocUnsafe(lengthBytes)
       head.writeUInt32BE(body.length)
       if (!isCorked) {
-        // Messages of one turn of the event loop are one write: encrypting and sending cost more than what they say.
+        // Messages of one turn of the event loop are one write, because each write costs much to encrypt and send.
         isCorked = true
         stream.cork()
         setImmediate(flush)

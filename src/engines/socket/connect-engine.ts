@@ -17,15 +17,15 @@ import { refuseUnlessData } from './only-data.ts'
 import { type LinkReply, type LinkRequest, plainError, remadeError } from './protocol.ts'
 import { StreamReader } from './stream-reader.ts'
 
-/** What waits for replies under one id: a call, or the reader of a stream. */
+/** A call or the reader of a stream that waits for replies under one id. */
 type AwaitedReply = { take(reply: LinkReply): void; lose(error: TurnwireError): void }
 
-/** A call or a stream. `epoch`: that its session is expected to have. */
+/** A call or a stream. `epoch`: the epoch that its session is expected to have. */
 type Request = { name: string; args: unknown[]; epoch?: number }
 
 export type ConnectOptions = {
   onNote?: (note: unknown) => void
-  /** Who is at the other end, in the words of the error after the channel was lost. */
+  /** The name of the other end, for the error after the channel was lost. */
   peer?: string
 }
 
@@ -96,7 +96,7 @@ export class RemoteEngine extends ForwardingEngine {
   }
 }
 
-/** This end of the channel: what waits for replies, and what they are told when the channel is lost. */
+/** This end of the channel: the calls and readers that wait for replies, and their error when the channel is lost. */
 class EngineLink {
   readonly #channel: Channel
   readonly #waiting = new Map<number, AwaitedReply>()

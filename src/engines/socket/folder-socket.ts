@@ -1,7 +1,7 @@
-// The socket in a data folder, by which other processes of the same user reach the engine that has the folder. Beside it
-// stands a secret that each of them has to know: whoever can connect to the socket, but not read the folder's files, gets
-// nothing. Paths of sockets may have about 100 bytes, so a long one is reached through a short link in the folder for
-// temporary files.
+// The socket in a data folder, by which other processes of the same user reach the engine that has the folder. Beside
+// it stands a secret that each of them has to know, so a process that can connect to the socket but not read the
+// folder's files gets nothing. Paths of sockets may have about 100 bytes, so a long one is reached through a short link
+// in the folder for temporary files.
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
