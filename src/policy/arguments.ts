@@ -165,8 +165,8 @@ function outsideGrammar(name: string, mismatch: Mismatch): string {
 // ---- compiled schemas ----------------------------------------------------------------------------------------
 
 /**
- * What one gate has compiled. The keys are weak: a declaration never changes, and a client's tool is forgotten together
- * with its session.
+ * The compiled schemas of one gate. The keys are weak: a declaration never changes, and a client's tool is forgotten
+ * together with its session.
  */
 export class CompiledSchemas {
   readonly #checkers = new WeakMap<JsonObject, SchemaChecker>()

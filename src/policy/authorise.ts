@@ -1,6 +1,6 @@
-// Decides whether a call may run: by the operator's rules, then trust, then earlier grants. It reads only facts that the
-// operator, the client or a person has set. No title, description or result affects a verdict. It records nothing and
-// asks nobody; the engine acts on the verdict.
+// Decides whether a call may run: by the operator's rules, then trust, then earlier grants. It reads only facts that
+// the operator, the client or a person has set. No title, description or result affects a verdict. It records nothing
+// and asks nobody; the engine acts on the verdict.
 
 import type { Question, Verdict } from '../engine/ports/index.ts'
 import { coversArguments } from '../language/argument-patterns.ts'
@@ -73,7 +73,7 @@ function askIfDemanded(verdict: Verdict, question: Question): Verdict {
   return demands === undefined ? asked : askForTool(asked, demands, question.grants)
 }
 
-/** The tool wants this very call to be decided: only a grant for these arguments has done that before. */
+/** The tool demands a decision about this call. Only a grant for the same arguments counts as one. */
 function askForTool(verdict: Verdict, demands: string, grants: readonly Grant[]): Verdict {
   if (verdict.verdict === 'deny') return verdict
   if (verdict.verdict === 'allow') {
@@ -102,7 +102,7 @@ export function createDenial(rules: readonly PolicyRule[]): (question: Authority
   }
 }
 
-/** What was allowed to a tool of this name was allowed to another definition. A grant names the definition by its hash. */
+/** Asks a person about a tool whose definition changed. A grant still holds: it names a definition by its hash. */
 function askAboutChange(verdict: Verdict, changed: string): Verdict {
   if (verdict.verdict === 'deny' || (verdict.verdict === 'allow' && verdict.rule === 'grant')) return verdict
   const given = verdict.verdict === 'ask' && verdict.reason !== undefined ? ` ${verdict.reason}` : ''

@@ -18,7 +18,7 @@ export type { BuiltInRedaction, PolicyRule, RedactRule, RuleFailure }
 export type GateOptions = {
   /** The first rule that matches decides. */
   rules?: readonly PolicyRule[]
-  /** What to remove from results and arguments: own patterns and names of built-in ones (`secrets` for all of them). */
+  /** Patterns to remove from results and arguments: own ones, and names of built-in ones (`secrets`: all of them). */
   redact?: readonly (RedactRule | BuiltInRedaction)[]
   /** The longest arguments that a call may have. Default 4 MiB. */
   maxArgumentBytes?: number

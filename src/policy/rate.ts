@@ -1,5 +1,5 @@
-// Counts calls for a rule with `rate`: the rule applies to calls beyond so many in so much time. Counts are in memory, of this
-// process: they begin anew when it starts. Limits that must hold over restarts and nodes belong to the service behind the tool.
+// Counts calls for a rule with `rate`: the rule applies to calls beyond so many in so much time. Counts are in the
+// memory of this process. Limits that must hold over restarts and nodes belong to the service behind the tool.
 import type { Question } from '../engine/ports/index.ts'
 import { IdleMap } from '../lib/async/idle-map.ts'
 import { invalidPolicy } from './invalid-policy.ts'
@@ -9,7 +9,7 @@ export const rateScopes = ['owner', 'session', 'all'] as const
 export type Rate = {
   calls: number
   perMs: number
-  /** Whose calls are counted together. Default: `owner`. Each tool is counted by itself. */
+  /** One count for each owner, for each session, or for all. Default: `owner`. Each tool is counted by itself. */
   per?: (typeof rateScopes)[number]
 }
 

@@ -6,7 +6,7 @@ import type { Redactor, Tally } from './redact.ts'
 
 /** Keeps walks over the arguments within the stack. Deeper ones are redacted as plain text. */
 const maxDepth = 200
-/** JSON inside a text inside JSON is looked into this often. */
+/** Texts in JSON may hold JSON themselves. It is parsed to this depth. */
 const maxNested = 4
 
 /** The same text when there is nothing to remove. */
@@ -18,7 +18,7 @@ export function redactArguments(text: string, form: CallForm, redactor: Redactor
   const cleanText = clean === value ? text : JSON.stringify(clean)
   const whole = redactor(cleanText, tally)
   if (whole === cleanText || parsed(whole) !== undefined) return whole
-  // What was removed reaches over the bounds of a value.
+  // A match went beyond one value, so the rest is no JSON any more.
   return JSON.stringify({ redacted: whole })
 }
 

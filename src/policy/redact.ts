@@ -1,6 +1,6 @@
-// Removes secrets from tool output by rule: an operator's own patterns, and built-in ones for the usual forms of keys and
-// tokens (lib/secret-forms.ts). An operator's pattern runs on RE2, because the text may be hostile. This catches accidents only: a secret of an
-// unknown form, or split over two parts, is not found.
+// Removes secrets from tool output by rule: an operator's own patterns, and built-in ones for the usual forms of keys
+// and tokens (lib/text/secret-forms.ts). An operator's pattern runs on RE2, because the text may be hostile. This
+// catches accidents only: a secret of an unknown form, or split over two parts, is not found.
 import { createRequire } from 'node:module'
 import type { RE2JS } from 're2js'
 import type { Live } from '../engine/ports/index.ts'

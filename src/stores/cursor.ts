@@ -13,7 +13,7 @@ export function encodeCursor(secret: string, owner: string | null, position: num
   return id === '' ? cursor : `${cursor}.${Buffer.from(id).toString('base64url')}`
 }
 
-/** What `encodeCursor` was given. Throws `bad_request` for anything that it did not make. */
+/** The position and id of a cursor that `encodeCursor` made. Throws `bad_request` for any other text. */
 export function decodeCursor(
   secret: string,
   owner: string | null,

@@ -1,5 +1,5 @@
-// How the durable stores write a log: appends become rows of JSON text, and pages of events come back from them. It knows
-// no database.
+// How the durable stores write a log: appends become rows of JSON text, and pages of events come back from them. It
+// knows no database.
 import type { Append, SessionRow } from '../engine/ports/index.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Event, Recorded } from '../language/events.ts'
@@ -7,7 +7,7 @@ import type { Event, Recorded } from '../language/events.ts'
 /** Larger appends become several rows, so that reading a page never parses much more than the page. */
 const LARGEST_BODY = 256 * 1024
 
-/** What an append adds. `size`: of its events, in characters. `error`: they are not JSON. */
+/** An append in the form of its rows. `size`: of its events, in characters. `error`: why they are not JSON. */
 export type EncodedLog = {
   bodies: EncodedEvents[]
   size: number
@@ -43,7 +43,7 @@ export function checkEncoded({ error }: EncodedLog): void {
   throw new TurnwireError('store_failed', `The events are not JSON and cannot be recorded: ${error}`)
 }
 
-/** Each event is written once, so a large one stands alone. */
+/** An event is never split over rows, so a large one has a row of its own. */
 function encodeEvents(events: readonly Event[]): Pick<EncodedLog, 'bodies' | 'size'> {
   const bodies: EncodedEvents[] = []
   let [count, body, size] = [0, '', 0]

@@ -1,4 +1,4 @@
-// How writes fail, in one place for all stores: the error of each refusal, and which later writes fail with it. Each
+// Failed writes, in one place for all stores: the error of each refusal, and which later writes fail with it. Each
 // store keeps a failure until the caller's promise has rejected.
 import type { Append, BlobPiece } from '../engine/ports/index.ts'
 import { TurnwireError } from '../language/errors.ts'

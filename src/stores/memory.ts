@@ -1,6 +1,6 @@
 // A store in memory: for tests, for `data: 'memory'`, and as the floor that durable stores are measured against. It
-// keeps the event objects it is given, without a copy, so callers must not change them. Several nodes of one process can
-// share one memory, for tests and simulations of many nodes.
+// keeps the event objects it is given, without a copy, so callers must not change them. Several nodes of one process
+// can share one memory, for tests and simulations of many nodes.
 import { randomBytes } from 'node:crypto'
 import type {
   ListSummary,
@@ -61,7 +61,7 @@ export function sharedMemory(now: () => number = () => performance.now()): {
   return { open: () => new MemoryNode(memory, now) }
 }
 
-/** What is stored. */
+/** The stored data, which several stores may share. */
 class Memory {
   /** In the order of creation. */
   readonly sessions = new Map<string, MemorySession>()
@@ -254,7 +254,7 @@ class MemoryStore implements Store, KeepsPayments {
 
   readonly close = async (): Promise<void> => {}
 
-  /** Writes at once. A failure stays until the caller can know of it. */
+  /** Writes at once. A failure is kept until the caller's promise has rejected. */
   #write<T>(session: string, request: WriteRequest, run: () => T): Promise<T> {
     const before = this.#failures.get(session)
     if (before && failsWith(before, request)) return Promise.reject(before.error)

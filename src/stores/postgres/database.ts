@@ -1,6 +1,6 @@
-// The connections to PostgreSQL: one statement or one transaction at a time, tried again while that is safe, and what is
-// known about the health of the database. It holds no session setting, no lock and no listener, so that any pooler of
-// transactions may stand between. It knows no statement.
+// The connections to PostgreSQL: one statement or one transaction at a time, tried again while that is safe, and what
+// is known about the health of the database. It holds no session setting, no lock and no listener, so that any pooler
+// of transactions may stand between. It knows no statement.
 import type { TurnwireError } from '../../language/errors.ts'
 import { type Client, type DriverOptions, loadDriver } from './driver.ts'
 import { toDatabaseFault } from './faults.ts'
@@ -15,7 +15,7 @@ export type DatabaseOptions = DriverOptions & {
 }
 
 export type Parameter = string | number | boolean | null | Uint8Array
-/** What a statement is run with: the pool, or a transaction. */
+/** Runs a statement, on the pool or in a transaction. */
 export type Run = <Row extends readonly unknown[]>(
   text: string,
   parameters: readonly Parameter[],
@@ -101,8 +101,8 @@ export class Database {
   }
 
   /**
-   * Carries on while the database is away, up to its patience. `work` is told whether an attempt before has an unknown
-   * outcome: it must find out before it writes again.
+   * Tries again while the database is away, up to `patienceMs`. `work` is told if an earlier attempt has an unknown
+   * outcome: then it must find out before it writes again.
    */
   async steadily<T>(work: (unknown: boolean) => Promise<T>): Promise<T> {
     let since: number | undefined
@@ -185,7 +185,7 @@ export class Database {
   }
 
   /**
-   * The next statement uses new connections. What is under way on the old ones may end within `graceMs`; then it fails as
+   * The next statement uses new connections. Statements on the old ones may end within `graceMs`; then they fail as
    * `lost`. A connection of the client that was lost is not used again: bytes that it had not sent yet would come first.
    */
   #drop(client: Promise<Client>, graceMs: number): void {
@@ -213,7 +213,7 @@ export class Database {
   }
 }
 
-/** At random, so that those who met do not meet again. */
+/** A random wait, so that two transactions that conflicted do not conflict again. */
 function pause(atMostMs: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, Math.random() * atMostMs))
 }

@@ -1,5 +1,5 @@
-// Loads the PostgreSQL client when it is first needed, and sets it up. If the address names several hosts, they are tried in
-// turn, and one that takes no writes is passed over.
+// Loads the PostgreSQL client when it is first needed, and sets it up. If the address names several hosts, they are
+// tried in turn, and one that takes no writes is passed over.
 import { connect, type Socket } from 'node:net'
 import type postgres from 'postgres'
 import { TurnwireError } from '../../language/errors.ts'
@@ -31,7 +31,7 @@ export async function loadDriver(
       connect_timeout: CONNECT_SECONDS,
       // It asks the server for all its types otherwise. The store's statements need none.
       fetch_types: false,
-      // Who connects again has waited before.
+      // database.ts waits between its attempts, so the client need not.
       backoff: () => 0,
       connection: { application_name: 'turnwire' },
       onnotice: () => {},

@@ -1,5 +1,5 @@
-// What the errors of PostgreSQL and of its connections mean here: the error that the caller gets, and what to do about
-// it. Nothing in this file acts on it.
+// Classifies the errors of PostgreSQL and of its connections: the error that the caller gets, and whether the statement
+// may be tried again. Nothing in this file acts on it.
 import { type ErrorCode, TurnwireError, wordsOf } from '../../language/errors.ts'
 
 /**

@@ -1,6 +1,6 @@
-// Carries out groups of writes. All appends of a group are one statement, so are all creations and all claims; each other
-// write is a transaction with the session's row locked. If a connection is lost, nobody knows what was recorded: it is
-// read again, and only what is not there is written again (docs/decisions/0032).
+// Carries out groups of writes. All appends of a group are one statement, so are all creations and all claims; each
+// other write is a transaction with the session's row locked. If a connection is lost, nobody knows what was recorded:
+// it is read again, and only what is not there is written again (docs/decisions/0032).
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import {
   checkAppend,
@@ -34,9 +34,9 @@ import {
 
 type Renewal = Extract<Write, { kind: 'renew' }>
 type Head = [epoch: number, head: number, owner: string, requestKey: string | null]
-/** The first row counts; the others name those that moved, if not all did. */
+/** The first row has the count. Further rows name the sessions that were appended to, if not all were. */
 type Moved = [count: number, id: string | null]
-/** What is known of a session that an append was for. `ours`: its first event is there, written in its epoch. */
+/** The row of a session after a lost append. `ours`: the append's first event is there, written in its epoch. */
 type Reread = [id: string, epoch: number, head: number, ours: boolean]
 
 const UNIQUE_VIOLATION = '23505'

@@ -13,7 +13,7 @@ import { prepareStatements, type Statements } from './statements.ts'
 import { carryOut, type SentWrite } from './writes.ts'
 
 /**
- * How long a commit may rely on the last check of the file's place. Whoever removes the file also removes what was
+ * How long a commit may rely on the last check of the file's place. Removing the file also removes what was
  * committed just before, and a check takes a fifth of a commit on a quick disk.
  */
 const PLACE_CHECK_MS = 10

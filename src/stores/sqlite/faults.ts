@@ -1,5 +1,5 @@
-// What SQLite's result codes mean here: the error that the caller gets, and what the failure affects. Nothing in this
-// file acts on it.
+// Classifies SQLite's result codes: the error that the caller gets, and whether the write, the transaction or the
+// connection failed. Nothing in this file acts on it.
 import { type ErrorCode, TurnwireError } from '../../language/errors.ts'
 
 /**

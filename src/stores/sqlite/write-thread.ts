@@ -11,7 +11,7 @@ import type { SentWrite } from './writes.ts'
 
 export type WriterSetup = { options: DatabaseOptions; places: FilePlaces }
 
-/** What the thread is told: a group to commit, to copy the WAL into the database, or that no more will come. */
+/** A message to the thread: commit a group, copy the WAL into the database, or close. */
 export type ThreadMessage = { writes: readonly SentWrite[]; isDistrusted: boolean } | 'checkpoint' | 'close'
 /** `commitMs`: how long the commit took, without the way to the thread and back. A checkpoint has an empty result. */
 export type ThreadReply = { result: GroupResult; commitMs: number }

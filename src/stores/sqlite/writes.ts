@@ -1,5 +1,5 @@
-// What each write of the store port does inside a transaction, and how events become rows and come back. Writes are plain
-// data that crosses to the thread that writes: their events are encoded before. A write that throws a TurnwireError has
+// Carries out each write of the store port inside a transaction, and turns events into rows and back. Writes are plain
+// data that is sent to the writing thread: their events are encoded before. A write that throws a TurnwireError has
 // changed nothing: it checks before its first change.
 import type { Append, BlobPiece, BlobRange, NewSession, SessionRow } from '../../engine/ports/index.ts'
 import type { Recorded } from '../../language/events.ts'
