@@ -21,7 +21,7 @@ export type Dialect = {
   rootKey?: RegExp
   /** The subset of OpenAPI in place of JSON Schema. */
   openApi?: OpenApiRules
-  /** The vendor compiles a schema into states, as estimated by `statesOf`. */
+  /** The vendor compiles a schema into states, as estimated by `countStates`. */
   maxStates?: number
   /** The schema is unusable if anything is lost or a rule is broken. */
   strict?: StrictRules
