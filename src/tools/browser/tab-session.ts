@@ -150,9 +150,11 @@ export class TabSession {
       void page.close().catch(() => {})
     })
     page.on('dialog', dialog => {
-      this.note(`The page showed a ${dialog.type()} that was dismissed: "${dialog.message()}"`)
-      // The action asked to leave the page, so the dialog is accepted.
-      void (dialog.type() === 'beforeunload' ? dialog.accept() : dialog.dismiss()).catch(() => {})
+      // The action asked to leave the page.
+      const isAccepted = dialog.type() === 'beforeunload'
+      const answer = isAccepted ? 'accepted' : 'dismissed'
+      this.note(`The page showed a ${dialog.type()} that was ${answer}: "${dialog.message()}"`)
+      void (isAccepted ? dialog.accept() : dialog.dismiss()).catch(() => {})
     })
     // A window that is gone already has no answers to hold.
     this.#attached = this.downloads.attach(page, this.#credentials).catch(() => {})

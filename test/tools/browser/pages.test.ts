@@ -217,6 +217,17 @@ describe('what a page may not do', { skip }, () => {
     assert.ok(!shop.requests.includes('POST /transfer'))
   })
 
+  test('a page that asks whether to leave it is left, and the model is told', async t => {
+    const { run, go, shop } = await rig(t)
+    shop.pages.set(
+      '/stay',
+      html(`<p>Stay</p><script>addEventListener('beforeunload', event => event.preventDefault())</script>`),
+    )
+    await go('/stay')
+    await run(act({ action: 'click', x: 5, y: 5 }))
+    assert.match((await go('/')).text, /beforeunload that was accepted/)
+  })
+
   test('downloads, floods of windows and dialogs are refused and told', async t => {
     const { run, go, shop } = await rig(t)
     shop.pages.set(
