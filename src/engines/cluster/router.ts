@@ -1,6 +1,5 @@
 // Finds the engine that has a session: that of this node, or that of another one over the wire between nodes. The place
 // is remembered with the session's epoch, and looked up again once a node answers that it does not have the session.
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Engine, SessionRef } from '../../engine/ports/boundary.ts'
 import type { EngineHere } from '../../engine/ports/local.ts'
 import type { NodeInfo, NodeStore } from '../../engine/ports/node.ts'
@@ -9,14 +8,16 @@ import type { Place, Search } from '../moving/place.ts'
 import { isStopping } from '../socket/index.ts'
 import type { NodeLease } from './node-lease.ts'
 import { type Peer, type Peers, Unreachable } from './peers.ts'
+import { pause, realTiming, type Timing } from './timing.ts'
 
 export type RouterParts = {
   local: EngineHere
   store: NodeStore
   lease: NodeLease
-  peers: Peers
+  peers: Pick<Peers, 'to'>
   /** How long a call waits for the node that has the session, or for the end of its lease. */
   patienceMs: number
+  timing?: Timing
 }
 
 /** `peer` absent: the engine of this node. */
@@ -40,20 +41,22 @@ class NodeSearch {
   /** Makes this node the holder if nobody is, so that others find the session here. */
   readonly adopts: boolean
   readonly #patienceMs: number
+  readonly #timing: Timing
   #deadline: number | undefined
   /** Why the engine of this node is of no use: it stops. */
   notHere: unknown
   tries = 0
 
-  constructor(ref: SessionRef, adopts: boolean, patienceMs: number) {
+  constructor(ref: SessionRef, adopts: boolean, patienceMs: number, timing: Timing) {
     this.ref = ref
     this.adopts = adopts
     this.#patienceMs = patienceMs
+    this.#timing = timing
   }
 
   /** The patience is counted from when it is first asked for: a stream may have gone well for hours before. */
   get isLate(): boolean {
-    const now = performance.now()
+    const now = this.#timing.now()
     this.#deadline ??= now + this.#patienceMs
     return now > this.#deadline
   }
@@ -69,11 +72,13 @@ export class Router {
   /** The least recently used comes first. */
   readonly #places = new Map<string, NodePlace>()
   readonly #here: Routed
+  readonly #timing: Timing
   #closed = false
 
   constructor(parts: RouterParts) {
     this.#parts = parts
     this.#here = { engine: parts.local }
+    this.#timing = parts.timing ?? realTiming()
   }
 
   /** A call of this node's engine, wherever its session is. */
@@ -95,7 +100,7 @@ export class Router {
     const { patienceMs } = this.#parts
     const reads = name === 'follow' || name === 'attach'
     const patience = reads ? Math.max(patienceMs, readerPatienceMs) : patienceMs
-    const search = new NodeSearch(ref, reads, patience)
+    const search = new NodeSearch(ref, reads, patience, this.#timing)
     let routed: Routed | undefined
     return {
       find: async () => {
@@ -144,11 +149,19 @@ export class Router {
     if (search.notHere === undefined && this.isHere(ref)) return this.#here
     for (;;) {
       if (this.#closed) throw new TurnwireError('stopping', 'This node has stopped. Ask another one.')
+      // A look may take longer than the patience, and the lease may end meanwhile: only a look that began late is the last.
+      const isLast = search.isLate
       const known = this.#known(ref.session)
       const routed = known ? await this.#reach(known) : await this.#lookUp(search)
       if (routed) return routed
       this.#places.delete(ref.session)
-      await this.#wait(search)
+      if (isLast)
+        throw new TurnwireError(
+          'moved',
+          'The node that has this session cannot be reached, and its lease lasts. Try again.',
+          { retryAfterMs: 1000 },
+        )
+      await this.#pause()
     }
   }
 
@@ -158,17 +171,11 @@ export class Router {
     if (search.isLate) throw error
     search.tries += 1
     // The first time the place was simply old.
-    if (search.tries > 1) await this.#wait(search)
+    if (search.tries > 1) await this.#pause()
   }
 
-  async #wait(search: NodeSearch): Promise<void> {
-    if (search.isLate)
-      throw new TurnwireError(
-        'moved',
-        'The node that has this session cannot be reached, and its lease lasts. Try again.',
-        { retryAfterMs: 1000 },
-      )
-    await pause(lookAgainMs * (0.5 + Math.random() / 2))
+  #pause(): Promise<void> {
+    return pause(this.#timing, lookAgainMs * (0.5 + this.#timing.random() / 2))
   }
 
   #known(session: string): NodePlace | undefined {
@@ -201,7 +208,9 @@ export class Router {
     if (!holder || node?.id === lease.id) return this.#hereUnless(search)
     if (node && node.leftMs > 0) {
       const place = { node, epoch: holder.epoch }
-      const routed = await this.#reach(place)
+      // A node that is paused takes a connection and never answers. Once its lease is over it has nothing to say.
+      const leaseOver = pause(this.#timing, node.leftMs).then(() => undefined)
+      const routed = await Promise.race([this.#reach(place), leaseOver])
       if (routed) this.#remember(session, place)
       return routed
     }
