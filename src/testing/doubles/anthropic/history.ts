@@ -7,7 +7,7 @@ import type { MemoryOptions } from '../double.ts'
 import type { Check, Mode, Rejection, Rejections } from '../script.ts'
 import { inspectSeal, judgeSignature } from '../seal.ts'
 import { asList, asRecord, asRecords, asString, isRecord, type JsonRecord } from '../shape.ts'
-import * as refuse from './refusals.ts'
+import { refuse } from './refusals.ts'
 import { declaresServerTool } from './tools.ts'
 
 export type AnthropicMemory = ReturnType<typeof newAnthropicMemory>
@@ -60,6 +60,13 @@ export function readMessages(given: unknown, mode: Mode): AnthropicMessage[] {
   return messages
 }
 
+/** The blocks of messages, each with its path as the API reports it. */
+function* placedBlocks(messages: AnthropicMessage[]) {
+  for (const message of messages)
+    for (const [place, block] of message.blocks.entries())
+      yield { message, block, path: `messages.${message.index}.content.${place}` }
+}
+
 type AnthropicCheck = Check<AnthropicMemory> & { messages: AnthropicMessage[] }
 
 export function* checkAnthropicHistory({ body, messages, memory }: AnthropicCheck): Rejections {
@@ -68,7 +75,7 @@ export function* checkAnthropicHistory({ body, messages, memory }: AnthropicChec
   const usesTools = blocks.some(block => isToolUse(block) || isToolResult(block))
   if (usesTools && asList(body['tools']).length === 0) {
     const text = 'Requests which include `tool_use` or `tool_result` blocks must define tools.'
-    yield refuse.anthropicError('A-13', text)
+    yield refuse('A-13', text)
   }
   yield* checkIdsUnique(messages)
   for (const [at, message] of messages.entries()) {
@@ -86,22 +93,19 @@ function* checkRoles(messages: AnthropicMessage[]): Rejections {
   const roles = messages.map(message => message.role).filter(role => role !== 'system')
   const isSummary = messages[0]?.blocks[0]?.['type'] === 'compaction'
   if (roles[0] === 'assistant' && !isSummary) {
-    yield refuse.anthropicError('A-21', says.firstRole)
+    yield refuse('A-21', says.firstRole)
   } else if (roles.some((role, at) => at > 0 && roles[at - 1] === role)) {
-    yield refuse.anthropicError('A-21', says.alternatingRoles)
+    yield refuse('A-21', says.alternatingRoles)
   }
 }
 
 function* checkIdsUnique(messages: AnthropicMessage[]): Rejections {
   const seen = new Set<string>()
-  for (const { index, blocks } of messages) {
-    for (const [place, block] of blocks.entries()) {
-      if (!isToolUse(block)) continue
-      const id = asString(block['id'])
-      if (seen.has(id))
-        yield refuse.anthropicError('A-05', says.repeatedId(`messages.${index}.content.${place}`))
-      seen.add(id)
-    }
+  for (const { block, path } of placedBlocks(messages)) {
+    if (!isToolUse(block)) continue
+    const id = asString(block['id'])
+    if (seen.has(id)) yield refuse('A-05', says.repeatedId(path))
+    seen.add(id)
   }
 }
 
@@ -117,18 +121,17 @@ function* checkCallsAnswered(message: AnthropicMessage, after: AnthropicMessage 
   if (missing.length === 0) return
   const late = listField(answers.filter(isToolResult), 'tool_use_id')
   const rule = missing.every(id => late.includes(id)) ? 'A-03' : 'A-01'
-  yield refuse.anthropicError(rule, says.unanswered(message.index, missing))
+  yield refuse(rule, says.unanswered(message.index, missing))
 }
 
 function* checkResults(message: AnthropicMessage, before: AnthropicMessage | undefined): Rejections {
   const calls = before?.role === 'assistant' ? listField(before.blocks.filter(isToolUse), 'id') : []
   const seen = new Set<string>()
-  for (const [place, block] of message.blocks.entries()) {
+  for (const { block, path } of placedBlocks([message])) {
     const id = block['tool_use_id']
     if (!isToolResult(block) || typeof id !== 'string') continue
-    const path = `messages.${message.index}.content.${place}`
-    if (!calls.includes(id)) yield refuse.anthropicError('A-02', says.unknownUseId(path, id))
-    else if (seen.has(id)) yield refuse.anthropicError('A-04', says.secondResult(path, id))
+    if (!calls.includes(id)) yield refuse('A-02', says.unknownUseId(path, id))
+    else if (seen.has(id)) yield refuse('A-04', says.secondResult(path, id))
     seen.add(id)
   }
 }
@@ -147,24 +150,24 @@ const resultType = (block: JsonRecord, name: string): string => {
  */
 function* checkServerTools(tools: unknown, messages: AnthropicMessage[]): Rejections {
   const open = new Map<string, ServerCall>()
-  for (const { role, index, blocks } of messages) {
-    if (role !== 'assistant') {
-      if (blocks.every(isToolResult)) continue
+  for (const message of messages) {
+    if (message.role !== 'assistant') {
+      if (message.blocks.every(isToolResult)) continue
       for (const call of open.values()) yield danglingCall(call, tools)
       open.clear()
       continue
     }
-    for (const [place, block] of blocks.entries()) {
+    for (const { block, path } of placedBlocks([message])) {
       const type = asString(block['type'])
       if (isServerUse(block)) {
         const [id, name] = [asString(block['id']), asString(block['name'])]
-        open.set(id, { id, name, index, result: resultType(block, name) })
+        open.set(id, { id, name, index: message.index, result: resultType(block, name) })
       } else if (type.endsWith('_tool_result')) {
         const id = asString(block['tool_use_id'])
         if (open.get(id)?.result === type) open.delete(id)
         else {
-          const text = `messages.${index}.content.${place}: unexpected \`tool_use_id\` found in \`${type}\` blocks: ${id}. Each \`${type}\` block must have a corresponding \`server_tool_use\` block before it.`
-          yield refuse.anthropicError('A-22', text)
+          const text = `${path}: unexpected \`tool_use_id\` found in \`${type}\` blocks: ${id}. Each \`${type}\` block must have a corresponding \`server_tool_use\` block before it.`
+          yield refuse('A-22', text)
         }
       }
     }
@@ -179,8 +182,8 @@ function danglingCall(call: ServerCall, tools: unknown): Rejection {
   const { id, name, index, result } = call
   const text = `messages.${index}: \`${name}\` tool use with id \`${id}\` was found without a corresponding \`${result}\` block`
   return isDeclared(call, tools)
-    ? refuse.anthropicError('A-22', text)
-    : refuse.anthropicError('A-23', `${text}, but no \`${name}\` tool was provided`)
+    ? refuse('A-22', text)
+    : refuse('A-23', `${text}, but no \`${name}\` tool was provided`)
 }
 
 /** A tool reference, from the server's search or a client's own, names a tool that is declared. */
@@ -190,10 +193,7 @@ function* checkToolReferences(tools: unknown, blocks: JsonRecord[]): Rejections 
     for (const part of asRecords(isRecord(content) ? content['tool_references'] : content)) {
       const name = part['tool_name']
       if (part['type'] !== 'tool_reference' || declared.includes(name)) continue
-      yield refuse.anthropicError(
-        'A-TS',
-        `Tool reference '${asString(name)}' has no corresponding tool definition`,
-      )
+      yield refuse('A-TS', `Tool reference '${asString(name)}' has no corresponding tool definition`)
     }
   }
 }
@@ -201,7 +201,7 @@ function* checkToolReferences(tools: unknown, blocks: JsonRecord[]): Rejections 
 function* checkExpiry(container: unknown, expiries: ReadonlyMap<string, number>): Rejections {
   const expires = expiries.get(asString(container))
   if (expires === undefined || expires > Date.now()) return
-  yield refuse.anthropicError('A-PTC', `container: Container '${asString(container)}' has expired.`)
+  yield refuse('A-PTC', `container: Container '${asString(container)}' has expired.`)
 }
 
 /** Calls made from code wait in a container. Only their results may follow, and they go to that container. */
@@ -216,16 +216,16 @@ function* checkPendingCode(
   if (pending === undefined) return
   if (!last.blocks.every(isToolResult)) {
     const text = `messages.${last.index}: only \`tool_result\` blocks may answer tool calls that were made from code execution.`
-    yield refuse.anthropicError('A-PTC', text)
+    yield refuse('A-PTC', text)
   }
   const wanted = containers.get(asString(pending['id']))
   if (typeof container !== 'string') {
     const text =
       'container_id is required when there are pending tool uses generated by code execution with tools.'
-    yield refuse.anthropicError('A-PTC', text)
+    yield refuse('A-PTC', text)
   } else if (wanted !== undefined && wanted !== container) {
     const text = `container: the pending tool uses belong to another container than '${container}'.`
-    yield refuse.anthropicError('A-PTC', text)
+    yield refuse('A-PTC', text)
   }
 }
 
@@ -251,7 +251,7 @@ function* checkLastMessage(
   const serverUses = last.blocks.filter(isServerUse)
   if (serverUses.length === 0) {
     if (modelVersion(model) < 4.6) return
-    return yield refuse.anthropicError('A-18', says.prefill)
+    return yield refuse('A-18', says.prefill)
   }
   // Turns that were paused one after the other stand in one message. The last of them is what is continued.
   const issued = serverUses.map(block => paused.get(asString(block['id']))).findLast(Boolean)
@@ -259,7 +259,7 @@ function* checkLastMessage(
   const echoed = last.blocks.slice(-issued.length)
   if (isDeepStrictEqual(issued.map(withoutOptional), echoed.map(withoutOptional))) return
   const text = `messages.${last.index}: a paused turn must be sent back as it was received.`
-  yield refuse.anthropicError('A-24', text)
+  yield refuse('A-24', text)
 }
 
 // ---- thinking and encrypted results -------------------------------------------------------------------------
@@ -274,50 +274,45 @@ const BAD_SIGNATURE = 'Invalid `signature` in `thinking` block'
 export function* checkThinking(check: AnthropicCheck): Rejections {
   const { body, messages, memory, mode } = check
   const latest = messages.findLast(message => message.role === 'assistant')
-  for (const message of messages) yield* checkSignatures(message, message === latest, check)
-  for (const message of messages) yield* checkEncryptedResults(message, memory)
+  yield* checkSignatures(check, latest)
+  yield* checkEncryptedResults(check)
   if (mode === 'lenient') return
   if (latest) yield* checkLatestThinking(latest, memory)
   if (asRecord(body['thinking'])['type'] === 'enabled') yield* checkTurnOpening(messages, memory)
 }
 
-function* checkSignatures(message: AnthropicMessage, isLatest: boolean, check: AnthropicCheck): Rejections {
+function* checkSignatures(check: AnthropicCheck, latest: AnthropicMessage | undefined): Rejections {
   const { memory, mode } = check
-  for (const [place, block] of message.blocks.entries()) {
-    const path = `messages.${message.index}.content.${place}`
+  for (const { message, block, path } of placedBlocks(check.messages)) {
     if (block['type'] === 'redacted_thinking') {
       const data = asString(block['data'])
       const isKnown = memory.redacted.has(data) || inspectSeal('redacted', data, '') === 'valid'
       if (isKnown || (memory.trustForeign && data !== '')) continue
-      yield refuse.anthropicError('A-19', `${path}: Invalid \`data\` in \`redacted_thinking\` block`)
+      yield refuse('A-19', `${path}: Invalid \`data\` in \`redacted_thinking\` block`)
     } else if (block['type'] === 'thinking') {
       const [signature, text] = [asString(block['signature']), asString(block['thinking'])]
       const verdict = judgeSignature('thinking', signature, text, memory)
       if (verdict === 'valid' || (verdict === 'altered' && mode === 'lenient')) continue
-      const problem = verdict === 'altered' && isLatest ? MODIFIED : BAD_SIGNATURE
-      yield refuse.anthropicError('A-19', `${path}: ${problem}`)
+      const problem = verdict === 'altered' && message === latest ? MODIFIED : BAD_SIGNATURE
+      yield refuse('A-19', `${path}: ${problem}`)
     }
   }
 }
 
-function* checkEncryptedResults(message: AnthropicMessage, memory: AnthropicMemory): Rejections {
-  for (const [place, block] of message.blocks.entries()) {
+function* checkEncryptedResults({ messages, memory }: AnthropicCheck): Rejections {
+  const isGenuine = (text: string, url: unknown): boolean =>
+    memory.trustForeign ||
+    memory.encrypted.has(text) ||
+    inspectSeal('search', text, asString(url)) === 'valid'
+  for (const { block, path } of placedBlocks(messages)) {
     if (block['type'] !== 'web_search_tool_result') continue
     for (const [at, item] of asRecords(block['content']).entries()) {
       if (item['type'] !== 'web_search_result') continue
-      const path = `messages.${message.index}.content.${place}.web_search_tool_result.content.${at}`
+      const place = `${path}.web_search_tool_result.content.${at}`
       const text = item['encrypted_content']
-      if (typeof text !== 'string') yield refuse.fieldRequired('A-25', `${path}.encrypted_content`)
-      else if (
-        !memory.trustForeign &&
-        !memory.encrypted.has(text) &&
-        inspectSeal('search', text, asString(item['url'])) !== 'valid'
-      ) {
-        yield refuse.anthropicError(
-          'A-25',
-          `${path}: Invalid \`encrypted_content\` in \`web_search_result\` block`,
-        )
-      }
+      if (typeof text !== 'string') yield refuse('A-25', says.fieldRequired(`${place}.encrypted_content`))
+      else if (!isGenuine(text, item['url']))
+        yield refuse('A-25', `${place}: Invalid \`encrypted_content\` in \`web_search_result\` block`)
     }
   }
 }
@@ -331,7 +326,7 @@ function* checkLatestThinking(latest: AnthropicMessage, memory: AnthropicMemory)
   const contents = (blocks: JsonRecord[]): string =>
     JSON.stringify(blocks.map(({ type, thinking, signature, data }) => [type, thinking, signature, data]))
   if (contents(given) === contents(issued)) return
-  yield refuse.anthropicError('A-19', `messages.${latest.index}.content.0: ${MODIFIED}`)
+  yield refuse('A-19', `messages.${latest.index}.content.0: ${MODIFIED}`)
 }
 
 /** With `thinking: enabled`, an assistant turn that waits for tool results begins with its thinking. */
@@ -349,7 +344,7 @@ function* checkTurnOpening(messages: AnthropicMessage[], memory: AnthropicMemory
   const hadNone = calls.some(call => memory.thinking.get(asString(call['id']))?.length === 0)
   if (calls.length === 0 || hadNone) return
   const text = `messages.${opening.index}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`${asString(first['type'])}\`. When \`thinking\` is enabled, a final \`assistant\` message must start with a thinking block (preceeding the lastmost set of \`tool_use\` and \`tool_result\` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable \`thinking\`.`
-  yield refuse.anthropicError('A-19', text)
+  yield refuse('A-19', text)
 }
 
 // ---- conversations that the vendor holds --------------------------------------------------------------------
@@ -382,18 +377,15 @@ export function* checkThread(body: JsonRecord, memory: AnthropicMemory): Rejecti
   if (held === undefined) {
     if (memory.trustForeign) return
     const text = `thread: no thread holds the message '${previous}'.`
-    return yield { ...refuse.anthropicError('A-TH', text), code: 'thread_not_found' }
+    return yield { ...refuse('A-TH', text), code: 'thread_not_found' }
   }
   for (const key of ['system', 'tools']) {
     if (body[key] === undefined) continue
-    yield refuse.anthropicError(
-      'A-TH',
-      `${key}: is held by the thread and cannot be sent when continuing it.`,
-    )
+    yield refuse('A-TH', `${key}: is held by the thread and cannot be sent when continuing it.`)
   }
   if (!held.isContinued) return
   const text = `thread: the message '${previous}' was continued already.`
-  yield { ...refuse.anthropicError('A-TH', text), code: 'thread_already_continued' }
+  yield { ...refuse('A-TH', text), code: 'thread_already_continued' }
 }
 
 /** Holds the conversation under the id of the response that was just made. */

@@ -5,7 +5,7 @@ import { jsonFrame, type Rejection } from '../script.ts'
 import { tokensIn } from '../shape.ts'
 import { answerAnthropic } from './answer.ts'
 import { type AnthropicMemory, newAnthropicMemory } from './history.ts'
-import { anthropicError, anthropicFailure } from './refusals.ts'
+import { anthropicFailure, refuse } from './refusals.ts'
 import { checkAnthropic } from './request.ts'
 
 /** The last is what the current SDK sends; the middle one is what most callers send. */
@@ -25,10 +25,10 @@ export const anthropicDouble: VendorDouble<AnthropicMemory> = {
   },
   unreadable({ kind, detail, at }) {
     if (kind === 'content-type') {
-      return anthropicError('A-00', `content-type: expected application/json, found '${detail}'`)
+      return refuse('A-00', `content-type: expected application/json, found '${detail}'`)
     }
     const where = `line 1 column ${at + 1} (char ${at})`
-    return anthropicError('A-26', `The request body is not valid JSON: ${detail}: ${where}`)
+    return refuse('A-26', `The request body is not valid JSON: ${detail}: ${where}`)
   },
   check: (request, memory, mode) => [...checkAnthropic(request, memory, mode)],
   direct: ({ route, rawText }) =>
@@ -50,7 +50,7 @@ export const anthropicDouble: VendorDouble<AnthropicMemory> = {
 
 function checkVersion(headers: RequestHeaders): Rejection | null {
   const version = headers['anthropic-version']
-  if (!version) return anthropicError('A-00', 'anthropic-version: header is required')
+  if (!version) return refuse('A-00', 'anthropic-version: header is required')
   if (VERSIONS.includes(version)) return null
-  return anthropicError('A-00', `anthropic-version: "${version}" is not a valid version`)
+  return refuse('A-00', `anthropic-version: "${version}" is not a valid version`)
 }

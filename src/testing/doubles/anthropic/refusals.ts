@@ -3,33 +3,21 @@ import * as says from '../../../apis/anthropic/wordings.ts'
 import type { Rejection, Rejections } from '../script.ts'
 import { extraKeys, type JsonRecord, wordList } from '../shape.ts'
 
-export const anthropicError = (rule: string, message: string): Rejection => ({
+export const refuse = (rule: string, message: string): Rejection => ({
   rule,
   status: 400,
   type: 'invalid_request_error',
   message,
 })
 
-/** The rule comes first, then what the words take. */
-const withWords =
-  <Args extends unknown[]>(words: (...args: Args) => string) =>
-  (rule: string, ...args: Args): Rejection =>
-    anthropicError(rule, words(...args))
-
-export const fieldRequired = withWords(says.fieldRequired)
-export const inputShouldBe = withWords(says.inputShouldBe)
-export const patternExpected = withWords(says.patternExpected)
-export const unexpectedTag = withWords(says.unexpectedTag)
-
 /** `known`: the names of the fields that the API knows, as words. */
 export function* extraInputs(value: JsonRecord, known: string, path: string): Rejections {
-  for (const key of extraKeys(value, wordList(known)))
-    yield anthropicError('A-28', says.extraInput(`${path}.${key}`))
+  for (const key of extraKeys(value, wordList(known))) yield refuse('A-28', says.extraInput(`${path}.${key}`))
 }
 
 /** Refusals that all break one rule, by their messages. */
-export function* withRule(rule: string, messages: Iterable<string>): Rejections {
-  for (const message of messages) yield anthropicError(rule, message)
+export function* refuseAll(rule: string, messages: Iterable<string>): Rejections {
+  for (const message of messages) yield refuse(rule, message)
 }
 
 const FAILURES: Readonly<Record<number, string>> = {

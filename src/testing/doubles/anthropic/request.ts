@@ -23,7 +23,7 @@ import {
   readMessages,
   withThread,
 } from './history.ts'
-import * as refuse from './refusals.ts'
+import { anthropicFailure, extraInputs, refuse } from './refusals.ts'
 import {
   checkAnthropicChoice,
   checkAnthropicTools,
@@ -51,9 +51,8 @@ const MOST_CACHE_BREAKPOINTS = 4
 
 export function* checkAnthropic(request: DoubleRequest, memory: AnthropicMemory, mode: Mode): Rejections {
   const { headers, rawText, route } = request
-  if (!isRecord(request.body))
-    return yield refuse.anthropicError('A-00', 'Input should be a valid dictionary')
-  if (rawText.length > MOST_BYTES) return yield refuse.anthropicFailure(413)
+  if (!isRecord(request.body)) return yield refuse('A-00', 'Input should be a valid dictionary')
+  if (rawText.length > MOST_BYTES) return yield anthropicFailure(413)
   const body = withThread(request.body, memory)
   // A request without a version header came without HTTP. Then no beta is asked for.
   const betas = headers['anthropic-version'] && (headers['anthropic-beta'] ?? '').split(/, ?/)
@@ -74,28 +73,28 @@ export function* checkAnthropic(request: DoubleRequest, memory: AnthropicMemory,
 
 function* checkFields(body: JsonRecord, hasBeta: (prefix: string) => boolean, isCount: boolean): Rejections {
   const { model, max_tokens: most, stream } = body
-  if (model === undefined) yield refuse.fieldRequired('A-00', 'model')
+  if (model === undefined) yield refuse('A-00', says.fieldRequired('model'))
   else if (typeof model !== 'string' || model === '')
-    yield refuse.inputShouldBe('A-00', 'model', 'a valid string')
-  if (most === undefined && !isCount) yield refuse.fieldRequired('A-00', 'max_tokens')
+    yield refuse('A-00', says.inputShouldBe('model', 'a valid string'))
+  if (most === undefined && !isCount) yield refuse('A-00', says.fieldRequired('max_tokens'))
   else if (most !== undefined && (!Number.isInteger(most) || Number(most) < 0)) {
-    yield refuse.inputShouldBe('A-00', 'max_tokens', 'greater than or equal to 0')
+    yield refuse('A-00', says.inputShouldBe('max_tokens', 'greater than or equal to 0'))
   }
   if (stream !== undefined && typeof stream !== 'boolean') {
-    yield refuse.inputShouldBe('A-00', 'stream', 'a valid boolean')
+    yield refuse('A-00', says.inputShouldBe('stream', 'a valid boolean'))
   }
   for (const key of extraKeys(body, ANTHROPIC_FIELDS)) {
     const beta = ownEntry(BETA_FIELDS, key)
-    if (beta === undefined || !hasBeta(beta)) yield refuse.anthropicError('A-28', says.extraInput(key))
+    if (beta === undefined || !hasBeta(beta)) yield refuse('A-28', says.extraInput(key))
   }
 }
 
 function* checkSystem(system: unknown): Rejections {
   if (system === undefined || typeof system === 'string') return
-  if (!Array.isArray(system)) return yield refuse.inputShouldBe('A-00', 'system', 'a valid list')
+  if (!Array.isArray(system)) return yield refuse('A-00', says.inputShouldBe('system', 'a valid list'))
   for (const [at, block] of asRecords(system).entries()) {
-    if (block['type'] !== 'text') yield refuse.inputShouldBe('A-00', `system.${at}.type`, "'text'")
-    else if (block['text'] === '') yield refuse.anthropicError('A-12', says.emptyText('system'))
+    if (block['type'] !== 'text') yield refuse('A-00', says.inputShouldBe(`system.${at}.type`, "'text'"))
+    else if (block['text'] === '') yield refuse('A-12', says.emptyText('system'))
   }
 }
 
@@ -116,32 +115,32 @@ function* checkSettings(body: JsonRecord): Rejections {
   const model = asString(body['model'])
   for (const key of isWithoutSampling(model) ? ['temperature', 'top_p', 'top_k'] : []) {
     if (body[key] === undefined) continue
-    yield refuse.anthropicError('A-27', `${key}: \`${key}\` is not supported for this model.`)
+    yield refuse('A-27', `${key}: \`${key}\` is not supported for this model.`)
   }
   yield* checkOutputConfig(body['output_config'])
   const thinking = body['thinking']
   if (thinking === undefined) return
-  if (!isRecord(thinking)) return yield refuse.inputShouldBe('A-27', 'thinking', 'an object')
+  if (!isRecord(thinking)) return yield refuse('A-27', says.inputShouldBe('thinking', 'an object'))
   const type = asString(thinking['type'])
   const keys = ownEntry(THINKING_KEYS, type)
   if (keys === undefined)
-    return yield refuse.unexpectedTag('A-27', 'thinking', type, Object.keys(THINKING_KEYS))
-  yield* refuse.extraInputs(thinking, keys, `thinking.${type}`)
+    return yield refuse('A-27', says.unexpectedTag('thinking', type, Object.keys(THINKING_KEYS)))
+  yield* extraInputs(thinking, keys, `thinking.${type}`)
   if (type === 'enabled') yield* checkBudget(model, thinking['budget_tokens'], body['max_tokens'])
 }
 
 function* checkOutputConfig(config: unknown): Rejections {
   if (config === undefined) return
-  if (!isRecord(config)) return yield refuse.inputShouldBe('A-00', 'output_config', 'an object')
-  yield* refuse.extraInputs(config, 'effort format task_budget', 'output_config')
+  if (!isRecord(config)) return yield refuse('A-00', says.inputShouldBe('output_config', 'an object'))
+  yield* extraInputs(config, 'effort format task_budget', 'output_config')
   const { format } = config
   if (format === undefined || format === null) return
   const path = 'output_config.format'
-  if (!isRecord(format)) return yield refuse.inputShouldBe('A-00', path, 'an object')
+  if (!isRecord(format)) return yield refuse('A-00', says.inputShouldBe(path, 'an object'))
   if (format['type'] !== 'json_schema')
-    return yield refuse.unexpectedTag('A-00', path, asString(format['type']), ['json_schema'])
-  yield* refuse.extraInputs(format, 'type schema', path)
-  if (!isRecord(format['schema'])) return yield refuse.fieldRequired('A-00', `${path}.schema`)
+    return yield refuse('A-00', says.unexpectedTag(path, asString(format['type']), ['json_schema']))
+  yield* extraInputs(format, 'type schema', path)
+  if (!isRecord(format['schema'])) return yield refuse('A-00', says.fieldRequired(`${path}.schema`))
   yield* checkStrictTools([{ schema: format['schema'], at: `${path}.schema` }])
 }
 
@@ -150,13 +149,13 @@ function* checkBudget(model: string, budget: unknown, most: unknown): Rejections
   if (isWithoutSampling(model)) {
     const text =
       '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
-    yield refuse.anthropicError('A-27', text)
-  } else if (typeof budget !== 'number') yield refuse.fieldRequired('A-27', path)
-  else if (budget < 1024) yield refuse.inputShouldBe('A-27', path, 'greater than or equal to 1024')
+    yield refuse('A-27', text)
+  } else if (typeof budget !== 'number') yield refuse('A-27', says.fieldRequired(path))
+  else if (budget < 1024) yield refuse('A-27', says.inputShouldBe(path, 'greater than or equal to 1024'))
   else if (typeof most === 'number' && budget >= most) {
     const text =
       '`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size'
-    yield refuse.anthropicError('A-27', text)
+    yield refuse('A-27', text)
   }
 }
 
@@ -168,7 +167,7 @@ function* checkCacheControl(body: JsonRecord): Rejections {
   const total = places.filter(place => isRecord(place['cache_control'])).length
   if (total <= MOST_CACHE_BREAKPOINTS) return
   const text = `A maximum of 4 blocks with cache_control may be provided. Found ${total}.`
-  yield refuse.anthropicError('A-28', text)
+  yield refuse('A-28', text)
 }
 
 // ---- single messages and blocks -----------------------------------------------------------------------------
@@ -216,45 +215,45 @@ const CALL_IDS: Readonly<Record<string, RegExp>> = {
 type InMessage = { path: string; role: string; mode: Mode }
 
 function* checkAnthropicMessages(messages: unknown, mode: Mode): Rejections {
-  if (messages === undefined) return yield refuse.fieldRequired('A-00', 'messages')
-  if (!Array.isArray(messages)) return yield refuse.inputShouldBe('A-00', 'messages', 'a valid list')
-  if (messages.length === 0) return yield refuse.anthropicError('A-00', says.noMessages)
+  if (messages === undefined) return yield refuse('A-00', says.fieldRequired('messages'))
+  if (!Array.isArray(messages)) return yield refuse('A-00', says.inputShouldBe('messages', 'a valid list'))
+  if (messages.length === 0) return yield refuse('A-00', says.noMessages)
   for (const [at, message] of messages.entries()) {
     const path = `messages.${at}`
     if (!isRecord(message)) {
-      yield refuse.inputShouldBe('A-00', path, 'an object')
+      yield refuse('A-00', says.inputShouldBe(path, 'an object'))
       continue
     }
     yield* checkRole(message['role'], at)
-    yield* refuse.extraInputs(message, 'role content', path)
+    yield* extraInputs(message, 'role content', path)
     const mayBeEmpty = at === messages.length - 1 && message['role'] === 'assistant'
     yield* checkMessageContent(message, mayBeEmpty, { path, role: asString(message['role']), mode })
   }
 }
 
 function* checkRole(role: unknown, at: number): Rejections {
-  if (role === undefined) yield refuse.fieldRequired('A-00', `messages.${at}.role`)
-  else if (role === 'system' && at === 0) yield refuse.anthropicError('A-20', says.firstSystem('messages.0'))
+  if (role === undefined) yield refuse('A-00', says.fieldRequired(`messages.${at}.role`))
+  else if (role === 'system' && at === 0) yield refuse('A-20', says.firstSystem('messages.0'))
   else if (role !== 'user' && role !== 'assistant' && role !== 'system')
-    yield refuse.anthropicError('A-20', says.unknownRole(`messages.${at}`))
+    yield refuse('A-20', says.unknownRole(`messages.${at}`))
 }
 
 function* checkMessageContent({ content }: JsonRecord, mayBeEmpty: boolean, inside: InMessage): Rejections {
   const { path, mode } = inside
-  if (content === undefined) return yield refuse.fieldRequired('A-12', `${path}.content`)
+  if (content === undefined) return yield refuse('A-12', says.fieldRequired(`${path}.content`))
   if (typeof content === 'string') {
-    if (content === '' && !mayBeEmpty) yield refuse.anthropicError('A-12', says.emptyMessage)
+    if (content === '' && !mayBeEmpty) yield refuse('A-12', says.emptyMessage)
     else if (mode === 'strict' && content !== '' && content.trim() === '')
-      yield refuse.anthropicError('A-12', says.blankText('messages'))
+      yield refuse('A-12', says.blankText('messages'))
     return
   }
-  if (!Array.isArray(content)) return yield refuse.inputShouldBe('A-12', `${path}.content`, 'a valid list')
-  if (content.length === 0)
-    yield refuse.anthropicError('A-12', `${path}.content: List should have at least 1 item`)
+  if (!Array.isArray(content))
+    return yield refuse('A-12', says.inputShouldBe(`${path}.content`, 'a valid list'))
+  if (content.length === 0) yield refuse('A-12', `${path}.content: List should have at least 1 item`)
   for (const [at, block] of content.entries()) {
     const place = `${path}.content.${at}`
     if (isRecord(block)) yield* checkBlock(block, place, inside)
-    else yield refuse.inputShouldBe('A-28', place, 'an object')
+    else yield refuse('A-28', says.inputShouldBe(place, 'an object'))
   }
 }
 
@@ -263,14 +262,15 @@ function* checkBlock(block: JsonRecord, place: string, inside: InMessage): Rejec
   const { role, mode } = inside
   const type = asString(block['type'])
   const shape = ownEntry(BLOCK_SHAPES, type)
-  if (shape === undefined) return yield refuse.unexpectedTag('A-28', place, type, Object.keys(BLOCK_SHAPES))
+  if (shape === undefined)
+    return yield refuse('A-28', says.unexpectedTag(place, type, Object.keys(BLOCK_SHAPES)))
   const path = `${place}.${type}`
   const [required, optional = ''] = shape
   for (const key of wordList(required))
-    if (block[key] === undefined) yield refuse.fieldRequired(missingFieldRule(type, key), `${path}.${key}`)
-  yield* refuse.extraInputs(block, `type ${required} ${optional}`, path)
-  if (role === 'system' && type !== 'text')
-    yield refuse.anthropicError('A-20', says.systemBlocks(place, 'text'))
+    if (block[key] === undefined)
+      yield refuse(missingFieldRule(type, key), says.fieldRequired(`${path}.${key}`))
+  yield* extraInputs(block, `type ${required} ${optional}`, path)
+  if (role === 'system' && type !== 'text') yield refuse('A-20', says.systemBlocks(place, 'text'))
   if (type === 'text') yield* checkText(block, mode)
   if (type in CALL_IDS) yield* checkCallBlock(block, path, inside)
   if (type === 'tool_result') yield* checkResultBlock(block, path, inside)
@@ -290,21 +290,19 @@ function* checkPictureBlock(block: JsonRecord, path: string, mode: Mode): Reject
   const type = asString(source['media_type'])
   if (!WEB_PICTURES.includes(type)) {
     const wanted = "'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
-    return yield refuse.inputShouldBe('A-IMG', `${path}.source.base64.media_type`, wanted)
+    return yield refuse('A-IMG', says.inputShouldBe(`${path}.source.base64.media_type`, wanted))
   }
   const kind = pictureKind(asString(source['data']))
   if (mode === 'lenient' || kind === type) return
   const mismatch = `${path}.source.base64.data: The image was specified using the ${type} media type, but the image appears to be a ${kind} image`
-  yield refuse.anthropicError('A-IMG', kind === null ? 'Could not process image' : mismatch)
+  yield refuse('A-IMG', kind === null ? 'Could not process image' : mismatch)
 }
 
 function* checkText({ text }: JsonRecord, mode: Mode): Rejections {
   if (text === undefined) return
-  if (typeof text !== 'string')
-    yield refuse.anthropicError('A-12', 'messages: text content blocks must be strings')
-  else if (text === '') yield refuse.anthropicError('A-12', says.emptyText('messages'))
-  else if (mode === 'strict' && text.trim() === '')
-    yield refuse.anthropicError('A-12', says.blankText('messages'))
+  if (typeof text !== 'string') yield refuse('A-12', 'messages: text content blocks must be strings')
+  else if (text === '') yield refuse('A-12', says.emptyText('messages'))
+  else if (mode === 'strict' && text.trim() === '') yield refuse('A-12', says.blankText('messages'))
 }
 
 function* checkCallBlock(block: JsonRecord, path: string, inside: InMessage): Rejections {
@@ -312,31 +310,30 @@ function* checkCallBlock(block: JsonRecord, path: string, inside: InMessage): Re
   const type = asString(block['type'])
   const pattern = CALL_IDS[type] ?? CALL_ID
   if (id !== undefined && !pattern.test(asString(id)))
-    yield refuse.patternExpected('A-06', `${path}.id`, pattern)
+    yield refuse('A-06', says.patternExpected(`${path}.id`, pattern))
   if (type === 'tool_use' && name !== undefined && !NAME_PATTERN.test(asString(name))) {
-    yield refuse.patternExpected('A-07', `${path}.name`, NAME_PATTERN)
+    yield refuse('A-07', says.patternExpected(`${path}.name`, NAME_PATTERN))
   }
   if (input !== undefined && !isRecord(input))
-    yield refuse.inputShouldBe('A-09', `${path}.input`, 'a valid dictionary')
-  if (inside.role === 'user')
-    yield refuse.anthropicError('A-10', says.wrongRole(inside.path, type, 'assistant'))
+    yield refuse('A-09', says.inputShouldBe(`${path}.input`, 'a valid dictionary'))
+  if (inside.role === 'user') yield refuse('A-10', says.wrongRole(inside.path, type, 'assistant'))
 }
 
 function* checkResultBlock(block: JsonRecord, path: string, inside: InMessage): Rejections {
   const { content, tool_use_id: id } = block
-  if (inside.role !== 'user')
-    yield refuse.anthropicError('A-10', says.wrongRole(inside.path, 'tool_result', 'user'))
+  if (inside.role !== 'user') yield refuse('A-10', says.wrongRole(inside.path, 'tool_result', 'user'))
   if (id !== undefined && !CALL_ID.test(asString(id)))
-    yield refuse.patternExpected('A-06', `${path}.tool_use_id`, CALL_ID)
+    yield refuse('A-06', says.patternExpected(`${path}.tool_use_id`, CALL_ID))
   const isEmpty = content === undefined || content === '' || (Array.isArray(content) && content.length === 0)
-  if (block['is_error'] === true && isEmpty) yield refuse.anthropicError('A-12', says.emptyFailure(path))
+  if (block['is_error'] === true && isEmpty) yield refuse('A-12', says.emptyFailure(path))
   if (content !== undefined && typeof content !== 'string' && !Array.isArray(content)) {
-    yield refuse.inputShouldBe('A-12', `${path}.content`, 'a valid list')
+    yield refuse('A-12', says.inputShouldBe(`${path}.content`, 'a valid list'))
   }
   for (const [at, part] of asRecords(content).entries()) {
     const type = asString(part['type'])
     const place = `${path}.content.${at}`
-    if (!BLOCKS_IN_RESULT.includes(type)) yield refuse.unexpectedTag('A-28', place, type, BLOCKS_IN_RESULT)
+    if (!BLOCKS_IN_RESULT.includes(type))
+      yield refuse('A-28', says.unexpectedTag(place, type, BLOCKS_IN_RESULT))
     else if (type === 'text') yield* checkText(part, inside.mode)
     else if (type === 'image') yield* checkPictureBlock(part, `${place}.image`, inside.mode)
   }

@@ -6,7 +6,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import * as says from '../../../apis/anthropic/wordings.ts'
 import type { Rejection, Rejections } from '../script.ts'
 import { asList, asRecord, asRecords, asString, isRecord, type JsonRecord, ownEntry } from '../shape.ts'
-import * as refuse from './refusals.ts'
+import { extraInputs, refuse, refuseAll } from './refusals.ts'
 
 export const NAME_PATTERN = /^[a-zA-Z0-9_-]{1,128}$/
 const CUSTOM_KEYS =
@@ -58,11 +58,11 @@ export function declaresServerTool(tools: unknown, name: string): boolean {
 export function* checkAnthropicTools(body: JsonRecord): Rejections {
   const given = body['tools']
   if (given === undefined) return
-  if (!Array.isArray(given)) return yield refuse.inputShouldBe('A-00', 'tools', 'a valid list')
+  if (!Array.isArray(given)) return yield refuse('A-00', says.inputShouldBe('tools', 'a valid list'))
   for (const [at, tool] of given.entries()) yield* checkAnthropicTool(tool, `tools.${at}`)
   const tools = asRecords(given)
   const names = tools.flatMap(({ name }) => (typeof name === 'string' ? [name] : []))
-  if (new Set(names).size !== names.length) yield refuse.anthropicError('A-08', says.repeatedTool)
+  if (new Set(names).size !== names.length) yield refuse('A-08', says.repeatedTool)
   yield* checkStrictTools(
     given.flatMap((tool, at) => {
       const { strict, input_schema: schema } = asRecord(tool)
@@ -70,32 +70,32 @@ export function* checkAnthropicTools(body: JsonRecord): Rejections {
       return isStrict ? [{ schema, at: `tools.${at}.custom` }] : []
     }),
   )
-  yield* refuse.withRule('A-TS', deferralProblems(tools))
-  yield* refuse.withRule('A-PTC', callerProblems(tools, asRecord(body['tool_choice'])))
+  yield* refuseAll('A-TS', deferralProblems(tools))
+  yield* refuseAll('A-PTC', callerProblems(tools, asRecord(body['tool_choice'])))
 }
 
 function* checkAnthropicTool(tool: unknown, path: string): Rejections {
-  if (!isRecord(tool)) return yield refuse.inputShouldBe('A-00', path, 'an object')
+  if (!isRecord(tool)) return yield refuse('A-00', says.inputShouldBe(path, 'an object'))
   if (isCustom(tool)) return yield* checkCustomTool(tool, `${path}.custom`)
   const type = asString(tool['type'])
   const kind = toolKind(tool)
-  if (kind === undefined) return yield refuse.unexpectedTag('A-07', path, type, SHOWN_TAGS)
+  if (kind === undefined) return yield refuse('A-07', says.unexpectedTag(path, type, SHOWN_TAGS))
   const [, name, keys] = kind
-  yield* refuse.extraInputs(tool, keys, `${path}.${type}`)
+  yield* extraInputs(tool, keys, `${path}.${type}`)
   if (name !== null && tool['name'] !== name)
-    yield refuse.inputShouldBe('A-07', `${path}.${type}.name`, `'${name}'`)
+    yield refuse('A-07', says.inputShouldBe(`${path}.${type}.name`, `'${name}'`))
 }
 
 function* checkCustomTool(tool: JsonRecord, path: string): Rejections {
   const { name, description } = tool
-  if (name === undefined) yield refuse.fieldRequired('A-07', `${path}.name`)
+  if (name === undefined) yield refuse('A-07', says.fieldRequired(`${path}.name`))
   else if (!NAME_PATTERN.test(asString(name)))
-    yield refuse.patternExpected('A-07', `${path}.name`, NAME_PATTERN)
+    yield refuse('A-07', says.patternExpected(`${path}.name`, NAME_PATTERN))
   yield* checkInputSchema(tool['input_schema'], path)
   if (description !== undefined && typeof description !== 'string') {
-    yield refuse.inputShouldBe('A-00', `${path}.description`, 'a valid string')
+    yield refuse('A-00', says.inputShouldBe(`${path}.description`, 'a valid string'))
   }
-  yield* refuse.extraInputs(tool, CUSTOM_KEYS, path)
+  yield* extraInputs(tool, CUSTOM_KEYS, path)
 }
 
 function* deferralProblems(tools: JsonRecord[]): Iterable<string> {
@@ -147,37 +147,36 @@ const CHOICE_KEYS: Readonly<Record<string, string>> = {
 export function* checkAnthropicChoice(body: JsonRecord): Rejections {
   const choice = body['tool_choice']
   if (choice === undefined) return
-  if (!isRecord(choice)) return yield refuse.inputShouldBe('A-16', 'tool_choice', 'an object')
+  if (!isRecord(choice)) return yield refuse('A-16', says.inputShouldBe('tool_choice', 'an object'))
   const type = asString(choice['type'])
   const keys = ownEntry(CHOICE_KEYS, type)
   if (keys === undefined)
-    return yield refuse.unexpectedTag('A-16', 'tool_choice', type, Object.keys(CHOICE_KEYS))
-  yield* refuse.extraInputs(choice, keys, `tool_choice.${type}`)
+    return yield refuse('A-16', says.unexpectedTag('tool_choice', type, Object.keys(CHOICE_KEYS)))
+  yield* extraInputs(choice, keys, `tool_choice.${type}`)
   const name = choice['name']
   if (asList(body['tools']).length === 0) {
-    yield refuse.anthropicError('A-16', 'tool_choice may only be specified while providing tools.')
+    yield refuse('A-16', 'tool_choice may only be specified while providing tools.')
   } else if (type === 'tool' && typeof name !== 'string')
-    yield refuse.fieldRequired('A-16', 'tool_choice.tool.name')
+    yield refuse('A-16', says.fieldRequired('tool_choice.tool.name'))
   else if (type === 'tool' && !asRecords(body['tools']).some(tool => tool['name'] === name)) {
-    yield refuse.anthropicError('A-16', `Tool '${asString(name)}' not found in provided tools`)
+    yield refuse('A-16', `Tool '${asString(name)}' not found in provided tools`)
   }
   const thinking = asRecord(body['thinking'])['type']
   if ((thinking === 'enabled' || thinking === 'adaptive') && (type === 'any' || type === 'tool')) {
-    yield refuse.anthropicError('A-17', 'Thinking may not be enabled when tool_choice forces tool use.')
+    yield refuse('A-17', 'Thinking may not be enabled when tool_choice forces tool use.')
   }
 }
 
 /** Without the beta header the API knows neither the field, nor the tool, nor a block of the MCP connector. */
 function* checkLockedMcp(body: JsonRecord, hasToolsets: boolean): Rejections {
-  if (body['mcp_servers'] !== undefined)
-    return yield refuse.anthropicError('A-28', says.extraInput('mcp_servers'))
-  if (hasToolsets) return yield refuse.anthropicError('A-28', says.extraInput('tools.0.mcp_toolset'))
+  if (body['mcp_servers'] !== undefined) return yield refuse('A-28', says.extraInput('mcp_servers'))
+  if (hasToolsets) return yield refuse('A-28', says.extraInput('tools.0.mcp_toolset'))
   for (const [index, message] of asRecords(body['messages']).entries()) {
     for (const [place, block] of asRecords(message['content']).entries()) {
       const type = asString(block['type'])
       if (!type.startsWith('mcp_tool_')) continue
       const tag = `Input tag '${type}' found using 'type' does not match any of the expected tags`
-      yield refuse.anthropicError('A-MCP', `messages.${index}.content.${place}: ${tag}`)
+      yield refuse('A-MCP', `messages.${index}.content.${place}: ${tag}`)
     }
   }
 }
@@ -185,7 +184,7 @@ function* checkLockedMcp(body: JsonRecord, hasToolsets: boolean): Rejections {
 /** The MCP connector: a beta field. Every server is used by exactly one toolset. */
 export function* checkMcpConnector(body: JsonRecord, isUnlocked: boolean): Rejections {
   const toolsets = asRecords(body['tools']).filter(tool => tool['type'] === 'mcp_toolset')
-  if (isUnlocked) yield* refuse.withRule('A-MCP', connectorProblems(body['mcp_servers'], toolsets))
+  if (isUnlocked) yield* refuseAll('A-MCP', connectorProblems(body['mcp_servers'], toolsets))
   else yield* checkLockedMcp(body, toolsets.length > 0)
 }
 
@@ -225,21 +224,21 @@ export function checkInputSchema(schema: unknown, at = 'tools.0.custom'): Reject
 }
 
 function* inputSchemaProblems(schema: unknown, path: string): Rejections {
-  if (schema === undefined) return yield refuse.fieldRequired('A-14', path)
-  if (!isRecord(schema)) return yield refuse.inputShouldBe('A-14', path, 'an object')
-  if (schema['type'] === undefined) return yield refuse.fieldRequired('A-14', `${path}.type`)
-  if (schema['type'] !== 'object') return yield refuse.inputShouldBe('A-14', `${path}.type`, "'object'")
+  if (schema === undefined) return yield refuse('A-14', says.fieldRequired(path))
+  if (!isRecord(schema)) return yield refuse('A-14', says.inputShouldBe(path, 'an object'))
+  if (schema['type'] === undefined) return yield refuse('A-14', says.fieldRequired(`${path}.type`))
+  if (schema['type'] !== 'object') return yield refuse('A-14', says.inputShouldBe(`${path}.type`, "'object'"))
   if (['oneOf', 'allOf', 'anyOf'].some(key => key in schema)) {
     const message = `${path}: input_schema does not support oneOf, allOf, or anyOf at the top level`
-    yield refuse.anthropicError('A-14', message)
+    yield refuse('A-14', message)
   }
   if (!isDraft2020(schema)) {
     const message = `${path}: JSON schema is invalid. It must match JSON Schema draft 2020-12`
-    yield refuse.anthropicError('A-14', message)
+    yield refuse('A-14', message)
   }
   if (Object.keys(asRecord(schema['properties'])).some(key => !PROPERTY_KEY.test(key))) {
     const message = `${path}.properties: Property keys should match pattern '${PROPERTY_KEY.source}'`
-    yield refuse.anthropicError('A-14', message)
+    yield refuse('A-14', message)
   }
 }
 
@@ -275,19 +274,19 @@ type StrictTool = { schema: unknown; at: string }
 
 /** Problems of the strict tools of a request, together: some limits are sums over all of them. */
 export function checkStrictTools(tools: StrictTool[]): Rejection[] {
-  return [...refuse.withRule('A-15', strictToolProblems(tools))]
+  return [...refuseAll('A-15', strictToolProblems(tools))]
 }
 
 function* strictToolProblems(tools: StrictTool[]): Iterable<string> {
   for (const { schema, at } of tools) {
-    const [first] = strictProblems(schema)
+    const [first] = everySchema(schema).flatMap(node => [...strictProblems(node)])
     if (first !== undefined) yield `${at}: ${first}`
   }
-  const sum = (count: (schema: unknown) => number): number =>
-    tools.reduce((total, { schema }) => total + count(schema), 0)
-  const optional = sum(schema => countParameters(schema).optional)
-  const unions = sum(schema => countParameters(schema).unions)
-  const characters = sum(schema => (JSON.stringify(schema) ?? '').length)
+  // Parameters are counted in every object of a schema, not at the top alone.
+  const parameters = tools.flatMap(({ schema }) => everySchema(schema).flatMap(listParameters))
+  const optional = parameters.filter(({ isOptional }) => isOptional).length
+  const unions = parameters.filter(({ isUnion }) => isUnion).length
+  const characters = tools.map(({ schema }) => JSON.stringify(schema)).join('').length
   if (tools.length > STRICT_LIMITS.tools) {
     yield `Too many strict tools (${tools.length}). The maximum number of strict tools supported is ${STRICT_LIMITS.tools}. Try reducing the number of tools marked as strict.`
   }
@@ -312,8 +311,7 @@ const UNSUPPORTED: Readonly<Record<string, readonly string[]>> = {
   object: ['minProperties', 'maxProperties', 'patternProperties', 'propertyNames'],
 }
 
-function* strictProblems(node: unknown): Iterable<string> {
-  if (!isRecord(node)) return
+function* strictProblems(node: JsonRecord): Iterable<string> {
   const type = asString(node['type'])
   if ((type === 'object' || isRecord(node['properties'])) && node['additionalProperties'] !== false) {
     yield "For 'object' type, 'additionalProperties' must be explicitly set to false"
@@ -328,28 +326,19 @@ function* strictProblems(node: unknown): Iterable<string> {
   if (typeof node['$ref'] === 'string' && !node['$ref'].startsWith('#')) {
     yield "External '$ref' values are not supported"
   }
-  for (const child of childSchemas(node)) yield* strictProblems(child)
 }
 
-/** Parameters are counted in every object of a schema, not at the top alone. */
-function countParameters(node: unknown): { optional: number; unions: number } {
-  const total = { optional: 0, unions: 0 }
-  if (!isRecord(node)) return total
-  const required = asList(node['required'])
-  for (const [name, value] of Object.entries(asRecord(node['properties']))) {
-    if (!required.includes(name)) total.optional += 1
-    if (isRecord(value) && (Array.isArray(value['type']) || 'anyOf' in value)) total.unions += 1
-  }
-  for (const child of childSchemas(node)) {
-    const inner = countParameters(child)
-    total.optional += inner.optional
-    total.unions += inner.unions
-  }
-  return total
+function listParameters({ properties, required }: JsonRecord): { isOptional: boolean; isUnion: boolean }[] {
+  return Object.entries(asRecord(properties)).map(([name, value]) => ({
+    isOptional: !asList(required).includes(name),
+    isUnion: isRecord(value) && (Array.isArray(value['type']) || 'anyOf' in value),
+  }))
 }
 
-function childSchemas(node: JsonRecord): JsonRecord[] {
+/** A schema and all schemas in it. */
+function everySchema(node: unknown): JsonRecord[] {
+  if (!isRecord(node)) return []
   const maps = ['properties', '$defs', 'definitions'].map(key => Object.values(asRecord(node[key])))
   const lists = ['anyOf', 'allOf', 'oneOf', 'prefixItems'].map(key => asList(node[key]))
-  return [...maps, ...lists, [node['items']]].flatMap(asRecords)
+  return [node, ...[...maps, ...lists, [node['items']]].flat().flatMap(everySchema)]
 }
