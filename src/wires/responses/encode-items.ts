@@ -68,7 +68,7 @@ export class NumberedFrames {
   last(name: EventName, response: () => string): void {
     this.#next = Math.max(this.#next, (this.#after ?? -1) + 1)
     this.lifecycle(name, response)
-    this.#end()
+    if (this.#after !== undefined && this.#form === 'sse') this.#frames += encodeSse({ data: '[DONE]' })
   }
 
   /**
@@ -79,10 +79,6 @@ export class NumberedFrames {
     this.#next = Math.max(this.#next, (this.#after ?? -1) + 1)
     if (this.#after !== undefined)
       this.#write('error', JSON.stringify({ code, message, param: null }).slice(1))
-  }
-
-  #end(): void {
-    if (this.#after !== undefined && this.#form === 'sse') this.#frames += encodeSse({ data: '[DONE]' })
   }
 
   /** Takes the next numbers. False: the client has them all, or there is no stream. */

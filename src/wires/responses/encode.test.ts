@@ -65,6 +65,19 @@ const ended = (stop: 'end' | 'error' | 'cancelled'): Item => event({ type: 'turn
 const over: Item = { type: 'ended' }
 const waiting: Item = { type: 'waiting' }
 
+it('the usage of a response is that of all its answers, with the tokens that were written to a cache', () => {
+  const usage = { input: 10, output: 2, cacheRead: 3, cacheWrite: 4 }
+  const step = event({ type: 'model.answered', parts: [said('a')], stop: 'end', model: 'm', usage })
+  const { response } = run([step, step, ended('end'), over], stored)
+  assert.deepEqual(response['usage'], {
+    input_tokens: 20,
+    input_tokens_details: { cache_write_tokens: 8, cached_tokens: 6 },
+    output_tokens: 4,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 24,
+  })
+})
+
 describe('a stateless response', () => {
   const parts = [thought('Hm.'), said('Look:'), call('call_1', 'look')]
   const answer: Item = { type: 'answer', answer: { parts, stop: 'calls', model: 'm' } }

@@ -5,7 +5,7 @@
 // Stateless, a call is the client's as soon as the model opens it, and its arguments are shown as they come. Stored, a
 // call is shown once the gate has judged it, since only then is it known who runs it. A call that the runtime settles
 // itself (arguments that do not fit, an unknown tool) is not shown.
-import type { FollowItem, OnceItem, PlainError } from '../../engine/index.ts'
+import { addUsage, type FollowItem, type OnceItem, type PlainError } from '../../engine/index.ts'
 import type { CallPart } from '../../language/calls.ts'
 import { joinText } from '../../language/content.ts'
 import type { ErrorCode } from '../../language/errors.ts'
@@ -170,7 +170,7 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
   #takeAnswer(answer: ResponseAnswer): void {
     const { parts, stop, usage } = answer
     this.#stop = stop
-    if (usage) this.#usage = addUsage(this.#usage, usage)
+    if (usage) this.#usage = this.#usage ? addUsage(this.#usage, usage) : usage
     const { compact } = this.#options
     if (compact) {
       this.#items.compact(compact(joinText(parts)))
@@ -392,15 +392,6 @@ const limitReasons: Record<LimitName, string> = {
 function lastEvent(status: ResponseStatus): EventName {
   if (status === 'failed') return 'response.failed'
   return status === 'completed' ? 'response.completed' : 'response.incomplete'
-}
-
-function addUsage(sum: Usage | null, usage: Usage): Usage {
-  const total: Usage = { input: (sum?.input ?? 0) + usage.input, output: (sum?.output ?? 0) + usage.output }
-  for (const key of ['cacheRead', 'thinking'] as const) {
-    const count = (sum?.[key] ?? 0) + (usage[key] ?? 0)
-    if (count > 0) total[key] = count
-  }
-  return total
 }
 
 /** The vendor's program that made the call. */
