@@ -15,7 +15,8 @@ export type RelayedTarget = {
   /** The recipient, for that agent's model. */
   to: JsonObject
   body: JsonObject
-  catalog: Pick<EngineDescription, 'agents' | 'models'> & { serverTools: ReadonlySet<string> }
+  /** In place of the host's own. */
+  offers: { about: Pick<EngineDescription, 'agents' | 'models'>; serverTools: ReadonlySet<string> }
   /** The model name that the response shows. */
   shown: string
 }

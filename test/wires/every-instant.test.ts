@@ -122,7 +122,10 @@ const stop = (deltas: FollowOptions['deltas']) => (late: boolean) =>
 /** Before the request is accepted there is nothing to find. */
 async function response({ local }: Rig, ref: SessionRef): Promise<StoredResponse> {
   const unread = { waited: [], suspended: [], settings: { clientTools: [] }, events: [], over: false }
-  const found = await findResponse(local, owner, responseId({ session: ref.session, first })).catch(() => ({
+  const found = await findResponse(
+    { engine: local, owner },
+    responseId({ session: ref.session, first }),
+  ).catch(() => ({
     ...{ ref, first, agent: 'helper', ask: {} },
     ...unread,
   }))

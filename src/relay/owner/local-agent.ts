@@ -20,16 +20,17 @@ export function configuredAgent(host: WireHost): LocalAgent {
   const newId = randomIds()
   const owner = 'relay'
   const engine = host.engineFor({ owner })
+  const caller = { host, engine, owner, name: owner }
   return async function* (body, signal) {
     const asked = withoutServerMembers(body)
-    const catalog = { agents: host.about.agents.slice(0, 1), models: {}, serverTools: new Set<string>() }
+    const about = { agents: host.about.agents.slice(0, 1), models: {} }
     const request = decodeRequest(
-      catalog,
+      { about, serverTools: new Set() },
       { ...asked, model: 'default', store: false, stream: true },
       undefined,
     )
-    const { items } = await readItems(host, engine, owner, request)
-    const { once, options } = prepareOnce(host, owner, request, decodeHistory(items), newId('sess'))
+    const { items } = await readItems(caller, request)
+    const { once, options } = prepareOnce(caller, request, decodeHistory(items), newId('sess'))
     const encoder = new ResponseEncoder({ ...options, after: -1, form: 'lines' })
     yield* parseEvents(encoder.begin())
     for await (const batch of engine.answerOnce({ ...once, deltas: 'fail' }, signal))

@@ -69,7 +69,7 @@ export async function relayedTarget(
     agent: attachedAgent,
     to,
     body: { ...rest, store: false },
-    catalog: { agents: [info], models: {}, serverTools: new Set() },
+    offers: { about: { agents: [info], models: {} }, serverTools: new Set() },
     shown: model,
   }
 }

@@ -7,11 +7,12 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
 import { isAbsent, names } from '../fields.ts'
-import type { WireEnv, WireHost } from '../host.ts'
+import type { WireEnv } from '../host.ts'
 import { readJsonObject, sendJson } from '../http/index.ts'
 import { clientGone } from '../http/stream.ts'
 import { missingParameter, refuseParameter } from '../openai-refusal.ts'
 import { estimateTokens } from '../stateless/index.ts'
+import type { ResponsesCaller } from './caller.ts'
 import { openConversation, readConversation } from './conversations.ts'
 import { decodeRequest } from './decode.ts'
 import { decodeHistory, type InputItem } from './decode-items.ts'
@@ -20,7 +21,7 @@ import { encodeInputItems } from './encode-input.ts'
 import { encodeUsage } from './encode-response.ts'
 import { idStem } from './ids.ts'
 import { prepareOnce, readHistory, readItems } from './once.ts'
-import { sealSummary } from './sealed.ts'
+import { sealedSummaries } from './sealed.ts'
 import { field } from './wordings.ts'
 
 const compactFields = names(
@@ -29,9 +30,10 @@ const compactFields = names(
 
 export async function compactConversation(
   c: Context<WireEnv>,
-  host: WireHost,
+  caller: ResponsesCaller,
   newId: (prefix: string) => string,
 ): Promise<Response> {
+  const { host, engine } = caller
   const body = await readJsonObject(c, host.limits)
   field.onlyKnown(body, compactFields, '')
   if (isAbsent(body['model']) && isAbsent(body['agent_id'])) throw missingParameter('model')
@@ -41,17 +43,16 @@ export async function compactConversation(
       'input',
       'missing_required_parameter',
     )
-  const { owner } = c.get('principal')
-  const asked = decodeRequest(toolCatalog(host), { ...body, store: false }, undefined)
-  const { items } = await readItems(host, c.get('engine'), owner, asked)
-  const history = await readHistory(c.get('engine'), owner, asked.previous, items)
+  const asked = decodeRequest(host, { ...body, store: false }, undefined)
+  const { items } = await readItems(caller, asked)
+  const history = await readHistory(caller, asked.previous, items)
   const session = newId('sess')
-  const { once } = prepareOnce(host, owner, { ...asked, compacts: true }, history, session)
-  const answer = await readAnswer(c.get('engine').answerOnce({ ...once, deltas: 'none' }, clientGone(c)))
+  const { once } = prepareOnce(caller, { ...asked, compacts: true }, history, session)
+  const answer = await readAnswer(engine.answerOnce({ ...once, deltas: 'none' }, clientGone(c)))
   if (!answer) return c.body(null)
   const summary = joinText(answer.parts)
   if (summary === '') throw new TurnwireError('model_failed', 'The model gave no summary. Try again.')
-  const encrypted_content = sealSummary(summary, owner, (text, use) => host.seal(text, use))
+  const encrypted_content = sealedSummaries.seal({ summary }, caller)
   return sendJson(c, {
     id: `resp_${idStem(session)}`,
     object: 'response.compaction',
@@ -76,33 +77,28 @@ const countFields = names(
   'model input instructions previous_response_id conversation tools tool_choice parallel_tool_calls reasoning text truncation personality agent_id',
 )
 
-export async function countInputTokens(c: Context<WireEnv>, host: WireHost): Promise<Response> {
+export async function countInputTokens(c: Context<WireEnv>, caller: ResponsesCaller): Promise<Response> {
+  const { host } = caller
   const { personality: _, ...body } = await readJsonObject(c, host.limits)
   field.onlyKnown(body, countFields, '')
-  const { owner } = c.get('principal')
   const [first] = host.about.agents
   const given: JsonObject = { ...body, ...(isAbsent(body['model']) && { model: first?.name ?? '' }) }
-  const asked = decodeRequest(toolCatalog(host), given, undefined, true)
-  const { items } = await readItems(host, c.get('engine'), owner, asked)
+  const asked = decodeRequest(host, given, undefined, true)
+  const { items } = await readItems(caller, asked)
   const history =
     asked.conversation === undefined
-      ? await readHistory(c.get('engine'), owner, asked.previous, items)
-      : await conversationHistory(c.get('engine'), owner, asked.conversation, items)
+      ? await readHistory(caller, asked.previous, items)
+      : await conversationHistory(caller, asked.conversation, items)
   const { agent, ask, clientTools } = asked
   const input_tokens = estimateTokens({ agent: agent.name, history, ask, clientTools }, agent.system)
   return sendJson(c, { object: 'response.input_tokens', input_tokens })
 }
 
 async function conversationHistory(
-  engine: Engine,
-  owner: string,
+  caller: ResponsesCaller,
   id: string,
   items: readonly InputItem[],
 ): Promise<Entry[]> {
-  const { entries, calls } = await readConversation(engine, await openConversation(engine, owner, id))
+  const { entries, calls } = await readConversation(await openConversation(caller, id))
   return [...entries, ...decodeHistory(items, calls)]
-}
-
-function toolCatalog({ about, serverTools }: WireHost): Parameters<typeof decodeRequest>[0] {
-  return { ...about, serverTools }
 }

@@ -1,10 +1,11 @@
 // Conversations that clients make and edit as objects of their own. A conversation is a session, with a record beside its
 // log. A log only grows, so an edit (items added without a turn, an item deleted, another agent) makes a new session with
 // the edited history, and the record names it. The conversation keeps its id, and items keep theirs.
-import type { Engine, SessionRef, SessionSummary } from '../../engine/index.ts'
+import type { SessionRef, SessionSummary } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
+import type { ResponsesCaller } from './caller.ts'
 import { wireName } from './decode.ts'
 import { encodeInputItems, type ListedItem } from './encode-input.ts'
 import { encodeOpenCalls } from './encode-open-calls.ts'
@@ -24,6 +25,7 @@ type ConversationRecord = {
 }
 
 export type OpenConversation = {
+  caller: ResponsesCaller
   id: string
   /** The session that the conversation is named after. It has the record. */
   home: SessionRef
@@ -42,32 +44,36 @@ function conversationSession(id: string): string {
 }
 
 export async function createConversation(
-  engine: Engine,
-  owner: string,
+  caller: ResponsesCaller,
   agent: string,
   metadata: JsonObject,
   seed: Entry[],
 ): Promise<OpenConversation> {
-  const home = await newSession(engine, owner, agent, seed)
-  await keep(engine, home, { metadata })
-  return openConversation(engine, owner, prefix + idStem(home.session))
+  const home = await newSession(caller, agent, seed)
+  await keep(caller, home, { metadata })
+  return openConversation(caller, prefix + idStem(home.session))
 }
 
-async function newSession(engine: Engine, owner: string, agent: string, seed: Entry[]): Promise<SessionRef> {
+async function newSession(
+  { engine, owner }: ResponsesCaller,
+  agent: string,
+  seed: Entry[],
+): Promise<SessionRef> {
   const settings = { tools: null, options: {}, clientTools: [] }
   const { session } = await engine.create({ owner, agent, wire: wireName, settings, seed, clientOnly: true })
   return { owner, session }
 }
 
 /** To anyone but its owner, and once it is deleted, a conversation does not exist. */
-export async function openConversation(engine: Engine, owner: string, id: string): Promise<OpenConversation> {
+export async function openConversation(caller: ResponsesCaller, id: string): Promise<OpenConversation> {
+  const { engine, owner } = caller
   const home = { owner, session: conversationSession(id) }
   try {
     const { createdAt, agent } = await engine.summary(home)
-    const record = await readRecord(engine, home)
+    const record = await readRecord(caller, home)
     if (record?.deleted) throw noSuchConversation(id)
     const ref = { owner, session: record?.session ?? home.session }
-    return { id, home, ref, createdAt, agent, record }
+    return { caller, id, home, ref, createdAt, agent, record }
   } catch (error) {
     throw isMissing(error) ? noSuchConversation(id) : error
   }
@@ -77,7 +83,10 @@ function isMissing(error: unknown): boolean {
   return error instanceof TurnwireError && (error.code === 'session_not_found' || error.code === 'not_found')
 }
 
-async function readRecord(engine: Engine, home: SessionRef): Promise<ConversationRecord | undefined> {
+async function readRecord(
+  { engine }: ResponsesCaller,
+  home: SessionRef,
+): Promise<ConversationRecord | undefined> {
   try {
     // Only `keep` writes it.
     return JSON.parse(await engine.blob(home, { get: 'text', name: recordName })) as ConversationRecord
@@ -87,32 +96,31 @@ async function readRecord(engine: Engine, home: SessionRef): Promise<Conversatio
   }
 }
 
-async function keep(engine: Engine, home: SessionRef, record: ConversationRecord): Promise<void> {
+async function keep(
+  { engine }: ResponsesCaller,
+  home: SessionRef,
+  record: ConversationRecord,
+): Promise<void> {
   await engine.command(home, { do: 'keep', name: recordName, text: JSON.stringify(record) })
 }
 
-export async function setMetadata(
-  engine: Engine,
-  { home, record }: OpenConversation,
-  metadata: JsonObject,
-): Promise<void> {
-  await keep(engine, home, { ...record, metadata })
+export async function setMetadata(conversation: OpenConversation, metadata: JsonObject): Promise<void> {
+  const { caller, home, record } = conversation
+  await keep(caller, home, { ...record, metadata })
 }
 
 /** Its responses can still be read. */
-export async function deleteConversation(engine: Engine, { home, record }: OpenConversation): Promise<void> {
-  await keep(engine, home, { metadata: {}, ...record, deleted: true })
+export async function deleteConversation({ caller, home, record }: OpenConversation): Promise<void> {
+  await keep(caller, home, { metadata: {}, ...record, deleted: true })
 }
 
 // ---- items -----------------------------------------------------------------------------------------------------
 
 export type ConversationItems = Conversation & { items: ListedItem[] }
 
-export async function readConversation(
-  engine: Engine,
-  { ref, record }: OpenConversation,
-): Promise<ConversationItems> {
-  const { entries, calls } = await engine.history(ref, { get: 'entries' })
+export async function readConversation(conversation: OpenConversation): Promise<ConversationItems> {
+  const { caller, ref, record } = conversation
+  const { entries, calls } = await caller.engine.history(ref, { get: 'entries' })
   return { entries, calls, items: namedItems(ref, entries, record) }
 }
 
@@ -128,38 +136,33 @@ function namedItems(
 }
 
 /** The items as a client reads them: calls that are open are shown by what they wait for. */
-export async function listConversation(
-  engine: Engine,
-  conversation: OpenConversation,
-): Promise<ListedItem[]> {
-  const { ref, record } = conversation
-  const { calls, seq, agent } = await engine.summary(ref)
-  if (calls.length === 0) return (await readConversation(engine, conversation)).items
-  const { entries } = await engine.history(ref, { get: 'entries', upTo: seq })
+export async function listConversation(conversation: OpenConversation): Promise<ListedItem[]> {
+  const { caller, ref, record } = conversation
+  const { calls, seq, agent } = await caller.engine.summary(ref)
+  if (calls.length === 0) return (await readConversation(conversation)).items
+  const { entries } = await caller.engine.history(ref, { get: 'entries', upTo: seq })
   const items = namedItems(ref, entries, record)
   return encodeOpenCalls(items, ref.session, entries, calls, agent)
 }
 
 /** Makes the session that holds the conversation from now on. `ids`: of the items in it that are known already. */
 export async function moveConversation(
-  engine: Engine,
   conversation: OpenConversation,
   seed: Entry[],
   ids: string[],
 ): Promise<void> {
-  const { home, agent } = conversation
-  const { session } = await newSession(engine, home.owner, agent, seed)
-  await pointTo(engine, conversation, session, ids)
+  const { session } = await newSession(conversation.caller, conversation.agent, seed)
+  await pointTo(conversation, session, ids)
 }
 
 /** The session that held the conversation is removed if nothing else refers to it. */
 export async function pointTo(
-  engine: Engine,
-  { home, ref, record }: OpenConversation,
+  { caller, home, ref, record }: OpenConversation,
   session: string,
   ids: string[],
 ): Promise<void> {
-  await keep(engine, home, { metadata: {}, ...record, session, ids })
+  const { engine } = caller
+  await keep(caller, home, { metadata: {}, ...record, session, ids })
   if (ref.session !== home.session && isUnused(await engine.summary(ref))) await engine.remove(ref)
 }
 

@@ -19,7 +19,7 @@ import { missingParameter, refuseParameter, unsupportedParameterValue } from '..
 import { decodeInputParts, decodeMessageText } from './decode-content.ts'
 import { decodeTools, flatName, searchTool } from './decode-tools.ts'
 import { callOfApproval, readItemId } from './ids.ts'
-import { isSealed, isSealedSummary, type OpenSealed, type Sealed, unsealAnswer } from './sealed.ts'
+import { type Sealed, type SealOwner, sealedAnswers, sealedSummaries, unsealAnswer } from './sealed.ts'
 import { type CallNoun, callNoun, field, noApprovalRequest, noCallFor, noOutputFor } from './wordings.ts'
 
 export type InputItem =
@@ -47,9 +47,7 @@ type ItemContext = {
   images: AgentInfo['images']
   /** Set when the model itself speaks this protocol: items with ids that are not ours are its own. */
   origin?: Origin
-  open: OpenSealed
-  /** Gives undefined for text that this server did not seal for this owner. */
-  openSummary: (token: string) => string | undefined
+  sealedFor: SealOwner
 }
 
 /** A field in which Codex keeps its own data on any item. */
@@ -209,24 +207,19 @@ function readFound(item: JsonObject, path: string): InputItem[] {
 function readCompaction(item: JsonObject, path: string, context: ItemContext): InputItem[] {
   const at = `${path}.encrypted_content`
   const token = field.text(item['encrypted_content'], at, { max: 10 * 1024 * 1024 })
-  const summary = context.openSummary(token)
+  const sealed = sealedSummaries.open(token, context.sealedFor)
   // One that the vendor made goes back to it.
-  if (summary === undefined && context.origin && !isSealedSummary(token))
-    return readVendors(item, path, context)
-  if (summary === undefined)
+  if (!sealed && context.origin && !sealedSummaries.isOurs(token)) return readVendors(item, path, context)
+  if (!sealed)
     return refuseParameter(
       `The encrypted content of '${path}' could not be read. It must come from this server, unchanged.`,
       at,
       'invalid_encrypted_content',
     )
-  const question = {
-    kind: 'user',
-    parts: [{ type: 'text', text: 'Sum up our conversation so far.' }],
-  } as const
   // As the assistant: what tools said must not come back as a user's words.
   return [
-    { ...question, parts: [...question.parts] },
-    { kind: 'said', part: { type: 'text', text: summary } },
+    { kind: 'user', parts: [{ type: 'text', text: 'Sum up our conversation so far.' }] },
+    { kind: 'said', part: { type: 'text', text: sealed.summary } },
   ]
 }
 
@@ -254,10 +247,10 @@ function readReasoning(item: JsonObject, path: string, context: ItemContext): In
     ...readThoughts(item['summary'], `${path}.summary`),
     ...readThoughts(item['content'], `${path}.content`),
   ]
-  const sealed = context.open(token)
+  const sealed = sealedAnswers.open(token, context.sealedFor)
   // Data that this server sealed holds the thoughts themselves. Data that another server sealed cannot be read here.
   if (sealed) return [{ kind: 'sealed', sealed }]
-  const isVendors = token !== '' && !isSealed(token)
+  const isVendors = token !== '' && !sealedAnswers.isOurs(token)
   if (thoughts.length === 0 && !isVendors) return []
   const native = isVendors ? vendorNative(item, context) : {}
   return [{ kind: 'said', part: { type: 'thinking', text: thoughts.join('\n\n'), ...native } }]

@@ -16,13 +16,10 @@ export const wireName = 'responses'
 export const protocol = 'openai-responses'
 
 /** The agents and models that a request may name, and the defaults for requests. */
-export type ResponsesCatalog = Pick<
-  ServedDescription,
-  'agents' | 'models' | 'anyModel' | 'storesResponses'
-> & {
-  /** The agents whose own tools may run in stored responses. */
-  serverTools: ReadonlySet<string>
-}
+type ResponsesCatalog = Pick<ServedDescription, 'agents' | 'models' | 'anyModel' | 'storesResponses'>
+
+/** `serverTools`: the agents whose own tools may run in stored responses. The host has both. */
+type Offers = { about: ResponsesCatalog; serverTools: ReadonlySet<string> }
 
 export type ResponsesRequest = {
   agent: AgentInfo
@@ -105,24 +102,24 @@ const includable = [
 
 /** `routed`: the agent that the path names. `mayBeEmpty`: the request needs no input. */
 export function decodeRequest(
-  catalog: ResponsesCatalog,
+  { about, serverTools }: Offers,
   given: JsonObject,
   routed: string | undefined,
   mayBeEmpty = false,
 ): ResponsesRequest {
   checkNames(given)
   const body = withUpdates(given)
-  const { agent, model, shown } = decodeTarget(catalog, body, routed)
-  const { origin } = (model === undefined ? agent.model : modelInfo(catalog, model)) ?? {}
+  const { agent, model, shown } = decodeTarget(about, body, routed)
+  const { origin } = (model === undefined ? agent.model : modelInfo(about, model)) ?? {}
   const isVendors = origin?.protocol === protocol
   if (!isVendors) refuseManagement(body['context_management'], shown)
-  const state = decodeState(body, catalog.storesResponses)
+  const state = decodeState(body, about.storesResponses)
   const include = decodeInclude(body['include'])
   optional(body['stream_options'], 'stream_options', field.object)
   const declared = decodeTools(body['tools'], body['input'])
   const { called, namespaces } = declared
   const { clientTools, hosted } = withPrograms(declared, isVendors)
-  const isServer = state.stored && catalog.serverTools.has(agent.name)
+  const isServer = state.stored && serverTools.has(agent.name)
   const offered = isServer ? agent.tools.filter(({ trust }) => trust !== 'deny') : []
   return {
     agent,

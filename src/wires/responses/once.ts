@@ -1,38 +1,32 @@
 // A response that is not kept: what it reads, what the model is asked, and how the answer is encoded. The same for HTTP and
 // for WebSockets.
-import type { Engine, OnceRequest } from '../../engine/index.ts'
+import type { OnceRequest } from '../../engine/index.ts'
 import type { Entry } from '../../language/history.ts'
-import type { WireHost } from '../host.ts'
 import { modelInfo, summarising } from '../stateless/index.ts'
+import type { ResponsesCaller } from './caller.ts'
 import { protocol, type ResponsesRequest, wireName } from './decode.ts'
 import { decodeHistory, decodeItems, type InputItem } from './decode-items.ts'
 import type { EncoderOptions } from './encode.ts'
 import { calledIn, requestFields } from './encode-response.ts'
 import { resolveReferences } from './references.ts'
 import { type Repeated, splitInput } from './same-session.ts'
-import { openerFor, type Seal, sealAnswer, sealSummary, summaryOpenerFor } from './sealed.ts'
+import { sealAnswer, sealedSummaries } from './sealed.ts'
 import { previousResponse } from './stored.ts'
 import { lastRead } from './stored-log.ts'
 
 export type ReadInput = { items: InputItem[]; repeated: Repeated | undefined }
 
 export async function readItems(
-  host: WireHost,
-  engine: Engine,
-  owner: string,
+  caller: ResponsesCaller,
   { agent, model, input = [] }: Pick<ResponsesRequest, 'agent' | 'model' | 'input'>,
 ): Promise<ReadInput> {
   if (typeof input === 'string')
     return { items: [{ kind: 'user', parts: [{ type: 'text', text: input }] }], repeated: undefined }
-  const { about } = host
-  const seal: Seal = (text, use) => host.seal(text, use)
-  const unseal: Seal = (text, use) => host.unseal(text, use)
-  const whole = await resolveReferences({ engine, agents: about.agents, owner, seal }, input)
-  const { origin } = (model === undefined ? agent.model : modelInfo(about, model)) ?? {}
+  const whole = await resolveReferences(caller, input)
+  const { origin } = (model === undefined ? agent.model : modelInfo(caller.host.about, model)) ?? {}
   const items = decodeItems(whole, {
     images: agent.images,
-    open: openerFor(owner, unseal),
-    openSummary: summaryOpenerFor(owner, unseal),
+    sealedFor: caller,
     ...(origin?.protocol === protocol && { origin }),
   })
   return { items: items.flat(), repeated: splitInput(whole, items) }
@@ -40,14 +34,16 @@ export async function readItems(
 
 /** The input, after all that the response before it had read and said. */
 export async function readHistory(
-  engine: Engine,
-  owner: string,
+  caller: ResponsesCaller,
   previous: string | undefined,
   items: readonly InputItem[],
 ): Promise<Entry[]> {
   if (previous === undefined) return decodeHistory(items)
-  const response = await previousResponse(engine, owner, previous)
-  const { entries, calls } = await engine.history(response.ref, { get: 'view', upTo: lastRead(response) })
+  const response = await previousResponse(caller, previous)
+  const { entries, calls } = await caller.engine.history(response.ref, {
+    get: 'view',
+    upTo: lastRead(response),
+  })
   return [...entries, ...decodeHistory(items, calls)]
 }
 
@@ -55,15 +51,13 @@ export type PreparedOnce = { once: Omit<OnceRequest, 'deltas'>; options: Encoder
 
 /** `id`: names the response. */
 export function prepareOnce(
-  host: WireHost,
-  owner: string,
+  caller: ResponsesCaller,
   request: ResponsesRequest,
   history: Entry[],
   id: string,
 ): PreparedOnce {
   const { agent, model, clientTools, ask, note, compacts } = request
   const named = model === undefined ? {} : { model }
-  const seal: Seal = (text, use) => host.seal(text, use)
   const settings = { clientTools, ...named, wires: { [wireName]: note } }
   const options: EncoderOptions = {
     place: { session: id, first: 1 },
@@ -72,9 +66,9 @@ export function prepareOnce(
     request: requestFields(agent, settings, ask),
     called: calledIn(note),
     now: Date.now,
-    ...(request.carriesSealed && { seal: answer => sealAnswer(answer, owner, seal) }),
-    ...(compacts && { compact: summary => sealSummary(summary, owner, seal) }),
+    ...(request.carriesSealed && { seal: answer => sealAnswer(answer, caller) }),
+    ...(compacts && { compact: summary => sealedSummaries.seal({ summary }, caller) }),
   }
-  const once = { owner, agent: agent.name, ...named, clientTools, ask, history }
+  const once = { owner: caller.owner, agent: agent.name, ...named, clientTools, ask, history }
   return { once: compacts ? summarising(once) : once, options }
 }

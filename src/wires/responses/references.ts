@@ -1,26 +1,22 @@
 // Items that a request only names by id. They are looked up among the output of stored responses.
-import type { AgentInfo, Engine } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { ShownFold } from '../../language/show.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { names } from '../fields.ts'
+import type { ResponsesCaller } from './caller.ts'
 import type { ResponseAnswer } from './encode.ts'
 import { readItemId, responseId } from './ids.ts'
-import { type Seal, sealAnswer } from './sealed.ts'
+import { sealAnswer } from './sealed.ts'
 import { encodeStored, findResponse } from './stored-log.ts'
 import { field, noSuchItem } from './wordings.ts'
-
-export type ItemStore = {
-  engine: Engine
-  agents: readonly AgentInfo[]
-  owner: string
-  seal: Seal
-}
 
 const referenceFields = names('type id')
 
 /** The first item of an answer comes with the sealed vendor data of that answer. */
-export async function resolveReferences(store: ItemStore, input: readonly Json[]): Promise<readonly Json[]> {
+export async function resolveReferences(
+  caller: ResponsesCaller,
+  input: readonly Json[],
+): Promise<readonly Json[]> {
   if (!input.some(isReference)) return input
   const resolved: Json[] = []
   const seen = new Set<string>()
@@ -29,8 +25,8 @@ export async function resolveReferences(store: ItemStore, input: readonly Json[]
       resolved.push(named)
       continue
     }
-    const { item, answer, answerId } = await findItem(store, named, `input[${index}]`)
-    const token = answer && !seen.has(answerId) && sealAnswer(answer, store.owner, store.seal)
+    const { item, answer, answerId } = await findItem(caller, named, `input[${index}]`)
+    const token = answer && !seen.has(answerId) && sealAnswer(answer, caller)
     seen.add(answerId)
     if (token) resolved.push({ type: 'reasoning', summary: [], encrypted_content: token })
     resolved.push(item)
@@ -47,14 +43,14 @@ function isReference(item: Json): item is JsonObject {
 /** An item of an earlier response, and the model's answer that it is a part of. */
 type FoundItem = { item: JsonObject; answer: ResponseAnswer | undefined; answerId: string }
 
-async function findItem(store: ItemStore, named: JsonObject, path: string): Promise<FoundItem> {
+async function findItem(caller: ResponsesCaller, named: JsonObject, path: string): Promise<FoundItem> {
   field.onlyKnown(named, referenceFields, path)
   const id = field.text(named['id'], `${path}.id`)
   const place = readItemId(id)
   if (!place) throw noSuchItem(id)
   try {
-    const response = await findResponse(store.engine, store.owner, responseId(place))
-    const item = encodeStored(store.agents, response).output.find(each => each.id === id)
+    const response = await findResponse(caller, responseId(place))
+    const item = encodeStored(caller.host.about.agents, response).output.find(each => each.id === id)
     const fold = new ShownFold()
     const answers = response.events.flatMap(({ event }) => {
       const shown = fold.take(event)

@@ -2,11 +2,11 @@
 // back with each request, whole or as references. If they equal the content of the session of the newest of these
 // responses, the request continues that session, so that one conversation is one session however its client speaks. A
 // conversation that was changed anywhere becomes a session of its own.
-import type { Engine } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { isJsonObject } from '../../lib/json/index.ts'
+import type { ResponsesCaller } from './caller.ts'
 import type { InputItem } from './decode-items.ts'
 import { readItemId, responseId } from './ids.ts'
 import { findResponse, isNewest, lastRead, type StoredResponse } from './stored-log.ts'
@@ -43,16 +43,15 @@ function readPlace(item: Json): ReturnType<typeof readItemId> {
 
 /** The response that the request goes on from. Undefined: a session of its own is needed. */
 export async function findRepeated(
-  engine: Engine,
-  owner: string,
+  caller: ResponsesCaller,
   { response: id, before }: Repeated,
 ): Promise<StoredResponse | undefined> {
-  const response = await findResponse(engine, owner, id).catch((error: unknown) => {
+  const response = await findResponse(caller, id).catch((error: unknown) => {
     if (error instanceof TurnwireError && error.status === 404) return undefined
     throw error
   })
-  if (!response?.over || !(await isNewest(engine, response))) return undefined
-  const { entries } = await engine.history(response.ref, { get: 'entries', upTo: lastRead(response) })
+  if (!response?.over || !(await isNewest(caller.engine, response))) return undefined
+  const { entries } = await caller.engine.history(response.ref, { get: 'entries', upTo: lastRead(response) })
   const said = inputWords(before)
   const known = entryWords(entries)
   return said?.length === known.length && said.every((word, at) => word === known[at]) ? response : undefined

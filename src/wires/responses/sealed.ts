@@ -4,10 +4,36 @@
 import type { Native, Origin } from '../../language/content.ts'
 import type { AnswerPart } from '../../language/history.ts'
 import type { SealUse } from '../../language/seals.ts'
+import type { WireHost } from '../host.ts'
 import type { ResponseAnswer } from './encode.ts'
 
-/** `seal` or `unseal` of the host. */
-export type Seal = (text: string, use: SealUse) => string
+/** The owner that the data is valid for. */
+export type SealOwner = { owner: string; host: Pick<WireHost, 'seal' | 'unseal'> }
+
+/** How one kind of data travels: as text that begins with `mark`. */
+function sealedText<Data extends object>(mark: string, use: SealUse) {
+  const isOurs = (text: string): boolean => text.startsWith(mark)
+  return {
+    isOurs,
+    seal: (data: Data, { owner, host }: SealOwner): string =>
+      mark + host.seal(JSON.stringify({ owner, ...data }), use),
+    /** Undefined for text that this server did not seal for this owner. */
+    open(text: string, { owner, host }: SealOwner): Data | undefined {
+      if (!isOurs(text)) return undefined
+      try {
+        // It opens, so it was made by `seal`.
+        const sealed = JSON.parse(host.unseal(text.slice(mark.length), use)) as Data & { owner: string }
+        return sealed.owner === owner ? sealed : undefined
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+export const sealedAnswers = sealedText<Sealed>('tw1.', 'responses answer')
+/** Summaries for the client to carry in place of the conversation. */
+export const sealedSummaries = sealedText<{ summary: string }>('tws1.', 'responses summary')
 
 /** In the order of the answer. The client sends texts and calls itself: only the other data is here. */
 type SealedPart =
@@ -15,24 +41,14 @@ type SealedPart =
   | { type: 'text'; native?: Native }
   | { type: 'call'; id: string; nativeId?: string; native?: Native }
 
-export type Sealed = { owner: string; parts: SealedPart[]; origin?: Origin; continuity?: Native }
-
-const mark = 'tw1.'
+export type Sealed = { parts: SealedPart[]; origin?: Origin; continuity?: Native }
 
 /** Undefined when there is nothing that a client would have to carry. */
-export function sealAnswer(
-  { parts, origin, continuity }: ResponseAnswer,
-  owner: string,
-  seal: Seal,
-): string | undefined {
+export function sealAnswer(answer: ResponseAnswer, owner: SealOwner): string | undefined {
+  const { parts, origin, continuity } = answer
   if (!continuity && parts.every(part => part.native === undefined)) return undefined
-  const sealed: Sealed = {
-    owner,
-    parts: parts.map(sealedPart),
-    ...(origin && { origin }),
-    ...(continuity && { continuity }),
-  }
-  return mark + seal(JSON.stringify(sealed), 'responses answer')
+  const kept = { ...(origin && { origin }), ...(continuity && { continuity }) }
+  return sealedAnswers.seal({ parts: parts.map(sealedPart), ...kept }, owner)
 }
 
 function sealedPart(part: AnswerPart): SealedPart {
@@ -40,26 +56,6 @@ function sealedPart(part: AnswerPart): SealedPart {
   if (part.type !== 'call') return { type: 'kept', part }
   const { id, nativeId, native } = part
   return { type: 'call', id, ...(nativeId !== undefined && { nativeId }), ...(native && { native }) }
-}
-
-export type OpenSealed = (text: string) => Sealed | undefined
-
-/** Gives undefined for text that this server did not seal for this owner. */
-export function openerFor(owner: string, unseal: Seal): OpenSealed {
-  return text => {
-    if (!isSealed(text)) return undefined
-    try {
-      // It opens, so it was made by `sealAnswer`.
-      const sealed = JSON.parse(unseal(text.slice(mark.length), 'responses answer')) as Sealed
-      return sealed.owner === owner ? sealed : undefined
-    } catch {
-      return undefined
-    }
-  }
-}
-
-export function isSealed(text: string): boolean {
-  return text.startsWith(mark)
 }
 
 /** The answer as it was: the parts that the client sent and those that were sealed, in the order of the answer. */
@@ -81,33 +77,4 @@ export function unsealAnswer(parts: readonly AnswerPart[], sealed: Sealed): Answ
     }
   }
   return [...whole, ...texts, ...calls.values()]
-}
-
-// ---- summaries -------------------------------------------------------------------------------------------------
-
-const summaryMark = 'tws1.'
-
-/** A summary for the client to carry in place of the conversation. */
-export function sealSummary(summary: string, owner: string, seal: Seal): string {
-  return summaryMark + seal(JSON.stringify({ owner, summary }), 'responses summary')
-}
-
-export function isSealedSummary(token: string): boolean {
-  return token.startsWith(summaryMark)
-}
-
-export function summaryOpenerFor(owner: string, unseal: Seal): (token: string) => string | undefined {
-  return token => {
-    if (!token.startsWith(summaryMark)) return undefined
-    try {
-      // It opens, so it was made by `sealSummary`.
-      const sealed = JSON.parse(unseal(token.slice(summaryMark.length), 'responses summary')) as {
-        owner: string
-        summary: string
-      }
-      return sealed.owner === owner ? sealed.summary : undefined
-    } catch {
-      return undefined
-    }
-  }
 }

@@ -8,6 +8,7 @@ import type { RelayedTarget, WireEnv, WireHost } from '../host.ts'
 import { readJsonObject, requestKey, sendJson } from '../http/index.ts'
 import { clientGone, foldItems, streamFromFirstFrame, streamItems } from '../http/stream.ts'
 import { refuseParameter, unsupportedParameterValue } from '../openai-refusal.ts'
+import { type ResponsesCaller, readCaller } from './caller.ts'
 import { compactConversation, countInputTokens } from './compact.ts'
 import { decodeRequest, type ResponsesRequest } from './decode.ts'
 import { decodeHistory } from './decode-items.ts'
@@ -31,15 +32,16 @@ import { noSuchUrl } from './wordings.ts'
 export function responsesRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
   const found = (c: Context<WireEnv>): Promise<StoredResponse> =>
-    findResponse(c.get('engine'), c.get('principal').owner, c.req.param('id') ?? '')
+    findResponse(readCaller(c, host), c.req.param('id') ?? '')
   const newId = randomIds()
-  app.post('/v1/responses', c => createResponse(c, host, newId, undefined))
+  app.post('/v1/responses', c => createResponse(c, readCaller(c, host), newId, undefined))
   // One route: a fixed name beside a parameter would make hono fall back to a slower router for all requests.
   app.post('/v1/responses/:agentId', c => {
     const name = c.req.param('agentId')
-    if (name === 'compact') return compactConversation(c, host, newId)
-    if (name === 'input_tokens') return countInputTokens(c, host)
-    return createResponse(c, host, newId, name)
+    const caller = readCaller(c, host)
+    if (name === 'compact') return compactConversation(c, caller, newId)
+    if (name === 'input_tokens') return countInputTokens(c, caller)
+    return createResponse(c, caller, newId, name)
   })
   app.get('/v1/responses/:id', async c => retrieve(c, host, await found(c)))
   app.delete('/v1/responses/:id', async c => {
@@ -71,33 +73,27 @@ export function responsesRoutes(host: WireHost): Hono<WireEnv> {
 /** `routed`: the agent that the path names. */
 async function createResponse(
   c: Context<WireEnv>,
-  host: WireHost,
+  caller: ResponsesCaller,
   newId: (prefix: string) => string,
   routed: string | undefined,
 ): Promise<Response> {
+  const { host } = caller
   const body = await readJsonObject(c, host.limits)
-  const principal = c.get('principal')
-  const relayed = await host.relay?.target(body, routed, { ...principal, payment: c.get('payment') })
-  if (relayed) return answerRelayed(c, host, relayed, newId('sess'))
-  const request = decodeRequest({ ...host.about, serverTools: host.serverTools }, body, routed)
-  const { items, repeated } = await readItems(host, c.get('engine'), principal.owner, request)
+  const payer = { ...c.get('principal'), payment: c.get('payment') }
+  const relayed = await host.relay?.target(body, routed, payer)
+  if (relayed) return answerRelayed(c, caller, relayed, newId('sess'))
+  const request = decodeRequest(host, body, routed)
+  const read = await readItems(caller, request)
   if (!request.stored || request.compacts) {
-    const history = await readHistory(c.get('engine'), principal.owner, request.previous, items)
-    return answerOnce(c, host, request, history, newId('sess'))
+    const history = await readHistory(caller, request.previous, read.items)
+    return answerOnce(c, caller, request, history, newId('sess'))
   }
   const given = requestKey(c, 'responses:create', body)
   const key = given ?? { key: newId('req'), hash: '' }
   const isRepeatable = given !== undefined
-  const response = await acceptRequest(c.get('engine'), {
-    request,
-    items,
-    repeated,
-    principal,
-    key,
-    isRepeatable,
-  })
+  const response = await acceptRequest(caller, { request, ...read, key, isRepeatable })
   // A client that may repeat its request reads the same response then.
-  return serveStored(c, host, isRepeatable ? { ...request, goesOn: true } : request, response)
+  return serveStored(c, caller, isRepeatable ? { ...request, goesOn: true } : request, response)
 }
 
 // ---- stateless -----------------------------------------------------------------------------------------------
@@ -105,28 +101,28 @@ async function createResponse(
 /** The agent is on its owner's machine. Nothing of the request is kept here. */
 async function answerRelayed(
   c: Context<WireEnv>,
-  host: WireHost,
-  { catalog, body, agent, to, shown }: RelayedTarget,
+  caller: ResponsesCaller,
+  { offers, body, agent, to, shown }: RelayedTarget,
   id: string,
 ): Promise<Response> {
-  const decoded = decodeRequest(catalog, body, agent)
+  const decoded = decodeRequest(offers, body, agent)
   const request = { ...decoded, ask: { ...decoded.ask, to }, note: { ...decoded.note, model: shown } }
-  const { items } = await readItems(host, c.get('engine'), c.get('principal').owner, request)
-  return answerOnce(c, host, request, decodeHistory(items), id)
+  const { items } = await readItems(caller, request)
+  return answerOnce(c, caller, request, decodeHistory(items), id)
 }
 
 async function answerOnce(
   c: Context<WireEnv>,
-  host: WireHost,
+  caller: ResponsesCaller,
   request: ResponsesRequest,
   history: Entry[],
   id: string,
 ): Promise<Response> {
-  const { owner } = c.get('principal')
-  const { once, options } = prepareOnce(host, owner, request, history, id)
+  const { once, options } = prepareOnce(caller, request, history, id)
   const { stream } = request
+  const { host, engine } = caller
   const answering = (signal: AbortSignal): AsyncIterable<readonly OnceItem[]> =>
-    c.get('engine').answerOnce({ ...once, deltas: stream ? 'fail' : 'none' }, signal)
+    engine.answerOnce({ ...once, deltas: stream ? 'fail' : 'none' }, signal)
   // A model that fails before it said anything is an HTTP error, which clients understand best.
   if (stream) return streamFromFirstFrame(c, host, answering, new ResponseEncoder({ ...options, after: -1 }))
   const encoder = new ResponseEncoder(options)
@@ -139,7 +135,7 @@ async function answerOnce(
 /** Answers the request that made a response, or one that repeats it. */
 async function serveStored(
   c: Context<WireEnv>,
-  host: WireHost,
+  { host, engine }: ResponsesCaller,
   { stream, background, goesOn }: ResponsesRequest,
   response: StoredResponse,
 ): Promise<Response> {
@@ -149,19 +145,15 @@ async function serveStored(
   // Nobody asked for the rest of an answer whose client has hung up.
   if (!goesOn && !response.over)
     gone.addEventListener('abort', () => {
-      if (!encoder.stopped)
-        void c
-          .get('engine')
-          .command(response.ref, { do: 'cancel' })
-          .catch(() => {})
+      if (!encoder.stopped) void engine.command(response.ref, { do: 'cancel' }).catch(() => {})
     })
   if (stream) return streamStored(c, host, response, encoder)
   if (background || response.over) return sendJson(c, encodeStored(agents, response).response)
-  await foldItems(followStored(c.get('engine'), response, 'none', gone), item => encoder.take(item))
+  await foldItems(followStored(engine, response, 'none', gone), item => encoder.take(item))
   if (!goesOn && encoder.failure && encoder.output.length === 0) {
     // An HTTP error, which clients understand best. They send the request again, so nothing is left of this one.
     const { code, message, retryAfterMs } = encoder.failure
-    await deleteResponse(c.get('engine'), response)
+    await deleteResponse(engine, response)
     throw new TurnwireError(code, message, { retryAfterMs })
   }
   if (encoder.stopped) return sendJson(c, encoder.response)

@@ -1,7 +1,7 @@
 // Responses over a WebSocket: each `response.create` is answered with the events of its stream, one after another. The
 // connection remembers the conversation of its last responses, so that they can be continued although they are not stored.
 // Authentication happens before a socket gets here.
-import type { Engine, FollowItem, OnceAnswer, OnceItem } from '../../engine/index.ts'
+import type { FollowItem, OnceAnswer, OnceItem } from '../../engine/index.ts'
 import { type Entry, listCalls } from '../../language/history.ts'
 import { isJsonObject, JsonError, type JsonObject } from '../../lib/json/index.ts'
 import { parseTextSoon } from '../../lib/json/parse-soon.ts'
@@ -10,6 +10,7 @@ import type { Principal, WireHost } from '../host.ts'
 import { FrameQueue, type Socket } from '../http/frame-queue.ts'
 import { toFailure } from '../http/index.ts'
 import { OpenAiRefusal, refuseParameter } from '../openai-refusal.ts'
+import type { ResponsesCaller } from './caller.ts'
 import { decodeRequest, type ResponsesRequest } from './decode.ts'
 import { decodeHistory } from './decode-items.ts'
 import { ResponseEncoder } from './encode.ts'
@@ -41,11 +42,17 @@ export function responsesSocket(
 
 type Items = AsyncIterable<readonly (FollowItem | OnceItem)[]>
 
+/** One `response.create`. `before`: the conversation that it continues, if it is remembered here. `mark`: its stream id. */
+type FrameRequest = {
+  request: ResponsesRequest
+  read: ReadInput
+  before: Conversation | undefined
+  mark: string | undefined
+}
+
 class ResponsesSocket {
-  readonly #host: WireHost
-  readonly #engine: Engine
+  readonly #caller: ResponsesCaller
   readonly #socket: Socket
-  readonly #principal: Principal
   readonly #newId = randomIds()
   readonly #gone = new AbortController()
   readonly #frames: FrameQueue
@@ -53,10 +60,9 @@ class ResponsesSocket {
   readonly #remembered = new Map<string, Conversation>()
 
   constructor(host: WireHost, socket: Socket, principal: Principal) {
-    this.#host = host
-    this.#engine = host.engineFor(principal)
+    const { owner, name } = principal
+    this.#caller = { host, engine: host.engineFor(principal), owner, name }
     this.#socket = socket
-    this.#principal = principal
     this.#frames = new FrameQueue(socket, host.limits.bodyBytes)
   }
 
@@ -101,7 +107,7 @@ class ResponsesSocket {
 
   async #read(text: string | undefined): Promise<JsonObject> {
     if (text === undefined) refuseParameter('Send text frames with JSON.', null, 'invalid_frame')
-    const { bodyBytes, jsonDepth } = this.#host.limits
+    const { bodyBytes, jsonDepth } = this.#caller.host.limits
     try {
       const frame = await parseTextSoon(text, { maxBytes: bodyBytes, maxDepth: jsonDepth })
       if (isJsonObject(frame)) return frame
@@ -115,7 +121,7 @@ class ResponsesSocket {
   #fail(error: unknown, { previous_response_id: previous, stream_id }: JsonObject): void {
     // A continuation that failed is not tried again from memory: its client sends the whole conversation.
     if (typeof previous === 'string') this.#remembered.delete(previous)
-    const failure = toFailure(error, this.#host.log)
+    const failure = toFailure(error, this.#caller.host.log)
     const { retryAfterMs } = failure
     const headers = retryAfterMs !== undefined && {
       headers: { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) },
@@ -142,7 +148,7 @@ class ResponsesSocket {
 
   #send(text: string): void {
     // A client that does not read is dropped.
-    if (this.#socket.bufferedAmount > this.#host.limits.unsentBytes) this.#socket.terminate()
+    if (this.#socket.bufferedAmount > this.#caller.host.limits.unsentBytes) this.#socket.terminate()
     else if (!this.#gone.signal.aborted) this.#socket.send(text)
   }
 
@@ -152,44 +158,34 @@ class ResponsesSocket {
     const { type: _, generate, stream_id, ...body } = frame
     for (const name of ['stream_options', 'background'])
       if (body[name] !== undefined) unsupportedParameter(name)
-    const { about, serverTools } = this.#host
-    const request = decodeRequest({ ...about, serverTools }, { ...body, stream: true }, undefined)
-    const read = await readItems(this.#host, this.#engine, this.#principal.owner, request)
+    const request = decodeRequest(this.#caller.host, { ...body, stream: true }, undefined)
+    const read = await readItems(this.#caller, request)
     const mark = typeof stream_id === 'string' ? stream_id : undefined
     const before = request.previous === undefined ? undefined : this.#remembered.get(request.previous)
-    if (generate === false) await this.#prepareOnly(request, read, before, mark)
-    else if (request.stored && !request.compacts) await this.#answerStored(request, read, before, mark)
-    else await this.#answerOnce(request, read, before, mark)
+    const frameRequest = { request, read, before, mark }
+    if (generate === false) await this.#prepareOnly(frameRequest)
+    else if (request.stored && !request.compacts) await this.#answerStored(frameRequest)
+    else await this.#answerOnce(frameRequest)
   }
 
   /** Nothing is asked of the model. The response can be continued like any other. */
-  async #prepareOnly(
-    request: ResponsesRequest,
-    read: ReadInput,
-    before: Conversation | undefined,
-    mark: string | undefined,
-  ): Promise<void> {
-    const { id, history, encoder } = await this.#prepare(request, read, before)
-    this.#sendLines(encoder.begin(), mark)
+  async #prepareOnly(given: FrameRequest): Promise<void> {
+    const { id, history, encoder } = await this.#prepare(given)
+    this.#sendLines(encoder.begin(), given.mark)
     encoder.take({ type: 'ended' })
-    this.#sendLines(encoder.end(), mark)
+    this.#sendLines(encoder.end(), given.mark)
     this.#remember(id, { entries: history, calls: [] })
   }
 
-  async #answerOnce(
-    request: ResponsesRequest,
-    read: ReadInput,
-    before: Conversation | undefined,
-    mark: string | undefined,
-  ): Promise<void> {
-    const { id, history, encoder, once } = await this.#prepare(request, read, before)
+  async #answerOnce(given: FrameRequest): Promise<void> {
+    const { id, history, encoder, once } = await this.#prepare(given)
     const answers: OnceAnswer[] = []
-    const items = this.#engine.answerOnce({ ...once, deltas: 'fail' }, this.#gone.signal)
-    await this.#show(items, encoder, mark, item => {
+    const items = this.#caller.engine.answerOnce({ ...once, deltas: 'fail' }, this.#gone.signal)
+    await this.#show(items, encoder, given.mark, item => {
       if (item.type === 'answer') answers.push(item.answer)
     })
     const [answer] = answers
-    if (!answer || request.compacts) return
+    if (!answer || given.request.compacts) return
     const { parts, origin, continuity } = answer
     const kept = parts.filter(part => part.type !== 'call' || !part.cut)
     const said: Entry = {
@@ -202,30 +198,22 @@ class ResponsesSocket {
     this.#remember(id, { entries: kept.length > 0 ? [...history, said] : history, calls })
   }
 
-  async #prepare(request: ResponsesRequest, { items }: ReadInput, before: Conversation | undefined) {
-    const { owner } = this.#principal
+  async #prepare({ request, read: { items }, before }: FrameRequest) {
     const history = before
       ? [...before.entries, ...decodeHistory(items, before.calls)]
-      : await readHistory(this.#engine, owner, request.previous, items)
+      : await readHistory(this.#caller, request.previous, items)
     const session = this.#newId('sess')
-    const { once, options } = prepareOnce(this.#host, owner, request, history, session)
+    const { once, options } = prepareOnce(this.#caller, request, history, session)
     const encoder = new ResponseEncoder({ ...options, after: -1, form: 'lines' })
     return { id: responseId({ session, first: 1 }), history, encoder, once }
   }
 
-  async #answerStored(
-    request: ResponsesRequest,
-    read: ReadInput,
-    before: Conversation | undefined,
-    mark: string | undefined,
-  ): Promise<void> {
-    const { about } = this.#host
-    const engine = this.#engine
+  async #answerStored({ request, read, before, mark }: FrameRequest): Promise<void> {
+    const { host, engine } = this.#caller
     const key = { key: this.#newId('req'), hash: '' }
-    const principal = this.#principal
-    const stored = { request, ...read, principal, before, key, isRepeatable: false }
-    const response = await acceptRequest(engine, stored)
-    const encoder = storedEncoder(about.agents, response, -1, 'lines')
+    const stored = { request, ...read, before, key, isRepeatable: false }
+    const response = await acceptRequest(this.#caller, stored)
+    const encoder = storedEncoder(host.about.agents, response, -1, 'lines')
     const { ref, first } = response
     const cancel = (): void => {
       if (!request.goesOn && !encoder.stopped) void engine.command(ref, { do: 'cancel' }).catch(() => {})
@@ -233,11 +221,8 @@ class ResponsesSocket {
     const { signal } = this.#gone
     signal.addEventListener('abort', cancel)
     try {
-      await this.#show(
-        engine.follow(ref, { from: first, until: 'stop', deltas: 'fail' }, signal),
-        encoder,
-        mark,
-      )
+      const items = engine.follow(ref, { from: first, until: 'stop', deltas: 'fail' }, signal)
+      await this.#show(items, encoder, mark)
     } finally {
       signal.removeEventListener('abort', cancel)
     }
@@ -267,7 +252,7 @@ class ResponsesSocket {
       this.#sendLines(shown ? encoder.end() : begin + encoder.end(), mark)
     } catch (error) {
       if (!shown) throw error
-      this.#sendLines(encoder.fail(toFailure(error, this.#host.log)), mark)
+      this.#sendLines(encoder.fail(toFailure(error, this.#caller.host.log)), mark)
     }
   }
 
@@ -279,7 +264,7 @@ class ResponsesSocket {
 
   /** Waits while the client has much to read. One that reads nothing is dropped by the stall time. */
   async #ready(): Promise<void> {
-    const { unsentBytes, stallMs = 30_000 } = this.#host.limits
+    const { unsentBytes, stallMs = 30_000 } = this.#caller.host.limits
     const { signal } = this.#gone
     for (let waited = 0; this.#socket.bufferedAmount > unsentBytes / 2 && !signal.aborted; waited += 20) {
       if (waited >= stallMs) this.#socket.terminate()

@@ -7,6 +7,7 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { Ask, Event, Recorded, Settings } from '../../language/events.ts'
 import { type Shown, ShownFold } from '../../language/show.ts'
 import { readLog } from '../read-log.ts'
+import type { ResponsesCaller } from './caller.ts'
 import { wireName } from './decode.ts'
 import { type EncoderOptions, ResponseEncoder } from './encode.ts'
 import { calledIn, requestFields } from './encode-response.ts'
@@ -32,7 +33,10 @@ export type StoredResponse = {
 }
 
 /** To anyone but its owner, and once it is deleted, a response does not exist. */
-export async function findResponse(engine: Engine, owner: string, id: string): Promise<StoredResponse> {
+export async function findResponse(
+  { engine, owner }: Pick<ResponsesCaller, 'engine' | 'owner'>,
+  id: string,
+): Promise<StoredResponse> {
   const place = readResponseId(id)
   const response = place && (await readResponse(engine, { owner, session: place.session }, place.first))
   if (!response || (await isDeleted(engine, response.ref, response.first))) throw noSuchResponse(id)

@@ -1,16 +1,15 @@
 // Accepts a request whose response is kept: continues a session or makes one, and gives the response that it began there.
-import type { Command, Engine, RequestKey, SessionRef, SessionSummary } from '../../engine/index.ts'
+import type { Command, RequestKey, SessionRef, SessionSummary } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
 import { excerpt } from '../fields.ts'
-import type { Principal } from '../host.ts'
 import { refuseParameter } from '../openai-refusal.ts'
 import { declareOwn } from '../own-tools.ts'
+import type { ResponsesCaller } from './caller.ts'
 import { type OpenConversation, openConversation, pointTo, readConversation } from './conversations.ts'
 import { type ResponsesRequest, wireName } from './decode.ts'
 import { type Continuation, decodeContinuation, isAsking } from './decode-command.ts'
 import { decodeHistory, type EarlierCalls, type InputItem } from './decode-items.ts'
-
 import { responseId } from './ids.ts'
 import { findRepeated, type Repeated } from './same-session.ts'
 import { findResponse, isNewest, lastRead, type StoredResponse } from './stored-log.ts'
@@ -21,7 +20,6 @@ export type StoredRequest = {
   items: readonly InputItem[]
   /** The items, split at the earlier response that they repeat, if they repeat one. */
   repeated: Repeated | undefined
-  principal: Principal
   /** The conversation before the items, if it is known and kept nowhere. */
   before?: Conversation | undefined
   /** The event that accepts it names the response, so every request has one. */
@@ -43,13 +41,13 @@ type SessionTarget = {
   changes?: Partial<ResponseSettings>
 }
 
-export async function acceptRequest(engine: Engine, stored: StoredRequest): Promise<StoredResponse> {
+export async function acceptRequest(caller: ResponsesCaller, stored: StoredRequest): Promise<StoredResponse> {
   const { agent, ask } = stored.request
-  const { ref, next, settings, changes } = await sessionFor(engine, stored)
+  const { ref, next, settings, changes } = await sessionFor(caller, stored)
   const common = { request: stored.key, ask, ...(changes && { settings: changes }) }
   const command: Command = next.do === 'say' ? { ...next, wire: wireName, ...common } : { ...next, ...common }
-  const { first, at, waited, replayed } = await engine.command(ref, command)
-  if (replayed) return findResponse(engine, ref.owner, responseId({ session: ref.session, first }))
+  const { first, at, waited, replayed } = await caller.engine.command(ref, command)
+  if (replayed) return findResponse(caller, responseId({ session: ref.session, first }))
   return {
     ref,
     first,
@@ -64,16 +62,17 @@ export async function acceptRequest(engine: Engine, stored: StoredRequest): Prom
   }
 }
 
-async function sessionFor(engine: Engine, stored: StoredRequest): Promise<SessionTarget> {
-  const { request, items, principal, key, isRepeatable } = stored
+async function sessionFor(caller: ResponsesCaller, stored: StoredRequest): Promise<SessionTarget> {
+  const { engine } = caller
+  const { request, items, key, isRepeatable } = stored
   if (stored.before) {
     const { entries, calls } = stored.before
-    return newSession(engine, stored, [...entries, ...decodeHistory(items, calls)])
+    return newSession(caller, stored, [...entries, ...decodeHistory(items, calls)])
   }
-  if (request.conversation !== undefined) return inConversation(engine, stored, request.conversation)
+  if (request.conversation !== undefined) return inConversation(caller, stored, request.conversation)
   if (request.previous === undefined)
-    return (await sameSession(engine, stored)) ?? newSession(engine, stored, decodeHistory(items))
-  const previous = await previousResponse(engine, principal.owner, request.previous)
+    return (await sameSession(caller, stored)) ?? newSession(caller, stored, decodeHistory(items))
+  const previous = await previousResponse(caller, request.previous)
   const { ref } = previous
   const newest = await isNewest(engine, previous)
   if (newest || isRepeatable) {
@@ -81,33 +80,33 @@ async function sessionFor(engine: Engine, stored: StoredRequest): Promise<Sessio
     if (summary.known.length > 0) return repeated(ref, summary)
     const next =
       newest && canContinue(request, summary)
-        ? decodeContinuation(items, summary.calls, principal.name)
+        ? decodeContinuation(items, summary.calls, caller.name)
         : undefined
     if (next) return continueSession(ref, next, request, summary)
   }
   const { entries, calls } = await engine.history(ref, { get: 'view', upTo: lastRead(previous) })
-  return newSession(engine, stored, [...entries, ...decodeHistory(items, calls)])
+  return newSession(caller, stored, [...entries, ...decodeHistory(items, calls)])
 }
 
 /** The session whose conversation the request repeats and goes on with. */
 async function sameSession(
-  engine: Engine,
-  { request, repeated: given, principal, isRepeatable }: StoredRequest,
+  caller: ResponsesCaller,
+  { request, repeated: given, isRepeatable }: StoredRequest,
 ): Promise<SessionTarget | undefined> {
   // A key names the session that its request made, so a request with a key makes one.
   if (!given || given.added.length === 0 || isRepeatable) return undefined
-  const found = await findRepeated(engine, principal.owner, given)
+  const found = await findRepeated(caller, given)
   if (!found) return undefined
-  const summary = await engine.summary(found.ref)
+  const summary = await caller.engine.summary(found.ref)
   if (!canContinue(request, summary)) return undefined
-  const next = decodeContinuation(given.added, summary.calls, principal.name)
+  const next = decodeContinuation(given.added, summary.calls, caller.name)
   return next && continueSession(found.ref, next, request, summary)
 }
 
 /** Refuses a response that does not exist or is not finished. */
-export async function previousResponse(engine: Engine, owner: string, id: string): Promise<StoredResponse> {
+export async function previousResponse(caller: ResponsesCaller, id: string): Promise<StoredResponse> {
   try {
-    const response = await findResponse(engine, owner, id)
+    const response = await findResponse(caller, id)
     if (response.over) return response
   } catch (error) {
     throw error instanceof TurnwireError && error.status === 404 ? noSuchPrevious(id) : error
@@ -115,17 +114,21 @@ export async function previousResponse(engine: Engine, owner: string, id: string
   throw previousUnfinished(id)
 }
 
-async function inConversation(engine: Engine, stored: StoredRequest, id: string): Promise<SessionTarget> {
-  const { request, items, principal, key } = stored
-  const conversation = await openConversation(engine, principal.owner, id)
+async function inConversation(
+  caller: ResponsesCaller,
+  stored: StoredRequest,
+  id: string,
+): Promise<SessionTarget> {
+  const { request, items, key } = stored
+  const conversation = await openConversation(caller, id)
   const { ref, record } = conversation
-  const summary = await engine.summary(ref, [key.key])
+  const summary = await caller.engine.summary(ref, [key.key])
   if (summary.known.length > 0) return repeated(ref, summary)
   if (record && summary.status === 'running') throw conversationLocked(id)
   const isSame = record ? canContinue(request, summary) : summary.agent === request.agent.name
-  const next = isSame ? decodeContinuation(items, summary.calls, principal.name) : undefined
+  const next = isSame ? decodeContinuation(items, summary.calls, caller.name) : undefined
   if (next) return continueSession(ref, next, request, summary)
-  if (record) return moveToNew(engine, stored, conversation)
+  if (record) return moveToNew(caller, stored, conversation)
   if (!isSame)
     refuseParameter(
       `The conversation '${excerpt(id)}' stays with its agent, '${summary.agent}': send that as 'model'.`,
@@ -139,15 +142,15 @@ async function inConversation(engine: Engine, stored: StoredRequest, id: string)
 
 /** The conversation goes on in a session that can take the request. */
 async function moveToNew(
-  engine: Engine,
+  caller: ResponsesCaller,
   stored: StoredRequest,
   conversation: OpenConversation,
 ): Promise<SessionTarget> {
-  const { entries, calls, items } = await readConversation(engine, conversation)
+  const { entries, calls, items } = await readConversation(conversation)
   const history = [...entries, ...decodeHistory(stored.items, calls)]
-  const target = await newSession(engine, stored, history)
+  const target = await newSession(caller, stored, history)
   const ids = items.map(item => item.id)
-  await pointTo(engine, conversation, target.ref.session, ids)
+  await pointTo(conversation, target.ref.session, ids)
   return target
 }
 
@@ -180,12 +183,11 @@ function continueSession(
 
 /** A session that begins with these entries. A user's message at their end becomes its first turn. */
 async function newSession(
-  engine: Engine,
-  { request, principal, key, isRepeatable }: StoredRequest,
+  { engine, owner }: ResponsesCaller,
+  { request, key, isRepeatable }: StoredRequest,
   entries: readonly Entry[],
 ): Promise<SessionTarget> {
   const { agent, ask, clientTools, model, note } = request
-  const { owner } = principal
   const last = entries.at(-1)
   const message = last?.role === 'user' ? last : undefined
   const none = { tools: null, options: {}, clientTools: [] }
