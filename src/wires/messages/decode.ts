@@ -1,7 +1,5 @@
 // A Messages request as a request for one answer. Fields that only the vendor understands (thinking, effort, sampling)
-// are passed on as they are to a model of the vendor; decode-fields.ts has those that need more than that.
-// decode-messages.ts reads the messages, decode-tools.ts the tools.
-
+// are passed on as they are to a model of the vendor. decode-messages.ts reads the messages, decode-tools.ts the tools.
 import * as says from '../../apis/anthropic/wordings.ts'
 import type { Ask } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
@@ -20,18 +18,19 @@ import {
   summarising,
   targetFor,
 } from '../stateless/index.ts'
-import { type Diagnostics, decodeDiagnostics, decodeVendorFields, withContainer } from './decode-fields.ts'
 import { decodeMessages } from './decode-messages.ts'
 import { decodeMessagesChoice, decodeMessagesTools } from './decode-tools.ts'
 import {
   anthropicRefusal,
   count,
   flag,
+  list,
   messagesTexts,
   noSuchMessagesModel,
   object,
   objects,
   onlyKnown,
+  readTag,
   text,
   threadRefusal,
 } from './wordings.ts'
@@ -164,4 +163,75 @@ function decodeSystem(value: Json | undefined, target: ModelTarget): { text: str
     }),
   )
   return { text: '', entries }
+}
+
+// ---- what the vendor's servers are asked for ---------------------------------------------------------------
+
+// Containers, MCP servers, fallbacks, summaries. They go to a model of Anthropic. With any other model, a summary is asked for
+// here, and the others are refused in words that say what is missing.
+
+type VendorFields = {
+  fields: JsonObject
+  /** The answer is to be a summary of the conversation. `own`: the model is asked for it here. */
+  summary?: { by: 'vendor' | 'own'; instructions?: string }
+}
+
+function decodeVendorFields(body: JsonObject, target: ModelTarget): VendorFields {
+  const isVendors = originFor(target, 'anthropic') !== undefined
+  const { container, mcp_servers: servers, fallbacks, compaction } = body
+  if (!isAbsent(body['fallback_credit_token'])) throw anthropicRefusal(messagesTexts.creditToken)
+  const needed: [name: string, isAsked: boolean][] = [
+    ['container', !isAbsent(container)],
+    ['mcp_servers', !isAbsent(servers) && list(servers, 'mcp_servers').length > 0],
+  ]
+  for (const [name, isAsked] of needed)
+    if (isAsked && !isVendors) throw anthropicRefusal(messagesTexts.vendorField(name, target.name))
+  // A list would let clients choose models that the operator pays for and has not offered.
+  if (!isAbsent(fallbacks) && fallbacks !== 'default') throw anthropicRefusal(messagesTexts.fallbackModels)
+  const summary = decodeCompaction(compaction, body, isVendors)
+  return {
+    fields: {
+      ...(isVendors && !isAbsent(container) && { container }),
+      ...(isVendors && Array.isArray(servers) && servers.length > 0 && { mcp_servers: servers }),
+      ...(isVendors && fallbacks === 'default' && { fallbacks }),
+      ...(summary?.by === 'vendor' && compaction && { compaction }),
+    },
+    ...(summary && { summary }),
+  }
+}
+
+function decodeCompaction(
+  value: Json | undefined,
+  body: JsonObject,
+  isVendors: boolean,
+): VendorFields['summary'] {
+  if (isAbsent(value)) return undefined
+  const given = object(value, 'compaction')
+  readTag(given, 'compaction', ['summarize'])
+  if (!isAbsent(body['context_management'])) throw anthropicRefusal(messagesTexts.compactionAndEdits)
+  const instructions = optional(given['instructions'], 'compaction.summarize.instructions', text)?.trim()
+  return { by: isVendors ? 'vendor' : 'own', ...(instructions && { instructions }) }
+}
+
+/** Calls that the vendor's code made wait in the container that the client names: it stands with the latest answer. */
+function withContainer(entries: Entry[], container: Json | undefined, target: ModelTarget): Entry[] {
+  const origin = originFor(target, 'anthropic')
+  const id = isJsonObject(container) ? container['id'] : container
+  const last = entries.findLastIndex(entry => entry.role === 'assistant')
+  if (origin === undefined || typeof id !== 'string' || last < 0) return entries
+  return entries.map((entry, at) =>
+    at === last && entry.role === 'assistant'
+      ? { ...entry, continuity: { origin, data: { container: { id } } } }
+      : entry,
+  )
+}
+
+export type Diagnostics = { cache_miss_reason: JsonObject | null }
+
+/** The id of a message is this server's own, so the vendor could not compare the message that it names. */
+function decodeDiagnostics(value: Json | undefined): Diagnostics | undefined {
+  if (isAbsent(value)) return undefined
+  const { previous_message_id: previous } = object(value, 'diagnostics')
+  const isFirst = optional(previous, 'diagnostics.previous_message_id', text) === undefined
+  return { cache_miss_reason: isFirst ? null : { type: 'unavailable' } }
 }

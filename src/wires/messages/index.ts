@@ -1,7 +1,6 @@
 // Anthropic Messages.
 import type { Wire } from '../wire.ts'
-import { isAnthropicClient } from './models.ts'
-import { messagesRoutes, requestIdHeader } from './serve.ts'
+import { isAnthropicClient, messagesRoutes, requestIdHeader } from './serve.ts'
 import { messagesErrorBody } from './wordings.ts'
 
 export const messages: Wire = {

@@ -18,9 +18,7 @@ import {
 } from './conversations.ts'
 import { decodeMetadata } from './decode.ts'
 import { decodeHistory, type InputItem } from './decode-items.ts'
-
-import { decodePage } from './decode-page.ts'
-import { pageOfItems } from './encode-input.ts'
+import { decodePage, pageOfItems } from './item-lists.ts'
 import { readItems } from './once.ts'
 import { field, noSuchItem, notEditable } from './wordings.ts'
 

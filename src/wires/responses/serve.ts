@@ -8,14 +8,13 @@ import type { RelayedTarget, WireEnv, WireHost } from '../host.ts'
 import { readJsonObject, requestKey, sendJson } from '../http/index.ts'
 import { clientGone, foldItems, streamFromFirstFrame, streamItems } from '../http/stream.ts'
 import { refuseParameter, unsupportedParameterValue } from '../openai-refusal.ts'
+import { adviceFor, findTarget, targetNames } from '../stateless/index.ts'
 import { type ResponsesCaller, readCaller } from './caller.ts'
 import { compactConversation, countInputTokens } from './compact.ts'
 import { decodeRequest, type ResponsesRequest } from './decode.ts'
 import { decodeHistory } from './decode-items.ts'
-import { decodePage } from './decode-page.ts'
 import { ResponseEncoder } from './encode.ts'
-import { encodeInputItems, inputEntries, pageOfItems } from './encode-input.ts'
-import { mountModels } from './models.ts'
+import { decodePage, encodeInputItems, inputEntries, pageOfItems } from './item-lists.ts'
 import { prepareOnce, readHistory, readItems } from './once.ts'
 import { mountConversations } from './serve-conversations.ts'
 import { acceptRequest } from './stored.ts'
@@ -27,7 +26,7 @@ import {
   type StoredResponse,
   storedEncoder,
 } from './stored-log.ts'
-import { noSuchUrl } from './wordings.ts'
+import { noSuchModel, noSuchUrl } from './wordings.ts'
 
 export function responsesRoutes(host: WireHost): Hono<WireEnv> {
   const app = new Hono<WireEnv>()
@@ -200,4 +199,19 @@ function decodeStartingAfter(value: string | undefined): number {
   if (/^\d{1,15}$/.test(value)) return Number(value)
   const message = "Invalid 'starting_after': expected the number of an event."
   return refuseParameter(message, 'starting_after', 'invalid_type')
+}
+
+// ---- models ------------------------------------------------------------------------------------------------
+
+/** The list of agents and models. The wires of other vendors answer their clients before a request comes here. */
+function mountModels(app: Hono<WireEnv>, { about }: WireHost): void {
+  const created = Math.floor(Date.now() / 1000)
+  const describe = (id: string): object => ({ id, object: 'model', created, owned_by: 'turnwire' })
+  const names = targetNames(about)
+  app.get('/v1/models', c => sendJson(c, { object: 'list', data: names.map(describe) }))
+  app.get('/v1/models/:id', c => {
+    const id = c.req.param('id')
+    if (!findTarget(about, id)) throw noSuchModel(id, adviceFor(about))
+    return sendJson(c, describe(id))
+  })
 }

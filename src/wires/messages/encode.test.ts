@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Delta } from '../../language/events.ts'
 import type { AnswerPart } from '../../language/history.ts'
-import { MessageStreamEncoder } from './encode-stream.ts'
+import { MessageStreamEncoder } from './encode.ts'
 
 type Event = {
   type: string
