@@ -190,6 +190,7 @@ const adapters: AdapterRule = {
     'src/wires/host.ts',
     'src/wires/http/',
     'src/wires/left-open.ts',
+    'src/wires/not-found.ts',
     'src/wires/openai-refusal.ts',
     'src/wires/own-tools.ts',
     'src/wires/read-log.ts',

@@ -12,7 +12,7 @@ import type { AgentInfo, Engine, SessionRef, SessionSummary } from '../../engine
 import { joinText } from '../../language/content.ts'
 import type { Recorded } from '../../language/events.ts'
 import { ShownFold } from '../../language/show.ts'
-import { isNotFound } from './not-found.ts'
+import { isNotFound } from '../not-found.ts'
 import { type Answers, type CanAsk, giveAnswers, openRequests } from './questions.ts'
 import { McpTask, mcpWire } from './turn.ts'
 import { TurnResult } from './turn-result.ts'

@@ -2,9 +2,9 @@
 // log. A log only grows, so an edit (items added without a turn, an item deleted, another agent) makes a new session with
 // the edited history, and the record names it. The conversation keeps its id, and items keep theirs.
 import type { SessionRef, SessionSummary } from '../../engine/index.ts'
-import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
+import { ifFound } from '../not-found.ts'
 import type { ResponsesCaller } from './caller.ts'
 import { wireName } from './decode.ts'
 import { idStem } from './ids.ts'
@@ -67,32 +67,14 @@ async function newSession(
 export async function openConversation(caller: ResponsesCaller, id: string): Promise<OpenConversation> {
   const { engine, owner } = caller
   const home = { owner, session: conversationSession(id) }
-  try {
-    const { createdAt, agent } = await engine.summary(home)
-    const record = await readRecord(caller, home)
-    if (record?.deleted) throw noSuchConversation(id)
-    const ref = { owner, session: record?.session ?? home.session }
-    return { caller, id, home, ref, createdAt, agent, record }
-  } catch (error) {
-    throw isMissing(error) ? noSuchConversation(id) : error
-  }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof TurnwireError && (error.code === 'session_not_found' || error.code === 'not_found')
-}
-
-async function readRecord(
-  { engine }: ResponsesCaller,
-  home: SessionRef,
-): Promise<ConversationRecord | undefined> {
-  try {
-    // Only `keep` writes it.
-    return JSON.parse(await engine.blob(home, { get: 'text', name: recordName })) as ConversationRecord
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
-  }
+  const summary = await ifFound(engine.summary(home))
+  const kept = summary && (await ifFound(engine.blob(home, { get: 'text', name: recordName })))
+  // Only `keep` writes it.
+  const record = kept === undefined ? undefined : (JSON.parse(kept) as ConversationRecord)
+  if (!summary || record?.deleted) throw noSuchConversation(id)
+  const { createdAt, agent } = summary
+  const ref = { owner, session: record?.session ?? home.session }
+  return { caller, id, home, ref, createdAt, agent, record }
 }
 
 async function keep(

@@ -1,8 +1,8 @@
 // Items that a request only names by id. They are looked up among the output of stored responses.
-import { TurnwireError } from '../../language/errors.ts'
 import { ShownFold } from '../../language/show.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { names } from '../fields.ts'
+import { ifFound } from '../not-found.ts'
 import type { ResponsesCaller } from './caller.ts'
 import type { ResponseAnswer } from './encode.ts'
 import { readItemId, responseId } from './ids.ts'
@@ -47,20 +47,16 @@ async function findItem(caller: ResponsesCaller, named: JsonObject, path: string
   field.onlyKnown(named, referenceFields, path)
   const id = field.text(named['id'], `${path}.id`)
   const place = readItemId(id)
-  if (!place) throw noSuchItem(id)
-  try {
-    const response = await findResponse(caller, responseId(place))
-    const item = encodeStored(caller.host.about.agents, response).output.find(each => each.id === id)
-    const fold = new ShownFold()
-    const answers = response.events.flatMap(({ event }) => {
-      const shown = fold.take(event)
-      return shown?.type === 'answer' ? [shown.answer] : []
-    })
-    const answerId = `${responseId(place)}_${place.answer}`
-    // Output items are JSON by construction.
-    if (item) return { item: item as JsonObject, answer: answers[place.answer], answerId }
-  } catch (error) {
-    if (!(error instanceof TurnwireError && error.status === 404)) throw error
-  }
-  throw noSuchItem(id)
+  const response = place && (await ifFound(findResponse(caller, responseId(place))))
+  const output = response ? encodeStored(caller.host.about.agents, response).output : []
+  const item = output.find(each => each.id === id)
+  if (!place || !response || !item) throw noSuchItem(id)
+  const fold = new ShownFold()
+  const answers = response.events.flatMap(({ event }) => {
+    const shown = fold.take(event)
+    return shown?.type === 'answer' ? [shown.answer] : []
+  })
+  const answerId = `${responseId(place)}_${place.answer}`
+  // Output items are JSON by construction.
+  return { item: item as JsonObject, answer: answers[place.answer], answerId }
 }

@@ -2,10 +2,10 @@
 // back with each request, whole or as references. If they equal the content of the session of the newest of these
 // responses, the request continues that session, so that one conversation is one session however its client speaks. A
 // conversation that was changed anywhere becomes a session of its own.
-import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { isJsonObject } from '../../lib/json/index.ts'
+import { ifFound } from '../not-found.ts'
 import type { ResponsesCaller } from './caller.ts'
 import type { InputItem } from './decode-items.ts'
 import { readItemId, responseId } from './ids.ts'
@@ -46,10 +46,7 @@ export async function findRepeated(
   caller: ResponsesCaller,
   { response: id, before }: Repeated,
 ): Promise<StoredResponse | undefined> {
-  const response = await findResponse(caller, id).catch((error: unknown) => {
-    if (error instanceof TurnwireError && error.status === 404) return undefined
-    throw error
-  })
+  const response = await ifFound(findResponse(caller, id))
   if (!response?.over || !(await isNewest(caller.engine, response))) return undefined
   const { entries } = await caller.engine.history(response.ref, { get: 'entries', upTo: lastRead(response) })
   const said = inputWords(before)

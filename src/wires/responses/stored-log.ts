@@ -3,9 +3,9 @@
 // held. Reading claims nothing: another process may be the session's writer.
 import type { AgentInfo, Engine, FollowItem, SessionRef } from '../../engine/index.ts'
 import type { CallPart } from '../../language/calls.ts'
-import { TurnwireError } from '../../language/errors.ts'
 import type { Ask, Event, Recorded, Settings } from '../../language/events.ts'
 import { type Shown, ShownFold } from '../../language/show.ts'
+import { ifFound, isNotFound } from '../not-found.ts'
 import { readLog } from '../read-log.ts'
 import type { ResponsesCaller } from './caller.ts'
 import { wireName } from './decode.ts'
@@ -56,13 +56,9 @@ async function readResponse(
       if (scan.response.over) break
     }
   } catch (error) {
-    if (!isMissing(error, 'session_not_found')) throw error
+    if (!isNotFound(error)) throw error
   }
   return scan.response.events[0]?.event.type === 'request.accepted' ? scan.response : undefined
-}
-
-function isMissing(error: unknown, code: 'session_not_found' | 'not_found'): boolean {
-  return error instanceof TurnwireError && error.code === code
 }
 
 /** Folds a log from its beginning to the end of one response. */
@@ -135,13 +131,7 @@ export async function isNewest(engine: Engine, response: StoredResponse): Promis
 const logMark = (first: number): string => `responses.deleted.${first}`
 
 async function isDeleted(engine: Engine, ref: SessionRef, first: number): Promise<boolean> {
-  try {
-    await engine.blob(ref, { get: 'text', name: logMark(first) })
-    return true
-  } catch (error) {
-    if (isMissing(error, 'not_found')) return false
-    throw error
-  }
+  return (await ifFound(engine.blob(ref, { get: 'text', name: logMark(first) }))) !== undefined
 }
 
 /** The session goes with its last response, unless another wire has turns in it. */

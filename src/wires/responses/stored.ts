@@ -1,8 +1,8 @@
 // Accepts a request whose response is kept: continues a session or makes one, and gives the response that it began there.
 import type { Command, RequestKey, SessionRef, SessionSummary } from '../../engine/index.ts'
-import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
 import { excerpt } from '../fields.ts'
+import { ifFound } from '../not-found.ts'
 import { refuseParameter } from '../openai-refusal.ts'
 import { declareOwn } from '../own-tools.ts'
 import type { ResponsesCaller } from './caller.ts'
@@ -105,13 +105,10 @@ async function sameSession(
 
 /** Refuses a response that does not exist or is not finished. */
 export async function previousResponse(caller: ResponsesCaller, id: string): Promise<StoredResponse> {
-  try {
-    const response = await findResponse(caller, id)
-    if (response.over) return response
-  } catch (error) {
-    throw error instanceof TurnwireError && error.status === 404 ? noSuchPrevious(id) : error
-  }
-  throw previousUnfinished(id)
+  const response = await ifFound(findResponse(caller, id))
+  if (!response) throw noSuchPrevious(id)
+  if (!response.over) throw previousUnfinished(id)
+  return response
 }
 
 async function inConversation(
