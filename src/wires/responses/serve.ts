@@ -90,7 +90,7 @@ async function createResponse(
   const given = requestKey(c, 'responses:create', body)
   const key = given ?? { key: newId('req'), hash: '' }
   const isRepeatable = given !== undefined
-  const response = await acceptRequest(caller, { request, ...read, key, isRepeatable })
+  const response = await acceptRequest({ caller, request, ...read, key, isRepeatable })
   // A client that may repeat its request reads the same response then.
   return serveStored(c, caller, isRepeatable ? { ...request, goesOn: true } : request, response)
 }

@@ -209,10 +209,10 @@ class ResponsesSocket {
   }
 
   async #answerStored({ request, read, before, mark }: FrameRequest): Promise<void> {
-    const { host, engine } = this.#caller
+    const caller = this.#caller
+    const { host, engine } = caller
     const key = { key: this.#newId('req'), hash: '' }
-    const stored = { request, ...read, before, key, isRepeatable: false }
-    const response = await acceptRequest(this.#caller, stored)
+    const response = await acceptRequest({ caller, request, ...read, before, key, isRepeatable: false })
     const encoder = storedEncoder(host.about.agents, response, -1, 'lines')
     const { ref, first } = response
     const cancel = (): void => {

@@ -16,6 +16,7 @@ import { findResponse, isNewest, lastRead, type StoredResponse } from './stored-
 import { conversationLocked, noSuchPrevious, previousUnfinished } from './wordings.ts'
 
 export type StoredRequest = {
+  caller: ResponsesCaller
   request: ResponsesRequest
   items: readonly InputItem[]
   /** The items, split at the earlier response that they repeat, if they repeat one. */
@@ -41,9 +42,10 @@ type SessionTarget = {
   changes?: Partial<ResponseSettings>
 }
 
-export async function acceptRequest(caller: ResponsesCaller, stored: StoredRequest): Promise<StoredResponse> {
-  const { agent, ask } = stored.request
-  const { ref, next, settings, changes } = await sessionFor(caller, stored)
+export async function acceptRequest(stored: StoredRequest): Promise<StoredResponse> {
+  const { caller, request } = stored
+  const { agent, ask } = request
+  const { ref, next, settings, changes } = await sessionFor(stored)
   const common = { request: stored.key, ask, ...(changes && { settings: changes }) }
   const command: Command = next.do === 'say' ? { ...next, wire: wireName, ...common } : { ...next, ...common }
   const { first, at, waited, replayed } = await caller.engine.command(ref, command)
@@ -62,16 +64,16 @@ export async function acceptRequest(caller: ResponsesCaller, stored: StoredReque
   }
 }
 
-async function sessionFor(caller: ResponsesCaller, stored: StoredRequest): Promise<SessionTarget> {
+async function sessionFor(stored: StoredRequest): Promise<SessionTarget> {
+  const { caller, request, items, key, isRepeatable } = stored
   const { engine } = caller
-  const { request, items, key, isRepeatable } = stored
   if (stored.before) {
     const { entries, calls } = stored.before
-    return newSession(caller, stored, [...entries, ...decodeHistory(items, calls)])
+    return newSession(stored, [...entries, ...decodeHistory(items, calls)])
   }
-  if (request.conversation !== undefined) return inConversation(caller, stored, request.conversation)
+  if (request.conversation !== undefined) return inConversation(stored, request.conversation)
   if (request.previous === undefined)
-    return (await sameSession(caller, stored)) ?? newSession(caller, stored, decodeHistory(items))
+    return (await sameSession(stored)) ?? newSession(stored, decodeHistory(items))
   const previous = await previousResponse(caller, request.previous)
   const { ref } = previous
   const newest = await isNewest(engine, previous)
@@ -85,14 +87,12 @@ async function sessionFor(caller: ResponsesCaller, stored: StoredRequest): Promi
     if (next) return continueSession(ref, next, request, summary)
   }
   const { entries, calls } = await engine.history(ref, { get: 'view', upTo: lastRead(previous) })
-  return newSession(caller, stored, [...entries, ...decodeHistory(items, calls)])
+  return newSession(stored, [...entries, ...decodeHistory(items, calls)])
 }
 
 /** The session whose conversation the request repeats and goes on with. */
-async function sameSession(
-  caller: ResponsesCaller,
-  { request, repeated: given, isRepeatable }: StoredRequest,
-): Promise<SessionTarget | undefined> {
+async function sameSession(stored: StoredRequest): Promise<SessionTarget | undefined> {
+  const { caller, request, repeated: given, isRepeatable } = stored
   // A key names the session that its request made, so a request with a key makes one.
   if (!given || given.added.length === 0 || isRepeatable) return undefined
   const found = await findRepeated(caller, given)
@@ -111,12 +111,8 @@ export async function previousResponse(caller: ResponsesCaller, id: string): Pro
   return response
 }
 
-async function inConversation(
-  caller: ResponsesCaller,
-  stored: StoredRequest,
-  id: string,
-): Promise<SessionTarget> {
-  const { request, items, key } = stored
+async function inConversation(stored: StoredRequest, id: string): Promise<SessionTarget> {
+  const { caller, request, items, key } = stored
   const conversation = await openConversation(caller, id)
   const { ref, record } = conversation
   const summary = await caller.engine.summary(ref, [key.key])
@@ -125,7 +121,7 @@ async function inConversation(
   const isSame = record ? canContinue(request, summary) : summary.agent === request.agent.name
   const next = isSame ? decodeContinuation(items, summary.calls, caller.name) : undefined
   if (next) return continueSession(ref, next, request, summary)
-  if (record) return moveToNew(caller, stored, conversation)
+  if (record) return moveToNew(stored, conversation)
   if (!isSame)
     refuseParameter(
       `The conversation '${excerpt(id)}' stays with its agent, '${summary.agent}': send that as 'model'.`,
@@ -138,14 +134,10 @@ async function inConversation(
 }
 
 /** The conversation goes on in a session that can take the request. */
-async function moveToNew(
-  caller: ResponsesCaller,
-  stored: StoredRequest,
-  conversation: OpenConversation,
-): Promise<SessionTarget> {
+async function moveToNew(stored: StoredRequest, conversation: OpenConversation): Promise<SessionTarget> {
   const { entries, calls, items } = await readConversation(conversation)
   const history = [...entries, ...decodeHistory(stored.items, calls)]
-  const target = await newSession(caller, stored, history)
+  const target = await newSession(stored, history)
   const ids = items.map(item => item.id)
   await pointTo(conversation, target.ref.session, ids)
   return target
@@ -179,11 +171,9 @@ function continueSession(
 }
 
 /** A session that begins with these entries. A user's message at their end becomes its first turn. */
-async function newSession(
-  { engine, owner }: ResponsesCaller,
-  { request, key, isRepeatable }: StoredRequest,
-  entries: readonly Entry[],
-): Promise<SessionTarget> {
+async function newSession(stored: StoredRequest, entries: readonly Entry[]): Promise<SessionTarget> {
+  const { caller, request, key, isRepeatable } = stored
+  const { engine, owner } = caller
   const { agent, ask, clientTools, model, note } = request
   const last = entries.at(-1)
   const message = last?.role === 'user' ? last : undefined
