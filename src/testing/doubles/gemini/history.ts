@@ -7,7 +7,7 @@ import { DUMMY_SIGNATURES, googlePictureProblem, isGoogleName, needsSignatures }
 import type { Check, Rejections } from '../script.ts'
 import { judgeSignature } from '../seal.ts'
 import { asRecord, asRecords, asString, isRecord, type JsonRecord, wordList } from '../shape.ts'
-import { field, geminiError, invalidValue, unknownFields } from './refusals.ts'
+import { field, invalidValue, refuse, unknownFields } from './refusals.ts'
 
 export type GeminiMemory = ReturnType<typeof newGeminiMemory>
 
@@ -42,16 +42,16 @@ export function readContent(content: JsonRecord, index: number): GeminiContent {
 
 function* checkGeminiContent({ index, role, parts }: GeminiContent): Rejections {
   const path = `contents[${index}]`
-  if (role !== 'user' && role !== 'model') yield geminiError('G-14', says.unknownRole)
-  if (parts.length === 0) yield geminiError('G-14', says.noParts(`${path}.parts`))
+  if (role !== 'user' && role !== 'model') yield refuse('G-14', says.unknownRole)
+  if (parts.length === 0) yield refuse('G-14', says.noParts(`${path}.parts`))
   for (const [at, part] of parts.entries()) yield* checkPart(part, `${path}.parts[${at}]`)
 }
 
 function* checkPart(part: JsonRecord, path: string): Rejections {
   yield* unknownFields(part, [...says.dataFields, ...SIDE_FIELDS], path, 'G-14')
   const [first, second] = says.dataFields.filter(name => field(part, name) !== undefined)
-  if (first === undefined) yield geminiError('G-14', says.noData(path))
-  else if (second !== undefined) yield geminiError('G-14', says.twoKinds(path, second))
+  if (first === undefined) yield refuse('G-14', says.noData(path))
+  else if (second !== undefined) yield refuse('G-14', says.twoKinds(path, second))
   const call = field(part, 'functionCall')
   if (isRecord(call)) {
     const place = `${path}.function_call`
@@ -70,9 +70,9 @@ function* checkPart(part: JsonRecord, path: string): Rejections {
 }
 
 function* checkPartName({ name }: JsonRecord, path: string): Rejections {
-  if (!name) yield geminiError('G-03', says.emptyName(path))
+  if (!name) yield refuse('G-03', says.emptyName(path))
   else if (!isGoogleName(asString(name))) {
-    yield geminiError('G-08', `GenerateContentRequest.${path}.name: ${says.invalidName(64)}`)
+    yield refuse('G-08', `GenerateContentRequest.${path}.name: ${says.invalidName(64)}`)
   }
 }
 
@@ -85,7 +85,7 @@ function* checkStruct(value: unknown, path: string): Rejections {
 function* checkPictures(part: JsonRecord): Rejections {
   const data = field(part, 'inlineData')
   const problem = isRecord(data) ? googlePictureProblem(field(data, 'mimeType'), data['data']) : null
-  if (problem !== null) yield geminiError('G-IMG', problem)
+  if (problem !== null) yield refuse('G-IMG', problem)
   for (const inside of asRecords(asRecord(field(part, 'functionResponse'))['parts']))
     yield* checkPictures(inside)
 }
@@ -96,7 +96,7 @@ type GeminiCheck = Check<GeminiMemory> & { model: string; isVertex: boolean }
 
 export function* checkContents(check: GeminiCheck): Rejections {
   const given = check.body['contents']
-  if (!Array.isArray(given) || given.length === 0) return yield geminiError('G-14', says.noContents)
+  if (!Array.isArray(given) || given.length === 0) return yield refuse('G-14', says.noContents)
   const contents = asRecords(given).map(readContent)
   const steps = joinModelContents(contents)
   for (const content of contents) yield* checkGeminiContent(content)
@@ -126,10 +126,10 @@ function joinModelContents(contents: readonly GeminiContent[]): GeminiContent[] 
 
 function* checkOrder(step: GeminiContent, before: GeminiContent | undefined, isLast: boolean): Rejections {
   const waiting = before?.calls.length ?? 0
-  if (step.calls.length > 0 && before?.role !== 'user') yield geminiError('G-02', says.misplacedCall)
-  if (step.responses.length > 0 && waiting === 0) yield geminiError('G-02', says.misplacedResponse)
-  else if (waiting !== step.responses.length) yield geminiError('G-01', says.unequalCounts)
-  if (isLast && step.calls.length > 0) yield geminiError('G-01', says.unequalCounts)
+  if (step.calls.length > 0 && before?.role !== 'user') yield refuse('G-02', says.misplacedCall)
+  if (step.responses.length > 0 && waiting === 0) yield refuse('G-02', says.misplacedResponse)
+  else if (waiting !== step.responses.length) yield refuse('G-01', says.unequalCounts)
+  if (isLast && step.calls.length > 0) yield refuse('G-01', says.unequalCounts)
 }
 
 /** Where calls have ids, each response names one of them, once. Without ids, order and name must agree. */
@@ -142,8 +142,8 @@ function* checkResponses(step: GeminiContent, before: GeminiContent | undefined)
     const index = open.findIndex(call => field(call, 'id') === id)
     const path = `contents[${step.index}].parts[${at}].function_response`
     const [call] = index < 0 ? [] : open.splice(index, 1)
-    if (call === undefined) yield geminiError('G-03', says.unknownId(path, JSON.stringify(id) ?? 'no id'))
-    else if (field(call, 'name') !== field(response, 'name')) yield geminiError('G-03', says.otherName(path))
+    if (call === undefined) yield refuse('G-03', says.unknownId(path, JSON.stringify(id) ?? 'no id'))
+    else if (field(call, 'name') !== field(response, 'name')) yield refuse('G-03', says.otherName(path))
   }
 }
 
@@ -159,7 +159,7 @@ function* checkSignaturesPresent(steps: GeminiContent[], isVertex: boolean): Rej
     const text = isVertex
       ? `Unable to submit request because function call \`${name}\` in the ${position}. content block is missing a thought_signature. Learn more: https://cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures`
       : `Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call \`default_api:${name}\` , position ${position}. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for more details.`
-    yield geminiError('G-04', text)
+    yield refuse('G-04', text)
   }
 }
 
@@ -170,13 +170,13 @@ function* checkSignatures({ index, parts }: GeminiContent, check: GeminiCheck): 
     if (signature === undefined || DUMMY_SIGNATURES.includes(asString(signature))) continue
     if (typeof signature !== 'string' || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(signature)) {
       const text = `Invalid value at 'contents[${index}].parts[${at}].thought_signature' (TYPE_BYTES), Base64 decoding failed for ${JSON.stringify(signature)}`
-      yield geminiError('G-05', text)
+      yield refuse('G-05', text)
       continue
     }
     const verdict = judgeSignature('thought', signature, signedText(part), memory)
     if (verdict === 'valid' || (verdict === 'altered' && mode === 'lenient')) continue
     const vertexText = 'Unable to submit request because Thought signature is not valid'
-    yield geminiError('G-05', isVertex ? vertexText : 'Corrupted thought signature.')
+    yield refuse('G-05', isVertex ? vertexText : 'Corrupted thought signature.')
   }
 }
 

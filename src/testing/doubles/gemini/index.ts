@@ -6,7 +6,7 @@ import { jsonFrame } from '../script.ts'
 import { tokensIn } from '../shape.ts'
 import { answerGemini } from './answer.ts'
 import { type GeminiMemory, newGeminiMemory } from './history.ts'
-import { geminiError } from './refusals.ts'
+import { refuse } from './refusals.ts'
 import { checkGemini } from './request.ts'
 
 const PATH =
@@ -29,8 +29,8 @@ export const geminiDouble: VendorDouble<GeminiMemory> = {
   authorise: authoriseGoogle,
   unreadable: ({ kind, detail, at }) =>
     kind === 'content-type'
-      ? geminiError('G-00', `Invalid content type: expected application/json, found '${detail}'`)
-      : geminiError('G-00', `Invalid JSON payload received. ${detail} (char ${at})`),
+      ? refuse('G-00', `Invalid content type: expected application/json, found '${detail}'`)
+      : refuse('G-00', `Invalid JSON payload received. ${detail} (char ${at})`),
   check: (request, memory, mode) => [...checkGemini(request, memory, mode)],
   direct: ({ route, rawText }) =>
     route.kind === 'countTokens' ? { body: { totalTokens: tokensIn(rawText) } } : null,

@@ -3,7 +3,7 @@ import * as says from '../../../apis/gemini/wordings.ts'
 import type { Rejection, Rejections } from '../script.ts'
 import { isRecord, type JsonRecord } from '../shape.ts'
 
-export const geminiError = (rule: string, message: string): Rejection => ({
+export const refuse = (rule: string, message: string): Rejection => ({
   rule,
   status: 400,
   type: 'INVALID_ARGUMENT',
@@ -19,7 +19,7 @@ export function field(value: unknown, name: string): unknown {
 
 /** A value that the parser cannot read. `type` is the type that it expects. */
 export const invalidValue = (rule: string, path: string, type: string, value: unknown): Rejection =>
-  geminiError(rule, says.invalidValue(path, type, JSON.stringify(value) ?? 'null'))
+  refuse(rule, says.invalidValue(path, type, JSON.stringify(value) ?? 'null'))
 
 export function* unknownFields(
   value: JsonRecord,
@@ -28,5 +28,5 @@ export function* unknownFields(
   rule = 'G-00',
 ): Rejections {
   for (const key of Object.keys(value))
-    if (!known.includes(says.camelCase(key))) yield geminiError(rule, says.unknownName(key, path))
+    if (!known.includes(says.camelCase(key))) yield refuse(rule, says.unknownName(key, path))
 }

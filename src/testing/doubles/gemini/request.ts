@@ -5,7 +5,7 @@ import type { Mode, Rejections } from '../script.ts'
 import { asRecord, asRecords, isRecord, type JsonRecord, wordList } from '../shape.ts'
 import { checkContents, type GeminiMemory } from './history.ts'
 
-import { field, geminiError, unknownFields } from './refusals.ts'
+import { field, refuse, unknownFields } from './refusals.ts'
 import { checkGeminiTools } from './tools.ts'
 
 const GEMINI_FIELDS = wordList(`
@@ -18,14 +18,14 @@ const GENERATION_FIELDS = wordList(`
   seed speechConfig stopSequences temperature thinkingConfig topK topP translationConfig`)
 
 export function* checkGemini({ body, route }: DoubleRequest, memory: GeminiMemory, mode: Mode): Rejections {
-  if (!isRecord(body)) return yield geminiError('G-00', 'Invalid JSON payload received. Expected an object.')
+  if (!isRecord(body)) return yield refuse('G-00', 'Invalid JSON payload received. Expected an object.')
   if (route.kind === 'countTokens') return
   yield* unknownFields(body, GEMINI_FIELDS, '')
   yield* checkGeminiTools(body, mode)
   yield* checkSystemInstruction(body)
   const config = field(body, 'generationConfig')
   if (isRecord(config)) yield* unknownFields(config, GENERATION_FIELDS, 'generation_config')
-  else if (config !== undefined) yield geminiError('G-00', "Invalid value at 'generation_config'")
+  else if (config !== undefined) yield refuse('G-00', "Invalid value at 'generation_config'")
   const { model = '', platform } = route.params
   if (isRecord(config)) yield* checkForm(config, body, model)
   yield* checkContents({ body, memory, mode, model, isVertex: platform === 'vertex' })
@@ -35,11 +35,11 @@ function* checkForm(config: JsonRecord, body: JsonRecord, model: string): Reject
   const isJson = field(config, 'responseMimeType') === 'application/json'
   const schemas = ['responseSchema', 'responseJsonSchema'].filter(name => field(config, name) !== undefined)
   if (schemas.length > 1)
-    yield geminiError('G-00', 'Only one of response_schema and response_json_schema may be set.')
+    yield refuse('G-00', 'Only one of response_schema and response_json_schema may be set.')
   if (schemas.length > 0 && !isJson)
-    yield geminiError('G-00', "A response schema requires the response mime type 'application/json'.")
+    yield refuse('G-00', "A response schema requires the response mime type 'application/json'.")
   if (isJson && /gemini-[12][.-]/.test(model) && asRecords(body['tools']).length > 0)
-    yield geminiError('G-00', "Function calling with a response mime type: 'application/json' is unsupported")
+    yield refuse('G-00', "Function calling with a response mime type: 'application/json' is unsupported")
 }
 
 function* checkSystemInstruction(body: JsonRecord): Rejections {
@@ -47,5 +47,5 @@ function* checkSystemInstruction(body: JsonRecord): Rejections {
   if (system === undefined) return
   const parts = asRecords(asRecord(system)['parts'])
   if (parts.length > 0 && parts.every(part => typeof part['text'] === 'string')) return
-  yield geminiError('G-14', 'system_instruction: only text parts are supported.')
+  yield refuse('G-14', 'system_instruction: only text parts are supported.')
 }

@@ -4,7 +4,7 @@ import * as says from '../../../apis/gemini/wordings.ts'
 import { isGoogleName } from '../google/common.ts'
 import type { Mode, Rejection, Rejections } from '../script.ts'
 import { asList, asRecord, asRecords, asString, isRecord, type JsonRecord, wordList } from '../shape.ts'
-import { field, geminiError, invalidValue, unknownFields } from './refusals.ts'
+import { field, invalidValue, refuse, unknownFields } from './refusals.ts'
 
 const TOOL_FIELDS = wordList(`
   functionDeclarations googleSearch googleSearchRetrieval urlContext codeExecution computerUse fileSearch googleMaps
@@ -19,7 +19,7 @@ const MODES = wordList('MODE_UNSPECIFIED AUTO ANY NONE VALIDATED')
 export function* checkGeminiTools(body: JsonRecord, mode: Mode): Rejections {
   const tools = body['tools']
   if (tools !== undefined && !Array.isArray(tools)) {
-    return yield geminiError('G-00', `Invalid value at 'tools' (${says.protoTypes}.Tool)`)
+    return yield refuse('G-00', `Invalid value at 'tools' (${says.protoTypes}.Tool)`)
   }
   const names: string[] = []
   for (const [at, tool] of asRecords(tools).entries()) {
@@ -30,7 +30,7 @@ export function* checkGeminiTools(body: JsonRecord, mode: Mode): Rejections {
     }
   }
   for (const name of new Set(names.filter((each, at) => names.indexOf(each) !== at))) {
-    yield geminiError('G-09', says.repeatedFunction(name))
+    yield refuse('G-09', says.repeatedFunction(name))
   }
   yield* checkToolConfig(field(body, 'toolConfig'), names)
 }
@@ -39,39 +39,37 @@ function* checkDeclaration(declaration: JsonRecord, path: string, mode: Mode): R
   yield* unknownFields(declaration, DECLARATION_FIELDS, path)
   const name = asString(declaration['name'])
   if (!isGoogleName(name, mode === 'strict' ? 64 : 128)) {
-    yield geminiError('G-08', `GenerateContentRequest.${path}.name: ${says.invalidName(64)}`)
+    yield refuse('G-08', `GenerateContentRequest.${path}.name: ${says.invalidName(64)}`)
   }
   const parameters = declaration['parameters']
   const jsonSchema = field(declaration, 'parametersJsonSchema')
-  if (parameters !== undefined && jsonSchema !== undefined) yield geminiError('G-12', says.twoSchemas(path))
+  if (parameters !== undefined && jsonSchema !== undefined) yield refuse('G-12', says.twoSchemas(path))
   if (parameters !== undefined) yield* checkGeminiSchema(parameters, `${path}.parameters`)
   if (jsonSchema === undefined) return
   yield* sizeProblems(jsonSchema)
   if (!isRecord(jsonSchema) || jsonSchema['type'] !== 'object') {
     const text = `GenerateContentRequest.${path}.parameters_json_schema: must be an object schema.`
-    yield geminiError('G-12', text)
+    yield refuse('G-12', text)
   }
 }
 
 function* checkToolConfig(config: unknown, declared: string[]): Rejections {
   if (config === undefined) return
-  if (!isRecord(config)) return yield geminiError('G-15', "Invalid value at 'tool_config'")
+  if (!isRecord(config)) return yield refuse('G-15', "Invalid value at 'tool_config'")
   yield* unknownFields(config, CONFIG_FIELDS, 'tool_config', 'G-15')
   const calling = field(config, 'functionCallingConfig')
   const path = 'tool_config.function_calling_config'
   if (calling === undefined) return
-  if (!isRecord(calling)) return yield geminiError('G-15', `Invalid value at '${path}'`)
+  if (!isRecord(calling)) return yield refuse('G-15', `Invalid value at '${path}'`)
   yield* unknownFields(calling, CALLING_FIELDS, path, 'G-15')
   const mode = calling['mode']
   if (mode !== undefined && !MODES.includes(asString(mode))) {
     yield invalidValue('G-15', `${path}.mode`, `${says.protoTypes}.FunctionCallingConfig.Mode`, mode)
   }
   const allowed = asList(field(calling, 'allowedFunctionNames')).map(asString)
-  if (allowed.length > 0 && mode !== 'ANY' && mode !== 'VALIDATED')
-    yield geminiError('G-15', says.allowedNames)
-  for (const name of allowed)
-    if (!declared.includes(name)) yield geminiError('G-15', says.undeclaredName(name))
-  if (mode === 'ANY' && declared.length === 0) yield geminiError('G-15', says.noFunctions)
+  if (allowed.length > 0 && mode !== 'ANY' && mode !== 'VALIDATED') yield refuse('G-15', says.allowedNames)
+  for (const name of allowed) if (!declared.includes(name)) yield refuse('G-15', says.undeclaredName(name))
+  if (mode === 'ANY' && declared.length === 0) yield refuse('G-15', says.noFunctions)
 }
 
 // ---- schemas ------------------------------------------------------------------------------------------------
@@ -102,10 +100,10 @@ function* parseProblems(node: unknown, path: string): Rejections {
 
 function* parseField(name: string, value: unknown, path: string): Rejections {
   const key = says.camelCase(name)
-  if (!SCHEMA_KEYS.includes(key)) return yield geminiError('G-10', says.unknownName(name, path))
+  if (!SCHEMA_KEYS.includes(key)) return yield refuse('G-10', says.unknownName(name, path))
   if ((key === 'type' || key === 'items') && Array.isArray(value)) {
     const text = `Invalid JSON payload received. Unknown name "${name}" at '${path}': Proto field is not repeating, cannot start list.`
-    return yield geminiError('G-10', text)
+    return yield refuse('G-10', text)
   }
   switch (key) {
     case 'type':
@@ -141,7 +139,7 @@ function* meaningProblems(node: unknown, path: string): Rejections {
   const { items, format, enum: values } = node
   const type = asString(node['type']).toUpperCase()
   const properties = asRecord(node['properties'])
-  const problem = (text: string): Rejection => geminiError('G-11', `${path}.${text}`)
+  const problem = (text: string): Rejection => refuse('G-11', `${path}.${text}`)
   if (type === 'OBJECT' && Object.keys(properties).length === 0) {
     yield problem('properties: should be non-empty for OBJECT type')
   }
@@ -168,7 +166,7 @@ function* sizeProblems(schema: unknown): Rejections {
   if (countStates(schema) <= MOST_STATES) return
   const text =
     'The specified schema produces a constraint that has too many states for serving. Typical causes of this error are schemas with lots of text (for example, very long property or enum names), schemas with long array length limits (especially when nested), or schemas using complex value matchers (for example, integers or numbers with minimum/maximum bounds or strings with complex formats like date-time).'
-  yield geminiError('G-13', text)
+  yield refuse('G-13', text)
 }
 
 function countStates(node: unknown): number {

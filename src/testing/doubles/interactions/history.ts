@@ -8,17 +8,12 @@ import type { Check, Rejection, Rejections } from '../script.ts'
 import { inspectSeal } from '../seal.ts'
 import { asRecords, asString, type JsonRecord } from '../shape.ts'
 
-export function interactionsError(
-  rule: string,
-  message: string,
-  code = 'invalid_request',
-  status = 400,
-): Rejection {
+export function refuse(rule: string, message: string, code = 'invalid_request', status = 400): Rejection {
   return { rule, status, type: code, code, message }
 }
 
 export const interactionNotFound = (id: string, why = ''): Rejection =>
-  interactionsError('I-04', `Interaction '${id}' not found.${why}`, 'not_found', 404)
+  refuse('I-04', `Interaction '${id}' not found.${why}`, 'not_found', 404)
 
 type StoredInteraction = {
   interaction: JsonRecord
@@ -51,7 +46,7 @@ export function* checkInteractionsHistory(check: InteractionsCheck, steps: JsonR
   const hasResults = steps.some(step => step['type'] === 'function_result')
   if (mode === 'strict' && hasResults && asRecords(body['tools']).length === 0) {
     const text = "Function results were given, but 'tools' is empty: tools are sent with every interaction."
-    yield interactionsError('I-03', text)
+    yield refuse('I-03', text)
   }
   yield* checkThoughts(steps, check)
 }
@@ -65,7 +60,7 @@ function* checkStepPairs(body: JsonRecord, steps: JsonRecord[], memory: Interact
     const path = `input[${at}]`
     if (step['type'] === 'function_call') {
       const id = asString(step['id'])
-      if (seen.has(id)) yield interactionsError('I-02', `${path}.id: '${id}' was used before.`)
+      if (seen.has(id)) yield refuse('I-02', `${path}.id: '${id}' was used before.`)
       seen.add(id)
       open.set(id, asString(step['name']))
     } else if (step['type'] === 'function_result') {
@@ -73,9 +68,9 @@ function* checkStepPairs(body: JsonRecord, steps: JsonRecord[], memory: Interact
       const name = open.get(id)
       if (name === undefined && !mayBeElsewhere) {
         const text = `${path}.call_id: '${id}' is not the id of a function call that waits for a result.`
-        yield interactionsError('I-02', text)
+        yield refuse('I-02', text)
       } else if (name !== undefined && step['name'] !== undefined && step['name'] !== name) {
-        yield interactionsError('I-02', `${path}.name: function call '${id}' was made to '${name}'.`)
+        yield refuse('I-02', `${path}.name: function call '${id}' was made to '${name}'.`)
       }
       open.delete(id)
     } else if (step['type'] === 'user_input' && open.size > 0) {
@@ -87,7 +82,7 @@ function* checkStepPairs(body: JsonRecord, steps: JsonRecord[], memory: Interact
 }
 
 const callsWithoutResult = (open: Map<string, string>): Rejection =>
-  interactionsError('I-02', `Function calls without a function_result: ${[...open.keys()].join(', ')}.`)
+  refuse('I-02', `Function calls without a function_result: ${[...open.keys()].join(', ')}.`)
 
 /** The steps of one model turn. `at` is the index of the first. */
 type ModelTurn = { at: number; steps: JsonRecord[] }
@@ -110,14 +105,14 @@ function* checkThoughts(given: JsonRecord[], check: InteractionsCheck): Rejectio
     const firstThought = steps.findIndex(step => step['type'] === 'thought')
     if (firstCall >= 0 && (firstThought < 0 || firstThought > firstCall)) {
       const text = `input[${start + firstCall}]: a function_call needs the thought that came before it.`
-      yield interactionsError('I-05', text)
+      yield refuse('I-05', text)
     } else if (firstThought > 0) {
-      yield interactionsError('I-05', `input[${start}]: a turn with a thought must open with it.`)
+      yield refuse('I-05', `input[${start}]: a turn with a thought must open with it.`)
     }
     const callId = firstCall < 0 ? null : asString(steps[firstCall]?.['id'])
     for (const [at, step] of steps.entries()) {
       const problem = step['type'] === 'thought' ? thoughtProblem(step, callId, check) : null
-      if (problem) yield interactionsError('I-05', `input[${start + at}].signature: ${problem}`)
+      if (problem) yield refuse('I-05', `input[${start + at}].signature: ${problem}`)
     }
   }
 }

@@ -4,12 +4,7 @@ import type { DirectAnswer, DoubleRequest, VendorDouble } from '../double.ts'
 import { authoriseGoogle, googleFailure } from '../google/common.ts'
 import { jsonFrame, type Rejections } from '../script.ts'
 import { answerInteraction } from './answer.ts'
-import {
-  type InteractionsMemory,
-  interactionNotFound,
-  interactionsError,
-  newInteractionsMemory,
-} from './history.ts'
+import { type InteractionsMemory, interactionNotFound, newInteractionsMemory, refuse } from './history.ts'
 
 import { checkInteraction } from './request.ts'
 
@@ -42,8 +37,7 @@ export const interactionsDouble: VendorDouble<InteractionsMemory> = {
     const refusal = authoriseGoogle(headers, query, apiKey)
     return refusal && { ...refusal, rule: 'I-09', param: 'auth' }
   },
-  unreadable: ({ detail, at }) =>
-    interactionsError('I-01', `Invalid JSON payload received. ${detail} (char ${at})`),
+  unreadable: ({ detail, at }) => refuse('I-01', `Invalid JSON payload received. ${detail} (char ${at})`),
   check: (request, memory, mode) =>
     request.route.kind === 'create'
       ? [...checkInteraction(request.body, memory, mode)]
@@ -52,7 +46,7 @@ export const interactionsDouble: VendorDouble<InteractionsMemory> = {
   respond: answerInteraction,
   failure(status) {
     const { status: code, message } = googleFailure(status)
-    return interactionsError('I-09', message, ERROR_CODES[code] ?? 'internal_error', code)
+    return refuse('I-09', message, ERROR_CODES[code] ?? 'internal_error', code)
   },
   rejectionBody({ status, message, code, type, rule, param }) {
     // Authentication is refused by an older layer, in its own shape, wrapped in a list.
@@ -71,7 +65,7 @@ function* checkStored({ route }: DoubleRequest, memory: InteractionsMemory): Rej
   const stored = memory.stored.get(id)
   if (stored === undefined) yield interactionNotFound(id)
   else if (route.kind === 'cancel' && !stored.isBackground) {
-    yield interactionsError('I-06', 'Only a background interaction can be cancelled.')
+    yield refuse('I-06', 'Only a background interaction can be cancelled.')
   }
 }
 

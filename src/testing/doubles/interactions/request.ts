@@ -14,12 +14,7 @@ import {
   type JsonRecord,
   wordList,
 } from '../shape.ts'
-import {
-  checkInteractionsHistory,
-  type InteractionsMemory,
-  interactionNotFound,
-  interactionsError,
-} from './history.ts'
+import { checkInteractionsHistory, type InteractionsMemory, interactionNotFound, refuse } from './history.ts'
 
 const INTERACTIONS_FIELDS = wordList(`
   model agent agent_config input previous_interaction_id tools system_instruction generation_config response_format
@@ -27,7 +22,7 @@ const INTERACTIONS_FIELDS = wordList(`
   cached_content labels safety_settings service_tier`)
 
 export function* checkInteraction(body: unknown, memory: InteractionsMemory, mode: Mode): Rejections {
-  if (!isRecord(body)) return yield interactionsError('I-01', 'The body must be a JSON object.')
+  if (!isRecord(body)) return yield refuse('I-01', 'The body must be a JSON object.')
   const steps = readSteps(body['input'])
   yield* checkFields(body)
   yield* checkResponseFormat(body['response_format'])
@@ -39,18 +34,17 @@ export function* checkInteraction(body: unknown, memory: InteractionsMemory, mod
 }
 
 function* checkFields(body: JsonRecord): Rejections {
-  for (const key of extraKeys(body, INTERACTIONS_FIELDS))
-    yield interactionsError('I-01', `Unknown parameter '${key}'.`)
+  for (const key of extraKeys(body, INTERACTIONS_FIELDS)) yield refuse('I-01', `Unknown parameter '${key}'.`)
   if (typeof body['model'] !== 'string' && typeof body['agent'] !== 'string') {
-    yield interactionsError('I-01', "One of 'model' and 'agent' is required.")
+    yield refuse('I-01', "One of 'model' and 'agent' is required.")
   }
   const input = body['input']
   if (input === undefined) {
-    if (body['continuation_token'] === undefined) yield interactionsError('I-01', "'input' is required.")
+    if (body['continuation_token'] === undefined) yield refuse('I-01', "'input' is required.")
   } else if (input === '' || (Array.isArray(input) && input.length === 0)) {
-    yield interactionsError('I-01', "'input' must not be empty.")
+    yield refuse('I-01', "'input' must not be empty.")
   } else if (typeof input !== 'string' && typeof input !== 'object') {
-    yield interactionsError('I-01', "'input' must be a string, content, or a list of content or steps.")
+    yield refuse('I-01', "'input' must be a string, content, or a list of content or steps.")
   }
 }
 
@@ -58,19 +52,19 @@ function* checkResponseFormat(given: unknown): Rejections {
   if (given === undefined) return
   for (const format of Array.isArray(given) ? given : [given]) {
     if (!isRecord(format) || typeof format['type'] !== 'string')
-      yield interactionsError('I-01', "'response_format' must have a 'type'.")
+      yield refuse('I-01', "'response_format' must have a 'type'.")
     else if (format['type'] === 'text') {
       for (const key of extraKeys(format, wordList('type mime_type schema')))
-        yield interactionsError('I-01', `Unknown parameter 'response_format.${key}'.`)
+        yield refuse('I-01', `Unknown parameter 'response_format.${key}'.`)
       if (format['schema'] !== undefined && format['mime_type'] !== 'application/json')
-        yield interactionsError('I-01', "'response_format.schema' needs the mime_type application/json.")
+        yield refuse('I-01', "'response_format.schema' needs the mime_type application/json.")
     }
   }
 }
 
 function* checkState(body: JsonRecord, memory: InteractionsMemory): Rejections {
   if (body['store'] === false && body['background'] === true) {
-    yield interactionsError('I-04', "'background' needs 'store'.")
+    yield refuse('I-04', "'background' needs 'store'.")
   }
   if (body['previous_interaction_id'] === undefined || memory.trustForeign) return
   const previous = asString(body['previous_interaction_id'])
@@ -101,37 +95,37 @@ function readSteps(input: unknown): JsonRecord[] {
 function* checkStep(step: JsonRecord, path: string): Rejections {
   const type = asString(step['type'])
   if (!STEP_TYPES.includes(type)) {
-    return yield interactionsError('I-01', `${path}.type: '${type}' is not a step type.`)
+    return yield refuse('I-01', `${path}.type: '${type}' is not a step type.`)
   }
   const required = type === 'function_call' ? ['id', 'name'] : type === 'function_result' ? ['call_id'] : []
   for (const name of required) {
-    if (asString(step[name]) === '') yield interactionsError('I-01', `${path}.${name} is required.`)
+    if (asString(step[name]) === '') yield refuse('I-01', `${path}.${name} is required.`)
   }
   const isNamed = type === 'function_call' || type === 'function_result'
   if (isNamed && asString(step['name']) !== '' && !isGoogleName(asString(step['name']))) {
-    yield interactionsError('I-01', `${path}.name: ${invalidName(64)}`)
+    yield refuse('I-01', `${path}.name: ${invalidName(64)}`)
   }
   if (type === 'function_call' && !isRecord(step['arguments'])) {
-    yield interactionsError('I-01', `${path}.arguments must be an object.`)
+    yield refuse('I-01', `${path}.arguments must be an object.`)
   }
   if (type === 'function_result') yield* checkResult(step['result'], `${path}.result`)
   if (type === 'user_input' && asRecords(step['content']).length === 0) {
-    yield interactionsError('I-01', `${path}.content must not be empty.`)
+    yield refuse('I-01', `${path}.content must not be empty.`)
   }
   for (const part of [...asRecords(step['content']), ...asRecords(step['result'])]) {
     if (part['type'] !== 'image' || typeof part['data'] !== 'string') continue
     const problem = googlePictureProblem(part['mime_type'], part['data'])
-    if (problem !== null) yield interactionsError('I-IMG', problem)
+    if (problem !== null) yield refuse('I-IMG', problem)
   }
 }
 
 function* checkResult(result: unknown, path: string): Rejections {
   if (typeof result !== 'string' && !isRecord(result) && !Array.isArray(result)) {
-    yield interactionsError('I-02', `${path} must be a string, an object or a list of content.`)
+    yield refuse('I-02', `${path} must be a string, an object or a list of content.`)
   }
   for (const part of asList(result)) {
     if (isRecord(part) && CONTENT_TYPES.includes(asString(part['type']))) continue
-    yield interactionsError('I-02', `${path}: a list must hold content only.`)
+    yield refuse('I-02', `${path}: a list must hold content only.`)
   }
 }
 
@@ -147,14 +141,14 @@ function* checkInteractionsTools(tools: unknown): Rejections {
   for (const [at, tool] of asRecords(tools).entries()) {
     const type = asString(tool['type'])
     if (!TOOL_TYPES.includes(type)) {
-      yield interactionsError('I-03', `tools[${at}].type: '${type}' is not a tool type.`)
+      yield refuse('I-03', `tools[${at}].type: '${type}' is not a tool type.`)
     } else if (type === 'function') {
       yield* checkFunctionTool(tool, `tools[${at}]`)
       names.push(asString(tool['name']))
     } else if (type === 'computer_use') yield* checkComputerTool(tool, `tools[${at}]`)
   }
   const twice = names.find((name, at) => names.indexOf(name) !== at)
-  if (twice !== undefined) yield interactionsError('I-03', repeatedFunction(twice))
+  if (twice !== undefined) yield refuse('I-03', repeatedFunction(twice))
 }
 
 const COMPUTER_KEYS = wordList(
@@ -164,21 +158,21 @@ const ENVIRONMENTS = ['browser', 'mobile', 'desktop']
 
 function* checkComputerTool(tool: JsonRecord, path: string): Rejections {
   for (const key of extraKeys(tool, COMPUTER_KEYS))
-    yield interactionsError('I-03', `${path}: unknown parameter '${key}'.`)
+    yield refuse('I-03', `${path}: unknown parameter '${key}'.`)
   const environment = tool['environment'] ?? 'browser'
   if (!ENVIRONMENTS.includes(asString(environment)))
-    yield interactionsError('I-03', `${path}.environment must be one of ${ENVIRONMENTS.join(', ')}.`)
+    yield refuse('I-03', `${path}.environment must be one of ${ENVIRONMENTS.join(', ')}.`)
 }
 
 function* checkFunctionTool(tool: JsonRecord, path: string): Rejections {
   for (const key of extraKeys(tool, ['type', 'name', 'description', 'parameters'])) {
-    yield interactionsError('I-03', `${path}: unknown parameter '${key}'.`)
+    yield refuse('I-03', `${path}: unknown parameter '${key}'.`)
   }
   if (!isGoogleName(asString(tool['name']))) {
-    yield interactionsError('I-03', `${path}.name: Invalid function name.`)
+    yield refuse('I-03', `${path}.name: Invalid function name.`)
   }
   if (tool['parameters'] !== undefined && !isRecord(tool['parameters'])) {
-    yield interactionsError('I-03', `${path}.parameters must be a JSON schema.`)
+    yield refuse('I-03', `${path}.parameters must be a JSON schema.`)
   }
 }
 
@@ -189,10 +183,10 @@ function* checkInteractionsChoice(config: unknown): Rejections {
   if (!isRecord(choice)) {
     if (isMode(choice)) return
     const text = `generation_config.tool_choice must be one of ${CHOICES.join(', ')} or an object.`
-    return yield interactionsError('I-08', text)
+    return yield refuse('I-08', text)
   }
   const allowed = choice['allowed_tools']
   if (isRecord(allowed) && isMode(allowed['mode'] ?? 'auto') && Array.isArray(allowed['tools'])) return
   const text = 'generation_config.tool_choice: expected { allowed_tools: { mode, tools } }.'
-  yield interactionsError('I-08', text)
+  yield refuse('I-08', text)
 }
