@@ -129,7 +129,6 @@ const rules: ImportRule[] = [
       'src/data/version.ts',
       'src/engine/index.ts',
       'src/engines/folder/find-engine.ts',
-      'src/stores/postgres/index.ts',
       'src/runtime.ts',
       'src/world.ts',
       ...common,

@@ -81,6 +81,32 @@ function unknownOption(command: string, given: string, known: readonly string[])
   return new UsageError(`turnwire ${command} has no option ${printable(given, 80)}. ${hint}`)
 }
 
+/** What a wrong word may have meant, or what there is. */
+export function suggestWord(given: string, known: readonly string[]): string {
+  const near = nearest(given, known)
+  if (near !== undefined) return `Did you mean "${printable(near, 80)}"?`
+  return `There are: ${printable(known.join(', '), 500)}.`
+}
+
+/** `problem`: why a word that is not known cannot be used. */
+export function knownWord<Word extends string>(given: string, known: readonly Word[], problem: string): Word {
+  const found = known.find(word => word === given)
+  if (found === undefined) throw new UsageError(`${problem} ${suggestWord(given, known)}`)
+  return found
+}
+
+/** The action of a command that has several. */
+export function knownAction<Action>(
+  command: string,
+  actions: Readonly<Record<string, Action>>,
+  given: string,
+): Action {
+  const action = Object.hasOwn(actions, given) ? actions[given] : undefined
+  if (action !== undefined) return action
+  const names = new Intl.ListFormat('en-GB').format(Object.keys(actions))
+  throw new UsageError(`turnwire ${command} knows ${names}, not "${printable(given, 80)}".`)
+}
+
 export function textValue(values: Values, name: string): string | undefined {
   const value = values[name]
   return typeof value === 'string' ? value : undefined

@@ -1,6 +1,6 @@
-// The last guard of a process that serves. After an uncaught error the state of the process is unknown, so it ends
-// soon: the error is logged, the command refuses new work, lets running calls finish and ends with a status of its own.
-// Sessions go on at the next start. Expected errors are caught where they occur, not here.
+// How a process that serves ends: by a signal, or by an error that nobody caught. After such an error the state of the
+// process is unknown, so it ends soon: the error is logged, the command refuses new work, lets running calls finish and
+// ends with a status of its own. Sessions go on at the next start. Expected errors are caught where they occur, not here.
 import { errorMessage } from '../lib/text/error-message.ts'
 import { type Log, mask } from '../log.ts'
 
@@ -49,6 +49,12 @@ export function guardProcess(log: Log, graceMs: number): ProcessGuard {
       return count > 0 ? faultStatus : 0
     },
   }
+}
+
+export function untilSignalled(): Promise<void> {
+  return new Promise(resolve => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => resolve())
+  })
 }
 
 /** Its words and places, and nothing else that hangs on it: errors of the system carry whole environments. */

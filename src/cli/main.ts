@@ -6,82 +6,31 @@ import { printable } from '../lib/text/index.ts'
 import { nearest } from '../lib/text/nearest.ts'
 import { type CliCommand, columns, commandHelp, readArguments, self, UsageError } from './command.ts'
 
-type Subcommand = { summary: string; load(): Promise<CliCommand> }
+type Subcommand = readonly [summary: string, load: () => Promise<{ command: CliCommand }>]
 
 /** A new command is a line here and a file in commands/. */
 const subcommands: Readonly<Record<string, Subcommand>> = {
-  serve: {
-    summary: 'Serve the agents over HTTP.',
-    load: async () => (await import('./commands/serve.ts')).serve,
-  },
-  chat: {
-    summary: 'Talk to an agent in the terminal.',
-    load: async () => (await import('./commands/chat.ts')).chat,
-  },
-  mcp: {
-    summary: 'Serve an agent to MCP clients (Model Context Protocol).',
-    load: async () => (await import('./commands/mcp.ts')).mcp,
-  },
-  acp: {
-    summary: 'Serve an agent to an editor (Agent Client Protocol).',
-    load: async () => (await import('./commands/acp.ts')).acp,
-  },
-  attach: {
-    summary: 'Serve a relay with an agent of this machine.',
-    load: async () => (await import('./commands/attach.ts')).attach,
-  },
-  init: {
-    summary: 'Write a configuration file to start from.',
-    load: async () => (await import('./commands/init.ts')).init,
-  },
-  keys: {
-    summary: 'Make, list and remove the keys that clients need.',
-    load: async () => (await import('./commands/keys.ts')).keys,
-  },
-  sessions: {
-    summary: 'Look at recorded sessions, or delete one.',
-    load: async () => (await import('./commands/sessions.ts')).sessions,
-  },
-  payments: {
-    summary: 'List what wallets have paid, or pay it back.',
-    load: async () => (await import('./commands/payments.ts')).payments,
-  },
-  result: {
-    summary: 'Give the result of a call that its tool left for later.',
-    load: async () => (await import('./commands/result.ts')).result,
-  },
-  backup: {
-    summary: 'Copy the data folder, also beside a running server.',
-    load: async () => (await import('./commands/backup.ts')).backup,
-  },
-  export: {
-    summary: 'Write whole sessions to a file.',
-    load: async () => (await import('./commands/export.ts')).exportCommand,
-  },
-  import: {
-    summary: 'Take sessions from an exported file.',
-    load: async () => (await import('./commands/import.ts')).importCommand,
-  },
-  vacuum: {
-    summary: 'Give the space of deleted sessions back.',
-    load: async () => (await import('./commands/vacuum.ts')).vacuumCommand,
-  },
-  prepare: {
-    summary: 'Show the request that a session would send next, to any vendor.',
-    load: async () => (await import('./commands/prepare.ts')).prepareCommand,
-  },
-  doctor: {
-    summary: 'Say why a vendor would refuse a history, and repair it.',
-    load: async () => (await import('./commands/doctor.ts')).doctor,
-  },
-  double: {
-    summary: 'Run a strict stand-in for a model API, for tests.',
-    load: async () => (await import('./commands/double.ts')).double,
-  },
-  completions: {
-    summary: 'Print a completion script for a shell.',
-    load: () => Promise.resolve(completions),
-  },
+  serve: ['Serve the agents over HTTP.', () => import('./commands/serve.ts')],
+  chat: ['Talk to an agent in the terminal.', () => import('./commands/chat.ts')],
+  mcp: ['Serve an agent to MCP clients (Model Context Protocol).', () => import('./commands/mcp.ts')],
+  acp: ['Serve an agent to an editor (Agent Client Protocol).', () => import('./commands/acp.ts')],
+  attach: ['Serve a relay with an agent of this machine.', () => import('./commands/attach.ts')],
+  init: ['Write a configuration file to start from.', () => import('./commands/init.ts')],
+  keys: ['Make, list and remove the keys that clients need.', () => import('./commands/keys.ts')],
+  sessions: ['Look at recorded sessions, or delete one.', () => import('./commands/sessions.ts')],
+  payments: ['List what wallets have paid, or pay it back.', () => import('./commands/payments.ts')],
+  result: ['Give the result of a call that its tool left for later.', () => import('./commands/result.ts')],
+  backup: ['Copy the data folder, also beside a running server.', () => import('./commands/backup.ts')],
+  export: ['Write whole sessions to a file.', () => import('./commands/export.ts')],
+  import: ['Take sessions from an exported file.', () => import('./commands/import.ts')],
+  vacuum: ['Give the space of deleted sessions back.', () => import('./commands/vacuum.ts')],
+  prepare: [
+    'Show the request that a session would send next, to any vendor.',
+    () => import('./commands/prepare.ts'),
+  ],
+  doctor: ['Say why a vendor would refuse a history, and repair it.', () => import('./commands/doctor.ts')],
+  double: ['Run a strict stand-in for a model API, for tests.', () => import('./commands/double.ts')],
+  completions: ['Print a completion script for a shell.', async () => ({ command: completions })],
 }
 
 const completions: CliCommand = {
@@ -96,7 +45,7 @@ const completions: CliCommand = {
     if (known === undefined)
       throw new UsageError(`Say for which shell: turnwire completions ${shells.join(' | ')}`)
     const commands = await Promise.all(
-      Object.values(subcommands).map(async each => ({ command: await each.load(), summary: each.summary })),
+      Object.values(subcommands).map(async ([summary, load]) => ({ summary, ...(await load()) })),
     )
     return print(completionScript(known, commands))
   },
@@ -131,9 +80,9 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   return command.run({ values, words })
 }
 
-function find(name: string): Promise<CliCommand> {
+async function find(name: string): Promise<CliCommand> {
   const entry = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined
-  if (entry) return entry.load()
+  if (entry) return (await entry[1]()).command
   const near = nearest(name, [...Object.keys(subcommands), 'help'])
   const hint = near === undefined ? '' : ` Did you mean "turnwire ${near}"?`
   throw new UsageError(
@@ -142,7 +91,7 @@ function find(name: string): Promise<CliCommand> {
 }
 
 function overview(): string {
-  const rows = Object.entries(subcommands).map(([name, { summary }]): [string, string] => [name, summary])
+  const rows = Object.entries(subcommands).map(([name, [summary]]): [string, string] => [name, summary])
   return `Turnwire runs the tool calls of language models: checked, authorised, recorded.
 
 turnwire <command> [options]

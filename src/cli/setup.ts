@@ -89,15 +89,6 @@ export async function sessionPlace(values: Values): Promise<string> {
   throw new UsageError(`There are no sessions in ${place}. Name the data folder with --data <folder>.`)
 }
 
-/** A folder with sessions in it, for commands that need files. */
-export async function sessionFolder(values: Values): Promise<string> {
-  const data = await sessionData(values)
-  if (!isPostgresUrl(data)) return data
-  throw new UsageError(
-    `The sessions are in PostgreSQL: back it up with its own tools (docs/operations/postgres.md). Keys and secrets are in ${defaultFolder}.`,
-  )
-}
-
 export function noSuchSession(id: string): UsageError {
   return new UsageError(
     `There is no session ${printable(id, 80)} here. See them with: turnwire sessions list`,

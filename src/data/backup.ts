@@ -9,19 +9,13 @@ const smallFiles = ['keys.json', 'vault.key']
 
 /** Makes the folder `to`, which must be empty if it exists. Gives the names of the files. */
 export async function backUp(from: string, to: string): Promise<string[]> {
-  const database = join(from, 'sessions.db')
-  if (!existsSync(database))
-    throw new TurnwireError(
-      'config_invalid',
-      `There are no sessions in ${from}. Name the data folder with --data <folder>.`,
-    )
   try {
     mkdirSync(to, { recursive: true, mode: 0o700 })
     if (readdirSync(to).length > 0) throw new Error('it is not empty')
     // SQLite alone would make a file that everyone can read.
     writeFileSync(join(to, 'sessions.db'), '', { mode: 0o600 })
     const { backup, DatabaseSync } = await import('node:sqlite')
-    const source = new DatabaseSync(database, { readOnly: true })
+    const source = new DatabaseSync(join(from, 'sessions.db'), { readOnly: true })
     try {
       await backup(source, join(to, 'sessions.db'))
     } finally {

@@ -65,3 +65,21 @@ export async function openFolderStore(folder: string, log?: Log): Promise<Store 
     },
   })
 }
+
+/**
+ * Opens the sessions of a place for `work`, and closes them after. For commands that work on sessions as they are stored.
+ * `place`: a data folder, or the address of a PostgreSQL.
+ */
+export async function withStore<Result>(
+  place: string,
+  work: (store: Store & KeepsPayments) => Promise<Result>,
+): Promise<Result> {
+  const store = isPostgresUrl(place)
+    ? postgresStore({ url: place, connections: 2 })
+    : await openFolderStore(place)
+  try {
+    return await work(store)
+  } finally {
+    await store.close()
+  }
+}

@@ -1,15 +1,15 @@
 // Gives the space of deleted sessions back to the file system. SQLite uses that space again by itself, so this is for a file
 // that stays too large. The file is rewritten, so no process may use the folder meanwhile.
 import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import { takeFolderLock } from '../engines/folder/folder-lock.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
-import { sessionsIn } from './open-data.ts'
 
 /** Bytes of the file before and after. */
 export type Vacuumed = { before: number; after: number }
 
 export async function vacuum(folder: string): Promise<Vacuumed> {
-  const file = sessionsIn(folder)
+  const file = join(folder, 'sessions.db')
   const lock = takeFolderLock(folder)
   if (!lock)
     throw new TurnwireError('store_locked', `A process uses the data folder ${folder}. Stop it first.`)

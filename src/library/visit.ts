@@ -4,14 +4,13 @@
 
 import { buildAgents } from '../config/build-agent.ts'
 import type { TurnwireConfig } from '../config/config.ts'
-import { isPostgresUrl, openFolderStore } from '../data/data-place.ts'
+import { isPostgresUrl, withStore } from '../data/data-place.ts'
 import { ownVersion } from '../data/version.ts'
 import { type Engine, LocalEngine, type SessionRef, type SessionSummary } from '../engine/index.ts'
 import { connect } from '../engines/folder/find-engine.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
 import type { PaymentStore } from '../payments/port.ts'
-import { postgresStore } from '../stores/postgres/index.ts'
 import { realWorld } from '../world.ts'
 
 export type { Engine, SessionSummary }
@@ -27,8 +26,7 @@ export async function visitSessions<Result>(
   config: TurnwireConfig | undefined,
   look: (engine: Engine, payments: PaymentStore) => Promise<Result>,
 ): Promise<Result> {
-  const isDatabase = isPostgresUrl(place)
-  const found = isDatabase ? undefined : await connect(place, ownVersion())
+  const found = isPostgresUrl(place) ? undefined : await connect(place, ownVersion())
   if (found) {
     try {
       return await look(found.engine, found.payments)
@@ -36,20 +34,17 @@ export async function visitSessions<Result>(
       await found.close()
     }
   }
-  const store = isDatabase ? postgresStore({ url: place, connections: 2 }) : await openFolderStore(place)
   const agents = config ? buildAgents(config, () => {}) : []
-  const engine = new LocalEngine({
-    store,
-    world: realWorld(),
-    vault: { seal: refuseSecrets, open: refuseSecrets },
-    agent: name => agents.find(agent => agent.name === name),
-    log: () => {},
+  return withStore(place, store => {
+    const engine = new LocalEngine({
+      store,
+      world: realWorld(),
+      vault: { seal: refuseSecrets, open: refuseSecrets },
+      agent: name => agents.find(agent => agent.name === name),
+      log: () => {},
+    })
+    return look(engine, store.payments)
   })
-  try {
-    return await look(engine, store.payments)
-  } finally {
-    await store.close()
-  }
 }
 
 function refuseSecrets(): never {

@@ -9,11 +9,10 @@ import { createLog } from '../../log.ts'
 import type { LocalAgent } from '../../relay/owner/local-agent.ts'
 import type { AttachStatus } from '../../relay/owner/status.ts'
 import { type CliCommand, columns, textValue, UsageError, type Values } from '../command.ts'
-import { guardProcess } from '../guard-process.ts'
-import { untilSignalled } from '../protocol-output.ts'
+import { guardProcess, untilSignalled } from '../guard-process.ts'
 import { agentOption, configOption, dataFolder, dataOption, setUp } from '../setup.ts'
 
-export const attach: CliCommand = {
+export const command: CliCommand = {
   name: 'attach',
   usage: '<server> [--agent <name> | --url <address>] [--prices <in>/<out>] [--status] [--data <folder>]',
   about: `Serves requests of a relay with an agent of this machine. The machine connects out and listens nowhere. Requests

@@ -3,15 +3,22 @@
 import { AapClient, AapError, type AgentInfo, type SessionInfo } from '../../client/index.ts'
 import { isPostgresUrl } from '../../data/data-place.ts'
 import { printable } from '../../lib/text/index.ts'
-import { nearest } from '../../lib/text/nearest.ts'
 import { Chat } from '../chat/chat.ts'
 import { Flow } from '../chat/flow.ts'
 import { Terminal } from '../chat/terminal.ts'
-import { type CliCommand, self, shellWord, textValue, UsageError, type Values } from '../command.ts'
+import {
+  type CliCommand,
+  self,
+  shellWord,
+  suggestWord,
+  textValue,
+  UsageError,
+  type Values,
+} from '../command.ts'
 import { configOption, dataOption, setUp } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 
-export const chat: CliCommand = {
+export const command: CliCommand = {
   name: 'chat',
   usage:
     '[-p <message>] [--json] [--url <address>] [--key <key>] [--agent <name>] [--session <id>] [--trust <names>]',
@@ -43,46 +50,45 @@ line, 3 the model refused, 4 a call waits for a permission, 130 cancelled.`,
   async run({ values }) {
     const message = await givenMessage(values)
     const server = await reach(values)
-    if (message !== undefined) return sayOnce(values, server, message)
-    const terminal = new Terminal()
-    try {
-      const client = new AapClient(server)
-      const agents = await agentsAt(client, server)
-      const session = await findChatSession(client, textValue(values, 'session'), server.where)
-      const agent = choose(agents, textValue(values, 'agent') ?? session?.agent.name)
-      const style = styles(wantsColour(process.stdout))
-      const greeting = new Flow(text => terminal.write(text), { indent: '', width: () => terminal.width })
-      greeting.add(printable(agent.title ?? agent.name, 80), style.bold)
-      greeting.end()
-      greeting.add(printable(agent.description ?? '', 400), text => text)
-      greeting.end()
-      greeting.add(`${server.words} /help lists commands, Ctrl-C leaves.`, style.dim)
-      greeting.end()
-      for (const words of server.notices) greeting.add(printable(words, 2000), style.yellow)
-      greeting.end()
-      const { again, troubles } = server
-      const given = givenTrust(values, agent)
-      const trusted = (name: string): ReadonlySet<string> =>
-        name === agent.name ? new Set([...server.trusted(name), ...given]) : server.trusted(name)
-      const begun = session && { session: session.sessionId }
-      await new Chat({
-        client,
-        terminal,
-        styles: style,
-        agents,
-        agent,
-        trusted,
-        again,
-        troubles,
-        ...begun,
-      }).run()
-      return 0
-    } finally {
-      terminal.close()
-      await server.stop()
-      for (const words of server.troubles()) process.stderr.write(`${printable(words, 2000)}\n`)
-    }
+    return message === undefined ? converse(values, server) : sayOnce(values, server, message)
   },
+}
+
+/** The agent and the session that the options name, at a server. */
+async function openChat(values: Values, server: ChatServer) {
+  const client = new AapClient(server)
+  const agents = await agentsAt(client, server)
+  const session = await findChatSession(client, textValue(values, 'session'), server.where)
+  const agent = choose(agents, textValue(values, 'agent') ?? session?.agent.name)
+  const given = givenTrust(values, agent)
+  const { again, troubles } = server
+  const trusted = (name: string): ReadonlySet<string> =>
+    new Set([...server.trusted(name), ...(name === agent.name ? given : [])])
+  return { client, agents, agent, trusted, again, troubles, ...(session && { session: session.sessionId }) }
+}
+
+async function converse(values: Values, server: ChatServer): Promise<number> {
+  const terminal = new Terminal()
+  try {
+    const chat = await openChat(values, server)
+    const { agent } = chat
+    const style = styles(wantsColour(process.stdout))
+    const greeting = new Flow(text => terminal.write(text), { indent: '', width: () => terminal.width })
+    greeting.add(printable(agent.title ?? agent.name, 80), style.bold)
+    greeting.end()
+    greeting.add(printable(agent.description ?? '', 400), text => text)
+    greeting.end()
+    greeting.add(`${server.words} /help lists commands, Ctrl-C leaves.`, style.dim)
+    greeting.end()
+    for (const words of server.notices) greeting.add(printable(words, 2000), style.yellow)
+    greeting.end()
+    await new Chat({ ...chat, terminal, styles: style }).run()
+    return 0
+  } finally {
+    terminal.close()
+    await server.stop()
+    for (const words of server.troubles()) process.stderr.write(`${printable(words, 2000)}\n`)
+  }
 }
 
 /** Undefined: a conversation. With --json and no -p, what stands on standard input is the message. */
@@ -104,21 +110,10 @@ async function readInput(): Promise<string> {
 async function sayOnce(values: Values, server: ChatServer, text: string): Promise<number> {
   try {
     for (const words of server.notices) process.stderr.write(`${printable(words, 2000)}\n`)
-    const client = new AapClient(server)
-    const agents = await agentsAt(client, server)
-    const session = await findChatSession(client, textValue(values, 'session'), server.where)
-    const agent = choose(agents, textValue(values, 'agent') ?? session?.agent.name)
+    const chat = await openChat(values, server)
+    const trusted = chat.trusted(chat.agent.name)
     const { runOneShot } = await import('../chat/one-shot.ts')
-    return await runOneShot({
-      client,
-      agent,
-      trusted: new Set([...server.trusted(agent.name), ...givenTrust(values, agent)]),
-      text,
-      ...(session && { session: session.sessionId }),
-      json: values['json'] === true,
-      again: server.again,
-      troubles: () => server.troubles(),
-    })
+    return await runOneShot({ ...chat, trusted, text, json: values['json'] === true })
   } finally {
     await server.stop()
   }
@@ -266,8 +261,5 @@ function choose(agents: readonly AgentInfo[], name: string | undefined): AgentIn
   const found = agents.find(agent => agent.name === name)
   if (found) return found
   const names = agents.map(agent => agent.name)
-  const near = nearest(name, names)
-  throw new UsageError(
-    `There is no agent "${printable(name, 80)}" here. ${near === undefined ? `There are: ${printable(names.join(', '), 500)}.` : `Did you mean "${printable(near, 80)}"?`}`,
-  )
+  throw new UsageError(`There is no agent "${printable(name, 80)}" here. ${suggestWord(name, names)}`)
 }

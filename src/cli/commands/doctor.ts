@@ -4,13 +4,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { type DoctorVendor, doctorVendors, type HistoryFinding } from '../../doctor/index.ts'
 import type { Json } from '../../lib/json/index.ts'
 import { printable, printableJson } from '../../lib/text/index.ts'
-import { nearest } from '../../lib/text/nearest.ts'
-import { type CliCommand, textValue, UsageError, type Values } from '../command.ts'
+import { type CliCommand, knownWord, textValue, UsageError, type Values } from '../command.ts'
 import { configOption, dataOption } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 import { preparedSession } from './prepare.ts'
 
-export const doctor: CliCommand = {
+export const command: CliCommand = {
   name: 'doctor',
   usage: '<history.json | session> --as <vendor> [--fix]',
   about: `Says why a vendor would refuse a history, rule by rule, and what the least repair is. The file holds a request
@@ -48,14 +47,9 @@ Vendors: ${doctorVendors.join(', ')}`,
 }
 
 function readDoctorVendor(given: string | undefined): DoctorVendor {
-  const found = doctorVendors.find(vendor => vendor === given)
-  if (found !== undefined) return found
-  const known = doctorVendors.join(' | ')
-  if (given === undefined) throw new UsageError(`Say whose rules are asked: --as <${known}>`)
-  const near = nearest(given, doctorVendors)
-  throw new UsageError(
-    `"${printable(given, 80)}" is no vendor that is known here. ${near === undefined ? `There are: ${known}` : `Did you mean "${near}"?`}`,
-  )
+  if (given === undefined)
+    throw new UsageError(`Say whose rules are asked: --as <${doctorVendors.join(' | ')}>`)
+  return knownWord(given, doctorVendors, `"${printable(given, 80)}" is no vendor that is known here.`)
 }
 
 async function readHistory(given: string, values: Values): Promise<Json> {

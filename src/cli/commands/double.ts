@@ -2,9 +2,9 @@
 // a client by hand, or from another language.
 import { existsSync, readFileSync } from 'node:fs'
 import { printable } from '../../lib/text/index.ts'
-import { nearest } from '../../lib/text/nearest.ts'
 import type { Exchange, ScriptedTurn, VendorName } from '../../testing/doubles/index.ts'
-import { type CliCommand, readPort, textValue, UsageError } from '../command.ts'
+import { type CliCommand, knownWord, readPort, textValue, UsageError } from '../command.ts'
+import { untilSignalled } from '../guard-process.ts'
 import { styles, wantsColour } from '../style.ts'
 
 const vendors: readonly VendorName[] = [
@@ -16,7 +16,7 @@ const vendors: readonly VendorName[] = [
   'gemini-interactions',
 ]
 
-export const double: CliCommand = {
+export const command: CliCommand = {
   name: 'double',
   usage: '<vendor> --script <file> [--port <n>] [--lenient]',
   about: `Serves a stand-in for a model API on 127.0.0.1: it plays the script, and answers what the real API refuses with
@@ -55,9 +55,7 @@ Vendors: ${vendors.join(', ')}`,
     process.stdout.write(
       `A strict ${vendor} listens on ${running.url}: ${script.length} turns to play. Ctrl-C stops it.\n`,
     )
-    await new Promise<void>(resolve => {
-      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve())
-    })
+    await untilSignalled()
     const refused = running.rejections().length + running.harnessErrors().length
     await running.close()
     process.stdout.write(`\n${running.exchanges.length} requests, ${refused} refused.\n`)
@@ -66,13 +64,8 @@ Vendors: ${vendors.join(', ')}`,
 }
 
 function readDoubleVendor(given: string | undefined): VendorName {
-  const found = vendors.find(vendor => vendor === given)
-  if (found !== undefined) return found
   if (given === undefined) throw new UsageError(`Say whose API: turnwire double <${vendors.join(' | ')}>`)
-  const near = nearest(given, vendors)
-  throw new UsageError(
-    `There is no double of "${printable(given, 80)}". ${near === undefined ? `There are: ${vendors.join(', ')}.` : `Did you mean "${near}"?`}`,
-  )
+  return knownWord(given, vendors, `There is no double of "${printable(given, 80)}".`)
 }
 
 async function readScriptFile(file: string): Promise<ScriptedTurn[]> {

@@ -2,12 +2,12 @@
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { exportSessions } from '../../data/copies/export.ts'
-import { withStore } from '../../data/open-data.ts'
+import { withStore } from '../../data/data-place.ts'
 import { printable } from '../../lib/text/index.ts'
 import { type CliCommand, textValue, UsageError } from '../command.ts'
-import { configOption, dataOption, noSuchSession, sessionData } from '../setup.ts'
+import { configOption, dataOption, noSuchSession, sessionPlace } from '../setup.ts'
 
-export const exportCommand: CliCommand = {
+export const command: CliCommand = {
   name: 'export',
   usage: '<file> [--session <id>] [--owner <name>] [--agent <name>]',
   about: `Writes whole sessions to a new file, as JSON lines: their logs, and the results that are kept beside them. A server may
@@ -28,10 +28,10 @@ elsewhere, vault.key has to be there too.`,
   async run({ values, words: [to] }) {
     if (to === undefined) throw new UsageError('Say where to: turnwire export <file>')
     const [session, owner, agent] = ['session', 'owner', 'agent'].map(name => textValue(values, name))
-    const from = await sessionData(values)
+    const from = await sessionPlace(values)
     makeFile(to)
     try {
-      const { sessions, leftOut } = await withStore(from, false, async store => {
+      const { sessions, leftOut } = await withStore(from, async store => {
         const file = await open(to, 'w')
         try {
           const done = await exportSessions(

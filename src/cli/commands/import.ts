@@ -1,12 +1,12 @@
 // Takes sessions from a file that `turnwire export` wrote.
 import { existsSync } from 'node:fs'
 import { importSessions } from '../../data/copies/import.ts'
-import { isPostgresUrl } from '../../data/data-place.ts'
-import { withStore } from '../../data/open-data.ts'
+import { isPostgresUrl, withStore } from '../../data/data-place.ts'
+import { makePrivateFolder } from '../../data/private-folder.ts'
 import { type CliCommand, UsageError } from '../command.ts'
 import { configOption, databaseName, dataOption, sessionData } from '../setup.ts'
 
-export const importCommand: CliCommand = {
+export const command: CliCommand = {
   name: 'import',
   usage: '<file>',
   about: `Takes the sessions of an exported file into the data folder or the database, under their ids and owners. The whole file is checked first:
@@ -18,7 +18,8 @@ they are, so an import that was interrupted can be repeated. A server may be at 
     if (from === undefined) throw new UsageError('Say what: turnwire import <file>')
     if (!existsSync(from)) throw new UsageError(`There is no file ${from}.`)
     const to = await sessionData(values)
-    const { imported, there } = await withStore(to, true, store => importSessions(store, from))
+    if (!isPostgresUrl(to)) makePrivateFolder(to)
+    const { imported, there } = await withStore(to, store => importSessions(store, from))
     const place = isPostgresUrl(to) ? databaseName(to) : to
     process.stdout.write(`${imported} imported into ${place}, ${there} there already.\n`)
     return 0

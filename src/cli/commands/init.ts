@@ -6,16 +6,23 @@ import { ownPackage } from '../../data/version.ts'
 import { wordsOf } from '../../language/errors.ts'
 import { isJsonObject } from '../../lib/json/index.ts'
 import { printable } from '../../lib/text/index.ts'
-import { nearest } from '../../lib/text/nearest.ts'
 import { Terminal } from '../chat/terminal.ts'
-import { type CliCommand, self, shellWord, textValue, UsageError, type Values } from '../command.ts'
+import {
+  type CliCommand,
+  self,
+  shellWord,
+  suggestWord,
+  textValue,
+  UsageError,
+  type Values,
+} from '../command.ts'
 import { reactApp, withReactApp } from '../init-app-template.ts'
 import { configTemplate, type InitChoice, type InitVendor, initVendors } from '../init-template.ts'
 import { styles, wantsColour } from '../style.ts'
 
 const vendorNames = Object.keys(initVendors)
 
-export const init: CliCommand = {
+export const command: CliCommand = {
   name: 'init',
   usage: '[folder] [--vendor <name>] [--model <name>] [--agent <name>] [--app react] [--yes]',
   about: `Writes turnwire.config.ts into the folder (default: this one): one agent, two tools, a policy, all explained. On a
@@ -178,8 +185,7 @@ async function askText(
 
 function vendorProblem(name: string): string | undefined {
   if (Object.hasOwn(initVendors, name)) return undefined
-  const near = nearest(name, vendorNames)
-  return `There is no vendor "${printable(name, 40)}" here. ${near === undefined ? `There are: ${vendorNames.join(', ')}.` : `Did you mean "${near}"?`}`
+  return `There is no vendor "${printable(name, 40)}" here. ${suggestWord(name, vendorNames)}`
 }
 
 function readInitVendor(name: string): InitVendor {

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { addKey, readKeys, removeKey } from '../../callers/keys.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { printable } from '../../lib/text/index.ts'
-import { type CliCommand, self, UsageError } from '../command.ts'
+import { type CliCommand, knownAction, self, UsageError } from '../command.ts'
 import { configOption, dataFolder, dataOption } from '../setup.ts'
 
-export const keys: CliCommand = {
+export const command: CliCommand = {
   name: 'keys',
   usage: 'add <name> [--operator] | list | remove <name>',
   about: `Makes, lists and removes the keys that clients send as "Authorization: Bearer <key>". As soon as there is one, the
@@ -19,18 +19,12 @@ this counts at once, also for a server that is running.`,
   },
   words: 2,
   async run({ values, words: [action = 'list', name] }) {
-    const act = readAction(action, name, values['operator'] === true)
-    process.stdout.write(act(await dataFolder(values)))
+    const act = knownAction('keys', { add: printAdded, list: listKeys, remove: printRemoved }, action)
+    if (action !== 'list' && name === undefined)
+      throw new UsageError(`Say which: turnwire keys ${action} <name>`)
+    process.stdout.write(act(await dataFolder(values), name ?? '', values['operator'] === true))
     return 0
   },
-}
-
-function readAction(action: string, name: string | undefined, operator: boolean): (folder: string) => string {
-  if (action === 'list') return listKeys
-  if (action !== 'add' && action !== 'remove')
-    throw new UsageError(`turnwire keys knows add, list and remove, not "${printable(action, 80)}".`)
-  if (name === undefined) throw new UsageError(`Say which: turnwire keys ${action} <name>`)
-  return folder => (action === 'add' ? printAdded(folder, name, operator) : printRemoved(folder, name))
 }
 
 function listKeys(folder: string): string {

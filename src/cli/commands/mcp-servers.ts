@@ -1,7 +1,6 @@
 // The MCP servers that a configuration uses: how they are, and the logins that some of them want.
 import { resolve } from 'node:path'
 import { loginToServer } from '../../config/mcp-login.ts'
-import { defaultFolder, isPostgresUrl } from '../../data/data-place.ts'
 import { forgetTokens, remoteServers, tokenStore } from '../../data/mcp-tokens.ts'
 import { makePrivateFolder } from '../../data/private-folder.ts'
 import { createVault, vaultKey } from '../../data/vault.ts'
@@ -10,8 +9,8 @@ import { Egress } from '../../lib/net/egress.ts'
 import { printable } from '../../lib/text/index.ts'
 import { Runtime } from '../../runtime.ts'
 import { UsageError, type Values } from '../command.ts'
-import { untilSignalled } from '../protocol-output.ts'
-import { type Setup, setUp } from '../setup.ts'
+import { untilSignalled } from '../guard-process.ts'
+import { dataFolder, type Setup, setUp } from '../setup.ts'
 
 type Remote = ReturnType<typeof remoteServers>[number]
 
@@ -28,20 +27,12 @@ function named({ config }: Setup, name: string | undefined): Remote {
   return found
 }
 
-function dataFolder({ config: { data = defaultFolder } }: Setup): string {
-  if (typeof data === 'string' && data !== 'memory')
-    return resolve(isPostgresUrl(data) ? defaultFolder : data)
-  throw new UsageError(
-    'Sessions are kept in memory or in a store of their own, so there is no folder for tokens. Name one with --data <folder>.',
-  )
-}
-
-export async function login(values: Values, name: string | undefined): Promise<number> {
+async function login(values: Values, name: string | undefined): Promise<number> {
   const setup = await setUp(values)
   const spec = named(setup, name)
   if (spec.auth?.grant === 'client_credentials')
     throw new UsageError(`"${spec.name}" uses client credentials: nobody has to log in.`)
-  const folder = dataFolder(setup)
+  const folder = resolve(await dataFolder(values))
   makePrivateFolder(folder)
   const egress = new Egress(setup.config.egress)
   const stop = new AbortController()
@@ -65,10 +56,10 @@ export async function login(values: Values, name: string | undefined): Promise<n
   }
 }
 
-export async function logout(values: Values, name: string | undefined): Promise<number> {
+async function logout(values: Values, name: string | undefined): Promise<number> {
   const setup = await setUp(values)
   const spec = named(setup, name)
-  const was = forgetTokens(dataFolder(setup), spec)
+  const was = forgetTokens(resolve(await dataFolder(values)), spec)
   process.stdout.write(
     was
       ? `The tokens of "${spec.name}" are deleted here.\n`
@@ -77,7 +68,7 @@ export async function logout(values: Values, name: string | undefined): Promise<
   return 0
 }
 
-export async function list(values: Values): Promise<number> {
+async function list(values: Values): Promise<number> {
   const setup = await setUp(values)
   const runtime = await Runtime.open(setup.config, { log: () => {}, source: setup.source, recover: false })
   try {
@@ -90,6 +81,8 @@ export async function list(values: Values): Promise<number> {
   }
   return 0
 }
+
+export const serverActions = { list, login, logout }
 
 function serverLine({
   name,

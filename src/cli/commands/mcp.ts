@@ -1,17 +1,11 @@
 // Serves one agent's tools to an MCP client over standard input and output. The client is the user's own program, so
 // everything that the agent exposes is served, and policy decides about each call as on every wire.
-
-import { serverDefaults } from '../../config/config.ts'
-import { printable } from '../../lib/text/index.ts'
-import { createLog } from '../../log.ts'
-import { Runtime } from '../../runtime.ts'
 import { serveMcpOverPipe } from '../../server/mcp.ts'
-import { type CliCommand, textValue, UsageError, type Values } from '../command.ts'
-import { guardProcess } from '../guard-process.ts'
-import { takeStandardOutput, untilSignalled } from '../protocol-output.ts'
-import { agentOption, configOption, dataOption, setUp } from '../setup.ts'
+import { type CliCommand, knownAction, textValue } from '../command.ts'
+import { servePipe } from '../serve-pipe.ts'
+import { agentOption, configOption, dataOption } from '../setup.ts'
 
-export const mcp: CliCommand = {
+export const command: CliCommand = {
   name: 'mcp',
   usage: '[list | login <server> | logout <server>] [--agent <name>] [--config <file>] [--data <folder>]',
   about: `Serves an agent over the Model Context Protocol, on standard input and output: its tools, and the agent itself as
@@ -27,30 +21,14 @@ that wants it, "logout" deletes the token.`,
   },
   words: 2,
   async run({ values, words: [action, server] }) {
-    if (action !== undefined) return manage(action, values, server)
-    const output = takeStandardOutput()
-    const setup = await setUp(values)
-    const log = createLog({ level: setup.config.server?.log ?? 'warn' })
-    const guard = guardProcess(log, setup.config.server?.graceMs ?? serverDefaults.graceMs)
-    const runtime = await Runtime.open(setup.config, { log, source: setup.source, recover: false })
-    try {
-      const pipe = { input: process.stdin, output }
-      const served = await serveMcpOverPipe(runtime, textValue(values, 'agent'), pipe)
-      const inputEnded = new Promise<void>(resolve => process.stdin.once('end', () => resolve()))
-      await Promise.race([inputEnded, untilSignalled(), guard.faulted])
-      await served.close()
-    } finally {
-      await runtime.close()
+    if (action !== undefined) {
+      const { serverActions } = await import('./mcp-servers.ts')
+      return knownAction('mcp', serverActions, action)(values, server)
     }
-    process.stdin.destroy()
-    return guard.status
+    return servePipe(values, async (runtime, pipe) => {
+      const served = await serveMcpOverPipe(runtime, textValue(values, 'agent'), pipe)
+      const ended = new Promise(resolve => pipe.input.once('end', resolve))
+      return { ended, close: () => served.close() }
+    })
   },
-}
-
-async function manage(action: string, values: Values, server: string | undefined): Promise<number> {
-  const { list, login, logout } = await import('./mcp-servers.ts')
-  if (action === 'list') return list(values)
-  if (action === 'login') return login(values, server)
-  if (action === 'logout') return logout(values, server)
-  throw new UsageError(`turnwire mcp knows list, login and logout, not "${printable(action, 80)}".`)
 }

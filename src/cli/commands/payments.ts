@@ -11,7 +11,7 @@ import { writeCsv } from '../../payments/report.ts'
 import { type CliCommand, UsageError } from '../command.ts'
 import { configOption, dataOption, sessionPlace, setUp } from '../setup.ts'
 
-export const payments: CliCommand = {
+export const command: CliCommand = {
   name: 'payments',
   usage: 'list | csv | refund <id> | resolve <id> <transaction>',
   about: `Shows what wallets have paid, newest first: as lines, or as CSV for a spreadsheet. A payment that is settled can be

@@ -2,13 +2,12 @@
 // would be sent, and the rest on standard error. Nothing is sent and no key is read.
 
 import { printable, printableJson } from '../../lib/text/index.ts'
-import { nearest } from '../../lib/text/nearest.ts'
 import { findSession, visitSessions } from '../../library/visit.ts'
-import { type ModelApi, modelApis, prepareSession } from '../../server/prepare.ts'
-import { type CliCommand, textValue, UsageError, type Values } from '../command.ts'
+import { modelApis, prepareSession } from '../../server/prepare.ts'
+import { type CliCommand, knownWord, textValue, UsageError, type Values } from '../command.ts'
 import { configOption, dataOption, noSuchSession, sessionPlace, setUp } from '../setup.ts'
 
-export const prepareCommand: CliCommand = {
+export const command: CliCommand = {
   name: 'prepare',
   usage: '<session> [--as <vendor>] [--model <name>] [--say <text>] [--pretty]',
   about: `Prints the body of the request that a session would send next, and on standard error the path, the headers
@@ -38,7 +37,11 @@ Vendors: ${modelApis.join(', ')}. Default: the session's own model.`,
 }
 
 export async function preparedSession(values: Values, id: string) {
-  const as = readModelApi(textValue(values, 'as'))
+  const given = textValue(values, 'as')
+  const as =
+    given === undefined
+      ? undefined
+      : knownWord(given, modelApis, `"${printable(given, 80)}" is no vendor's API.`)
   const model = textValue(values, 'model')
   const say = textValue(values, 'say')
   if (model !== undefined && as === undefined) throw new UsageError('--model needs --as <vendor>.')
@@ -53,14 +56,4 @@ export async function preparedSession(values: Values, id: string) {
       ...(say !== undefined && { say }),
     })
   })
-}
-
-function readModelApi(given: string | undefined): ModelApi | undefined {
-  if (given === undefined) return undefined
-  const found = modelApis.find(api => api === given)
-  if (found !== undefined) return found
-  const near = nearest(given, modelApis)
-  throw new UsageError(
-    `"${printable(given, 80)}" is no vendor's API. ${near === undefined ? `There are: ${modelApis.join(', ')}.` : `Did you mean "${near}"?`}`,
-  )
 }

@@ -7,7 +7,7 @@ import { runtimeOf, Turnwire } from '../../library/turnwire.ts'
 import { type CliCommand, textValue, UsageError, type Values } from '../command.ts'
 import { configOption, dataOption, noSuchSession, setUp } from '../setup.ts'
 
-export const result: CliCommand = {
+export const command: CliCommand = {
   name: 'result',
   usage: '<session> <call> [text]',
   about: `Gives the result of a call that its tool left for later, once. Without a text, the result is read from the standard input.`,

@@ -10,12 +10,11 @@ import { type AgentInfo, Runtime } from '../../runtime.ts'
 import { consoleFolder } from '../../server/console-files.ts'
 import { type Running, serveRuntime } from '../../server/server.ts'
 import { type CliCommand, readPort, self, textValue } from '../command.ts'
-import { guardProcess, type ProcessGuard } from '../guard-process.ts'
-import { untilSignalled } from '../protocol-output.ts'
+import { guardProcess, type ProcessGuard, untilSignalled } from '../guard-process.ts'
 import { configOption, databaseName, dataOption, type Setup, setUp } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 
-export const serve: CliCommand = {
+export const command: CliCommand = {
   name: 'serve',
   usage: '[--config <file>] [--port <n>] [--host <name>] [--data <folder>]',
   about: `Serves the agents of the configuration over HTTP. Without a configuration it serves a demonstration agent that

@@ -4,12 +4,12 @@
 import { isPostgresUrl } from '../../data/data-place.ts'
 import { printable, printableJson } from '../../lib/text/index.ts'
 import { type Engine, findSession, readLog, type SessionSummary, visitSessions } from '../../library/visit.ts'
-import { type CliCommand, columns, textValue, UsageError, type Values } from '../command.ts'
+import { type CliCommand, columns, knownAction, textValue, UsageError, type Values } from '../command.ts'
 import { configOption, dataOption, noSuchSession, sessionPlace } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 import { spentIn, writeTranscript } from '../transcript.ts'
 
-export const sessions: CliCommand = {
+export const command: CliCommand = {
   name: 'sessions',
   usage: '[list | show <id> | events <id> | delete <id>] [--json]',
   about: `Looks at the sessions in the data folder.
@@ -30,17 +30,8 @@ export const sessions: CliCommand = {
   },
   words: 2,
   async run({ values, words: [action = 'list', id] }) {
-    const actions: Record<string, Look> = {
-      list: listSessions,
-      show: showSession,
-      events: showEvents,
-      delete: deleteSession,
-    }
-    const act = Object.hasOwn(actions, action) ? actions[action] : undefined
-    if (!act)
-      throw new UsageError(
-        `turnwire sessions knows list, show, events and delete, not "${printable(action, 80)}".`,
-      )
+    const actions = { list: listSessions, show: showSession, events: showEvents, delete: deleteSession }
+    const act = knownAction('sessions', actions, action)
     if (action !== 'list' && id === undefined)
       throw new UsageError(`Say which: turnwire sessions ${action} <id>`)
     const place = await sessionPlace(values)
