@@ -4,6 +4,7 @@
 
 import type { AgentConfig, TurnwireConfig } from '../config/config.ts'
 import { TurnwireError } from '../language/errors.ts'
+import { present } from '../lib/json/present.ts'
 import type { Log } from '../log.ts'
 import { configuredAgent, type LocalAgent } from '../relay/owner/local-agent.ts'
 import { Runtime } from '../runtime.ts'
@@ -59,11 +60,8 @@ function confined(config: TurnwireConfig, agent: AgentConfig): TurnwireConfig {
   const { rules: _, ...bounds } = policy ?? {}
   return {
     agents: [{ ...own, clientTools: true, images: { http: false, data: true } }],
-    ...(models && { models }),
     policy: bounds,
-    ...(limits && { limits }),
-    ...(egress && { egress }),
-    ...(hooks && { hooks }),
+    ...present({ models, limits, egress, hooks }),
     data: 'memory',
   }
 }

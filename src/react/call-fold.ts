@@ -1,5 +1,7 @@
 // A call after something was shown of it (language/show.ts). Pure: gives a new object.
+
 import type { Shown, ShownWait } from '../language/show.ts'
+import { present } from '../lib/json/present.ts'
 import { addViewUsage, type CallView, noUsage, type QuestionView } from './view.ts'
 
 export type ShownOfCall = Extract<Shown, { callId: string }>
@@ -58,16 +60,7 @@ function waiting(call: CallView, seq: number, at: number, wait: ShownWait): Call
     return { ...call, status: 'client', argsHash, toolHash }
   }
   const { argsHash, toolHash, rule, reason, expiresAt, preview } = wait.asked
-  const approval = {
-    seq,
-    at,
-    argsHash,
-    toolHash,
-    rule,
-    ...(reason !== undefined && { reason }),
-    ...(expiresAt !== undefined && { expiresAt }),
-    ...(preview && { preview }),
-  }
+  const approval = { seq, at, argsHash, toolHash, rule, ...present({ reason, expiresAt, preview }) }
   return { ...call, status: 'waiting', argsHash, toolHash, approval }
 }
 
@@ -84,13 +77,6 @@ function questioned(
   asked: Extract<ShownWait, { for: 'answer' }>['question'],
 ): CallView {
   const { id, message, schema, url, expiresAt } = asked
-  const question: QuestionView = {
-    id,
-    message,
-    at,
-    ...(schema && { schema }),
-    ...(url !== undefined && { url }),
-    ...(expiresAt !== undefined && { expiresAt }),
-  }
+  const question: QuestionView = { id, message, at, ...present({ schema, url, expiresAt }) }
   return { ...call, questions: [...(call.questions ?? []).filter(each => each.id !== id), question] }
 }

@@ -1,5 +1,6 @@
 // One message and its answer, for scripts: the answer alone on standard output, or one JSON object, and an exit code that
 // says how it ended. Nobody is asked: a call that needs a permission ends it as waiting, and the session can be continued.
+
 import {
   type AapClient,
   type AgentInfo,
@@ -7,6 +8,7 @@ import {
   type ToolCall,
   textOfContent,
 } from '../../client/index.ts'
+import { present } from '../../lib/json/present.ts'
 import { printable, printableEnds, printableJson } from '../../lib/text/index.ts'
 import { closingLine, lastText } from './closing.ts'
 import { createSession, localTools } from './local-tools.ts'
@@ -93,8 +95,7 @@ function writeJson(
     stop: stopReason,
     ...(calls.length > 0 && { pending: calls }),
     ...(error !== undefined && status === 'failed' && { error }),
-    ...(code !== undefined && { code }),
-    ...(limit !== undefined && { limit }),
+    ...present({ code, limit }),
     results: result.messages.flatMap(message =>
       message.role === 'tool' ? [{ callId: message.toolCallId, text: textOfContent(message.content) }] : [],
     ),

@@ -1,9 +1,11 @@
 // The permissions that a turn needs. A question is put as soon as the session's events hold it, also while other calls of
 // the same answer run. The protocol takes answers when the turn has stopped for them, so an early answer is kept until
 // then. One question is put at a time, and the turn's own output waits for its end.
+
 import type { Permission, ToolCall } from '../../client/index.ts'
 import type { Event } from '../../language/events.ts'
 import { ShownFold, type ShownPermission } from '../../language/show.ts'
+import { present } from '../../lib/json/present.ts'
 import { printable } from '../../lib/text/index.ts'
 
 /** The input ended during a question, which stays open. */
@@ -78,15 +80,7 @@ export class TurnQuestions {
     const requested = this.#requested.get(id)
     if (!call || !requested || this.#asked.has(id)) return
     const { reason, expiresAt, preview } = requested
-    this.#kept.set(
-      id,
-      this.#put({
-        ...call,
-        ...(reason !== undefined && { reason }),
-        ...(expiresAt !== undefined && { expiresAt }),
-        ...(preview && { preview }),
-      }),
-    )
+    this.#kept.set(id, this.#put({ ...call, ...present({ reason, expiresAt, preview }) }))
   }
 
   #put(call: ToolCall): Promise<Permission> {

@@ -1,6 +1,7 @@
 // Shows the request that a session would send next, to any of the vendors: the body on standard output, exactly as it
 // would be sent, and the rest on standard error. Nothing is sent and no key is read.
 
+import { present } from '../../lib/json/present.ts'
 import { printable, printableJson } from '../../lib/text/index.ts'
 import { findSession, visitSessions } from '../../library/visit.ts'
 import { modelApis, prepareSession } from '../../server/prepare.ts'
@@ -43,17 +44,12 @@ export async function preparedSession(values: Values, id: string) {
       ? undefined
       : knownWord(given, modelApis, `"${printable(given, 80)}" is no vendor's API.`)
   const model = textValue(values, 'model')
-  const say = textValue(values, 'say')
   if (model !== undefined && as === undefined) throw new UsageError('--model needs --as <vendor>.')
   const place = await sessionPlace(values)
   const { config } = await setUp(values)
   return visitSessions(place, config, async engine => {
     const session = await findSession(engine, id)
     if (!session) throw noSuchSession(id)
-    return prepareSession(engine, session, config, {
-      ...(as !== undefined && { as }),
-      ...(model !== undefined && { model }),
-      ...(say !== undefined && { say }),
-    })
+    return prepareSession(engine, session, config, present({ as, model, say: textValue(values, 'say') }))
   })
 }

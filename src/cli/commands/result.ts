@@ -1,7 +1,9 @@
 // Gives the result of a call that its tool postponed, and waits until the turn stops. It uses the engine of a running server if
 // there is one.
+
 import { text as readAll } from 'node:stream/consumers'
 import type { Json } from '../../lib/json/index.ts'
+import { present } from '../../lib/json/present.ts'
 import { printable } from '../../lib/text/index.ts'
 import { runtimeOf, Turnwire } from '../../library/turnwire.ts'
 import { type CliCommand, textValue, UsageError, type Values } from '../command.ts'
@@ -50,11 +52,7 @@ async function readOutput(values: Values, given: string | undefined): Promise<Gi
     given ?? (structured === undefined ? await readAll(process.stdin) : JSON.stringify(structured))
   return {
     output,
-    options: {
-      ...(structured !== undefined && { structured }),
-      ...(details !== undefined && { details }),
-      ...(values['failed'] === true && { failed: true }),
-    },
+    options: { ...present({ structured, details }), ...(values['failed'] === true && { failed: true }) },
   }
 }
 

@@ -1,9 +1,11 @@
 // Serves the configured agents until a signal stops it. Text for people goes to standard output, the log to standard error.
+
 import { relative } from 'node:path'
 import { serverDefaults } from '../../config/config.ts'
 import { idleRules } from '../../config/idle-rules.ts'
 import { defaultFolder, isPostgresUrl, isShared } from '../../data/data-place.ts'
 import { clusterSettings } from '../../engines/cluster/settings.ts'
+import { present } from '../../lib/json/present.ts'
 import { printable } from '../../lib/text/index.ts'
 import { createLog } from '../../log.ts'
 import { type AgentInfo, Runtime } from '../../runtime.ts'
@@ -47,10 +49,7 @@ needs no key. Open to this machine only until there is a key: turnwire keys add 
     const runtime = await Runtime.open(setup.config, { log, source: setup.source, recover: false })
     let running: Running
     try {
-      running = await serveRuntime(runtime, {
-        ...(port !== undefined && { port }),
-        ...(host !== undefined && { host }),
-      })
+      running = await serveRuntime(runtime, present({ port, host }))
     } catch (error) {
       await runtime.close()
       throw error

@@ -1,7 +1,9 @@
 // `http()` makes a tool from one operation of an HTTP API: a method, an address with `{places}`, and the shape of the
 // arguments. Arguments that the address does not name go into the query, or into the body of a method that has one.
+
 import type { Tool } from '../../engine/ports/index.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
+import { present } from '../../lib/json/present.ts'
 import { type AnySchema, describeSchema } from '../../lib/schema/standard.ts'
 import { quote } from '../../lib/text/index.ts'
 import { refuseTool, type ToolDefinition, tool } from '../functions/tool.ts'
@@ -125,13 +127,7 @@ export function toToolSettings(
     kind: kind ?? (readOnly ? 'fetch' : method === 'DELETE' ? 'delete' : 'execute'),
     readOnly,
     idempotent,
-    ...(title !== undefined && { title }),
-    ...(destructive !== undefined && { destructive }),
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(retries !== undefined && { retries }),
-    ...(outputLimit !== undefined && { outputLimit }),
-    ...(trust !== undefined && { trust }),
-    ...(exposed !== undefined && { exposed }),
+    ...present({ title, destructive, timeoutMs, retries, outputLimit, trust, exposed }),
   }
 }
 

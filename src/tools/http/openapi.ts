@@ -1,10 +1,12 @@
 // `openapi()` makes a tool of each operation of an OpenAPI 3.0 or 3.1 document: its arguments are the operation's
 // parameters and its body, each put where the document says, with the credentials that its security demands.
+
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
 import type { Tool } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { present } from '../../lib/json/present.ts'
 import { quote } from '../../lib/text/index.ts'
 import { tool } from '../functions/tool.ts'
 import { type HttpToolSettings, mediaTypes, runs, toToolSettings } from './http.ts'
@@ -138,7 +140,10 @@ class OperationTool {
     const title = memberText(definition, 'summary')
     const { timeoutMs, retries, outputLimit, trust, exposed } = this.#options
     const given = { ...(title !== undefined && { title }), ...key }
-    const settings = toToolSettings(method, { ...given, ...kept({ timeoutMs, outputLimit, trust, exposed }) })
+    const settings = toToolSettings(method, {
+      ...given,
+      ...present({ timeoutMs, outputLimit, trust, exposed }),
+    })
     return tool({
       ...settings,
       // Only operations that may be repeated take retries.
@@ -249,11 +254,4 @@ function bodyTypes(content: JsonObject): { mediaType: string; type: BodyType } |
     if (mediaType !== undefined) return { mediaType, type }
   }
   return undefined
-}
-
-function kept<T extends Record<string, unknown>>(
-  values: T,
-): { [Key in keyof T]?: Exclude<T[Key], undefined> } {
-  // The filter leaves no undefined value.
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never
 }

@@ -1,9 +1,11 @@
 // The definitions of a server's tools that someone has allowed, so that another definition of the same tool asks. A tool that is
 // seen first is taken as allowed. A server may rename its tools for ever, so what is kept is limited: once the limit is
 // reached, a tool that is not known asks like a changed one, because it may be one that was known before.
+
 import type { Tool } from '../../engine/ports/index.ts'
 import { type ToolDeclaration, toolHash } from '../../language/tools.ts'
 import { roughSize } from '../../lib/json/plain.ts'
+import { present } from '../../lib/json/present.ts'
 import { errorMessage } from '../../lib/text/error-message.ts'
 import { printable } from '../../lib/text/index.ts'
 import { definitionDifference } from './difference.ts'
@@ -116,8 +118,6 @@ function acceptedPart(tool: Tool): ToolDeclaration {
     idempotent,
     destructive,
     side,
-    ...(title !== undefined && { title }),
-    ...(output && { output }),
-    ...(server !== undefined && { server }),
+    ...present({ title, output, server }),
   }
 }

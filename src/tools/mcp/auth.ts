@@ -1,6 +1,7 @@
 // The OAuth client for one MCP server that wants a token. The SDK does the protocol (metadata discovery, registration,
 // PKCE, resource indicators, issuer checks). This file keeps the tokens and decides when a person is needed. A server
 // process never opens a browser: without a valid token it reports that someone must log in.
+
 import { randomBytes } from 'node:crypto'
 import {
   type AuthProvider,
@@ -16,6 +17,7 @@ import {
   type StoredOAuthTokens,
 } from '@modelcontextprotocol/client'
 import { TurnwireError } from '../../language/errors.ts'
+import { present } from '../../lib/json/present.ts'
 import type { McpAuth, McpHttpServer } from './spec.ts'
 
 /** The login data of one server that is stored between processes. */
@@ -126,8 +128,7 @@ export class ServerAuth implements OAuthClientProvider {
       const issuer = this.#settings.issuer ?? first ?? context?.issuer
       return {
         client_id: clientId,
-        ...(clientSecret !== undefined && { client_secret: clientSecret }),
-        ...(issuer !== undefined && { issuer }),
+        ...present({ client_secret: clientSecret, issuer }),
       }
     }
     // A registration is for its redirect address. A document of our own is not: its address is the same everywhere.

@@ -1,5 +1,6 @@
 // One turn as the protocol shows it: items of a session in, `turn_start` … `turn_stop` out. The three stream modes share it:
 // `message` shows whole answers, `delta` their deltas, and `none` folds the events of `message` into one answer.
+
 import type { FollowItem, PlainError } from '../../engine/index.ts'
 import type { CallPart, Outcome } from '../../language/calls.ts'
 import type { TurnStop } from '../../language/events.ts'
@@ -11,6 +12,7 @@ import {
   type ShownPermission,
   type ShownWait,
 } from '../../language/show.ts'
+import { present } from '../../lib/json/present.ts'
 import { sseFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
 import { encodeCallInput, encodeParts, encodeQuestion, plainestContent, thinkingText } from './encode.ts'
@@ -176,14 +178,7 @@ export class TurnEncoder {
 /** Only if there is more to say than that the call waits. */
 function encodeAsk(toolCallId: string, { reason, expiresAt, preview }: ShownPermission): Ask[] {
   if (reason === undefined && expiresAt === undefined && !preview) return []
-  return [
-    {
-      toolCallId,
-      ...(reason !== undefined && { reason }),
-      ...(expiresAt !== undefined && { expiresAt }),
-      ...(preview && { preview }),
-    },
-  ]
+  return [{ toolCallId, ...present({ reason, expiresAt, preview }) }]
 }
 
 function encodeStop({ stop, error, limit }: ShownEnd): Stop {

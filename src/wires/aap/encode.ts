@@ -1,5 +1,6 @@
 // Declarations, sessions, content and history as the protocol shows them. Pure. Turns are in encode-turn.ts, the stream of
 // events in encode-events.ts.
+
 import type { AgentInfo, SessionCall, SessionSummary } from '../../engine/index.ts'
 import type { CallPart, CallResult } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
@@ -9,6 +10,7 @@ import { maskedSecret } from '../../language/seals.ts'
 import type { ShownQuestion } from '../../language/show.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../lib/json/index.ts'
+import { present } from '../../lib/json/present.ts'
 import { callQuestions, waitsForClient } from '../waiting-calls.ts'
 import type {
   Content,
@@ -150,9 +152,7 @@ function encodePending({ part, text, stage, reason, expiresAt, preview }: Sessio
       name: part.name,
       input: encodeCallInput({ form: part.form, text }),
       side: stage === 'handed' ? 'client' : 'server',
-      ...(reason !== undefined && { reason }),
-      ...(expiresAt !== undefined && { expiresAt }),
-      ...(preview && { preview }),
+      ...present({ reason, expiresAt, preview }),
     },
   ]
 }
@@ -162,14 +162,7 @@ export function encodeQuestion(
   toolCallId: string,
   { id, message, schema, url, expiresAt }: ShownQuestion,
 ): Question {
-  return {
-    questionId: id,
-    toolCallId,
-    message,
-    ...(schema && { schema }),
-    ...(url !== undefined && { url }),
-    ...(expiresAt !== undefined && { expiresAt }),
-  }
+  return { questionId: id, toolCallId, message, ...present({ schema, url, expiresAt }) }
 }
 
 function openQuestions(calls: readonly SessionCall[]): Question[] {

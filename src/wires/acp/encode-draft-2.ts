@@ -1,4 +1,5 @@
 // Translates updates of version 1 into the draft of version 2. Pure.
+
 import type {
   AvailableCommand,
   SessionConfigOption,
@@ -6,6 +7,7 @@ import type {
   ToolCallUpdate,
 } from '@agentclientprotocol/sdk'
 import type * as v2 from '@agentclientprotocol/sdk/experimental/v2'
+import { present } from '../../lib/json/present.ts'
 import type { AcpUpdate, SessionState } from './encode.ts'
 import { deletedMark, type TerminalUpdate } from './encode-report.ts'
 
@@ -106,8 +108,7 @@ function upgradeTerminal({ terminalId, command, cwd, data, exit }: TerminalUpdat
   return {
     sessionUpdate: 'terminal_update',
     terminalId,
-    ...(command !== undefined && { command }),
-    ...(cwd !== undefined && { cwd }),
+    ...present({ command, cwd }),
     ...(bytes !== undefined && { output: { data: bytes } }),
     ...(exit && { exitStatus: 'code' in exit ? { exitCode: exit.code } : { signal: exit.signal } }),
   }

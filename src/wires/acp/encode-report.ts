@@ -1,10 +1,12 @@
 // Encodes the reports of tools: files, differences, tables, and terminals of the runtime's own. Pure. Relative paths
 // are those of the session's working folder. Version 1 has only terminals of the client, so a client that shows others
 // says so in `clientCapabilities._meta.terminal_output`, as editors do.
+
 import { isAbsolute, resolve } from 'node:path'
 import type { SessionUpdate, ToolCallContent, ToolCallLocation } from '@agentclientprotocol/sdk'
 import type { Delta } from '../../language/events.ts'
 import type { Report, Rows, TerminalReport } from '../../language/report.ts'
+import { present } from '../../lib/json/present.ts'
 import { printable } from '../../lib/text/index.ts'
 
 /** A terminal that the runtime has: what it is, what it showed, how it ended. */
@@ -83,8 +85,7 @@ export function terminalUpdates(
     sessionUpdate: 'terminal',
     toolCallId: callId,
     terminalId: acpTerminalId(callId, id),
-    ...(command !== undefined && { command }),
-    ...(cwd !== undefined && { cwd }),
+    ...present({ command, cwd }),
     // Output that was streamed is not sent twice.
     ...(output !== undefined && output !== '' && !shown.has(id) && { data: output }),
     ...(exit && { exit }),

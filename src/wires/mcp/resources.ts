@@ -1,6 +1,7 @@
 // The resources and prompts of an agent for MCP clients: its own, by the names that its configuration gives them, and those of
 // the MCP servers that it uses. The names of the latter hold the server's name and lead back to it, so that two servers with
 // the same address or the same prompt are kept apart.
+
 import {
   type ContentBlock,
   type GetPromptResult,
@@ -16,6 +17,7 @@ import type { Engine } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { ownServer, type ServerPrompt, type ServerResource } from '../../language/servers.ts'
+import { present } from '../../lib/json/present.ts'
 import { isNotFound } from '../not-found.ts'
 import { encodePart } from './encode.ts'
 import type { TaskServer } from './task-server.ts'
@@ -96,10 +98,7 @@ export function servePrompts(server: Server, engine: Engine, agent: string): voi
 function described({ name, title, description, mediaType, size }: ServerResource) {
   return {
     name,
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(mediaType !== undefined && { mimeType: mediaType }),
-    ...(size !== undefined && { size }),
+    ...present({ title, description, mimeType: mediaType, size }),
   }
 }
 

@@ -1,8 +1,10 @@
 // Every call that waits for a person, over all sessions that a caller may see. The waiting calls of a session are read
 // from its state; the arguments that were approved last for the same tool come from its log, newest first.
+
 import type { AgentInfo, Engine, ListedSession, SessionCall, SessionSummary } from '../../engine/index.ts'
 import type { Recorded } from '../../language/events.ts'
 import { ShownFold } from '../../language/show.ts'
+import { present } from '../../lib/json/present.ts'
 import type { OperatorApproval } from './schema.ts'
 
 /** Sessions that wait beyond these are counted, not shown. */
@@ -50,7 +52,6 @@ function waiting(
   tool: OperatorApproval['tool'],
   { asked, approved }: PastApprovals,
 ): OperatorApproval {
-  const askedAt = asked.get(part.id)
   const last = approved.get(part.name)
   return {
     session: id,
@@ -59,13 +60,7 @@ function waiting(
     callId: part.id,
     tool,
     text,
-    ...(opening !== undefined && { opening }),
-    ...(argsHash !== undefined && { argsHash }),
-    ...(toolHash !== undefined && { toolHash }),
-    ...(rule !== undefined && { rule }),
-    ...(reason !== undefined && { reason }),
-    ...(expiresAt !== undefined && { expiresAt }),
-    ...(askedAt !== undefined && { askedAt }),
+    ...present({ opening, argsHash, toolHash, rule, reason, expiresAt, askedAt: asked.get(part.id) }),
     ...(last && { last: { ...last, session: id } }),
   }
 }

@@ -1,10 +1,12 @@
 // Requests of the operator API as commands of the engine. Pure: nothing here knows HTTP.
+
 import type { Command, ModelAnswer } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
 import { answerActions, type FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
+import { present } from '../../lib/json/present.ts'
 import { checkDeclaredSchema } from '../../lib/schema/declared.ts'
 import { errorMessage } from '../../lib/text/error-message.ts'
 import { type FieldType, fieldReader, names } from '../fields.ts'
@@ -163,16 +165,15 @@ export function decodeCommand(body: JsonObject, { name: by, operator }: Principa
 }
 
 function decodeDecision(body: JsonObject, by: string) {
-  const reason = optional(body['reason'], 'reason', (value, path) => text(value, path, { max: 4096 }))
-  const edit = optional(body['edit'], 'edit', object)
-  const seen = optionalName(body, 'seen')
   return {
     callId: name(body['callId'], 'callId'),
     granted: flag(body['granted'], 'granted'),
     by,
-    ...(reason !== undefined && { reason }),
-    ...(edit && { edit }),
-    ...(seen !== undefined && { seen }),
+    ...present({
+      reason: optional(body['reason'], 'reason', (value, path) => text(value, path, { max: 4096 })),
+      edit: optional(body['edit'], 'edit', object),
+      seen: optionalName(body, 'seen'),
+    }),
     ...(optional(body['remember'], 'remember', flag) && { remember: true as const }),
   }
 }
@@ -206,18 +207,16 @@ function decodeReply(body: JsonObject, by: string) {
 }
 
 function decodeGrant(body: JsonObject, by: string) {
-  const argsHash = optionalName(body, 'argsHash')
-  const where = optional(body['where'], 'where', decodePatterns)
-  const expiresAt = optional(body['expiresAt'], 'expiresAt', count)
-  const usesLeft = optional(body['uses'], 'uses', count)
   return {
     tool: name(body['tool'], 'tool'),
     toolHash: name(body['toolHash'], 'toolHash'),
     by,
-    ...(argsHash !== undefined && { argsHash }),
-    ...(where && { where }),
-    ...(expiresAt !== undefined && { expiresAt }),
-    ...(usesLeft !== undefined && { usesLeft }),
+    ...present({
+      argsHash: optionalName(body, 'argsHash'),
+      where: optional(body['where'], 'where', decodePatterns),
+      expiresAt: optional(body['expiresAt'], 'expiresAt', count),
+      usesLeft: optional(body['uses'], 'uses', count),
+    }),
   }
 }
 
@@ -255,13 +254,10 @@ export type CreateRequest = { agent: string; model?: string; owner?: string; too
 
 export function decodeCreate(body: JsonObject): CreateRequest {
   onlyKnown(body, names('agent model owner tools'), '')
-  const model = optionalName(body, 'model')
-  const owner = optionalName(body, 'owner')
   return {
     agent: name(body['agent'], 'agent'),
     tools: optional(body['tools'], 'tools', (value, path) => objects(value, path, decodeTool)) ?? [],
-    ...(model !== undefined && { model }),
-    ...(owner !== undefined && { owner }),
+    ...present({ model: optionalName(body, 'model'), owner: optionalName(body, 'owner') }),
   }
 }
 
@@ -278,16 +274,12 @@ function decodeTool(item: JsonObject, at: string): ToolDeclaration {
 
 export function decodeFork(body: JsonObject): ForkRequest {
   onlyKnown(body, names('upTo agent model text'), '')
-  const upTo = optional(body['upTo'], 'upTo', count)
-  const agent = optionalName(body, 'agent')
-  const model = optionalName(body, 'model')
-  const said = optional(body['text'], 'text', (value, path) => text(value, path, { min: 1 }))
-  return {
-    ...(upTo !== undefined && { upTo }),
-    ...(agent !== undefined && { agent }),
-    ...(model !== undefined && { model }),
-    ...(said !== undefined && { text: said }),
-  }
+  return present({
+    upTo: optional(body['upTo'], 'upTo', count),
+    agent: optionalName(body, 'agent'),
+    model: optionalName(body, 'model'),
+    text: optional(body['text'], 'text', (value, path) => text(value, path, { min: 1 })),
+  })
 }
 
 // ---- lists -------------------------------------------------------------------------------------------------
@@ -299,16 +291,16 @@ export type ListQuery = SessionQuery & { limit: number }
 /** `query` gives a parameter of the address. */
 export function decodeList(query: (name: string) => string | undefined): ListQuery {
   const given = (field: string): string | undefined => query(field) || undefined
-  const status = given('status')
-  const [after, agent, owner, model, q] = ['after', 'agent', 'owner', 'model', 'q'].map(given)
   return {
     limit: wholeNumber(given('limit') ?? '50', 'limit', 1, 200),
-    ...(status !== undefined && { status: oneOf(status, 'status', statuses) }),
-    ...(after !== undefined && { after }),
-    ...(agent !== undefined && { agent }),
-    ...(owner !== undefined && { owner }),
-    ...(model !== undefined && { model }),
-    ...(q !== undefined && { q: q.toLowerCase() }),
+    ...present({
+      status: optional(given('status'), 'status', (value, path) => oneOf(value, path, statuses)),
+      after: given('after'),
+      agent: given('agent'),
+      owner: given('owner'),
+      model: given('model'),
+      q: given('q')?.toLowerCase(),
+    }),
   }
 }
 

@@ -1,4 +1,5 @@
 // Encodes the answers of the operator API: rows of lists, sessions, and the frames of its streams. Pure.
+
 import type {
   AgentInfo,
   EngineDescription,
@@ -10,6 +11,7 @@ import type {
 } from '../../engine/index.ts'
 import type { Settings } from '../../language/events.ts'
 import { isJsonObject } from '../../lib/json/index.ts'
+import { present } from '../../lib/json/present.ts'
 import type { Principal } from '../host.ts'
 import { sseFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
@@ -40,8 +42,6 @@ export function sessionModel({ agent, summary }: ListedSession, agents: Agents):
 
 export function encodeRow(row: ListedSession, agents: Agents): OperatorSession {
   const { facts, summary } = row
-  const model = sessionModel(row, agents)
-  const forkedFrom = forkSource(summary.settings)
   return {
     id: row.id,
     owner: row.owner,
@@ -52,14 +52,16 @@ export function encodeRow(row: ListedSession, agents: Agents): OperatorSession {
     events: row.head,
     bytes: row.bytes + row.blobBytes,
     tokens: facts?.tokens ?? 0,
-    ...(model !== undefined && { model }),
-    ...(summary.wire !== undefined && { wire: summary.wire }),
-    ...(summary.opening !== undefined && { opening: summary.opening }),
-    ...(facts?.cost !== undefined && { cost: facts.cost }),
-    ...(row.status === 'waiting' && facts?.waits && { waits: facts.waits }),
-    ...(row.status === 'idle' && facts?.stop && { stop: facts.stop }),
-    ...(row.leftAlone && { leftAlone: true as const }),
-    ...(forkedFrom && { forkedFrom }),
+    ...present({
+      model: sessionModel(row, agents),
+      wire: summary.wire,
+      opening: summary.opening,
+      cost: facts?.cost,
+      waits: row.status === 'waiting' ? facts?.waits : undefined,
+      stop: row.status === 'idle' ? facts?.stop : undefined,
+      leftAlone: row.leftAlone ? true : undefined,
+      forkedFrom: forkSource(summary.settings),
+    }),
   }
 }
 
@@ -72,14 +74,11 @@ function forkSource({ wires }: Settings): OperatorSession['forkedFrom'] {
 
 export function encodeSession(summary: SessionSummary): OperatorSessionState {
   const { known: _known, entries, ...shown } = summary
-  const { model } = summary.settings
-  const forkedFrom = forkSource(summary.settings)
   return {
     ...shown,
     events: summary.seq,
     messages: entries,
-    ...(model !== undefined && { model }),
-    ...(forkedFrom && { forkedFrom }),
+    ...present({ model: summary.settings.model, forkedFrom: forkSource(summary.settings) }),
   }
 }
 
