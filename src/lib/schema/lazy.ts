@@ -1,7 +1,7 @@
 // Zod schemas that are built at their first use, together with loading zod itself. Zod is the largest module that a
 // program would otherwise load, and few programs use every protocol that has such schemas.
 import { createRequire } from 'node:module'
-import type { z } from 'zod'
+import type { ZodType, z } from 'zod'
 
 export type Zod = typeof z
 
@@ -16,3 +16,7 @@ export function lazySchemas<T extends object>(make: (zod: Zod) => T): () => T {
     return made
   }
 }
+
+/** Many clients write `null` for a field that they leave out. */
+export const optionalField = <T extends ZodType>(schema: T) =>
+  schema.nullish().transform(value => value ?? undefined)

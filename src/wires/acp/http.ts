@@ -7,15 +7,16 @@ import { type Context, Hono } from 'hono'
 import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
 import type { Principal, WireEnv, WireHost } from '../host.ts'
 import { readJson } from '../http/body.ts'
+import type { Socket } from '../http/frame-queue.ts'
 import { sendJson, withoutConnectionHeader } from '../http/index.ts'
 import { refusedMessage } from './decode-message.ts'
 import type { AcpHost } from './host.ts'
 import { serveVersion1 } from './serve.ts'
-import { type AcpSocket, socketStream } from './socket.ts'
+import { socketStream } from './socket.ts'
 
 export type AcpHttp = {
   routes: Hono<WireEnv>
-  open: (socket: AcpSocket, principal: Principal, agent?: string) => void
+  open: (socket: Socket, principal: Principal, agent?: string) => void
   close: () => Promise<void>
 }
 

@@ -2,9 +2,10 @@
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import type { WireHost } from '../host.ts'
-import { type AcpSocket, socketStream } from './socket.ts'
+import type { Socket } from '../http/frame-queue.ts'
+import { socketStream } from './socket.ts'
 
-class FakeSocket extends EventEmitter implements AcpSocket {
+class FakeSocket extends EventEmitter implements Socket {
   bufferedAmount = 0
   send(): void {}
   terminate(): void {

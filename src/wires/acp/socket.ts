@@ -2,27 +2,14 @@
 // client that sends faster than its frames are read, or does not read what it is sent, is dropped.
 import { type AnyMessage, RequestError, type Stream } from '@agentclientprotocol/sdk'
 import type { WireHost } from '../host.ts'
+import { FrameQueue, type Socket } from '../http/frame-queue.ts'
 import { decodeMessage, refusedMessage } from './decode-message.ts'
 
-/** The part of a `ws` WebSocket that is used. */
-export type AcpSocket = {
-  send(text: string): void
-  close(code: number, reason?: string): void
-  terminate(): void
-  readonly bufferedAmount: number
-  on(event: 'message', listener: (data: { toString(): string }, binary: boolean) => void): unknown
-  on(event: 'close', listener: () => void): unknown
-}
-
-const tooMuch = 1008
-/** Frames that may wait for the one that is read. */
-const mostWaiting = 64
 const pollMs = 20
 
-export function socketStream(socket: AcpSocket, limits: WireHost['limits']): Stream {
+export function socketStream(socket: Socket, limits: WireHost['limits']): Stream {
   const output = new SocketOutput(socket, limits)
-  let waiting = { frames: 0, characters: 0 }
-  let reading = Promise.resolve()
+  const frames = new FrameQueue(socket, limits.bodyBytes)
   /** The reader has left: the stream is closed already. */
   let cancelled = false
   const readable = new ReadableStream<AnyMessage>({
@@ -38,25 +25,12 @@ export function socketStream(socket: AcpSocket, limits: WireHost['limits']): Str
       }
       socket.on('message', (data, binary) => {
         const text = binary ? undefined : data.toString()
-        const size = text?.length ?? 0
-        // One frame of any allowed size always fits.
-        const full = waiting.frames > 0 && waiting.characters + size > limits.bodyBytes
-        if (full || waiting.frames >= mostWaiting) {
-          socket.close(tooMuch, 'Too many frames at once. Wait for what was sent.')
-          return
-        }
-        waiting = { frames: waiting.frames + 1, characters: waiting.characters + size }
-        reading = reading
-          .then(() => take(text))
-          .catch(() => socket.terminate())
-          .finally(() => {
-            waiting = { frames: waiting.frames - 1, characters: waiting.characters - size }
-          })
+        frames.add(text?.length ?? 0, () => take(text).catch(() => socket.terminate()))
       })
       socket.on('close', () => {
         output.closed = true
         // Frames that have arrived are read first.
-        void reading.then(() => {
+        frames.afterAll(() => {
           if (!cancelled) controller.close()
         })
       })
@@ -70,11 +44,11 @@ export function socketStream(socket: AcpSocket, limits: WireHost['limits']): Str
 }
 
 class SocketOutput {
-  readonly #socket: AcpSocket
+  readonly #socket: Socket
   readonly #limits: WireHost['limits']
   closed = false
 
-  constructor(socket: AcpSocket, limits: WireHost['limits']) {
+  constructor(socket: Socket, limits: WireHost['limits']) {
     this.#socket = socket
     this.#limits = limits
   }

@@ -12,8 +12,7 @@ import {
   turnFailure,
 } from '../../language/show.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
-import { dataFrame } from '../http/index.ts'
-import type { FrameEncoder } from '../http/stream.ts'
+import { eventFrames, type FrameEncoder } from '../http/stream.ts'
 import { type LoneCall, loneCall, loneCallMessage, StepEncoder } from './encode-step.ts'
 import type { AguiEvent, Interrupt, OutputMessage, RunOutcome, TokenUsage } from './schema.ts'
 
@@ -308,16 +307,5 @@ function resultText({ kind, parts }: Outcome): string {
 }
 
 export function runFrames(run: RunOptions): FrameEncoder<RunItem> {
-  const encoder = new AguiRunEncoder(run)
-  const frames = (events: readonly AguiEvent[]): string => {
-    let text = ''
-    for (const event of events) text += dataFrame(event)
-    return text
-  }
-  return {
-    begin: () => frames(encoder.begin()),
-    take: item => frames(encoder.take(item)),
-    end: () => frames(encoder.end()),
-    fail: error => frames([...encoder.take({ type: 'lost', error }), ...encoder.end()]),
-  }
+  return eventFrames(new AguiRunEncoder(run))
 }

@@ -1,14 +1,11 @@
 // AG-UI 1.0, and 0.0.5x where it differs, as it goes over the wire: the parts of a run's input that are read, and the events that are sent. Optional
 // members are left out, never null: the reference client refuses null.
-import type { infer as Infer, ZodType } from 'zod'
+import type { infer as Infer } from 'zod'
 import type { Report } from '../../language/report.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { lazySchemas, type Zod } from '../../lib/schema/lazy.ts'
+import { lazySchemas, optionalField as optional, type Zod } from '../../lib/schema/lazy.ts'
 
 // ---- input --------------------------------------------------------------------------------------------------
-
-/** Many clients write `null` for a field that they leave out. */
-const optional = <T extends ZodType>(schema: T) => schema.nullish().transform(value => value ?? undefined)
 
 const makeText = (z: Zod) => z.string('must be a string')
 const makeId = (z: Zod) =>

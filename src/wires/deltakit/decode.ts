@@ -1,19 +1,18 @@
 // Request bodies and socket frames. DeltaKit sends `{"message": …}` and whatever the application adds; all other members are
 // ours. A refusal names the field and says what belongs there.
-import type { infer as Infer, ZodType } from 'zod'
+
+import type { infer as Infer } from 'zod'
 import type { GivenAnswer, GivenDecision, GivenResult } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { answerActions, type FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../lib/json/index.ts'
-import { lazySchemas, type Zod } from '../../lib/schema/lazy.ts'
+import { present } from '../../lib/json/present.ts'
+import { lazySchemas, optionalField as optional, type Zod } from '../../lib/schema/lazy.ts'
 import { shaped } from '../http/index.ts'
 import { clientTool } from '../own-tools.ts'
 
 const longestId = 256
-
-/** Many clients write `null` for a field that they leave out. */
-const optional = <T extends ZodType>(schema: T) => schema.nullish().transform(value => value ?? undefined)
 
 const makeText = (z: Zod) => z.string('must be a string')
 const makeFlag = (z: Zod) => z.boolean('must be true or false')
@@ -137,8 +136,7 @@ export function decodeAnswers(
       callId: call_id,
       granted: approved,
       by,
-      ...(reason !== undefined && { reason }),
-      ...(arguments_hash !== undefined && { seen: arguments_hash }),
+      ...present({ reason, seen: arguments_hash }),
       ...(remember === true && { remember }),
       ...(approved && argument !== undefined && { edit: decodeEdit(argument) }),
     })),

@@ -1,5 +1,6 @@
 // One run as DeltaKit shows it: items of a session in, numbered events out. The numbers follow from the log alone, so they
 // are the same for every reader, at any time and on any node. A step that starts over takes its numbers back.
+
 import type { FollowItem } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Delta } from '../../language/events.ts'
@@ -12,8 +13,9 @@ import {
   type ShownWait,
   turnFailure,
 } from '../../language/show.ts'
+import { present } from '../../lib/json/present.ts'
 import { dataFrame } from '../http/index.ts'
-import type { FrameEncoder } from '../http/stream.ts'
+import { doneFrame, type FrameEncoder } from '../http/stream.ts'
 import { encodeArgument, encodeOutput } from './encode.ts'
 import { hostedText, type Piece, Pieces, samePiece } from './encode-pieces.ts'
 import type { DeltaKitEvent, Failed, SessionMade, ToolCall } from './schema.ts'
@@ -178,9 +180,7 @@ export class RunEncoder {
         call_id: wait.callId,
         question_id: id,
         message,
-        ...(schema && { schema }),
-        ...(url !== undefined && { url }),
-        ...(expiresAt !== undefined && { expires_at: new Date(expiresAt).toISOString() }),
+        ...present({ schema, url, expires_at: toIso(expiresAt) }),
       })
     } else if (!wait.call) return
     else if (wait.for === 'result') this.#add({ type: 'tool_execute_request', ...encodeCall(wait.call) })
@@ -190,9 +190,7 @@ export class RunEncoder {
         type: 'tool_approval_request',
         ...encodeCall(wait.call),
         arguments_hash: argsHash,
-        ...(reason !== undefined && { reason }),
-        ...(expiresAt !== undefined && { expires_at: new Date(expiresAt).toISOString() }),
-        ...(preview && { preview }),
+        ...present({ reason, expires_at: toIso(expiresAt), preview }),
       })
     }
   }
@@ -212,6 +210,10 @@ function encodeCall({ part: { id, name, form }, text }: ShownCall): Omit<ToolCal
   return { call_id: id, tool_name: name, argument: encodeArgument(form, text) }
 }
 
+function toIso(at: number | undefined): string | undefined {
+  return at === undefined ? undefined : new Date(at).toISOString()
+}
+
 function separated(piece: Piece): Piece {
   return piece.type === 'text_delta'
     ? { type: 'text_delta', delta: separator + piece.delta }
@@ -224,8 +226,6 @@ function encodeFailure(end: ShownEnd | undefined): Failed | undefined {
 }
 
 // ---- streams --------------------------------------------------------------------------------------------------
-
-const doneFrame = 'data: [DONE]\n\n'
 
 /**
  * One message or one answer, until the session rests or waits. `made`: the session that was made for it. DeltaKit's hook

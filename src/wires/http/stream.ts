@@ -26,6 +26,34 @@ export type FrameEncoder<Item> = {
   readonly heartbeat?: string
 }
 
+/** A fold that gives events of a protocol. */
+export type EventEncoder<Item, Event> = {
+  begin?(): Event[]
+  take(item: Item): Event[]
+  end(): Event[]
+}
+
+/** One nameless frame for each event. `done` follows the last. */
+export function eventFrames<Item, Event>(
+  encoder: EventEncoder<Item | { type: 'lost'; error: PlainError }, Event>,
+  done = '',
+): FrameEncoder<Item> {
+  const frames = (events: readonly Event[]): string => {
+    let text = ''
+    for (const event of events) text += dataFrame(event)
+    return text
+  }
+  return {
+    begin: () => frames(encoder.begin?.() ?? []),
+    take: item => frames(encoder.take(item)),
+    end: () => frames(encoder.end()) + done,
+    fail: error => frames([...encoder.take({ type: 'lost', error }), ...encoder.end()]) + done,
+  }
+}
+
+/** The frame with which several protocols end a stream. */
+export const doneFrame = 'data: [DONE]\n\n'
+
 /** One for all: a connection closes after every answer, and an abort without a reason makes an exception each time. */
 const clientLeft = new Error('The client closed the connection.')
 

@@ -1,5 +1,6 @@
 // One assistant message as the AI SDK's stream shows it: items of a session in, chunks out. A message is a whole turn. When
 // the turn stops for the client and another request continues it, the stream adds to the message that the client has.
+
 import type { FollowItem, SessionSummary } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
 import type { Delta, TurnStop } from '../../language/events.ts'
@@ -13,8 +14,8 @@ import {
   turnFailure,
 } from '../../language/show.ts'
 import type { Json } from '../../lib/json/index.ts'
-import { dataFrame } from '../http/index.ts'
-import type { FrameEncoder } from '../http/stream.ts'
+import { present } from '../../lib/json/present.ts'
+import { doneFrame, eventFrames, type FrameEncoder } from '../http/stream.ts'
 import { argumentsValue } from './decode.ts'
 import type { Chunk, FinishReason } from './schema.ts'
 
@@ -227,9 +228,7 @@ export class MessageEncoder {
     const toolCallId = wait.callId
     if (wait.for === 'answer') {
       const { id, message, schema, url, expiresAt } = wait.question
-      const more = { ...(schema && { schema }), ...(url !== undefined && { url }) }
-      const until = expiresAt === undefined ? {} : { expiresAt }
-      const data = { questionId: id, toolCallId, message, ...more, ...until }
+      const data = { questionId: id, toolCallId, message, ...present({ schema, url, expiresAt }) }
       this.#out.push({ type: 'data-question', id, data })
     } else if (wait.for === 'result') this.#showInput(wait.call)
     else {
@@ -289,19 +288,6 @@ function outcomeValue({ parts, structured, from }: Outcome): Json {
   return (isData ? argumentsValue('json', only.text) : undefined) ?? only.text
 }
 
-const doneFrame = 'data: [DONE]\n\n'
-
 export function messageFrames(options: MessageOptions): FrameEncoder<FollowItem> {
-  const encoder = new MessageEncoder(options)
-  const frames = (chunks: readonly Chunk[]): string => {
-    let text = ''
-    for (const chunk of chunks) text += dataFrame(chunk)
-    return text
-  }
-  return {
-    begin: () => frames(encoder.begin()),
-    take: item => frames(encoder.take(item)),
-    end: () => frames(encoder.end()) + doneFrame,
-    fail: error => frames([...encoder.take({ type: 'lost', error }), ...encoder.end()]) + doneFrame,
-  }
+  return eventFrames(new MessageEncoder(options), doneFrame)
 }

@@ -1,9 +1,9 @@
 // The AI SDK's UI message stream, v1, as it goes over the wire: what is read of a request, and the chunks that are sent.
-import type { infer as Infer, ZodType } from 'zod'
+import type { infer as Infer } from 'zod'
 import { answerActions, type FormSchema } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { lazySchemas, type Zod } from '../../lib/schema/lazy.ts'
+import { lazySchemas, optionalField as optional, type Zod } from '../../lib/schema/lazy.ts'
 
 /** A question of a running call: to fill in the form `schema`, or to open `url`. */
 export type UiQuestion = {
@@ -20,8 +20,6 @@ export type UiQuestion = {
 function makeSchemas(z: Zod) {
   const text = z.string('must be a string')
   const id = text.min(1, 'must not be empty').max(512, 'must have at most 512 characters')
-  /** Many clients write `null` for what they leave out. */
-  const optional = <T extends ZodType>(schema: T) => schema.nullish().transform(value => value ?? undefined)
   const object = z.custom<JsonObject>(isJsonObject, 'must be an object')
 
   const message = z.object(
