@@ -1,6 +1,7 @@
 // The console: signs in, then shows the page of the address. Each page is loaded when it is first opened.
 import { lazy, type ReactElement, Suspense, useCallback, useEffect, useState } from 'react'
 import { AapError, type OperatorMe } from '../../src/client/index.ts'
+import { toError } from '../../src/lib/text/error-message.ts'
 import { Frame } from './frame/frame.tsx'
 import type { PageName } from './frame/pages.ts'
 import { SignIn } from './frame/sign-in.tsx'
@@ -27,7 +28,7 @@ export function App(): ReactElement {
       me => setVisit({ me }),
       (error: unknown) => {
         const refused = error instanceof AapError && error.status === 401
-        setVisit(refused ? 'sign-in' : { error: error instanceof Error ? error : new Error(String(error)) })
+        setVisit(refused ? 'sign-in' : { error: toError(error) })
       },
     )
   }

@@ -8,6 +8,7 @@ import {
   type PatternQuestion,
   suggestedPatterns,
 } from './approval-patterns.tsx'
+import { Form, FormButtons } from './forms.tsx'
 
 /** `any`: any arguments. `same`: exactly these. `where`: those that match the patterns. */
 export type Scope = {
@@ -61,13 +62,7 @@ export function AlwaysForm({ question, scopes, busy, onCancel, onDone }: AlwaysF
     })
   }
   return (
-    <form
-      className="tw-form tw-always"
-      onSubmit={event => {
-        event.preventDefault()
-        done()
-      }}
-    >
+    <Form className="tw-form tw-always" onSubmit={done}>
       <p>
         Allow <strong>{printable(question.tool.name, 80)}</strong>{' '}
         <Choice
@@ -85,20 +80,13 @@ export function AlwaysForm({ question, scopes, busy, onCancel, onDone }: AlwaysF
         This call runs now. The grant holds for this definition of the tool: if the tool changes, it asks
         again. You can revoke it.
       </p>
-      <div className="tw-actions">
-        <button
-          type="submit"
-          className="tw-button tw-primary"
-          disabled={busy || (scope === 'where' && Object.keys(givenPatterns(patterns)).length === 0)}
-          aria-describedby={`${id}-note`}
-        >
-          Allow always
-        </button>
-        <button type="button" className="tw-button" onClick={onCancel}>
-          Back
-        </button>
-      </div>
-    </form>
+      <FormButtons
+        label="Allow always"
+        disabled={busy || (scope === 'where' && Object.keys(givenPatterns(patterns)).length === 0)}
+        describedBy={`${id}-note`}
+        other={{ label: 'Back', onClick: onCancel }}
+      />
+    </Form>
   )
 }
 

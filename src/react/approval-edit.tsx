@@ -3,6 +3,7 @@
 import { type ReactElement, useId, useState } from 'react'
 import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
 import type { ApprovalQuestion } from './approval.tsx'
+import { Form, FormButtons } from './forms.tsx'
 import { Diff } from './output.tsx'
 import { checkAgainst, type SchemaIssue } from './schema-check.ts'
 import { SchemaForm } from './schema-form.tsx'
@@ -25,13 +26,7 @@ export function EditForm({ question, busy, onCancel, onDone }: EditFormProps): R
   const issues: SchemaIssue[] = typeof value === 'string' ? [] : checkAgainst(schema, value)
   const isWhole = problem === undefined && issues.length === 0
   return (
-    <form
-      className="tw-form"
-      onSubmit={event => {
-        event.preventDefault()
-        if (isWhole) onDone(value)
-      }}
-    >
+    <Form onSubmit={() => isWhole && onDone(value)}>
       {start === undefined ? (
         <FreeText text={question.text} onChange={setValue} />
       ) : (
@@ -47,15 +42,12 @@ export function EditForm({ question, busy, onCancel, onDone }: EditFormProps): R
       {start !== undefined && typeof value !== 'string' && (
         <Diff before={prettyJson(start, '')} after={prettyJson(value, '')} label="Your changes" />
       )}
-      <div className="tw-actions">
-        <button type="submit" className="tw-button tw-primary" disabled={busy || !isWhole}>
-          Allow with these arguments
-        </button>
-        <button type="button" className="tw-button" onClick={onCancel}>
-          Back
-        </button>
-      </div>
-    </form>
+      <FormButtons
+        label="Allow with these arguments"
+        disabled={busy || !isWhole}
+        other={{ label: 'Back', onClick: onCancel }}
+      />
+    </Form>
   )
 }
 

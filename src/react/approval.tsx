@@ -13,13 +13,15 @@ import type { Report } from '../language/report.ts'
 import { findSuspicions } from '../language/suspicions.ts'
 import type { ToolKind } from '../language/tools.ts'
 import type { Json, JsonObject } from '../lib/json/index.ts'
+import { errorMessage } from '../lib/text/error-message.ts'
 import { printable } from '../lib/text/index.ts'
 import { AlwaysForm, type Scope } from './approval-always.tsx'
 import { EditForm } from './approval-edit.tsx'
+import { Form, FormButtons, Problem } from './forms.tsx'
 import { KindIcon } from './icons.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { Diff } from './output.tsx'
-import { Fold, LongText, Time, Warnings } from './parts.tsx'
+import { Fact, Fold, LongText, Time, Warnings } from './parts.tsx'
 import { ReportView } from './report.tsx'
 import { callSentence, parseCallArguments, prettyJson, ruleWords } from './words.ts'
 
@@ -131,15 +133,6 @@ export function Approval(props: ApprovalProps): ReactElement {
   )
 }
 
-function Problem({ text }: { text: string | undefined }): ReactElement | null {
-  if (text === undefined) return null
-  return (
-    <p role="alert" className="tw-problem">
-      {printable(text, 600)}
-    </p>
-  )
-}
-
 const modeKeys: Readonly<Record<string, Mode | undefined>> = { e: 'edit', r: 'reject', A: 'always' }
 
 /** One answer at a time. A refusal by the server is shown, and the question stays. */
@@ -154,7 +147,7 @@ function useAnswer(onAnswer: ApprovalProps['onAnswer']): {
     setBusy(true)
     setProblem(undefined)
     Promise.resolve(onAnswer(given)).catch((error: unknown) => {
-      setProblem(error instanceof Error ? error.message : String(error))
+      setProblem(errorMessage(error))
       setBusy(false)
     })
   }
@@ -294,33 +287,19 @@ function Origin({ question, children }: { question: ApprovalQuestion; children: 
   const { rule, reason, askedAt, expiresAt, argsHash, message } = question
   return (
     <dl className="tw-facts">
-      <div>
-        <dt>Why it asks</dt>
-        <dd>{printable(reason ?? ruleWords(rule), 300)}</dd>
-      </div>
-      {message !== undefined && (
-        <div>
-          <dt>Message</dt>
-          <dd>{printable(message, 200)}</dd>
-        </div>
-      )}
-      <div>
-        <dt>Asked</dt>
-        <dd>
-          <Time at={askedAt} />
-          {expiresAt !== undefined && (
-            <>
-              , ends <Time at={expiresAt} />
-            </>
-          )}
-        </dd>
-      </div>
-      <div>
-        <dt>Arguments hash</dt>
-        <dd>
-          <code title={argsHash}>{argsHash.slice(0, 16)}</code>
-        </dd>
-      </div>
+      <Fact name="Why it asks">{printable(reason ?? ruleWords(rule), 300)}</Fact>
+      {message !== undefined && <Fact name="Message">{printable(message, 200)}</Fact>}
+      <Fact name="Asked">
+        <Time at={askedAt} />
+        {expiresAt !== undefined && (
+          <>
+            , ends <Time at={expiresAt} />
+          </>
+        )}
+      </Fact>
+      <Fact name="Arguments hash">
+        <code title={argsHash}>{argsHash.slice(0, 16)}</code>
+      </Fact>
       {children}
     </dl>
   )
@@ -334,13 +313,7 @@ function RejectForm(props: {
   const [reason, setReason] = useState('')
   const field = useId()
   return (
-    <form
-      className="tw-form"
-      onSubmit={event => {
-        event.preventDefault()
-        props.onDone(reason.trim())
-      }}
-    >
+    <Form onSubmit={() => props.onDone(reason.trim())}>
       <label htmlFor={field}>Why not? The model will read this.</label>
       <input
         id={field}
@@ -350,14 +323,12 @@ function RejectForm(props: {
         autoFocus
         maxLength={2000}
       />
-      <div className="tw-actions">
-        <button type="submit" className="tw-button tw-danger" disabled={props.busy}>
-          Reject
-        </button>
-        <button type="button" className="tw-button" onClick={props.onCancel}>
-          Back
-        </button>
-      </div>
-    </form>
+      <FormButtons
+        label="Reject"
+        look="tw-danger"
+        disabled={props.busy}
+        other={{ label: 'Back', onClick: props.onCancel }}
+      />
+    </Form>
   )
 }

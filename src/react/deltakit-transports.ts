@@ -1,5 +1,6 @@
 // How a message of `useStreamChat` reaches a server and how events come back: DeltaKit's three transports with its names and
 // options. A run is over once, however often its stream says so; a run in the background goes on when a page leaves it.
+
 import {
   type AnyDeltaKitEvent,
   type DeltaKitMessage,
@@ -7,6 +8,7 @@ import {
   parseDeltaKitEvent,
 } from '../client/deltakit.ts'
 import { isJsonObject } from '../lib/json/index.ts'
+import { toError } from '../lib/text/error-message.ts'
 
 /** The hook's functions that a transport calls. */
 export type ChatTransportContext = {
@@ -153,8 +155,7 @@ function abortable(
   const { signal } = aborting
   work(signal).then(
     () => signal.aborted || context.finish(),
-    (cause: unknown) =>
-      signal.aborted || context.fail(cause instanceof Error ? cause : new Error(String(cause))),
+    (cause: unknown) => signal.aborted || context.fail(toError(cause)),
   )
   const end = (): void => aborting.abort()
   return { close: end, stop: end }

@@ -138,6 +138,16 @@ export function useNow(isOn = true, everyMs = 15_000): number {
   return Math.max(first, useSyncExternalStore(subscribe, now))
 }
 
+/** A name and its value, in a list of facts. */
+export function Fact({ name, children }: { name: string; children: ReactNode }): ReactElement {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
 export function Fold(props: {
   label: ReactNode
   open?: boolean

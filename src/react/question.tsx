@@ -3,7 +3,9 @@ import { type ReactElement, useId, useState } from 'react'
 import type { AnswerAction, FormContent } from '../language/questions.ts'
 import { findSuspicions } from '../language/suspicions.ts'
 import type { JsonObject } from '../lib/json/index.ts'
+import { errorMessage } from '../lib/text/error-message.ts'
 import { printable, printableEnds } from '../lib/text/index.ts'
+import { Form, FormButtons, Problem } from './forms.tsx'
 import { CopyButton, Warnings } from './parts.tsx'
 import { checkAgainst } from './schema-check.ts'
 import { SchemaForm } from './schema-form.tsx'
@@ -26,9 +28,7 @@ export function Question({ question, onAnswer }: QuestionProps): ReactElement {
   const heading = useId()
   const issues = schema ? checkAgainst(schema as unknown as JsonObject, value) : []
   const give = (given: QuestionAnswer): void => {
-    Promise.resolve(onAnswer?.(given)).catch((error: unknown) =>
-      setProblem(error instanceof Error ? error.message : String(error)),
-    )
+    Promise.resolve(onAnswer?.(given)).catch((error: unknown) => setProblem(errorMessage(error)))
   }
   // The schema allows flat members only, and the server checks them again.
   const accept = (): void => give({ action: 'accept', ...(schema && { content: value as FormContent }) })
@@ -44,13 +44,7 @@ export function Question({ question, onAnswer }: QuestionProps): ReactElement {
       )}
       {answer && <p className="tw-muted">{answerWords(answer)}</p>}
       {!answer && onAnswer && (
-        <form
-          className="tw-form"
-          onSubmit={event => {
-            event.preventDefault()
-            accept()
-          }}
-        >
+        <Form onSubmit={accept}>
           {schema && (
             <SchemaForm
               schema={schema as unknown as JsonObject}
@@ -59,21 +53,14 @@ export function Question({ question, onAnswer }: QuestionProps): ReactElement {
               issues={[]}
             />
           )}
-          <div className="tw-actions">
-            <button type="submit" className="tw-button tw-primary" disabled={issues.length > 0}>
-              {url === undefined ? 'Send the answer' : 'I have opened it'}
-            </button>
-            <button type="button" className="tw-button" onClick={() => give({ action: 'decline' })}>
-              Decline
-            </button>
-          </div>
-        </form>
+          <FormButtons
+            label={url === undefined ? 'Send the answer' : 'I have opened it'}
+            disabled={issues.length > 0}
+            other={{ label: 'Decline', onClick: () => give({ action: 'decline' }) }}
+          />
+        </Form>
       )}
-      {problem !== undefined && (
-        <p role="alert" className="tw-problem">
-          {printable(problem, 600)}
-        </p>
-      )}
+      <Problem text={problem} />
     </section>
   )
 }

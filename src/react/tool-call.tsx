@@ -7,7 +7,7 @@ import { printable } from '../lib/text/index.ts'
 import { KindIcon } from './icons.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { Diff, Output, Terminal } from './output.tsx'
-import { CopyButton, Fold, LongText, SafeText, Status, useNow } from './parts.tsx'
+import { CopyButton, Fact, Fold, LongText, SafeText, Status, useNow } from './parts.tsx'
 import { Question, type QuestionAnswer } from './question.tsx'
 import { ReportView } from './report.tsx'
 import type { CallStatus, CallView } from './view.ts'
@@ -265,19 +265,15 @@ function Facts({ call }: { call: CallView }): ReactElement {
   return (
     <dl className="tw-facts">
       {facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{printable(value, 300)}</dd>
-        </div>
+        <Fact key={name} name={name}>
+          {printable(value, 300)}
+        </Fact>
       ))}
       <Hash name="Definition" value={toolHash} />
       <Hash name="Arguments" value={argsHash} />
-      <div>
-        <dt>Call</dt>
-        <dd>
-          <code>{call.id.slice(0, 12)}</code> <CopyButton text={call.id} label="Copy id" />
-        </dd>
-      </div>
+      <Fact name="Call">
+        <code>{call.id.slice(0, 12)}</code> <CopyButton text={call.id} label="Copy id" />
+      </Fact>
     </dl>
   )
 }
@@ -285,12 +281,9 @@ function Facts({ call }: { call: CallView }): ReactElement {
 function Hash({ name, value }: { name: string; value: string | undefined }): ReactElement | null {
   if (value === undefined) return null
   return (
-    <div>
-      <dt>{name} hash</dt>
-      <dd>
-        <code title={value}>{value.slice(0, 12)}</code>
-      </dd>
-    </div>
+    <Fact name={`${name} hash`}>
+      <code title={value}>{value.slice(0, 12)}</code>
+    </Fact>
   )
 }
 

@@ -1,5 +1,6 @@
 // Lists that stay live: sessions, and calls that wait for a person. Both read from the operator API, follow its changes, and
 // read again after each reconnect, so a restart of the server loses nothing.
+
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type {
   OperatorApproval,
@@ -11,6 +12,8 @@ import type {
 } from '../client/index.ts'
 import { isFailure } from '../language/events.ts'
 import type { JsonObject } from '../lib/json/index.ts'
+import { present } from '../lib/json/present.ts'
+import { toError } from '../lib/text/error-message.ts'
 import type { ApprovalAnswer } from './approval.tsx'
 import type { SessionConnection } from './use-session.ts'
 
@@ -101,7 +104,7 @@ export function useSessions(source: Pick<ListSource, 'sessions'>, filter: Sessio
         })
         setNext(page.next ?? null)
       } catch (cause) {
-        if (isCurrent()) setError(cause instanceof Error ? cause : new Error(String(cause)))
+        if (isCurrent()) setError(toError(cause))
       } finally {
         if (isCurrent()) {
           isReading.current = false
@@ -215,7 +218,7 @@ export function useApprovals(source: Pick<ListSource, 'approvals' | 'command'>):
       setMore(now.more ?? false)
       setError(undefined)
     } catch (cause) {
-      setError(cause instanceof Error ? cause : new Error(String(cause)))
+      setError(toError(cause))
     }
     setLoading(false)
   }, [source])
@@ -254,8 +257,7 @@ export async function decideCall(
       toolHash: toolHash ?? '',
       ...(covers === 'same' && argsHash !== undefined && { argsHash }),
       ...(covers === 'where' && { where: { ...where } }),
-      ...(expiresAt !== undefined && { expiresAt }),
-      ...(uses !== undefined && { uses }),
+      ...present({ expiresAt, uses }),
     })
   }
   await source.command(session, {

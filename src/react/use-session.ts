@@ -1,10 +1,11 @@
 // One session, live: its view, and the actions of a person. The page needs only the session's id: after a reload or a
 // restart of the server everything comes from the log, including calls that still wait.
 import { useCallback, useEffect, useRef, useState } from 'react'
-import type { ApplicationMessage, ClientTool, TurnRequest } from '../client/index.ts'
+import type { ApplicationMessage, ClientTool, Content, TurnRequest } from '../client/index.ts'
+import { runClientTool } from '../client/run-client-tool.ts'
 import { permissionMessage } from '../client/run-turn.ts'
 import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
-import { errorMessage } from '../lib/text/error-message.ts'
+import { toError } from '../lib/text/error-message.ts'
 import type { ApprovalAnswer } from './approval.tsx'
 import type { CallView, SessionView } from './view.ts'
 import { openCallViews } from './view.ts'
@@ -74,7 +75,7 @@ async function pump(
       draw()
     }
   } catch (cause) {
-    const error = cause instanceof Error ? cause : new Error(errorMessage(cause))
+    const error = toError(cause)
     if (!signal.aborted) set(before => ({ ...before, connection: 'broken', error }))
   }
 }
@@ -153,7 +154,7 @@ function toPermission(toolCallId: string, answer: ApprovalAnswer): ApplicationMe
 export function useClientTools(
   view: SessionView | undefined,
   tools: Readonly<Record<string, ClientTool>> | undefined,
-  submit: (message: { role: 'tool'; toolCallId: string; content: string }) => Promise<unknown>,
+  submit: (message: { role: 'tool'; toolCallId: string; content: Content }) => Promise<unknown>,
 ): void {
   const begun = useRef(new Set<string>())
   const calls = view && tools ? [...openCallViews(view)].filter(call => call.status === 'client') : []
@@ -170,16 +171,12 @@ export function useClientTools(
   })
 }
 
-async function runHere(tool: ClientTool, call: CallView): Promise<string> {
+async function runHere(tool: ClientTool, call: CallView): Promise<Content> {
   const value = parseCallArguments(call)
-  const input = value !== undefined && isJsonObject(value) ? value : { input: call.text }
-  const { signal } = new AbortController()
-  try {
-    const result: unknown = await tool(input, { toolCallId: call.id, name: call.name, input, signal })
-    return typeof result === 'string' ? result : (JSON.stringify(result) ?? '(no output)')
-  } catch (error) {
-    return `The tool failed: ${errorMessage(error)}`
-  }
+  const input = isJsonObject(value) ? value : { input: call.text }
+  const { id: toolCallId, name } = call
+  const { content } = await runClientTool(tool, { toolCallId, name, input }, new AbortController().signal)
+  return content
 }
 
 /** Among the tabs of one origin, the first that asks does it; the others leave it. */

@@ -2,6 +2,7 @@
 // (`ToolCallPart` and the others), `onEvent` with helpers that replaces the default handling, `stop`, three transports and
 // runs that a reload resumes. Without `onEvent` it shows text, reasoning, calls, results and calls that wait, which
 // DeltaKit's default does not.
+
 import { useCallback, useEffect, useRef, useState } from 'react'
 import {
   type AnyDeltaKitEvent,
@@ -11,6 +12,7 @@ import {
   withAssistantMessage,
   withUserMessage,
 } from '../client/deltakit.ts'
+import { toError } from '../lib/text/error-message.ts'
 import {
   type ChatTransport,
   type ChatTransportContext,
@@ -164,7 +166,7 @@ class StreamChat {
     try {
       run.handle = begin(chooseTransport(transport, transportOptions, direct), context)
     } catch (cause) {
-      context.fail(cause instanceof Error ? cause : new Error(String(cause)))
+      context.fail(toError(cause))
     }
   }
 

@@ -1,32 +1,29 @@
 // Sign-in with an API key. The server answers with a cookie that scripts cannot read and a secret that goes with it, which
 // this origin keeps; the key is kept nowhere.
-import { type FormEvent, type ReactElement, useId, useState } from 'react'
+import { type ReactElement, useId, useState } from 'react'
 import type { OperatorMe } from '../../../src/client/index.ts'
+import { Form } from '../../../src/react/forms.tsx'
+import { useAttempt } from '../lib/attempt.tsx'
 import { operator } from '../lib/console-state.tsx'
 import { CommandLine } from '../lib/parts.tsx'
 
 export function SignIn({ onDone }: { onDone: (me: OperatorMe) => void }): ReactElement {
   const [key, setKey] = useState('')
-  const [problem, setProblem] = useState<string>()
+  const { attempt, problem } = useAttempt()
   const [busy, setBusy] = useState(false)
   const field = useId()
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
+  const submit = (): void => {
     setBusy(true)
-    operator
-      .signIn(key.trim())
-      .then(() => operator.me())
-      .then(onDone, (error: unknown) => {
-        setProblem(error instanceof Error ? error.message : String(error))
-        setBusy(false)
-      })
+    const entered = operator.signIn(key.trim()).then(() => operator.me())
+    entered.then(onDone, () => setBusy(false))
+    attempt(entered)
   }
   return (
     <main className="sign-in">
       <h1>
         <img src="/console/icon.svg" alt="" width="24" height="24" /> Turnwire
       </h1>
-      <form onSubmit={submit} className="tw-form">
+      <Form onSubmit={submit}>
         <label htmlFor={field}>API key</label>
         <input
           id={field}
@@ -40,12 +37,8 @@ export function SignIn({ onDone }: { onDone: (me: OperatorMe) => void }): ReactE
         <button type="submit" className="tw-button tw-primary" disabled={busy || key.trim() === ''}>
           Sign in
         </button>
-        {problem !== undefined && (
-          <p role="alert" className="tw-problem">
-            {problem}
-          </p>
-        )}
-      </form>
+        {problem}
+      </Form>
       <p className="tw-muted">This makes a key that sees everything:</p>
       <CommandLine text="npx turnwire keys add <name> --operator" />
     </main>

@@ -1,22 +1,15 @@
 // Something that may be refused: runs it, and gives the line that says why it was.
 import { type ReactElement, useCallback, useState } from 'react'
-import { printable } from '../../../src/lib/text/index.ts'
+import { errorMessage } from '../../../src/lib/text/error-message.ts'
+import { Problem } from '../../../src/react/forms.tsx'
 
-export type AttemptState = { attempt: (work: Promise<unknown>) => void; problem: ReactElement | null }
+export type AttemptState = { attempt: (work: Promise<unknown>) => void; problem: ReactElement }
 
 export function useAttempt(): AttemptState {
   const [words, setWords] = useState<string>()
   const attempt = useCallback((work: Promise<unknown>) => {
     setWords(undefined)
-    work.catch((error: unknown) => setWords(error instanceof Error ? error.message : String(error)))
+    work.catch((error: unknown) => setWords(errorMessage(error)))
   }, [])
-  return { attempt, problem: words === undefined ? null : <Problem words={words} /> }
-}
-
-export function Problem({ words }: { words: string }): ReactElement {
-  return (
-    <p role="alert" className="tw-problem">
-      {printable(words, 600)}
-    </p>
-  )
+  return { attempt, problem: <Problem text={words} /> }
 }

@@ -2,6 +2,7 @@
 // decision, the call runs. Leaving the page sends what is held at once. A decision of someone else wins as ever.
 import { useCallback, useEffect, useState } from 'react'
 import { type OperatorApproval, OperatorClient } from '../../../src/client/index.ts'
+import { errorMessage } from '../../../src/lib/text/error-message.ts'
 import type { ApprovalAnswer } from '../../../src/react/index.ts'
 import { decideCall } from '../../../src/react/use-lists.ts'
 import { signInSecret } from './sign-in-secret.ts'
@@ -90,7 +91,7 @@ export function useHeldDecisions(
       decide(due.approval, due.answer)
         .then(
           () => setSent(due),
-          (cause: unknown) => setProblem(cause instanceof Error ? cause.message : String(cause)),
+          (cause: unknown) => setProblem(errorMessage(cause)),
         )
         .finally(() => drop(callId))
     },

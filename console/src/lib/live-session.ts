@@ -1,9 +1,11 @@
 // One session for a page: its view, its log, and the actions of a person, over the operator API. The stream is closed
 // while the page is hidden, because a browser opens few connections to one server; it continues where it was.
+
 import { useCallback, useMemo, useRef } from 'react'
 import type { CommandAccepted, OperatorCommand } from '../../../src/client/index.ts'
 import type { Event } from '../../../src/language/events.ts'
 import { isJsonObject, type Json } from '../../../src/lib/json/index.ts'
+import { present } from '../../../src/lib/json/present.ts'
 import type {
   ApprovalAnswer,
   ApprovalQuestion,
@@ -41,17 +43,8 @@ export function useLiveSession(id: string | undefined): LiveSession {
   const decide = useCallback(
     async (call: CallView, answer: ApprovalAnswer) => {
       const { id: callId, name, argsHash, toolHash } = call
-      await decideCall(
-        operator,
-        {
-          session,
-          callId,
-          tool: { name },
-          ...(argsHash !== undefined && { argsHash }),
-          ...(toolHash !== undefined && { toolHash }),
-        },
-        answer,
-      )
+      const decided = { session, callId, tool: { name }, ...present({ argsHash, toolHash }) }
+      await decideCall(operator, decided, answer)
       refresh()
     },
     [session, refresh],

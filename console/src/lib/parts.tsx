@@ -1,5 +1,6 @@
 // Small parts that several pages share.
 import { type ReactElement, type ReactNode, useCallback, useEffect, useState } from 'react'
+import { toError } from '../../../src/lib/text/error-message.ts'
 import { printable } from '../../../src/lib/text/index.ts'
 import type { Shape } from '../../../src/react/icons.tsx'
 import { CopyButton, ShapeIcon } from '../../../src/react/index.ts'
@@ -104,7 +105,7 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>): {
       value => setState({ value }),
       (cause: unknown) => {
         if (stop.signal.aborted) return
-        setState(before => ({ ...before, error: cause instanceof Error ? cause : new Error(String(cause)) }))
+        setState(before => ({ ...before, error: toError(cause) }))
       },
     )
     return () => stop.abort()

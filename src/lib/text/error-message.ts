@@ -8,3 +8,8 @@ export function errorMessage(thrown: unknown): string {
     return 'it threw something that has no words.'
   }
 }
+
+/** An error as it is, and anything else as an error. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(errorMessage(thrown))
+}

@@ -4,6 +4,7 @@ import type { OperatorApproval } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { isTyping } from '../../../../src/react/approval.tsx'
 import { Approval, type ApprovalAnswer, type ApprovalQuestion, Time } from '../../../../src/react/index.ts'
+import { Fact } from '../../../../src/react/parts.tsx'
 import { useConsole } from '../../lib/console-state.tsx'
 import { readUndoSeconds, undoSeconds, writeUndoSeconds } from '../../lib/held-decisions.ts'
 import { describeChange, toQuestionTool } from '../../lib/live-session.ts'
@@ -72,16 +73,13 @@ function One({ approval, onAnswer }: OneProps): ReactElement {
   return (
     <div className="inbox-one">
       <Approval question={approvalQuestion(approval)} onAnswer={onAnswer} autoFocus>
-        <div>
-          <dt>Session</dt>
-          <dd>
-            <Link to={`/sessions/${session}`} className="link">
-              {shortId(session)}
-            </Link>{' '}
-            of {printable(owner, 40)}, agent {printable(agent, 40)}
-            {opening !== undefined && `, began with “${printable(opening, 80)}”`}
-          </dd>
-        </div>
+        <Fact name="Session">
+          <Link to={`/sessions/${session}`} className="link">
+            {shortId(session)}
+          </Link>{' '}
+          of {printable(owner, 40)}, agent {printable(agent, 40)}
+          {opening !== undefined && `, began with “${printable(opening, 80)}”`}
+        </Fact>
       </Approval>
     </div>
   )

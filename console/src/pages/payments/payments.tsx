@@ -8,6 +8,7 @@ import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { Empty, Failure, Id, Loading, State, type StateKind, useLoaded } from '../../lib/parts.tsx'
 import { Link } from '../../lib/router.tsx'
+import { DataTable } from '../../lib/table.tsx'
 import { wholeAmount } from './amounts.ts'
 
 export default function Payments(): ReactElement {
@@ -73,29 +74,18 @@ const heads = ['State', 'Amount', 'At most', 'Agent', 'Payer', 'Transaction', 'S
 
 function List({ payments, reload }: { payments: OperatorPayments; reload: () => void }): ReactElement {
   return (
-    <section className="table-box payments-list" tabIndex={0} aria-label="Table of payments">
-      <table>
-        <caption className="tw-hidden">The newest 200 payments</caption>
-        <thead>
-          <tr>
-            {heads.map(name => (
-              <th
-                key={name}
-                scope="col"
-                className={name === 'Amount' || name === 'At most' ? 'number' : undefined}
-              >
-                {name === '' ? <span className="tw-hidden">Actions</span> : name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {payments.payments.map(payment => (
-            <Row key={payment.id} payment={payment} decimals={payments.decimals} reload={reload} />
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <DataTable
+      className="payments-list"
+      label="Table of payments"
+      caption="The newest 200 payments"
+      hidesCaption
+      heads={heads}
+      isNumber={at => at === 1 || at === 2}
+    >
+      {payments.payments.map(payment => (
+        <Row key={payment.id} payment={payment} decimals={payments.decimals} reload={reload} />
+      ))}
+    </DataTable>
   )
 }
 

@@ -1,9 +1,10 @@
 // The playground: talk to an agent with no key, watch a call stream, approve one, run a tool in this page, change the model.
 // The session is in the address, so a reload continues it.
 import { type ReactElement, useCallback, useMemo, useRef, useState } from 'react'
-import type { OperatorAgent } from '../../../../src/client/index.ts'
+import { type OperatorAgent, textOfContent } from '../../../../src/client/index.ts'
 import { type CallView, describeActivity } from '../../../../src/react/index.ts'
 import { useClientTools } from '../../../../src/react/use-session.ts'
+import { AnswerForm } from '../../lib/answer-form.tsx'
 import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { Composer, Conversation } from '../../lib/conversation.tsx'
@@ -11,7 +12,6 @@ import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
 import { Empty, Loading, State } from '../../lib/parts.tsx'
 import { type Address, Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { Manual } from '../session/manual.tsx'
-import { ClientAnswer } from './client-answer.tsx'
 import { fixedAnswer, keepTools, type PageTool, readTools } from './page-tools.ts'
 import { playScript, readScript } from './script.ts'
 import { Setup } from './setup.tsx'
@@ -145,7 +145,14 @@ function PersonAnswer(props: {
 }): ReactElement | null {
   const { call, tools, session } = props
   if (tools.find(tool => tool.name === call.name)?.answer !== 'person') return null
-  return <ClientAnswer onAnswer={text => session.command({ do: 'result', callId: call.id, text })} />
+  return (
+    <AnswerForm
+      label="This tool runs in this page. What does it answer?"
+      button="Send the result"
+      mayBeEmpty
+      onAnswer={text => session.command({ do: 'result', callId: call.id, text })}
+    />
+  )
 }
 
 type TalkInput = Pick<TalkProps, 'onPlaying'> & {
@@ -171,7 +178,7 @@ function useScript(): [string | undefined, (script: string | undefined) => void]
 }
 
 /** Says something: makes the session first if there is none, and plays the script if there is one. */
-function useTalk(input: TalkInput): { send: (text: string) => Promise<void>; problem: ReactElement | null } {
+function useTalk(input: TalkInput): { send: (text: string) => Promise<void>; problem: ReactElement } {
   const { attempt, problem } = useAttempt()
   const latest = useRef(input)
   latest.current = input
@@ -226,6 +233,6 @@ function usePageTools(session: LiveSession, tools: readonly PageTool[]): void {
     [tools],
   )
   useClientTools(view, runners, ({ toolCallId, content }) =>
-    command({ do: 'result', callId: toolCallId, text: content }),
+    command({ do: 'result', callId: toolCallId, text: textOfContent(content) }),
   )
 }

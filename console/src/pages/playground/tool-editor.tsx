@@ -1,7 +1,7 @@
 // The list of tools that run in this page, and the form that defines one.
-import { type FormEvent, type ReactElement, useId, useState } from 'react'
+import { type ReactElement, useId, useState } from 'react'
 import { isJsonObject, type JsonObject } from '../../../../src/lib/json/index.ts'
-import { Problem } from '../../lib/attempt.tsx'
+import { Form, FormButtons, Problem } from '../../../../src/react/forms.tsx'
 import { type AnswerKind, answers, type PageTool, toolProblem } from './page-tools.ts'
 
 type ToolEditorProps = { tools: readonly PageTool[]; onChange: (tools: PageTool[]) => void }
@@ -54,8 +54,7 @@ function ToolForm({ taken, onCancel, onDone }: ToolFormProps): ReactElement {
   const [parameters, setParameters] = useState(emptySchema)
   const [problem, setProblem] = useState<string>()
   const set = (change: Partial<typeof emptyTool>): void => setTool({ ...tool, ...change })
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
+  const submit = (): void => {
     const schema = parseSchema(parameters)
     const words =
       toolProblem(tool) ??
@@ -65,7 +64,7 @@ function ToolForm({ taken, onCancel, onDone }: ToolFormProps): ReactElement {
     if (words === undefined && schema !== undefined) onDone({ ...tool, parameters: schema })
   }
   return (
-    <form className="tw-form" onSubmit={submit}>
+    <Form onSubmit={submit}>
       <TextField label="Name" value={tool.name} onChange={name => set({ name })} />
       <TextField
         label="What it is for"
@@ -77,16 +76,9 @@ function ToolForm({ taken, onCancel, onDone }: ToolFormProps): ReactElement {
       {tool.answer === 'text' && (
         <TextField label="The text" value={tool.text} onChange={text => set({ text })} />
       )}
-      {problem !== undefined && <Problem words={problem} />}
-      <div className="tw-actions">
-        <button type="submit" className="tw-button tw-primary">
-          Add the tool
-        </button>
-        <button type="button" className="tw-button" onClick={onCancel}>
-          Back
-        </button>
-      </div>
-    </form>
+      <Problem text={problem} />
+      <FormButtons label="Add the tool" other={{ label: 'Back', onClick: onCancel }} />
+    </Form>
   )
 }
 

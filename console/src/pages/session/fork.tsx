@@ -1,6 +1,7 @@
 // A fork: a new session with the history up to an event, perhaps with another model and another message. Earlier calls
 // are taken from the log and do not run again.
-import { type FormEvent, type ReactElement, useId, useState } from 'react'
+import { type ReactElement, useId, useState } from 'react'
+import { Form, FormButtons } from '../../../../src/react/forms.tsx'
 import type { SessionView } from '../../../../src/react/index.ts'
 import { Dialog } from '../../frame/dialog.tsx'
 import { useAttempt } from '../../lib/attempt.tsx'
@@ -19,8 +20,7 @@ export function ForkDialog({ session, view, upTo, onClose }: ForkProps): ReactEl
   const [text, setText] = useState(said)
   const [model, setModel] = useState('')
   const { attempt, problem } = useAttempt()
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
+  const submit = (): void => {
     // A message that is edited takes the place of the one that was said.
     const from = said === '' ? upTo : Math.max(1, upTo - 1)
     const words = text.trim()
@@ -38,7 +38,7 @@ export function ForkDialog({ session, view, upTo, onClose }: ForkProps): ReactEl
       <p className="tw-muted">
         A new session gets the history up to there. What ran before comes from the log and does not run again.
       </p>
-      <form className="tw-form" onSubmit={submit}>
+      <Form onSubmit={submit}>
         <ModelField model={model} onChange={setModel} />
         <MessageField
           label={said === '' ? 'Message to say at once (optional)' : 'Message, edited'}
@@ -46,15 +46,8 @@ export function ForkDialog({ session, view, upTo, onClose }: ForkProps): ReactEl
           onChange={setText}
         />
         {problem}
-        <div className="tw-actions">
-          <button type="submit" className="tw-button tw-primary">
-            Fork
-          </button>
-          <button type="button" className="tw-button" onClick={onClose}>
-            Cancel
-          </button>
-        </div>
-      </form>
+        <FormButtons label="Fork" other={{ label: 'Cancel', onClick: onClose }} />
+      </Form>
     </Dialog>
   )
 }

@@ -8,6 +8,7 @@ import {
   Time,
   type UsageTotal,
 } from '../../../../src/react/index.ts'
+import { Fact } from '../../../../src/react/parts.tsx'
 import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
@@ -92,23 +93,17 @@ function Facts({ id, view }: { id: string; view: SessionView }): ReactElement {
   const model = view.steps.findLast(step => step.model !== undefined)?.model ?? view.settings?.model
   return (
     <dl className="facts">
-      <Fact name="Agent" value={printable(view.agent, 60)} />
-      <Fact name="Cost" value={costWords(usage)} />
-      <Fact name="Tokens" value={count(usage.input + usage.output)} />
-      <Fact name="Model" value={printable(model ?? '–', 60)} />
-      <div>
-        <dt>Began</dt>
-        <dd>
-          <Time at={view.createdAt} />
-        </dd>
-      </div>
-      <Fact name="Wire" value={printable(view.wire, 40)} />
-      <div>
-        <dt>Id</dt>
-        <dd>
-          <Id id={id} />
-        </dd>
-      </div>
+      <Fact name="Agent">{printable(view.agent, 60)}</Fact>
+      <Fact name="Cost">{costWords(usage)}</Fact>
+      <Fact name="Tokens">{count(usage.input + usage.output)}</Fact>
+      <Fact name="Model">{printable(model ?? '–', 60)}</Fact>
+      <Fact name="Began">
+        <Time at={view.createdAt} />
+      </Fact>
+      <Fact name="Wire">{printable(view.wire, 40)}</Fact>
+      <Fact name="Id">
+        <Id id={id} />
+      </Fact>
     </dl>
   )
 }
@@ -118,15 +113,6 @@ function costWords({ input, output, priced, cost }: UsageTotal): string {
   if (input + output === 0) return '–'
   if (priced) return money(cost)
   return cost > 0 ? `${money(cost)} or more` : 'no price set'
-}
-
-function Fact({ name, value }: { name: string; value: string }): ReactElement {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  )
 }
 
 function Actions({ session, view, onFork }: HeadProps): ReactElement {

@@ -1,8 +1,9 @@
 // Manual control: a person does the loop's actions one at a time. The gate and the log stay as they are.
-import { type ReactElement, useEffect, useId, useState } from 'react'
+import { type ReactElement, useEffect, useState } from 'react'
 import type { OperatorSessionState } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import type { SessionView } from '../../../../src/react/index.ts'
+import { AnswerForm } from '../../lib/answer-form.tsx'
 import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
@@ -56,40 +57,16 @@ export function Manual({ session, view }: { session: LiveSession; view: SessionV
             </button>
           </div>
           {next === 'ask-model' && (
-            <AnswerForm onAnswer={text => attempt(command({ do: 'answer-model', text }))} />
+            <AnswerForm
+              label="Or answer in place of the model"
+              button="Answer"
+              look=""
+              onAnswer={text => command({ do: 'answer-model', text })}
+            />
           )}
         </>
       )}
       {problem}
     </section>
-  )
-}
-
-function AnswerForm({ onAnswer }: { onAnswer: (text: string) => void }): ReactElement {
-  const [text, setText] = useState('')
-  const field = useId()
-  return (
-    <form
-      className="tw-form"
-      onSubmit={event => {
-        event.preventDefault()
-        onAnswer(text)
-        setText('')
-      }}
-    >
-      <label htmlFor={field}>Or answer in place of the model</label>
-      <textarea
-        id={field}
-        className="tw-input"
-        rows={2}
-        value={text}
-        onChange={event => setText(event.target.value)}
-      />
-      <div className="tw-actions">
-        <button type="submit" className="tw-button" disabled={text.trim() === ''}>
-          Answer
-        </button>
-      </div>
-    </form>
   )
 }

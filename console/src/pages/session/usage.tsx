@@ -5,6 +5,10 @@ import type { SessionView, UsageTotal } from '../../../../src/react/index.ts'
 import { duration } from '../../../../src/react/words.ts'
 import { count, money } from '../../lib/parts.tsx'
 import { Link, useAddress, withQuery } from '../../lib/router.tsx'
+import { Heads } from '../../lib/table.tsx'
+
+const totalHeads = ['Model', 'Steps', 'Input', 'Output', 'From cache', 'Cost']
+const stepHeads = ['Event', 'Model', 'Took', 'Input', 'Output', 'Cost']
 
 export function UsageView({ view }: { view: SessionView }): ReactElement {
   const waits = [...view.calls.values()].reduce(
@@ -16,9 +20,7 @@ export function UsageView({ view }: { view: SessionView }): ReactElement {
     <section className="usage page-scroll" aria-label="Usage and cost" tabIndex={0}>
       <table>
         <caption>By model and agent</caption>
-        <thead>
-          <Heads first="Model" />
-        </thead>
+        <Heads names={totalHeads} isNumber={at => at > 0} />
         <tbody>
           {[...view.byModel].map(([name, total]) => (
             <Row key={name} name={printable(name, 80)} total={total} />
@@ -43,24 +45,7 @@ function Steps({ steps }: { steps: SessionView['steps'] }): ReactElement {
   return (
     <table>
       <caption>By step</caption>
-      <thead>
-        <tr>
-          <th scope="col">Event</th>
-          <th scope="col">Model</th>
-          <th scope="col" className="number">
-            Took
-          </th>
-          <th scope="col" className="number">
-            Input
-          </th>
-          <th scope="col" className="number">
-            Output
-          </th>
-          <th scope="col" className="number">
-            Cost
-          </th>
-        </tr>
-      </thead>
+      <Heads names={stepHeads} isNumber={at => at > 1} />
       <tbody>
         {steps
           .filter(step => step.seq !== undefined)
@@ -79,18 +64,6 @@ function Steps({ steps }: { steps: SessionView['steps'] }): ReactElement {
           ))}
       </tbody>
     </table>
-  )
-}
-
-function Heads({ first }: { first: string }): ReactElement {
-  return (
-    <tr>
-      {[first, 'Steps', 'Input', 'Output', 'From cache', 'Cost'].map((name, index) => (
-        <th key={name} scope="col" className={index > 0 ? 'number' : undefined}>
-          {name}
-        </th>
-      ))}
-    </tr>
   )
 }
 

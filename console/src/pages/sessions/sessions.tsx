@@ -2,6 +2,7 @@
 import { type ReactElement, useCallback, useEffect, useId, useMemo, useState } from 'react'
 import type { ListedStatus, OperatorSession } from '../../../../src/client/index.ts'
 import { isFailure, type TurnStop } from '../../../../src/language/events.ts'
+import { present } from '../../../../src/lib/json/present.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { Time, VirtualRows } from '../../../../src/react/index.ts'
 import { type SessionFilter, type UsedSessions, useSessions } from '../../../../src/react/use-lists.ts'
@@ -75,14 +76,8 @@ function soFar({ sessions, isLoading }: UsedSessions): string {
 function readFilter(query: URLSearchParams): SessionFilter {
   const status = statuses.find(each => each === query.get('status'))
   const member = (name: string): string | undefined => query.get(name) || undefined
-  const [agent, owner, model, q] = [member('agent'), member('owner'), member('model'), member('q')]
-  return {
-    ...(status && { status }),
-    ...(agent && { agent }),
-    ...(owner && { owner }),
-    ...(model && { model }),
-    ...(q && { q }),
-  }
+  const names = { agent: member('agent'), owner: member('owner'), model: member('model'), q: member('q') }
+  return present({ status, ...names })
 }
 
 function Filters({ filter }: { filter: SessionFilter }): ReactElement {

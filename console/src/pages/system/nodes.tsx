@@ -5,6 +5,7 @@ import { printable } from '../../../../src/lib/text/index.ts'
 import { Time } from '../../../../src/react/index.ts'
 import { duration } from '../../../../src/react/words.ts'
 import { Id, State } from '../../lib/parts.tsx'
+import { DataTable } from '../../lib/table.tsx'
 
 const heads = ['Node', 'State', 'Address', 'Version', 'Lease left']
 
@@ -13,9 +14,10 @@ export function Nodes(props: { nodes: readonly OperatorNode[]; seenAt: number | 
   const ordered = [...nodes].sort((a, b) => standing(b) - standing(a) || (a.id < b.id ? -1 : 1))
   return (
     <section aria-label="Nodes">
-      <section className="table-box" tabIndex={0} aria-label="Table of nodes">
-        <table>
-          <caption>
+      <DataTable
+        label="Table of nodes"
+        caption={
+          <>
             Nodes on this database
             {seenAt !== undefined && (
               <span className="tw-muted">
@@ -23,23 +25,15 @@ export function Nodes(props: { nodes: readonly OperatorNode[]; seenAt: number | 
                 seen <Time at={seenAt} />
               </span>
             )}
-          </caption>
-          <thead>
-            <tr>
-              {heads.map(name => (
-                <th key={name} scope="col" className={name === 'Lease left' ? 'number' : undefined}>
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {ordered.map(node => (
-              <Row key={node.id} node={node} />
-            ))}
-          </tbody>
-        </table>
-      </section>
+          </>
+        }
+        heads={heads}
+        isNumber={at => at === 4}
+      >
+        {ordered.map(node => (
+          <Row key={node.id} node={node} />
+        ))}
+      </DataTable>
     </section>
   )
 }

@@ -7,6 +7,7 @@ import { Time } from '../../../../src/react/index.ts'
 import { duration, plural } from '../../../../src/react/words.ts'
 import { operator } from '../../lib/console-state.tsx'
 import { count, Failure, Id, State, useLoaded } from '../../lib/parts.tsx'
+import { DataTable } from '../../lib/table.tsx'
 
 const heads = [
   'Agent',
@@ -40,25 +41,17 @@ export function AttachedAgents(): ReactElement {
         </p>
       )}
       {agents.length > 0 && (
-        <section className="table-box" tabIndex={0} aria-label="Table of attached agents">
-          <table>
-            <caption className="tw-hidden">Attached agents, counted since the server started</caption>
-            <thead>
-              <tr>
-                {heads.map((name, index) => (
-                  <th key={name} scope="col" className={index > 2 ? 'number' : undefined}>
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {agents.map(agent => (
-                <Row key={agent.agentId} agent={agent} />
-              ))}
-            </tbody>
-          </table>
-        </section>
+        <DataTable
+          label="Table of attached agents"
+          caption="Attached agents, counted since the server started"
+          hidesCaption
+          heads={heads}
+          isNumber={at => at > 2}
+        >
+          {agents.map(agent => (
+            <Row key={agent.agentId} agent={agent} />
+          ))}
+        </DataTable>
       )}
     </section>
   )

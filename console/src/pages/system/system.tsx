@@ -1,11 +1,15 @@
 // The server: its health, its store, its models, and its keys.
-import { type FormEvent, type ReactElement, useCallback, useEffect, useId, useState } from 'react'
+import { type ReactElement, useCallback, useEffect, useId, useState } from 'react'
 import type { OperatorKeyInfo, OperatorMe, OperatorSystem } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
+import { Form } from '../../../../src/react/forms.tsx'
 import { CopyButton, Time } from '../../../../src/react/index.ts'
+import { Fact } from '../../../../src/react/parts.tsx'
 import { byteSize, duration } from '../../../../src/react/words.ts'
+import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { count, Empty, Failure, Loading, State, useLoaded } from '../../lib/parts.tsx'
+import { DataTable } from '../../lib/table.tsx'
 import { applyTheme, readTheme, themes } from '../../lib/theme.ts'
 import { Nodes } from './nodes.tsx'
 import { AttachedAgents, ThisMachine } from './relay.tsx'
@@ -93,81 +97,49 @@ function Health({ system }: { system: OperatorSystem }): ReactElement {
   return (
     <section aria-label="Health">
       <dl className="facts big">
-        <div>
-          <dt>Store</dt>
-          <dd>
-            <State
-              kind={store.ok ? 'done' : 'failed'}
-              words={store.ok ? 'can be written' : (store.error ?? 'cannot be written')}
-            />
-          </dd>
-        </div>
-        <div>
-          <dt>Version</dt>
-          <dd>{printable(version, 40)}</dd>
-        </div>
-        <div>
-          <dt>Node.js</dt>
-          <dd>{printable(node, 40)}</dd>
-        </div>
-        <div>
-          <dt>Started</dt>
-          <dd>
-            <Time at={startedAt} />
-          </dd>
-        </div>
-        <div>
-          <dt>Memory</dt>
-          <dd>{byteSize(memory)}</dd>
-        </div>
+        <Fact name="Store">
+          <State
+            kind={store.ok ? 'done' : 'failed'}
+            words={store.ok ? 'can be written' : (store.error ?? 'cannot be written')}
+          />
+        </Fact>
+        <Fact name="Version">{printable(version, 40)}</Fact>
+        <Fact name="Node.js">{printable(node, 40)}</Fact>
+        <Fact name="Started">
+          <Time at={startedAt} />
+        </Fact>
+        <Fact name="Memory">{byteSize(memory)}</Fact>
       </dl>
     </section>
   )
 }
 
-const modelHeads = [
-  ['Name'],
-  ['Model'],
-  ['Requests', true],
-  ['Failures', true],
-  ['Median', true],
-  ['Tokens', true],
-  ['Last error'],
-] as const
+const modelHeads = ['Name', 'Model', 'Requests', 'Failures', 'Median', 'Tokens', 'Last error']
 
 function Models({ models }: { models: OperatorSystem['models'] }): ReactElement {
   return (
     <section aria-label="Models">
-      <section className="table-box" tabIndex={0} aria-label="Table of models">
-        <table>
-          <caption>Models since the start</caption>
-          <thead>
-            <tr>
-              {modelHeads.map(([name, isNumber]) => (
-                <th key={name} scope="col" className={isNumber ? 'number' : undefined}>
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {models.map(model => (
-              <tr key={model.name}>
-                <th scope="row">{printable(model.name, 60)}</th>
-                <td>{printable(model.id, 60)}</td>
-                <td className="number">{count(model.requests)}</td>
-                <td className={model.failures > 0 ? 'number bad' : 'number'}>{count(model.failures)}</td>
-                <td className="number">{model.medianMs === undefined ? '–' : duration(model.medianMs)}</td>
-                <td className="number">{count(model.tokens)}</td>
-                <td className="words">
-                  {model.lastError === undefined ? '–' : printable(model.lastError, 200)}{' '}
-                  {model.lastErrorAt !== undefined && <Time at={model.lastErrorAt} />}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
+      <DataTable
+        label="Table of models"
+        caption="Models since the start"
+        heads={modelHeads}
+        isNumber={at => at > 1 && at < 6}
+      >
+        {models.map(model => (
+          <tr key={model.name}>
+            <th scope="row">{printable(model.name, 60)}</th>
+            <td>{printable(model.id, 60)}</td>
+            <td className="number">{count(model.requests)}</td>
+            <td className={model.failures > 0 ? 'number bad' : 'number'}>{count(model.failures)}</td>
+            <td className="number">{model.medianMs === undefined ? '–' : duration(model.medianMs)}</td>
+            <td className="number">{count(model.tokens)}</td>
+            <td className="words">
+              {model.lastError === undefined ? '–' : printable(model.lastError, 200)}{' '}
+              {model.lastErrorAt !== undefined && <Time at={model.lastErrorAt} />}
+            </td>
+          </tr>
+        ))}
+      </DataTable>
     </section>
   )
 }
@@ -249,22 +221,18 @@ type AddKeyProps = { isFirst: boolean; onAdded: (key: { name: string; key: strin
 function AddKey({ isFirst, onAdded }: AddKeyProps): ReactElement {
   const [name, setName] = useState('')
   const [isOperator, setOperator] = useState(isFirst)
-  const [problem, setProblem] = useState<string>()
+  const { attempt, problem } = useAttempt()
   const field = useId()
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    setProblem(undefined)
-    operator.addKey(name.trim(), isOperator).then(
-      key => {
+  const submit = (): void =>
+    attempt(
+      operator.addKey(name.trim(), isOperator).then(key => {
         setName('')
         setOperator(false)
         onAdded(key)
-      },
-      (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
+      }),
     )
-  }
   return (
-    <form className="add-key" onSubmit={submit}>
+    <Form className="add-key" onSubmit={submit}>
       <label htmlFor={field}>New key for</label>
       <input id={field} className="tw-input" value={name} onChange={event => setName(event.target.value)} />
       <label className="check">
@@ -274,11 +242,7 @@ function AddKey({ isFirst, onAdded }: AddKeyProps): ReactElement {
       <button type="submit" className="tw-button" disabled={name.trim() === ''}>
         Add
       </button>
-      {problem !== undefined && (
-        <p role="alert" className="tw-problem">
-          {problem}
-        </p>
-      )}
-    </form>
+      {problem}
+    </Form>
   )
 }

@@ -5,6 +5,7 @@ import type { ToolServerInfo } from '../../../../src/language/servers.ts'
 import type { Json } from '../../../../src/lib/json/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { Diff, JsonTree, KindIcon } from '../../../../src/react/index.ts'
+import { Fact } from '../../../../src/react/parts.tsx'
 import { plural } from '../../../../src/react/words.ts'
 import { type OperatorTool, useConsole } from '../../lib/console-state.tsx'
 import { describeChange } from '../../lib/live-session.ts'
@@ -184,10 +185,9 @@ function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }):
       )}
       <dl className="facts">
         {facts.map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{printable(value, 120)}</dd>
-          </div>
+          <Fact key={name} name={name}>
+            {printable(value, 120)}
+          </Fact>
         ))}
       </dl>
       {me.operator && <TryTool tool={tool} agent={agent} />}

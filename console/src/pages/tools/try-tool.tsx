@@ -1,8 +1,10 @@
 // A form made from the tool's schema. It runs the tool through the gate, in a session of its own, with no model.
-import { type FormEvent, type ReactElement, useState } from 'react'
+import { type ReactElement, useState } from 'react'
 import type { OperatorAgent } from '../../../../src/client/index.ts'
 import type { JsonObject } from '../../../../src/lib/json/index.ts'
+import { Form, FormButtons } from '../../../../src/react/forms.tsx'
 import { Approval, checkAgainst, SchemaForm, ToolCall } from '../../../../src/react/index.ts'
+import { useAttempt } from '../../lib/attempt.tsx'
 import { type OperatorTool, operator } from '../../lib/console-state.tsx'
 import { useLiveSession } from '../../lib/live-session.ts'
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
@@ -14,25 +16,21 @@ export function TryTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAg
   const [value, setValue] = useState<JsonObject>(none)
   const [broken, setBroken] = useState<string>()
   const [isTried, setTried] = useState(false)
-  const [problem, setProblem] = useState<string>()
+  const { attempt, problem } = useAttempt()
   const address = useAddress()
   // In the address, so that a reload shows the call again.
   const session = address.query.get('tried') ?? undefined
   const issues = checkAgainst(schema, value)
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
+  const submit = (): void => {
     setTried(true)
     if (broken !== undefined || issues.length > 0) return
-    setProblem(undefined)
-    runTool(agent, tool, value, session).then(
-      tried => navigate(withQuery(address, { tried }), { replace: true }),
-      (error: unknown) => setProblem(error instanceof Error ? error.message : String(error)),
-    )
+    const running = runTool(agent, tool, value, session)
+    attempt(running.then(tried => navigate(withQuery(address, { tried }), { replace: true })))
   }
   return (
     <section className="try" aria-label="Try it">
       <h3>Try it</h3>
-      <form className="tw-form" onSubmit={submit}>
+      <Form onSubmit={submit}>
         <SchemaForm
           schema={schema}
           value={none}
@@ -40,17 +38,9 @@ export function TryTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAg
           onProblem={setBroken}
           issues={isTried ? issues : []}
         />
-        <div className="tw-actions">
-          <button type="submit" className="tw-button tw-primary">
-            Run it through the gate
-          </button>
-        </div>
-        {problem !== undefined && (
-          <p role="alert" className="tw-problem">
-            {problem}
-          </p>
-        )}
-      </form>
+        <FormButtons label="Run it through the gate" />
+        {problem}
+      </Form>
       {session !== undefined && <Tried id={session} kind={tool.kind} />}
     </section>
   )
