@@ -2,7 +2,7 @@
 // longer needed, because a long-lived parent signal would otherwise collect one per call. Runs in a browser too.
 
 /** A longer timer fires at once in every JavaScript engine. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+export const longestTimerMs = 2 ** 31 - 1
 
 type Deadline = { readonly signal: AbortSignal; timedOut(): boolean; clear(): void }
 
@@ -33,7 +33,7 @@ export function deadline(ms: number, parent?: AbortSignal): Deadline {
   if (parent?.aborted) controller.abort(parent.reason)
   else if (!(ms > 0)) expire()
   else {
-    if (ms !== Infinity) timer = setTimeout(expire, Math.min(ms, LONGEST_TIMER_MS))
+    if (ms !== Infinity) timer = setTimeout(expire, Math.min(ms, longestTimerMs))
     parent?.addEventListener('abort', onParentAbort, { once: true })
   }
   return { signal: controller.signal, timedOut: () => timedOut, clear }

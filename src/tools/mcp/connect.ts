@@ -10,13 +10,14 @@ import {
   SdkHttpError,
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
+import { longestTimerMs } from '../../lib/async/abort.ts'
 import { printable } from '../../lib/text/index.ts'
 import { memoryAuthStore, ServerAuth } from './auth.ts'
 import { clientCapabilities, handleRequests, type RunningCalls } from './from-server.ts'
 import type { McpOptions } from './index.ts'
 import { keepListening } from './listen.ts'
 import { type McpServerSpec, modernRevision } from './spec.ts'
-import { showTasks } from './task.ts'
+import { showTasks, speaksModern } from './task.ts'
 import { type HttpTransport, openTransport, type TransportKind } from './transport.ts'
 
 type Negotiation = NonNullable<ClientOptions['versionNegotiation']>
@@ -120,7 +121,7 @@ export class McpConnector {
     const isTimed = this.#options.auth?.person === undefined
     try {
       await client.connect(transport, {
-        timeout: isTimed ? connectTimeoutMs : 2 ** 31 - 1,
+        timeout: isTimed ? connectTimeoutMs : longestTimerMs,
         ...(isTimed && { signal: AbortSignal.timeout(connectTimeoutMs) }),
       })
       await this.#askForLog(client)
@@ -148,8 +149,7 @@ export class McpConnector {
   /** In 2026-07-28 each call asks for it. */
   async #askForLog(client: Client): Promise<void> {
     const { logLevel } = this.#options
-    const isModern = (client.getNegotiatedProtocolVersion() ?? '') >= '2026'
-    if (logLevel === undefined || isModern || !client.getServerCapabilities()?.logging) return
+    if (logLevel === undefined || speaksModern(client) || !client.getServerCapabilities()?.logging) return
     await client.setLoggingLevel(logLevel).catch(() => {})
   }
 

@@ -7,15 +7,13 @@ import type { ToolServerInfo } from '../../language/servers.ts'
 import { errorMessage } from '../../lib/text/error-message.ts'
 import { printable } from '../../lib/text/index.ts'
 import type { McpConnection, McpOptions } from './index.ts'
+import { longestPauseMs, retryPauseMs } from './pace.ts'
 import type { McpServer } from './server.ts'
 import type { McpServerSpec } from './spec.ts'
 
 export type KeptServer = { spec: McpServerSpec; options: McpOptions }
 
 type ServerLog = NonNullable<McpOptions['log']>
-
-const firstPauseMs = 500
-const longestPauseMs = 60_000
 
 export class KeptServers {
   readonly #servers: readonly KeptServer[]
@@ -146,8 +144,7 @@ class RunningServers {
           },
         )
       }
-      const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** failures) * (0.75 + Math.random() / 2)
-      await pause(pauseMs, undefined, { signal, ref: false }).catch(() => {})
+      await pause(retryPauseMs(failures), undefined, { signal, ref: false }).catch(() => {})
     }
   }
 }

@@ -3,9 +3,7 @@
 // older revision changes come on the same connection as everything else.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Client } from '@modelcontextprotocol/client'
-
-const firstPauseMs = 500
-const longestPauseMs = 60_000
+import { longestPauseMs, retryPauseMs } from './pace.ts'
 
 /** `changed` is called when the stream is there again. Resolves when the client is closed. */
 export async function keepListening(client: Client, changed: () => void): Promise<void> {
@@ -18,8 +16,7 @@ export async function keepListening(client: Client, changed: () => void): Promis
     if (why === 'local') return
     // A server that ends each stream at once is not asked more and more often.
     failures = stream && performance.now() - since > longestPauseMs ? 0 : failures + 1
-    const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** Math.max(0, failures - 1))
-    await pause(pauseMs * (0.75 + Math.random() / 2), undefined, { ref: false })
+    await pause(retryPauseMs(Math.max(0, failures - 1)), undefined, { ref: false })
     if (client.transport === undefined) return
     stream = await client.listen(wanted).catch(() => undefined)
     if (stream) changed()

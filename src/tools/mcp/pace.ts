@@ -43,6 +43,14 @@ export function limitedLog(
   }
 }
 
+const firstPauseMs = 500
+export const longestPauseMs = minuteMs
+
+/** The pause before a connection is tried again: it doubles with each failure, and differs from that of others. */
+export function retryPauseMs(failures: number): number {
+  return Math.min(longestPauseMs, firstPauseMs * 2 ** failures) * (0.75 + Math.random() / 2)
+}
+
 /** Does its work at most ten times a minute. Requests beyond that cause one more run when the minute is over. */
 export class Paced {
   readonly #act: () => void

@@ -1,49 +1,30 @@
 // The resources and prompts of a server. Both are read only when a person asks for them, and their sizes are limited.
 // The texts are data of the server; each says where it came from.
 import { type Client, ProtocolError } from '@modelcontextprotocol/client'
-import { z } from 'zod'
 import type { InputPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { PromptMessage, ServerPrompt, ServerResource } from '../../language/servers.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { printable } from '../../lib/text/index.ts'
 import { type KeptAnswers, readTtl } from './kept-answers.ts'
+import { listPages } from './list-pages.ts'
 import { toResultPart } from './result.ts'
 
-const mostPages = 20
-const mostItems = 1_000
 const pageMs = 30_000
-
-type ListMethod = 'resources/list' | 'resources/templates/list' | 'prompts/list'
+const limits = { pages: 20, items: 1_000, timeoutMs: pageMs }
 
 /** A server whose answers are asked for, and those of its answers that still hold. */
 export type ResourceSource = { client: Client; server: string; kept: KeptAnswers }
 
-function listAll({ client, kept }: ResourceSource, method: ListMethod, key: string): Promise<JsonObject[]> {
-  return kept.get(method, () => askAll(client, method, key))
-}
-
-async function askAll(
-  client: Client,
-  method: ListMethod,
+function listAll(
+  { client, kept }: ResourceSource,
+  method: 'resources/list' | 'resources/templates/list' | 'prompts/list',
   key: string,
-): Promise<{ value: JsonObject[]; ttlMs: number }> {
-  const page = z.looseObject({ [key]: z.array(z.unknown()), nextCursor: z.string().optional() })
-  const found: JsonObject[] = []
-  let cursor: string | undefined
-  let ttlMs = Number.POSITIVE_INFINITY
-  for (let count = 0; count < mostPages && found.length < mostItems; count += 1) {
-    const params = cursor === undefined ? {} : { cursor }
-    const answer: Record<string, unknown> = await client.request({ method, params }, page, {
-      timeout: pageMs,
-    })
-    ttlMs = Math.min(ttlMs, readTtl(answer))
-    for (const item of answer[key] as Json[]) if (isJsonObject(item)) found.push(item) // It was parsed from JSON.
-    const { nextCursor } = answer
-    if (typeof nextCursor !== 'string' || nextCursor === cursor) break
-    cursor = nextCursor
-  }
-  return { value: found.slice(0, mostItems), ttlMs }
+): Promise<JsonObject[]> {
+  return kept.get(method, async () => {
+    const { found, ttlMs } = await listPages(client, method, key, limits)
+    return { value: found.filter(item => isJsonObject(item)), ttlMs }
+  })
 }
 
 export async function listResources(source: ResourceSource): Promise<ServerResource[]> {

@@ -8,13 +8,14 @@ import {
 } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import { ProtocolFailure, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports/index.ts'
+import { longestTimerMs } from '../../lib/async/abort.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { printable } from '../../lib/text/index.ts'
 import { answerRequest, type RunningCalls } from './from-server.ts'
 import type { McpOptions } from './index.ts'
 import { perMinute } from './pace.ts'
 import { toToolOutput } from './result.ts'
-import { followTask, taskIn } from './task.ts'
+import { followTask, speaksModern, taskIn } from './task.ts'
 import { withAddressesOpened } from './url-questions.ts'
 
 export type SentCall = {
@@ -38,8 +39,6 @@ export type SentCall = {
 const headerMismatch = -32020
 /** Of progress, in a minute. */
 const mostUpdates = 600
-/** The longest time that a timer can take. */
-const longest = 2 ** 31 - 1
 
 /** The server declared other header parameters than we know: its tools are listed again. Nothing was run. */
 export function isHeaderMismatch(error: unknown): boolean {
@@ -103,7 +102,7 @@ async function begin(call: SentCall): Promise<JsonObject> {
 async function request(call: SentCall): Promise<JsonObject> {
   const { client, raw, asTask, tool, input, context } = call
   const { signal } = context
-  const isLegacy = (client.getNegotiatedProtocolVersion() ?? '') < '2026'
+  const isLegacy = !speaksModern(client)
   const { payment } = call.started
   const _meta = {
     ...context.trace,
@@ -116,7 +115,7 @@ async function request(call: SentCall): Promise<JsonObject> {
     ...(Object.keys(_meta).length > 0 && { _meta }),
   }
   // The engine's own deadline ends the call. It stands still while a person is asked.
-  const timeout = longest
+  const timeout = longestTimerMs
   const isShown = perMinute(mostUpdates)
   const onprogress: ProgressCallback = ({ progress, total, message }) => {
     if (!isShown()) return

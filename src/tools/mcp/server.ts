@@ -4,7 +4,6 @@
 // if the server cannot have run it, or if its tool may run twice.
 
 import type { Client } from '@modelcontextprotocol/client'
-import { z } from 'zod'
 import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports/index.ts'
 import { type OutcomeSource, sourceUri } from '../../language/calls.ts'
 import type { InputPart } from '../../language/content.ts'
@@ -21,14 +20,14 @@ import { connectProblem, unreachable } from './connect-problem.ts'
 import { declareTools, type Listed } from './declare.ts'
 import { RunningCalls } from './from-server.ts'
 import type { McpConnection, McpOptions } from './index.ts'
-import { KeptAnswers, readTtl } from './kept-answers.ts'
+import { KeptAnswers } from './kept-answers.ts'
+import { listPages } from './list-pages.ts'
 import { findLoss } from './lost.ts'
 import { limitedLog, Paced } from './pace.ts'
 import { getPrompt, listPrompts, listResources, type ResourceSource, readResource } from './resources.ts'
 import { isHeaderMismatch, type SentCall, sendCall } from './send-call.ts'
 import { type McpServerSpec, specIdentity } from './spec.ts'
 
-const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() })
 const maxPages = 100
 const defaultMaxTools = 500
 
@@ -229,23 +228,10 @@ export class McpServer implements McpConnection {
     const { connectTimeoutMs = 30_000, maxTools = defaultMaxTools } = this.#options
     this.#begunLists += 1
     const number = this.#begunLists
-    const found: unknown[] = []
-    const seen = new Set<string>()
-    let cursor: string | undefined
-    let holdsMs = Number.POSITIVE_INFINITY
-    for (let count = 0; count < maxPages && client.getServerCapabilities()?.tools; count += 1) {
-      const answer = await client.request(
-        { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
-        page,
-        { timeout: connectTimeoutMs },
-      )
-      const { tools, nextCursor } = answer
-      holdsMs = Math.min(holdsMs, readTtl(answer))
-      found.push(...tools.slice(0, maxTools - found.length))
-      if (nextCursor === undefined || seen.has(nextCursor) || found.length >= maxTools) break
-      seen.add(nextCursor)
-      cursor = nextCursor
-    }
+    const limits = { pages: maxPages, items: maxTools, timeoutMs: connectTimeoutMs }
+    const { found, ttlMs } = client.getServerCapabilities()?.tools
+      ? await listPages(client, 'tools/list', 'tools', limits)
+      : { found: [], ttlMs: 0 }
     if (found.length >= maxTools)
       this.#warn(`The MCP server "${this.#spec.name}" has more than ${maxTools} tools: the rest is left out.`)
     const warn = (words: string): void => this.#warn(words)
@@ -253,7 +239,7 @@ export class McpServer implements McpConnection {
     // A list that was asked for later is newer.
     if (number < this.#takenList) return
     this.#takenList = number
-    this.#listHoldsMs = Number.isFinite(holdsMs) ? holdsMs : 0
+    this.#listHoldsMs = ttlMs
     this.#take(listed)
   }
 

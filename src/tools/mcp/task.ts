@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Client, type JSONRPCMessage, ProtocolError, type Transport } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import type { ToolContext } from '../../engine/ports/index.ts'
+import { longestTimerMs } from '../../lib/async/abort.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { printable } from '../../lib/text/index.ts'
 
@@ -14,8 +15,6 @@ export const tasksExtension = 'io.modelcontextprotocol/tasks'
 const taskKey = 'turnwire/task'
 const shortestPollMs = 100
 const longestPollMs = 30_000
-/** The longest time that a timer can take. */
-const longest = 2 ** 31 - 1
 
 const anything = z.looseObject({})
 
@@ -36,6 +35,11 @@ export function taskIn(result: JsonObject): string | undefined {
   return typeof taskId === 'string' ? taskId : undefined
 }
 
+/** The connection is of the revision of 2026-07-28, or of a later one. */
+export function speaksModern(client: Client): boolean {
+  return (client.getNegotiatedProtocolVersion() ?? '') >= '2026'
+}
+
 export type FollowedTask = {
   client: Client
   id: string
@@ -47,9 +51,8 @@ export type FollowedTask = {
 /** The result of the call. Rejects with a ProtocolError if the task failed. The task is cancelled with the call. */
 export async function followTask(task: FollowedTask): Promise<JsonObject> {
   const { client, id, context } = task
-  const isModern = (client.getNegotiatedProtocolVersion() ?? '') >= '2026'
   try {
-    return isModern ? await poll(task) : await waitForResult(task)
+    return speaksModern(client) ? await poll(task) : await waitForResult(task)
   } catch (error) {
     if (context.signal.aborted)
       void client
@@ -60,7 +63,7 @@ export async function followTask(task: FollowedTask): Promise<JsonObject> {
 }
 
 async function waitForResult({ client, id, context: { signal } }: FollowedTask): Promise<JsonObject> {
-  const options = { signal, timeout: longest }
+  const options = { signal, timeout: longestTimerMs }
   const result = await client.request({ method: 'tasks/result', params: { taskId: id } }, anything, options)
   return result as JsonObject // It was parsed from JSON.
 }

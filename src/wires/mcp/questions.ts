@@ -4,6 +4,7 @@ import type { InputRequest } from '@modelcontextprotocol/server'
 import type { Engine, GivenAnswer, SessionCall, SessionQuestion, SessionRef } from '../../engine/index.ts'
 import { errorCodes, TurnwireError } from '../../language/errors.ts'
 import type { Json } from '../../lib/json/index.ts'
+import { callQuestions } from '../waiting-calls.ts'
 import { decodeAnswer, decodeDecision, encodeCallQuestion, encodeQuestion } from './encode.ts'
 
 /** The kinds of questions that the client can show to a person: forms, addresses to open. */
@@ -18,7 +19,7 @@ export function openRequests(
   unique = false,
 ): [string, InputRequest][] {
   const approvals = can.form ? calls.filter(isAsking) : []
-  const questions = keyed(calls.flatMap(openQuestions), unique).filter(([, { url }]) =>
+  const questions = keyed(calls.flatMap(callQuestions), unique).filter(([, { url }]) =>
     url === undefined ? can.form : can.url,
   )
   return [
@@ -41,7 +42,7 @@ export async function giveAnswers(
   })
   if (decisions.length > 0)
     await engine.command(ref, { do: 'respond', results: [], decisions, skipAnswered: true })
-  for (const [key, { id: question }] of keyed(calls.flatMap(openQuestions), unique)) {
+  for (const [key, { id: question }] of keyed(calls.flatMap(callQuestions), unique)) {
     const answer = decodeAnswer(answers[key] as Json | undefined) // Checked there.
     if (answer) await giveAnswer(engine, ref, { question, by, ...answer })
   }
@@ -58,10 +59,6 @@ async function giveAnswer(engine: Engine, ref: SessionRef, answer: GivenAnswer):
 
 function isAsking({ stage }: SessionCall): boolean {
   return stage === 'asking'
-}
-
-function openQuestions({ stage, questions = [] }: SessionCall): SessionQuestion[] {
-  return stage === 'started' ? questions.filter(({ closed }) => closed === undefined) : []
 }
 
 /** By the name that the tool gave a question, where that is one of a kind; else by its id. */

@@ -17,6 +17,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server'
 import { z } from 'zod'
+import { longestTimerMs } from '../../lib/async/abort.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
 import type { CanAsk } from './questions.ts'
 import { type McpTasks, pollMs, type TaskFacts, tasksExtension } from './tasks.ts'
@@ -187,7 +188,7 @@ async function legacyResult(
       answers[key] = await mcpReq.send(
         { method, params: { ...params, _meta } },
         z.looseObject({ action: z.string() }),
-        { signal: mcpReq.signal, timeout: 2 ** 31 - 1 },
+        { signal: mcpReq.signal, timeout: longestTimerMs },
       )
     await tasks.update(id, answers)
   }

@@ -8,11 +8,11 @@ import {
   type InputRequest,
   ProtocolError,
 } from '@modelcontextprotocol/server'
-import type { AgentInfo, Engine, SessionRef, SessionSummary } from '../../engine/index.ts'
+import type { AgentInfo, Engine, SessionSummary } from '../../engine/index.ts'
 import { joinText } from '../../language/content.ts'
-import type { Recorded } from '../../language/events.ts'
 import { ShownFold } from '../../language/show.ts'
 import { isNotFound } from '../not-found.ts'
+import { readLog } from '../read-log.ts'
 import { type Answers, type CanAsk, giveAnswers, openRequests } from './questions.ts'
 import { McpTask, mcpWire } from './turn.ts'
 import { TurnResult } from './turn-result.ts'
@@ -114,7 +114,7 @@ export class McpTasks {
   async #over(id: string, { ref, first }: McpTask): Promise<TaskFacts> {
     const fold = new TurnResult(ref.session)
     let createdAt = 0
-    for await (const { event } of eventsFrom(this.#engine, ref, first)) {
+    for await (const { event } of readLog(this.#engine, ref, first - 1)) {
       if (createdAt === 0) createdAt = event.at
       fold.takeEvent(event)
       if (fold.isOver) break
@@ -140,16 +140,6 @@ function taskEnd(
   if (outcome && code !== undefined)
     return { status: 'failed', error: { code, message: joinText(outcome.parts) } }
   return { status: 'completed', result: result() }
-}
-
-async function* eventsFrom(engine: Engine, ref: SessionRef, first: number): AsyncGenerator<Recorded> {
-  for (let after = first - 1; ; ) {
-    const page = await engine.events(ref, after)
-    yield* page
-    const last = page.at(-1)
-    if (!last) return
-    after = last.seq
-  }
 }
 
 function unknownTask(id: string): ProtocolError {
