@@ -20,7 +20,6 @@ import {
 import { printable } from '../../lib/text/index.ts'
 import { UsageError } from '../command.ts'
 import type { Style, Styles } from '../style.ts'
-import { chatCommands } from './chat-commands.ts'
 import { closingLine, isExpected, lastText } from './closing.ts'
 import { type ReadPosition, whileFollowing } from './follow.ts'
 import { askForm } from './form.ts'
@@ -31,6 +30,20 @@ import { ChatResources } from './resources.ts'
 import type { Terminal } from './terminal.ts'
 import { TurnView } from './turn-view.ts'
 import { runWhenFree } from './when-free.ts'
+
+/** As /help lists them. */
+const chatCommands: readonly [string, string][] = [
+  ['/new', 'start a new session'],
+  ['/history', 'what was said so far'],
+  ['/sessions', 'the latest sessions'],
+  ['/use <id>', 'go on with one of them'],
+  ['/tools', 'what the agent can use'],
+  ['/model [name]', 'the models, or go on with one of them'],
+  ['/resources', 'what the servers of the agent have to attach'],
+  ['/attach <uri>', 'send one of them with the next message'],
+  ['/prompts', 'the prompts of the servers: say one with /server:name'],
+  ['/quit', 'leave (or Ctrl-C, Ctrl-D)'],
+]
 
 export type ChatOptions = {
   client: AapClient
