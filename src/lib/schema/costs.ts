@@ -4,7 +4,7 @@
 
 import { patternWeight } from '../grammar/index.ts'
 import { isJsonObject, type Json, type JsonObject } from '../json/index.ts'
-import { keywordForm } from './keywords.ts'
+import { keywordForm, mapSchemas } from './keywords.ts'
 
 /** The keyword that holds a subschema's weight. No schema uses this name by chance. */
 export const WEIGHT = '$evaluation-weight'
@@ -31,24 +31,23 @@ type Weighed = { schema: Json; compileMicros: number }
 /** A copy of the schema with its weights, and the cost of compiling it. */
 export function weighSchema(schema: Json): Weighed {
   const weigher = new Weigher()
-  return { schema: weigher.schema(schema), compileMicros: LEAST_COMPILE_MICROS + weigher.micros }
+  return {
+    schema: isJsonObject(schema) ? weigher.schema(schema) : schema,
+    compileMicros: LEAST_COMPILE_MICROS + weigher.micros,
+  }
 }
 
 class Weigher {
   micros = 0
 
-  schema(schema: Json): Json {
-    if (Array.isArray(schema)) return schema.map(item => this.schema(item))
-    if (!isJsonObject(schema)) return schema
+  schema(schema: JsonObject): JsonObject {
     this.micros += COMPILE_SUBSCHEMA
-    const copy: JsonObject = {}
     let weight = 1
-    for (const [keyword, value] of Object.entries(schema)) {
+    const members = Object.entries(schema).map(([keyword, value]): [string, Json] => {
       weight += this.#keyword(keyword, value)
-      put(copy, keyword, this.#value(keyword, value))
-    }
-    copy[WEIGHT] = weight
-    return copy
+      return [keyword, mapSchemas(keyword, value, inner => this.schema(inner))]
+    })
+    return { ...Object.fromEntries(members), [WEIGHT]: weight }
   }
 
   /** The weight that the keyword adds to its subschema. */
@@ -68,20 +67,6 @@ class Weigher {
   #pattern(pattern: string): void {
     this.micros += COMPILE_PATTERN + COMPILE_PATTERN_WEIGHT * patternWeight(pattern)
   }
-
-  #value(keyword: string, value: Json): Json {
-    const form = keywordForm(keyword)
-    if (form === 'data') return value
-    if (form !== 'map' || !isJsonObject(value)) return this.schema(value)
-    const copy: JsonObject = {}
-    for (const [name, item] of Object.entries(value)) put(copy, name, this.schema(item))
-    return copy
-  }
-}
-
-/** Also for the key "__proto__". */
-function put(object: JsonObject, key: string, value: Json): void {
-  Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
 }
 
 function countValues(value: Json): number {

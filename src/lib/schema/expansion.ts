@@ -3,7 +3,8 @@
 // make a million checks.
 
 import { isJsonObject, type Json, type JsonObject } from '../json/index.ts'
-import { keywordForm, pointer, SchemaError } from './keywords.ts'
+import { keywordForm, SchemaError } from './keywords.ts'
+import { findTarget, pointer } from './pointers.ts'
 
 /** Throws SchemaError if there are more than `most`, or no end. */
 export function checkExpansion(root: JsonObject, most: number): void {
@@ -56,26 +57,4 @@ function* inPlace(root: JsonObject, schema: JsonObject, path: string): Generator
   const dependent = schema['dependentSchemas'] ?? schema['dependencies']
   if (!isJsonObject(dependent)) return
   for (const [name, item] of Object.entries(dependent)) yield [item, `${path}/dependentSchemas/${name}`]
-}
-
-/** The target of an in-document reference. Undefined when only the compiler can resolve it. */
-export function findTarget(root: JsonObject, ref: string): Json | undefined {
-  if (ref === '#' || ref === '') return root
-  if (!ref.startsWith('#/')) return undefined
-  let here: Json | undefined = root
-  for (const token of ref.slice(2).split('/')) {
-    if (typeof here !== 'object' || here === null) return undefined
-    const key = decodeToken(token)
-    here = Object.hasOwn(here, key) ? (here as JsonObject)[key] : undefined // an array's index is a key too
-  }
-  return here
-}
-
-function decodeToken(token: string): string {
-  const plain = token.replaceAll('~1', '/').replaceAll('~0', '~')
-  try {
-    return decodeURIComponent(plain)
-  } catch {
-    return plain
-  }
 }

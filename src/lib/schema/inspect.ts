@@ -5,7 +5,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../json/index.ts'
 import { type Dialect, findDialect, isBefore2019 } from './dialects.ts'
 import { checkExpansion } from './expansion.ts'
-import { keywordForm, notPlain, pointer, SchemaError } from './keywords.ts'
+import { keywordForm, notPlain, SchemaError } from './keywords.ts'
+import { pointer } from './pointers.ts'
 import { checkReferences, type References, resolveUri, withoutFragment } from './references.ts'
 
 const SCHEMA_LIMITS = {

@@ -1,4 +1,7 @@
-// Shared by the files about JSON Schema: the error for a bad schema, pointers into it, and the form of each keyword.
+// Shared by the files about JSON Schema: the error for a bad schema, the form of each keyword, and the walk that follows
+// from it.
+
+import { isJsonObject, type Json, type JsonObject } from '../json/index.ts'
 
 const MAX_PATH = 200
 
@@ -12,10 +15,6 @@ export class SchemaError extends Error {
     super(path === '' ? message : `${message} (at ${shown})`)
     this.path = shown
   }
-}
-
-export function pointer(path: string, key: string): string {
-  return `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
 }
 
 /**
@@ -35,24 +34,46 @@ export function notPlain(value: object): string | undefined {
 /** The form of a keyword's value: a schema, a list of schemas, a map of schemas, plain data. */
 type KeywordForm = 'schema' | 'list' | 'branches' | 'either' | 'map' | 'data'
 
-/** An unknown keyword is walked as a schema too, because a reference may point into it. */
-const KEYWORD_FORMS: ReadonlyMap<string, KeywordForm> = new Map<string, KeywordForm>([
-  ...ofForm('schema', ['additionalItems', 'additionalProperties', 'contains', 'contentSchema', 'else', 'if']),
-  ...ofForm('schema', ['not', 'propertyNames', 'then', 'unevaluatedItems', 'unevaluatedProperties']),
-  ...ofForm('list', ['prefixItems']),
-  ...ofForm('branches', ['allOf', 'anyOf', 'oneOf']),
-  ...ofForm('either', ['items']),
-  ...ofForm('map', ['$defs', 'definitions', 'dependencies', 'dependentSchemas', 'patternProperties']),
-  ...ofForm('map', ['properties']),
-  ...ofForm('data', ['const', 'default', 'dependentRequired', 'enum', 'examples', 'example', 'required']),
-  ...ofForm('data', ['type']),
-])
+const KEYWORDS_BY_FORM: Readonly<Record<KeywordForm, string>> = {
+  schema:
+    'additionalItems additionalProperties contains contentSchema else if not propertyNames then unevaluatedItems unevaluatedProperties',
+  list: 'prefixItems',
+  branches: 'allOf anyOf oneOf',
+  either: 'items',
+  map: '$defs definitions dependencies dependentSchemas patternProperties properties',
+  data: 'const default dependentRequired enum examples example required type',
+}
+
+const KEYWORD_FORMS: ReadonlyMap<string, KeywordForm> = new Map(
+  // The keys of the record above, and no others.
+  (Object.keys(KEYWORDS_BY_FORM) as KeywordForm[]).flatMap(form =>
+    KEYWORDS_BY_FORM[form].split(' ').map((keyword): [string, KeywordForm] => [keyword, form]),
+  ),
+)
 
 /** Undefined for a keyword that is not known. */
 export function keywordForm(keyword: string): KeywordForm | undefined {
   return KEYWORD_FORMS.get(keyword)
 }
 
-function ofForm(form: KeywordForm, keywords: string[]): [string, KeywordForm][] {
-  return keywords.map(keyword => [keyword, form])
+type Change = (schema: JsonObject, step: string) => Json
+
+/**
+ * A keyword's value with each schema in it replaced. `step` is the path to it: the keyword, with a name or an index. An
+ * unknown keyword is walked as a schema too, because a reference may point into it.
+ */
+export function mapSchemas(keyword: string, value: Json, change: Change): Json {
+  if (typeof value !== 'object' || value === null) return value
+  const form = keywordForm(keyword)
+  if (form === 'data') return value
+  if (form !== 'map' || !isJsonObject(value)) return mapNested(value, keyword, change)
+  const members = Object.entries(value)
+  return Object.fromEntries(
+    members.map(([name, item]) => [name, mapNested(item, `${keyword}/${name}`, change)]),
+  )
+}
+
+function mapNested(value: Json, step: string, change: Change): Json {
+  if (Array.isArray(value)) return value.map((item, index) => mapNested(item, `${step}/${index}`, change))
+  return isJsonObject(value) ? change(value, step) : value
 }

@@ -3,8 +3,8 @@
 
 import type { JsonObject } from '../json/index.ts'
 import { quote } from '../text/index.ts'
-import { findTarget } from './expansion.ts'
 import { SchemaError } from './keywords.ts'
+import { findTarget } from './pointers.ts'
 
 /** `base`: the identifier of the resource that it stands in. `isUnknown`: it stands in an unknown keyword. */
 type Reference = { ref: string; path: string; base: string; isUnknown: boolean; isDynamic: boolean }

@@ -4,9 +4,10 @@
 // exclusive bounds that are true or false have no meaning in 2020-12, so they are read as they were meant. A schema
 // that needs none of this is returned as it is. inspectSchema has refused the rest.
 
-import { isJsonObject, type Json, type JsonObject } from '../json/index.ts'
+import type { Json, JsonObject } from '../json/index.ts'
 import { type Dialect, isBefore2019 } from './dialects.ts'
-import { keywordForm } from './keywords.ts'
+import { keywordForm, mapSchemas } from './keywords.ts'
+import { listItems, numberBounds } from './older-drafts.ts'
 
 const REWRITTEN =
   /"(?:\$dynamicRef"|\$recursiveRef"|nullable"|unevaluated(?:Properties|Items)"|\$id"|\$(?:dynamicA|a)nchor"|items":\[|exclusiveM\w+imum":[tf])/
@@ -42,12 +43,12 @@ class Rewriter {
   }
 
   object(schema: JsonObject, isRoot: boolean): JsonObject {
-    const copy: JsonObject = {}
     const isEmbedded = this.#isEmbedded
     this.#isEmbedded ||= !isRoot && typeof schema['$id'] === 'string'
-    for (const [keyword, value] of Object.entries(schema)) put(copy, keyword, this.#value(keyword, value))
+    const members = Object.entries(schema)
+    const copy = Object.fromEntries(members.map(([keyword, value]) => [keyword, this.#value(keyword, value)]))
     if (this.#dialect === 'draft-04') renameId(copy)
-    if (this.#dialect === '2020-12') renameItems(copy)
+    if (this.#dialect === '2020-12') listItems(copy)
     numberBounds(copy)
     if (this.#isUnknown || (!isRoot && typeof copy['$ref'] === 'string' && isBefore2019(this.#dialect)))
       delete copy['$id']
@@ -66,25 +67,11 @@ class Rewriter {
     return copy
   }
 
-  #schema(value: Json): Json {
-    if (Array.isArray(value)) return value.map(item => this.#schema(item))
-    return isJsonObject(value) ? this.object(value, false) : value
-  }
-
   #value(keyword: string, value: Json): Json {
-    if (typeof value !== 'object' || value === null) return value
-    const form = keywordForm(keyword)
-    if (form === 'data') return value
-    if (form === 'map' && isJsonObject(value)) {
-      const copy: JsonObject = {}
-      for (const [name, item] of Object.entries(value)) put(copy, name, this.#schema(item))
-      return copy
-    }
-    if (form !== undefined) return this.#schema(value)
-    const before = this.#isUnknown
-    this.#isUnknown = true
-    const copy = this.#schema(value)
-    this.#isUnknown = before
+    const isUnknown = this.#isUnknown
+    this.#isUnknown ||= keywordForm(keyword) === undefined
+    const copy = mapSchemas(keyword, value, schema => this.object(schema, false))
+    this.#isUnknown = isUnknown
     return copy
   }
 }
@@ -92,29 +79,6 @@ class Rewriter {
 function renameId(schema: JsonObject): void {
   if (typeof schema['id'] === 'string') schema['$id'] = schema['id']
   delete schema['id']
-}
-
-function renameItems(schema: JsonObject): void {
-  const { items, additionalItems } = schema
-  if (!Array.isArray(items)) return
-  schema['prefixItems'] = items
-  if (additionalItems === undefined) delete schema['items']
-  else schema['items'] = additionalItems
-}
-
-function numberBounds(schema: JsonObject): void {
-  for (const [exclusive, bound] of [
-    ['exclusiveMinimum', 'minimum'],
-    ['exclusiveMaximum', 'maximum'],
-  ] as const) {
-    const isExclusive = schema[exclusive]
-    if (typeof isExclusive !== 'boolean') continue
-    delete schema[exclusive]
-    const limit = schema[bound]
-    if (!isExclusive || limit === undefined) continue
-    schema[exclusive] = limit
-    delete schema[bound]
-  }
 }
 
 /** With one anchor of each name, which inspectSchema makes sure of, a dynamic reference leads where a plain one does. */
@@ -139,9 +103,4 @@ function asAlternatives(schema: JsonObject): void {
 function conjoin(schema: JsonObject, added: JsonObject): void {
   const { allOf } = schema
   schema['allOf'] = [...(Array.isArray(allOf) ? allOf : []), added]
-}
-
-/** Also for the key "__proto__". */
-function put(object: JsonObject, key: string, value: Json): void {
-  Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
 }

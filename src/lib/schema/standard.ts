@@ -6,7 +6,8 @@ import { createRequire } from 'node:module'
 import { isJsonObject, type JsonObject, type ReadonlyJson } from '../json/index.ts'
 import { errorMessage } from '../text/error-message.ts'
 import type { SchemaIssue } from './issues.ts'
-import { notPlain, pointer, SchemaError } from './keywords.ts'
+import { notPlain, SchemaError } from './keywords.ts'
+import { pointer } from './pointers.ts'
 
 type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }

@@ -4,7 +4,8 @@
 
 import type { ModelAnswer, ModelDelta } from '../../engine/ports/index.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../lib/json/index.ts'
-import { acceptsNull, findDefinition } from './schema-fit.ts'
+import { findTarget } from '../../lib/schema/pointers.ts'
+import { acceptsNull } from './schema-fit.ts'
 import { readTypes, stringsIn } from './schema-refs.ts'
 
 /** Schemas as declared: of tools, by our names, and of the answer's text. */
@@ -48,7 +49,7 @@ function restoreValue(root: JsonObject, schema: Json | undefined, value: Json): 
 function follow(root: JsonObject, schema: Json | undefined, value: Json, hops = 0): JsonObject | undefined {
   if (!isJsonObject(schema) || hops > 32) return undefined
   const { $ref, anyOf, oneOf } = schema
-  if (typeof $ref === 'string') return follow(root, findDefinition(root, $ref), value, hops + 1)
+  if (typeof $ref === 'string') return follow(root, findTarget(root, $ref), value, hops + 1)
   const branches = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined
   if (branches === undefined) return schema
   for (const branch of branches) {

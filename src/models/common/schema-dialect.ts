@@ -3,10 +3,11 @@
 // gate checks arguments against the schema as declared.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { mapSchemas } from '../../lib/schema/keywords.ts'
 import { fitStrict } from './schema-fit.ts'
 import { toJsonSchema } from './schema-json.ts'
 import { type OpenApiRules, toOpenApi } from './schema-openapi.ts'
-import { lose, startWalk, stringsIn, type Walk, wordSet } from './schema-refs.ts'
+import { childSchemas, lose, startWalk, stringsIn, type Walk, wordSet } from './schema-refs.ts'
 import { objectRoot } from './schema-root.ts'
 import { type StrictRules, strictProblem } from './schema-strict.ts'
 
@@ -198,38 +199,25 @@ function withoutBounds(schema: JsonObject): JsonObject {
   )
 }
 
-/** `isMap`: the keys of `node` are names, not keywords. */
 function withoutKeywords(
-  node: JsonObject,
+  schema: JsonObject,
   isLeftOut: (keyword: string, value: Json) => boolean,
-  isMap = false,
 ): JsonObject {
-  const entries: [string, Json][] = []
-  for (const [key, value] of Object.entries(node)) {
-    if (!isMap && isLeftOut(key, value)) continue
-    const holdsNames = !isMap && (key === 'properties' || key === '$defs')
-    if (!isMap && (key === 'enum' || key === 'const')) entries.push([key, value])
-    else if (isJsonObject(value)) entries.push([key, withoutKeywords(value, isLeftOut, holdsNames)])
-    else if (Array.isArray(value))
-      entries.push([key, value.map(item => (isJsonObject(item) ? withoutKeywords(item, isLeftOut) : item))])
-    else entries.push([key, value])
-  }
-  return Object.fromEntries(entries)
+  const kept = Object.entries(schema).filter(([keyword, value]) => !isLeftOut(keyword, value))
+  const inside = (child: JsonObject): JsonObject => withoutKeywords(child, isLeftOut)
+  return Object.fromEntries(kept.map(([keyword, value]) => [keyword, mapSchemas(keyword, value, inside)]))
 }
 
 /** A rough count of the states that bounded arrays, bounded numbers, enums and long names multiply to. */
-function countStates(node: unknown): number {
+function countStates(node: Json): number {
   if (!isJsonObject(node)) return 1
   let total = 1 + (Array.isArray(node['enum']) ? node['enum'].length : 0)
   const { minimum, maximum, maxItems } = node
   if (typeof minimum === 'number' && typeof maximum === 'number')
     total += Math.log2(Math.max(1, 1 + maximum - minimum)) * 8
-  for (const keyword of ['properties', '$defs'])
-    for (const [name, child] of Object.entries(isJsonObject(node[keyword]) ? node[keyword] : {}))
-      total += name.length / 8 + countStates(child)
-  for (const keyword of ['anyOf', 'oneOf', 'prefixItems'])
-    for (const child of Array.isArray(node[keyword]) ? node[keyword] : []) total += countStates(child)
-  if (node['items'] !== undefined)
-    total += (typeof maxItems === 'number' ? Math.max(1, maxItems) : 1) * countStates(node['items'])
+  for (const { keyword, key, child } of childSchemas(node)) {
+    const copies = keyword === 'items' && typeof maxItems === 'number' ? Math.max(1, maxItems) : 1
+    total += (typeof key === 'string' ? key.length / 8 : 0) + copies * countStates(child)
+  }
   return total
 }

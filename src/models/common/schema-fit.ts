@@ -4,6 +4,8 @@
 // that does not fit the subset stays as it is, and strictProblem (schema-strict.ts) names it.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { mapSchemas } from '../../lib/schema/keywords.ts'
+import { findTarget } from '../../lib/schema/pointers.ts'
 import { readTypes, stringsIn, wordSet } from './schema-refs.ts'
 import type { StrictRules } from './schema-strict.ts'
 
@@ -30,23 +32,9 @@ const BOUNDS = wordSet(
 
 function fit(fitting: Fitting, node: JsonObject, path: string): JsonObject {
   const next = withoutBounds(fitting, withAnyOf(fitting, node, path), path)
-  const fitChild = (child: Json, step: string): Json =>
-    isJsonObject(child) ? fit(fitting, child, path === '' ? step : `${path}/${step}`) : child
-  for (const keyword of ['properties', '$defs']) {
-    const map = next[keyword]
-    if (!isJsonObject(map)) continue
-    const entries = Object.entries(map).map(([name, child]): [string, Json] => [
-      name,
-      fitChild(child, `${keyword}/${name}`),
-    ])
-    next[keyword] = Object.fromEntries(entries)
-  }
-  for (const keyword of ['anyOf', 'prefixItems']) {
-    const list = next[keyword]
-    if (Array.isArray(list))
-      next[keyword] = list.map((child, index) => fitChild(child, `${keyword}/${index}`))
-  }
-  if (next['items'] !== undefined) next['items'] = fitChild(next['items'], 'items')
+  const fitChild = (child: JsonObject, step: string): JsonObject =>
+    fit(fitting, child, path === '' ? step : `${path}/${step}`)
+  for (const [keyword, value] of Object.entries(next)) next[keyword] = mapSchemas(keyword, value, fitChild)
   return closeObject(fitting, next)
 }
 
@@ -105,25 +93,17 @@ function nullable(schema: JsonObject): JsonObject {
   return { ...told, anyOf: [inner, { type: 'null' }] }
 }
 
-/** Whether null is a value of the schema. References lead into the root's `$defs`. */
+/** Whether null is a value of the schema. A reference that cannot be followed here may lead to anything. */
 export function acceptsNull(root: JsonObject, schema: Json | undefined, hops = 0): boolean {
   if (!isJsonObject(schema)) return schema === true
   if (hops > 32) return false
   const { $ref, enum: values, const: only, anyOf, oneOf, allOf } = schema
   const accepts = (child: Json): boolean => acceptsNull(root, child, hops + 1)
-  if (typeof $ref === 'string' && !accepts(findDefinition(root, $ref))) return false
+  if (typeof $ref === 'string' && !accepts(findTarget(root, $ref) ?? true)) return false
   const types = readTypes(schema)
   if (types !== undefined && !types.includes('null') && schema['nullable'] !== true) return false
   if (Array.isArray(values) && !values.includes(null)) return false
   if (only !== undefined && only !== null) return false
   if (Array.isArray(allOf) && !allOf.every(accepts)) return false
   return [anyOf, oneOf].every(branches => !Array.isArray(branches) || branches.some(accepts))
-}
-
-/** `true` for a reference that cannot be followed here. */
-export function findDefinition(root: JsonObject, ref: string): Json {
-  const [, keyword = '', name = ''] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(ref) ?? []
-  if (ref === '#') return root
-  const map = root[keyword]
-  return isJsonObject(map) && Object.hasOwn(map, name) ? map[name]! : true
 }

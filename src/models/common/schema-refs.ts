@@ -2,6 +2,8 @@
 // recording losses. Nothing here knows a vendor.
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { listItems, numberBounds } from '../../lib/schema/older-drafts.ts'
+import { findTarget } from '../../lib/schema/pointers.ts'
 
 /** One conversion: the schema as declared, the losses so far, and how many nodes may still be visited. */
 export type Walk = { root: JsonObject; lost: Set<string>; budget: number }
@@ -29,16 +31,7 @@ export function visitNode(walk: Walk, path: string, depth: number): boolean {
 /** The target of a local reference; undefined when it has none, or is outside the schema. */
 export function resolveRef(root: JsonObject, ref: Json | undefined): Json | undefined {
   if (typeof ref !== 'string' || !ref.startsWith('#')) return undefined
-  if (ref === '#') return root
-  if (!ref.startsWith('#/')) return findAnchor(root, ref.slice(1), 0)
-  let node: Json | undefined = root
-  for (const raw of ref.slice(2).split('/')) {
-    const key = pointerKey(raw)
-    if (Array.isArray(node)) node = /^\d+$/.test(key) ? node[Number(key)] : undefined
-    else if (isJsonObject(node) && Object.hasOwn(node, key)) node = node[key]
-    else return undefined
-  }
-  return node
+  return /^#(?:\/|$)/.test(ref) ? findTarget(root, ref) : findAnchor(root, ref.slice(1), 0)
 }
 
 /** The reference of a node and what stands beside it; undefined for a node without a reference. */
@@ -52,16 +45,6 @@ export function splitRef(node: JsonObject): { ref: Json; beside: JsonObject } | 
 export function followRef(root: JsonObject, node: Json): Json | undefined {
   const found = isJsonObject(node) ? splitRef(node) : undefined
   return found === undefined ? node : resolveRef(root, found.ref)
-}
-
-function pointerKey(raw: string): string {
-  let text = raw
-  try {
-    text = decodeURIComponent(raw)
-  } catch {
-    // A stray percent sign is part of the name.
-  }
-  return text.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 function findAnchor(node: Json, name: string, depth: number): Json | undefined {
@@ -83,24 +66,8 @@ export function modernise(node: JsonObject): JsonObject {
     'dependencies' in node
   if (!old) return node
   const next: JsonObject = { ...node }
-  if (Array.isArray(next['items'])) {
-    next['prefixItems'] = next['items']
-    delete next['items']
-    if (next['additionalItems'] !== undefined) next['items'] = next['additionalItems']
-  }
-  delete next['additionalItems']
-  for (const [exclusive, bound] of [
-    ['exclusiveMinimum', 'minimum'],
-    ['exclusiveMaximum', 'maximum'],
-  ] as const) {
-    if (typeof next[exclusive] !== 'boolean') continue
-    const strict = next[exclusive] === true
-    const value = next[bound]
-    delete next[exclusive]
-    if (!strict || value === undefined) continue
-    next[exclusive] = value
-    delete next[bound]
-  }
+  listItems(next)
+  numberBounds(next)
   splitDependencies(next)
   return next
 }
@@ -125,6 +92,22 @@ export function readTypes(node: JsonObject): string[] | undefined {
     (name): name is string => typeof name === 'string' && JSON_TYPES.has(name),
   )
   return named.length === 0 ? undefined : [...new Set(named)]
+}
+
+/** `key`: the name of a property or a definition, the index of an alternative. */
+export type ChildSchema = { keyword: string; key?: string | number; child: Json }
+
+/** What a converted schema holds: properties and definitions first, then alternatives and items. */
+export function childSchemas(node: JsonObject): ChildSchema[] {
+  const found: ChildSchema[] = []
+  for (const keyword of ['properties', '$defs'])
+    if (isJsonObject(node[keyword]))
+      for (const [key, child] of Object.entries(node[keyword])) found.push({ keyword, key, child })
+  for (const keyword of ['anyOf', 'allOf', 'oneOf', 'prefixItems'])
+    if (Array.isArray(node[keyword]))
+      for (const [key, child] of node[keyword].entries()) found.push({ keyword, key, child })
+  if (node['items'] !== undefined) found.push({ keyword: 'items', child: node['items'] })
+  return found
 }
 
 export function schemasIn(value: Json | undefined): Json[] {

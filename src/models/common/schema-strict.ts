@@ -3,7 +3,7 @@
 // to be strict: then it is fitted first (schema-fit.ts).
 
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { readTypes, stringsIn } from './schema-refs.ts'
+import { childSchemas, readTypes, stringsIn } from './schema-refs.ts'
 
 export type StrictRules = {
   keywords: ReadonlySet<string>
@@ -89,24 +89,13 @@ function childProblem(
   path: string,
   level: number,
 ): string | undefined {
-  for (const [step, child, inDefs] of listChildren(node)) {
-    const problem = problemAt(child, rules, count, path === '' ? step : `${path}/${step}`, inDefs ? 0 : level)
+  for (const { keyword, key, child } of childSchemas(node)) {
+    const step = key === undefined ? keyword : `${keyword}/${key}`
+    const depth = keyword === '$defs' ? 0 : level
+    const problem = problemAt(child, rules, count, path === '' ? step : `${path}/${step}`, depth)
     if (problem !== undefined) return problem
   }
   return undefined
-}
-
-function listChildren(node: JsonObject): [step: string, child: Json, inDefs: boolean][] {
-  const found: [string, Json, boolean][] = []
-  for (const keyword of ['properties', '$defs'])
-    if (isJsonObject(node[keyword]))
-      for (const [name, child] of Object.entries(node[keyword]))
-        found.push([`${keyword}/${name}`, child, keyword === '$defs'])
-  for (const keyword of ['anyOf', 'allOf', 'oneOf', 'prefixItems'])
-    if (Array.isArray(node[keyword]))
-      for (const [index, child] of node[keyword].entries()) found.push([`${keyword}/${index}`, child, false])
-  if (node['items'] !== undefined) found.push(['items', node['items'], false])
-  return found
 }
 
 /** References point only into the root's `$defs`, so a cycle is one between definitions. */
@@ -141,7 +130,7 @@ export function strictCost(schema: JsonObject): { optional: number; unions: numb
       if (!required.includes(name)) cost.optional++
       if (isJsonObject(child) && (Array.isArray(child['type']) || 'anyOf' in child)) cost.unions++
     }
-    for (const [, child] of listChildren(node)) visit(child)
+    for (const { child } of childSchemas(node)) visit(child)
   }
   visit(schema)
   return cost

@@ -2,6 +2,7 @@
 // values that stand beside a parameter's name, then values of its kind, then, if it is required, any value at all.
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { findTarget } from '../../lib/schema/pointers.ts'
 import { isTelling, type Value, type ValueKind, valuesIn, wordStems } from './words.ts'
 
 type Source = {
@@ -45,11 +46,10 @@ function flat(schema: Json | undefined, root: JsonObject, hops = 0): JsonObject 
   if (!isJsonObject(schema) || hops > DEEPEST) return {}
   const { $ref: ref, anyOf, oneOf, ...own } = schema
   const either = [anyOf, oneOf].flatMap(list => (Array.isArray(list) ? list : []))
-  let target = either.find(each => isJsonObject(each) && each['type'] !== 'null')
-  if (typeof ref === 'string') {
-    target = root
-    for (const key of ref.split('/').slice(1)) target = isJsonObject(target) ? target[key] : undefined
-  }
+  const target =
+    typeof ref === 'string'
+      ? findTarget(root, ref)
+      : either.find(each => isJsonObject(each) && each['type'] !== 'null')
   if (Array.isArray(own['type'])) own['type'] = own['type'].find(each => each !== 'null') ?? 'null'
   return { type: 'string', ...flat(target, root, hops + 1), ...own }
 }

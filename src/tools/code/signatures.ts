@@ -2,6 +2,7 @@
 // would grow too long or too deep becomes `any`; the gate checks the arguments in any case.
 import type { CallForm } from '../../language/calls.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { findTarget } from '../../lib/schema/pointers.ts'
 
 const deepest = 6
 const longestType = 2_000
@@ -53,7 +54,7 @@ class SignatureWriter {
 
   #of(schema: JsonObject, depth: number): string {
     const { $ref: ref, enum: values, anyOf, oneOf, allOf, type } = schema
-    if (typeof ref === 'string') return this.type(this.#find(ref), depth + 1)
+    if (typeof ref === 'string') return this.type(findTarget(this.#root, ref), depth + 1)
     if (Object.hasOwn(schema, 'const')) return typeLiteral(schema['const'] ?? null)
     if (Array.isArray(values)) return values.slice(0, 50).map(typeLiteral).join(' | ') || 'never'
     const choices = Array.isArray(anyOf) ? anyOf : oneOf
@@ -103,17 +104,6 @@ class SignatureWriter {
       members.push(`[key: string]: ${this.type(additionalProperties, depth + 1)}`)
     else if (members.length === 0) return additionalProperties === false ? '{}' : 'Record<string, any>'
     return `{ ${members.join('; ')} }`
-  }
-
-  /** A reference within the schema; any other is not followed. */
-  #find(ref: string): Json | undefined {
-    if (!ref.startsWith('#')) return undefined
-    let at: Json | undefined = this.#root
-    for (const key of ref.slice(1).split('/').slice(1)) {
-      const name = key.replaceAll('~1', '/').replaceAll('~0', '~')
-      at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined
-    }
-    return at
   }
 }
 

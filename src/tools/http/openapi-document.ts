@@ -2,6 +2,9 @@
 // documents are refused; nothing is fetched.
 import { TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { mapSchemas } from '../../lib/schema/keywords.ts'
+import { numberBounds } from '../../lib/schema/older-drafts.ts'
+import { findTarget } from '../../lib/schema/pointers.ts'
 import { quote } from '../../lib/text/index.ts'
 import { type HttpMethod, methods } from './operation.ts'
 
@@ -84,13 +87,9 @@ export class ApiDocument {
   #target(reference: string): Json {
     if (!reference.startsWith('#/'))
       refuseDocument(`refers to another document: ${quote(reference)}. Bundle it into one document first`)
-    let at: Json | undefined = this.#root
-    for (const key of reference.slice(2).split('/')) {
-      const name = decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~')
-      at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined
-    }
-    if (at === undefined) refuseDocument(`refers to something that it does not have: ${quote(reference)}`)
-    return at
+    const target = findTarget(this.#root, reference)
+    if (target === undefined) refuseDocument(`refers to something that it does not have: ${quote(reference)}`)
+    return target
   }
 
   // ---- schemas -----------------------------------------------------------------------------------------------------
@@ -117,35 +116,20 @@ export class ApiDocument {
   }
 
   #converted(value: Json): Json {
-    if (Array.isArray(value)) return value.map(item => this.#converted(item))
     if (!isJsonObject(value)) return value
     const reference = value['$ref']
     if (typeof reference === 'string') {
       if (!reference.startsWith(componentSchemas)) return this.#converted(this.#target(reference))
       return { $ref: reference.replace(componentSchemas, '#/$defs/') }
     }
-    const result: JsonObject = {}
-    for (const [key, item] of Object.entries(value)) {
-      if (dropped.has(key) || key.startsWith('x-')) continue
-      if (literalKeywords.has(key)) result[key] = item
-      else if (maps.has(key) && isJsonObject(item))
-        result[key] = this.#convertedMap(item, key === 'properties')
-      else result[key] = this.#converted(item)
-    }
-    const { required } = result
-    const properties = objectAt(result, 'properties')
-    // A caller does not send read-only properties, so they are not required.
-    if (properties && Array.isArray(required)) {
-      const readOnly = readOnlyNames(value)
-      result['required'] = required.filter(name => typeof name === 'string' && !readOnly.has(name))
-    }
+    const kept = Object.entries(withoutReadOnly(value)).filter(
+      ([key]) => !dropped.has(key) && !key.startsWith('x-'),
+    )
+    const result = Object.fromEntries(
+      kept.map(([key, item]) => [key, mapSchemas(key, item, each => this.#converted(each))]),
+    )
     if (this.#isOld) convertOldKeywords(result, value)
     return result
-  }
-
-  #convertedMap(map: JsonObject, isProperties: boolean): JsonObject {
-    const entries = Object.entries(map).filter(([, item]) => !(isProperties && isReadOnly(item)))
-    return Object.fromEntries(entries.map(([name, item]) => [name, this.#converted(item)]))
   }
 }
 
@@ -160,33 +144,24 @@ const dropped = new Set([
   'readOnly',
   'writeOnly',
 ])
-/** Their values are data, not schemas. */
-const literalKeywords = new Set(['enum', 'const', 'default', 'examples', 'required'])
-/** Their values are schemas by name, and a name may look like a keyword. */
-const maps = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 
-function isReadOnly(schema: Json): boolean {
-  return isJsonObject(schema) && schema['readOnly'] === true
-}
-
-function readOnlyNames(schema: JsonObject): Set<string> {
-  const properties = Object.entries(objectAt(schema, 'properties') ?? {})
-  return new Set(properties.filter(([, item]) => isReadOnly(item)).map(([name]) => name))
+/** A caller does not send read-only properties, so they are neither described nor required. */
+function withoutReadOnly(schema: JsonObject): JsonObject {
+  const { properties, required } = schema
+  if (!isJsonObject(properties)) return schema
+  const isSent = (name: string): boolean => objectAt(properties, name)?.['readOnly'] !== true
+  return {
+    ...schema,
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => isSent(name))),
+    ...(Array.isArray(required) && {
+      required: required.filter(name => typeof name === 'string' && isSent(name)),
+    }),
+  }
 }
 
 /** `nullable` and Boolean bounds, as 3.0 has them. */
 function convertOldKeywords(result: JsonObject, value: JsonObject): void {
-  for (const [exclusive, bound] of [
-    ['exclusiveMinimum', 'minimum'],
-    ['exclusiveMaximum', 'maximum'],
-  ] as const) {
-    if (typeof result[exclusive] !== 'boolean') continue
-    const limit = result[bound]
-    if (result[exclusive] && limit !== undefined) {
-      result[exclusive] = limit
-      delete result[bound]
-    } else delete result[exclusive]
-  }
+  numberBounds(result)
   if (value['nullable'] !== true) return
   if (typeof result['type'] === 'string') result['type'] = [result['type'], 'null']
   const options = result['enum']
