@@ -2,7 +2,6 @@
 // Parts stay apart where one of them has a signature. The only mark of the end is a finish reason.
 
 import type { ModelAnswer, ModelDelta } from '../../../engine/ports/index.ts'
-import type { CallForm } from '../../../language/calls.ts'
 import type { HostedPart, Native } from '../../../language/content.ts'
 import type { Usage, VendorAnswer } from '../../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
@@ -10,7 +9,6 @@ import { elementsAt, findValue, valueText } from '../../../lib/json/places.ts'
 import { printable } from '../../../lib/text/index.ts'
 import {
   type AnswerStop,
-  CallArguments,
   type ModelPart,
   usageOfCounts,
   vendorAnswer,
@@ -20,9 +18,8 @@ import {
 import { failureText, passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
 import { wrapText } from '../../common/text-tools.ts'
-import { boundTo, type VendorTyped } from '../../common/vendor-typed.ts'
 import type { Frame, Halted, ModelFailure } from '../../protocol.ts'
-import { type GoogleReading, readGoogleTool } from '../google/decode.ts'
+import { type CalledTool, callArguments, calledTool, type GoogleReading } from '../google/decode.ts'
 import { googleError } from '../google/failure.ts'
 import { finishFailure, streamFailure } from './failure.ts'
 import {
@@ -51,19 +48,14 @@ type Finish = { reason: string; message: string }
 
 type TextPiece = { kind: 'text' | 'thinking'; text: string; native?: JsonObject }
 type HostedPiece = { kind: 'hosted'; part: JsonObject }
-type CallPiece = {
+type CallPiece = CalledTool & {
   kind: 'call'
   index: number
-  wire: string
-  name: string
-  form: CallForm
   text: string
   cut: boolean
   /** The part as it came. */
   part: JsonObject
   args: Json | undefined
-  /** Of a tool that the vendor defines. */
-  typed?: VendorTyped
 }
 
 export function initial(reading: Reading): State {
@@ -196,23 +188,9 @@ function takeCall(
 }
 
 function openCall(state: State, wire: string, part: JsonObject): CallPiece {
-  const bound = state.names.has(wire) ? undefined : boundTo(state.bound ?? [], { name: wire })
-  const { name, form } = bound
-    ? { name: bound.tool.name, form: bound.typed.form }
-    : readGoogleTool(state, wire)
   const index = state.calls++
-  const call: CallPiece = {
-    ...(bound && { typed: bound.typed }),
-    kind: 'call',
-    index,
-    wire,
-    name,
-    form,
-    text: '',
-    cut: false,
-    part,
-    args: undefined,
-  }
+  const tool = calledTool(state, wire)
+  const call: CallPiece = { ...tool, kind: 'call', index, text: '', cut: false, part, args: undefined }
   state.pieces.push(call)
   return call
 }
@@ -243,13 +221,7 @@ function cutOpenCall(state: State): ModelDelta[] {
 /** `written`: the arguments as the vendor wrote them, if they came whole. */
 function closeCall(call: CallPiece, args: Json | undefined, cut: boolean, written?: string): ModelDelta[] {
   const value = args ?? {}
-  const { typed, wire } = call
-  if (typed?.read && isJsonObject(value)) {
-    call.args = value
-    call.cut = cut
-    return showArguments(call, typed.read({ name: wire, args: value }))
-  }
-  const json = new CallArguments(call.form)
+  const json = callArguments(call)
   json.push((value === args ? written : undefined) ?? JSON.stringify(value))
   json.end()
   call.args = value

@@ -10,7 +10,7 @@ import type { AnswerFormat } from '../../../language/format.ts'
 import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history.ts'
 import { isJsonObject, type Json, type JsonObject, parseBounded } from '../../../lib/json/index.ts'
 import { historyArguments } from '../../common/answer.ts'
-import { formatSchema, settleFormat, type VendorFormat } from '../../common/format.ts'
+import { settleFormat, type VendorFormat } from '../../common/format.ts'
 import {
   ASKED_TO_CONTINUE,
   type CallPair,
@@ -28,24 +28,22 @@ import {
 } from '../../common/history.ts'
 import { asObject, asString, isEmptyObject } from '../../common/json-read.ts'
 import { type Media, mention } from '../../common/media.ts'
-import {
-  bodyWith,
-  collectWarnings,
-  keepOffers,
-  type OfferRequest,
-  type Warn,
-  wireJson,
-} from '../../common/prepare.ts'
+import { bodyWith, collectWarnings, keepOffers, type Warn, wireJson } from '../../common/prepare.ts'
 import { geminiJson, geminiOpenApi } from '../../common/schema-dialect.ts'
 import { SessionCache } from '../../common/session-cache.ts'
-import { bindTools } from '../../common/vendor-typed.ts'
-import { isAllowedName, toolNames, type WireNames } from '../../common/wire-names.ts'
+import { isAllowedName, type WireNames } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
-import { googleComputer, takesComputer } from '../google/computer.ts'
-import { googleReading } from '../google/decode.ts'
-import { FOREIGN_SIGNATURE, googleKey, googleMedia, isOlderGemini } from '../google/encode.ts'
+import { googleComputer } from '../google/computer.ts'
+import {
+  answerLimit,
+  FOREIGN_SIGNATURE,
+  googleFormat,
+  googleKey,
+  googleMedia,
+  googleOffer,
+} from '../google/encode.ts'
 import type { Reading } from './decode.ts'
-import { type Declarations, declareTools, nameRule } from './tools.ts'
+import { declareTools, nameRule } from './tools.ts'
 
 export const protocolName = 'gemini'
 
@@ -88,53 +86,28 @@ export function prepare(
 
 // ---- the offer -------------------------------------------------------------------------------------------
 
-type Offer = {
-  origin: Origin
-  names: WireNames
-  isOlder: boolean
-  declared: Declarations
-  reading: Reading
-}
-
-const offerFor = keepOffers(makeOffer)
-
-function makeOffer(request: OfferRequest, target: ModelTarget, warn: Warn): Offer {
-  const origin: Origin = { protocol: protocolName, family: target.family }
-  const names = toolNames(request.tools, nameRule)
-  const bound = takesComputer(target) ? bindTools(request.tools, protocolName, geminiTyped, warn) : []
-  return {
-    origin,
-    names,
-    isOlder: isOlderGemini(target),
-    declared: declareTools(request, target, names, bound, warn),
-    reading: googleReading(request, names, origin, bound),
-  }
-}
+const offerFor = keepOffers(googleOffer(protocolName, geminiTyped, declareTools))
 
 // ---- fields ----------------------------------------------------------------------------------------------
 
-/** Without a positive limit the model's own holds. */
 function generationField(request: ModelRequest, target: ModelTarget, format?: JsonObject): JsonObject {
   const own = { ...asObject(target.body['generationConfig']), ...format }
-  const limit = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : undefined)
+  const limit = answerLimit(request, target)
   const generationConfig: JsonObject = limit === undefined ? own : { ...own, maxOutputTokens: limit }
   return isEmptyObject(generationConfig) ? {} : { generationConfig }
 }
 
-/** Before version 3 a form cannot be combined with tools. */
 function vendorFormat(
   format: AnswerFormat,
-  { tools }: ModelRequest,
+  request: ModelRequest,
   target: ModelTarget,
 ): VendorFormat | undefined {
-  if (isOlderGemini(target) && (tools.length > 0 || target.hosted.length > 0)) return undefined
-  const json: JsonObject = { responseMimeType: 'application/json' }
-  if (format.type === 'json') return { field: json, holds: 'whole', needsWords: true }
   const isOpenApi = target.quirks.has('openapi-schemas')
-  const own = formatSchema(format.schema, isOpenApi ? geminiOpenApi : geminiJson)
-  if (own === undefined) return { field: json, holds: 'hint' }
-  const field = { ...json, [isOpenApi ? 'responseSchema' : 'responseJsonSchema']: own.schema }
-  return { field, holds: own.isWhole ? 'whole' : 'part' }
+  return googleFormat(format, request, target, {
+    json: { responseMimeType: 'application/json' },
+    key: isOpenApi ? 'responseSchema' : 'responseJsonSchema',
+    dialect: isOpenApi ? geminiOpenApi : geminiJson,
+  })
 }
 
 // ---- the history -----------------------------------------------------------------------------------------

@@ -2,10 +2,10 @@
 
 import type { CallForm } from '../../../language/calls.ts'
 import type { Origin } from '../../../language/content.ts'
-import type { ToolDeclaration } from '../../../language/tools.ts'
-import { textToolNames } from '../../common/tool-declarations.ts'
-import type { BoundTool } from '../../common/vendor-typed.ts'
-import type { WireNames } from '../../common/wire-names.ts'
+import { isJsonObject } from '../../../lib/json/index.ts'
+import { CallArguments } from '../../common/answer.ts'
+import { readJson } from '../../common/json-read.ts'
+import { type BoundTool, boundTo, type VendorTyped } from '../../common/vendor-typed.ts'
 
 export type GoogleReading = {
   origin: Origin
@@ -19,29 +19,26 @@ export type GoogleReading = {
   single: boolean
 }
 
-export function googleReading(
-  { tools, parallel }: { tools: readonly ToolDeclaration[]; parallel: boolean },
-  names: WireNames,
-  origin: Origin,
-  bound: readonly BoundTool[],
-): GoogleReading {
-  return {
-    origin,
-    names: names.fromWire,
-    textTools: textToolNames(tools, names),
-    ...(bound.length > 0 && { bound }),
-    single: !parallel,
-  }
-}
+/** `typed`: the call is of a function that the vendor defines. */
+export type CalledTool = { wire: string; name: string; form: CallForm; typed?: VendorTyped }
 
 /** Models sometimes prefix a name with the namespace that they see their tools in. */
-export function readGoogleTool(
-  { names, textTools }: GoogleReading,
-  wire: string,
-): { name: string; form: CallForm } {
+export function calledTool({ names, textTools, bound = [] }: GoogleReading, wire: string): CalledTool {
+  const own = names.has(wire) ? undefined : boundTo(bound, { name: wire })
+  if (own) return { wire, name: own.tool.name, form: own.typed.form, typed: own.typed }
   const bare = wire.replace(/^default_api[.:]/, '')
   return {
+    wire,
     name: names.get(wire) ?? names.get(bare) ?? wire,
     form: textTools.has(wire) || textTools.has(bare) ? 'text' : 'json',
   }
+}
+
+/** Arguments of the vendor's function become those of our tool. The gate refuses arguments that are no object. */
+export function callArguments({ wire, form, typed }: CalledTool): CallArguments {
+  if (typed?.read === undefined) return new CallArguments(form)
+  return new CallArguments(form, false, raw => {
+    const args = readJson(raw)
+    return (isJsonObject(args) && typed.read?.({ name: wire, args })) || raw
+  })
 }

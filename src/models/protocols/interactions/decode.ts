@@ -8,7 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/inde
 import { printable } from '../../../lib/text/index.ts'
 import {
   type AnswerStop,
-  CallArguments,
+  type CallArguments,
   type ModelPart,
   usageOfCounts,
   vendorAnswer,
@@ -19,9 +19,8 @@ import { digestParts } from '../../common/continuity.ts'
 import { failureText, passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
 import { wrapText } from '../../common/text-tools.ts'
-import { type BoundTool, boundTo } from '../../common/vendor-typed.ts'
 import type { Frame, Halted, ModelFailure } from '../../protocol.ts'
-import { type GoogleReading, readGoogleTool } from '../google/decode.ts'
+import { type CalledTool, callArguments, calledTool, type GoogleReading } from '../google/decode.ts'
 import { googleError } from '../google/failure.ts'
 import { errorCode, streamFailure } from './failure.ts'
 
@@ -52,16 +51,12 @@ type AnswerStep = ThoughtStep | OutputStep | HostedStep | CallStep
 type ThoughtStep = { kind: 'thought'; given: JsonObject; summary: JsonObject[]; signature: string }
 type OutputStep = { kind: 'output'; content: JsonObject[] }
 type HostedStep = { kind: 'hosted'; given: JsonObject }
-type CallStep = {
+type CallStep = CalledTool & {
   kind: 'call'
   given: JsonObject
   index: number
-  wire: string
-  name: string
   /** As they were streamed; empty when they came with the step, until it is closed. */
   arguments: CallArguments
-  /** It is a function of the vendor's own. */
-  isTyped: boolean
   closed: boolean
 }
 
@@ -199,33 +194,12 @@ function readOpening(state: State, given: JsonObject): { opened: AnswerStep; del
 }
 
 function openCall(state: State, given: JsonObject): { opened: CallStep; deltas: ModelDelta[] } {
-  const wire = asString(given['name'])
-  const bound = state.names.has(wire) ? undefined : boundTo(state.bound ?? [], { name: wire })
-  const { name, form } = bound
-    ? { name: bound.tool.name, form: bound.typed.form }
-    : readGoogleTool(state, wire)
+  const tool = calledTool(state, asString(given['name']))
+  const { name, form } = tool
   const index = state.calls++
   return {
-    opened: {
-      kind: 'call',
-      given,
-      index,
-      wire,
-      name,
-      arguments: new CallArguments(form, form === 'text', bound && translation(bound, wire)),
-      isTyped: bound !== undefined,
-      closed: false,
-    },
+    opened: { ...tool, kind: 'call', given, index, arguments: callArguments(tool), closed: false },
     deltas: [{ type: 'call', index, name, form }],
-  }
-}
-
-/** The arguments of the vendor's function as those of our tool. The gate refuses arguments that are no object. */
-function translation({ typed }: BoundTool, wire: string): ((raw: string) => string) | undefined {
-  if (!typed.read) return undefined
-  return raw => {
-    const args = readJson(raw)
-    return (isJsonObject(args) && typed.read?.({ name: wire, args })) || raw
   }
 }
 
@@ -459,13 +433,14 @@ function outputPart(content: JsonObject, origin: Origin): TextPart | HostedPart 
 
 /** `waits`: the vendor waits for results, so a call that it never closed may still be whole. */
 function callPart(call: CallStep, origin: Origin, isValid: boolean, waits: boolean): ModelCall {
-  const { name } = call
-  const { form, text, raw } = call.arguments
+  const { name, form, typed } = call
+  const { text, raw } = call.arguments
   const cut = !isValid || call.arguments.isCut(call.closed ? 'closed' : waits ? 'length' : 'unclosed')
   const { arguments: given, ...rest } = call.given
   const args = raw === '' ? given : readJson(raw)
   // Arguments that can be made again from the call's text are left out.
-  const isOdd = call.isTyped || (form === 'text' && JSON.stringify(wrapText(text)) !== JSON.stringify(args))
+  const isOdd =
+    typed !== undefined || (form === 'text' && JSON.stringify(wrapText(text)) !== JSON.stringify(args))
   const data = isOdd && isJsonObject(args) ? { ...rest, arguments: args } : rest
   const native = cut || call.wire === '' ? undefined : { origin, data }
   return wholeCall({ name, form, text }, cut, asString(call.given['id']), native)

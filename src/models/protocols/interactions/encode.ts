@@ -10,7 +10,7 @@ import type { AssistantEntry, Entry, ToolEntry } from '../../../language/history
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
 import { historyArguments } from '../../common/answer.ts'
 import { digestHistory, digestParts, keepsNativeIds } from '../../common/continuity.ts'
-import { formatSchema, settleFormat, type VendorFormat } from '../../common/format.ts'
+import { settleFormat, type VendorFormat } from '../../common/format.ts'
 import {
   ASKED_TO_CONTINUE,
   type CallPair,
@@ -28,29 +28,20 @@ import {
 } from '../../common/history.ts'
 import { asObject, asString, isEmptyObject } from '../../common/json-read.ts'
 import { type Media, mention } from '../../common/media.ts'
-import {
-  bodyWith,
-  collectWarnings,
-  keepOffers,
-  type OfferRequest,
-  type Warn,
-  wireJson,
-} from '../../common/prepare.ts'
+import { bodyWith, collectWarnings, keepOffers, type Warn, wireJson } from '../../common/prepare.ts'
 import { geminiJson } from '../../common/schema-dialect.ts'
 import { joinVariants, SessionCache } from '../../common/session-cache.ts'
-import { bindTools } from '../../common/vendor-typed.ts'
-import {
-  type IdRule,
-  isAllowedName,
-  toolNames,
-  type WireIds,
-  type WireNames,
-  wireIds,
-} from '../../common/wire-names.ts'
+import { type IdRule, isAllowedName, type WireIds, type WireNames, wireIds } from '../../common/wire-names.ts'
 import type { ModelTarget, Prepared } from '../../protocol.ts'
-import { googleComputer, takesComputer } from '../google/computer.ts'
-import { googleReading } from '../google/decode.ts'
-import { FOREIGN_SIGNATURE, googleKey, googleMedia, isOlderGemini } from '../google/encode.ts'
+import { googleComputer } from '../google/computer.ts'
+import {
+  answerLimit,
+  FOREIGN_SIGNATURE,
+  googleFormat,
+  googleKey,
+  googleMedia,
+  googleOffer,
+} from '../google/encode.ts'
 import type { Reading } from './decode.ts'
 import { type Declarations, declareTools, nameRule, placeholders } from './tools.ts'
 
@@ -111,27 +102,12 @@ export function prepare(
 
 // ---- the offer -------------------------------------------------------------------------------------------
 
-type Offer = { origin: Origin; names: WireNames; declared: Declarations; reading: Reading }
-
-const offerFor = keepOffers(makeOffer)
-
-function makeOffer(request: OfferRequest, target: ModelTarget, warn: Warn): Offer {
-  const origin: Origin = { protocol: protocolName, family: target.family }
-  const names = toolNames(request.tools, nameRule)
-  const bound = takesComputer(target) ? bindTools(request.tools, protocolName, interactionsTyped, warn) : []
-  return {
-    origin,
-    names,
-    declared: declareTools(request, target.hosted, names, bound, warn),
-    reading: googleReading(request, names, origin, bound),
-  }
-}
+const offerFor = keepOffers(googleOffer(protocolName, interactionsTyped, declareTools))
 
 // ---- fields ----------------------------------------------------------------------------------------------
 
-/** Without a positive limit the model's own holds. */
 function generationField(request: ModelRequest, target: ModelTarget, { choice }: Declarations): JsonObject {
-  const limit = request.maxTokens ?? (target.maxTokens > 0 ? target.maxTokens : undefined)
+  const limit = answerLimit(request, target)
   const generation_config: JsonObject = {
     ...asObject(target.body['generation_config']),
     ...(limit !== undefined && { max_output_tokens: limit }),
@@ -140,18 +116,13 @@ function generationField(request: ModelRequest, target: ModelTarget, { choice }:
   return isEmptyObject(generation_config) ? {} : { generation_config }
 }
 
-/** Before version 3 a form cannot be combined with tools. */
 function vendorFormat(
   format: AnswerFormat,
-  { tools }: ModelRequest,
+  request: ModelRequest,
   target: ModelTarget,
 ): VendorFormat | undefined {
-  if (isOlderGemini(target) && (tools.length > 0 || target.hosted.length > 0)) return undefined
-  const json: JsonObject = { type: 'text', mime_type: 'application/json' }
-  if (format.type === 'json') return { field: json, holds: 'whole', needsWords: true }
-  const own = formatSchema(format.schema, geminiJson)
-  if (own === undefined) return { field: json, holds: 'hint' }
-  return { field: { ...json, schema: own.schema }, holds: own.isWhole ? 'whole' : 'part' }
+  const json = { type: 'text', mime_type: 'application/json' }
+  return googleFormat(format, request, target, { json, key: 'schema', dialect: geminiJson })
 }
 
 // ---- the history -----------------------------------------------------------------------------------------

@@ -1,10 +1,11 @@
 // Tools and the choice between them as Interactions takes them.
 
-import type { Json, JsonObject } from '../../../lib/json/index.ts'
+import type { Json } from '../../../lib/json/index.ts'
 import { type OfferRequest, type Warn, wireJson } from '../../common/prepare.ts'
 import { geminiJson } from '../../common/schema-dialect.ts'
 import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { WireNames } from '../../common/wire-names.ts'
+import type { ModelTarget } from '../../protocol.ts'
 import { type GoogleChoice, googleChoice, googleTools, unboundTools } from '../google/tools.ts'
 
 export { nameRule } from '../google/tools.ts'
@@ -18,7 +19,7 @@ export type Declarations = {
 
 export function declareTools(
   request: OfferRequest,
-  hosted: readonly JsonObject[],
+  target: ModelTarget,
   names: WireNames,
   bound: readonly BoundTool[],
   warn: Warn,
@@ -30,7 +31,7 @@ export function declareTools(
     description,
     ...(schema && { parameters: schema }),
   }))
-  tools.push(...bound.map(each => each.declared), ...hosted)
+  tools.push(...bound.map(each => each.declared), ...target.hosted)
   if (tools.length === 0) return { tools: undefined, choice: undefined }
   return { tools: wireJson(tools), choice: encodeChoice(googleChoice(request, declared, names, warn)) }
 }
