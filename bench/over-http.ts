@@ -2,7 +2,7 @@
 // against a loop that stores nothing.
 import { Agent } from 'node:http'
 import type { Entry } from '../src/language/history.ts'
-import { anthropic } from '../src/models/providers/anthropic.ts'
+import { anthropic } from '../src/models/providers/vendors.ts'
 import { bareConversation } from './bare-vendor.ts'
 import type { Trial, Variant } from './harness.ts'
 import { add, begin, cycle, join, makeEngine, sqliteStore, tempFolder } from './parts.ts'

@@ -198,9 +198,6 @@ const adapters: AdapterRule = {
     'src/wires/waiting-calls.ts',
     'src/wires/wire.ts',
     'src/models/providers/deployment.ts',
-    // Presets of other addresses are made of these three.
-    'src/models/providers/gemini.ts',
-    'src/models/providers/openai.ts',
     'src/models/protocols/google/',
   ],
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startDouble } from '../../testing/doubles/index.ts'
-import { anthropic } from '../providers/anthropic.ts'
+import { anthropic } from '../providers/vendors.ts'
 import { calculateCost, type Prices } from './cost.ts'
 
 const prices: Prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 }

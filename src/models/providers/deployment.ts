@@ -44,6 +44,9 @@ export type ProviderOptions = {
   id?: string
 }
 
+/** The fields of the body for a wanted effort. */
+export type Thinking = (wanted: string | JsonObject) => JsonObject
+
 export type Deployment<State> = {
   name: string
   protocol: Protocol<State>
@@ -59,7 +62,7 @@ export type Deployment<State> = {
   ownModels?: boolean
   /** Artifacts of this deployment are not exchanged with the vendor's own API. */
   ownFamily?: boolean
-  thinking?: (wanted: string | JsonObject) => JsonObject
+  thinking?: Thinking
   /** Names of options that only this provider has. */
   ownOptions?: readonly string[]
 }
@@ -92,6 +95,11 @@ function checkProviderOptions(provider: string, options: ProviderOptions, own: r
     'config_invalid',
     `The provider "${provider}" has no option "${unknown}". ${near === undefined ? `A field of the vendor's own API goes into body: { ${unknown}: … }. Known are: ${known.join(', ')}.` : `Did you mean "${near}"?`}`,
   )
+}
+
+/** A provider without options of its own. */
+export function preset<State>(deployment: Deployment<State>): (options: ProviderOptions) => Model {
+  return options => deploy(deployment, options)
 }
 
 export function deploy<State>(deployment: Deployment<State>, options: ProviderOptions): Model {
