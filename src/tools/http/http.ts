@@ -3,7 +3,6 @@
 
 import type { Tool } from '../../engine/ports/index.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
-import { present } from '../../lib/json/present.ts'
 import { type AnySchema, describeSchema } from '../../lib/schema/standard.ts'
 import { quote } from '../../lib/text/index.ts'
 import { refuseTool, type ToolDefinition, tool } from '../functions/tool.ts'
@@ -13,19 +12,12 @@ import type { Placement } from './place.ts'
 import type { HttpAuth } from './secrets.ts'
 
 /** The settings of every tool that also one over HTTP has. */
-export type HttpToolSettings = Pick<
-  ToolDefinition,
-  | 'title'
-  | 'kind'
-  | 'readOnly'
-  | 'idempotent'
-  | 'destructive'
-  | 'timeoutMs'
-  | 'retries'
-  | 'outputLimit'
-  | 'trust'
-  | 'exposed'
->
+const settingNames = [
+  ...(['title', 'kind', 'readOnly', 'idempotent', 'destructive'] as const),
+  ...(['timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed'] as const),
+]
+
+export type HttpToolSettings = Pick<ToolDefinition, (typeof settingNames)[number]>
 
 export type HttpToolDefinition = HttpToolSettings & {
   name: string
@@ -52,8 +44,7 @@ export type HttpToolDefinition = HttpToolSettings & {
 }
 
 const memberNames: ReadonlySet<string> = new Set<keyof HttpToolDefinition>([
-  ...(['name', 'title', 'description', 'input', 'kind', 'readOnly', 'idempotent', 'destructive'] as const),
-  ...(['timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed', 'method', 'url', 'query'] as const),
+  ...(['name', 'description', 'input', ...settingNames, 'method', 'url', 'query'] as const),
   ...(['headerArguments', 'body', 'headers', 'auth', 'hosts', 'idempotencyHeader'] as const),
 ])
 
@@ -104,34 +95,20 @@ export function runs(operation: Operation): (input: unknown, context: Parameters
 /** Settings of a tool, with defaults from the HTTP method: GET is read-only, PUT and DELETE are idempotent. */
 export function toToolSettings(
   method: HttpMethod,
-  {
-    title,
-    kind,
-    timeoutMs,
-    retries,
-    outputLimit,
-    trust,
-    exposed,
-    ...given
-  }: HttpToolSettings & { idempotencyHeader?: string },
+  given: HttpToolSettings & { idempotencyHeader?: string },
 ): HttpToolSettings {
-  const {
-    readOnly = method === 'GET' || method === 'HEAD' || method === 'OPTIONS',
-    destructive,
-    idempotencyHeader,
-  } = given
-  const {
-    idempotent = readOnly || method === 'PUT' || method === 'DELETE' || idempotencyHeader !== undefined,
-  } = given
-  return {
-    kind: kind ?? (readOnly ? 'fetch' : method === 'DELETE' ? 'delete' : 'execute'),
+  const { readOnly = method === 'GET' || method === 'HEAD' || method === 'OPTIONS' } = given
+  const isKeyed = given.idempotencyHeader !== undefined
+  const defaults: HttpToolSettings = {
+    kind: readOnly ? 'fetch' : method === 'DELETE' ? 'delete' : 'execute',
     readOnly,
-    idempotent,
-    ...present({ title, destructive, timeoutMs, retries, outputLimit, trust, exposed }),
+    idempotent: readOnly || method === 'PUT' || method === 'DELETE' || isKeyed,
   }
+  const own = settingNames.filter(name => given[name] !== undefined).map(name => [name, given[name]])
+  return { ...defaults, ...Object.fromEntries(own) }
 }
 
-export function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
+function lowerCased(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 }
 

@@ -6,7 +6,6 @@ import type * as Yaml from 'yaml'
 import type { Tool } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { present } from '../../lib/json/present.ts'
 import { quote } from '../../lib/text/index.ts'
 import { tool } from '../functions/tool.ts'
 import { type HttpToolSettings, mediaTypes, runs, toToolSettings } from './http.ts'
@@ -138,12 +137,8 @@ class OperationTool {
       ...key,
     }
     const title = memberText(definition, 'summary')
-    const { timeoutMs, retries, outputLimit, trust, exposed } = this.#options
-    const given = { ...(title !== undefined && { title }), ...key }
-    const settings = toToolSettings(method, {
-      ...given,
-      ...present({ timeoutMs, outputLimit, trust, exposed }),
-    })
+    const named = title === undefined ? {} : { title }
+    const { retries, ...settings } = toToolSettings(method, { ...this.#options, ...named, ...key })
     return tool({
       ...settings,
       // Only operations that may be repeated take retries.
