@@ -14,6 +14,7 @@ import {
   stringsIn,
   visitNode,
   type Walk,
+  wordSet,
 } from './schema-refs.ts'
 import { mergeObjects } from './schema-root.ts'
 
@@ -134,17 +135,16 @@ function values(at: Cursor, node: JsonObject): JsonObject {
 }
 
 function ofValues(at: Cursor, node: JsonObject, type: string, group: Json[]): JsonObject {
-  const { walk, rules } = at
+  const { rules } = at
   const texts = stringsIn(group).filter(text => text !== '')
   if (type === 'string' && texts.length === group.length && texts.length <= rules.maxEnum)
     return { ...annotated({ type }, node), enum: texts }
   const [only] = group
   if (typeof only === 'number' && group.length === 1 && rules.bounds)
     return { ...annotated({ type }, node), minimum: only, maximum: only }
-  lose(walk, at.path, 'its list of values is said in words only')
   const shown = group.slice(0, 50).map(value => JSON.stringify(value))
   const hint = `One of: ${shown.join(', ')}${group.length > shown.length ? ', …' : ''}.`
-  return ofType(at, { ...withHint(node, hint), type }, type)
+  return ofType(at, { ...inWords(at, node, 'its list of values is said in words only', hint), type }, type)
 }
 
 function typeOfValue(value: Json): string {
@@ -154,29 +154,24 @@ function typeOfValue(value: Json): string {
   return typeof value
 }
 
+/** Keywords that tell the type of a node without one. */
+const TYPICAL: readonly (readonly [type: string, keywords: ReadonlySet<string>])[] = [
+  ['object', wordSet('properties required additionalProperties')],
+  ['array', wordSet('items prefixItems minItems')],
+  ['string', wordSet('pattern minLength maxLength format')],
+  ['number', wordSet('minimum maximum multipleOf')],
+]
+
 function guessTypes(node: JsonObject): string[] {
-  if ('properties' in node || 'required' in node || 'additionalProperties' in node) return ['object']
-  if ('items' in node || 'prefixItems' in node || 'minItems' in node) return ['array']
-  if ('pattern' in node || 'minLength' in node || 'maxLength' in node || 'format' in node) return ['string']
-  if ('minimum' in node || 'maximum' in node || 'multipleOf' in node) return ['number']
-  return []
+  const found = TYPICAL.find(([, keywords]) => Object.keys(node).some(keyword => keywords.has(keyword)))
+  return found ? [found[0]] : []
 }
 
 // ---- one type --------------------------------------------------------------------------------------------
 
 const UNSUPPORTED = [
-  'not',
-  'if',
-  'then',
-  'else',
-  'patternProperties',
-  'propertyNames',
-  'dependentRequired',
-  'dependentSchemas',
-  'unevaluatedItems',
-  'unevaluatedProperties',
-  'contains',
-  'anyOf',
+  ...wordSet('not if then else patternProperties propertyNames dependentRequired dependentSchemas'),
+  ...wordSet('unevaluatedItems unevaluatedProperties contains anyOf'),
 ]
 
 function ofType(at: Cursor, node: JsonObject, type: string): JsonObject {
@@ -196,8 +191,8 @@ function objectSchema(at: Cursor, node: JsonObject): JsonObject {
   if (isJsonObject(node['additionalProperties']))
     lose(at.walk, at.path, 'what further properties may hold is left out')
   if (entries.length === 0 && at.depth > 0) {
-    lose(at.walk, at.path, 'an object of no named properties is sent without a type')
-    return annotated({}, withHint(node, 'A JSON object.'))
+    const loss = 'an object of no named properties is sent without a type'
+    return annotated({}, inWords(at, node, loss, 'A JSON object.'))
   }
   const schema = annotated({ type: 'object', properties: Object.fromEntries(entries) }, node)
   const names = new Set(entries.map(([name]) => name))
@@ -214,16 +209,14 @@ function arraySchema(at: Cursor, node: JsonObject): JsonObject {
   const tuple = schemasIn(node['prefixItems'])
   let source = node
   if (tuple.length > 0) {
-    lose(at.walk, at.path, 'the order of the items is said in words only')
-    source = withHint(node, `The first ${tuple.length} items each have a meaning of their own.`)
+    const hint = `The first ${tuple.length} items each have a meaning of their own.`
+    source = inWords(at, source, 'the order of the items is said in words only', hint)
   }
   const rest = node['items'] === undefined || typeof node['items'] === 'boolean' ? [] : [node['items']]
   const kinds = [...tuple, ...rest]
   const items = kinds.length === 1 ? kinds[0]! : kinds.length === 0 ? true : { anyOf: kinds }
-  if (node['uniqueItems'] === true) {
-    lose(at.walk, at.path, '"uniqueItems" is said in words only')
-    source = withHint(source, 'No two items are equal.')
-  }
+  if (node['uniqueItems'] === true)
+    source = inWords(at, source, '"uniqueItems" is said in words only', 'No two items are equal.')
   const schema = annotated({ type: 'array', items: toOpenApiNode(inside(at, 'items'), items) }, source)
   if (at.rules.bounds) copyCounts(schema, node, ['minItems', 'maxItems'])
   return schema
@@ -236,15 +229,15 @@ function stringSchema(at: Cursor, node: JsonObject): JsonObject {
   if (typeof format === 'string') {
     if (at.rules.stringFormats.has(format)) keep['format'] = format
     else {
-      lose(at.walk, at.path, `the format ${JSON.stringify(format)} is said in words only`)
-      source = withHint(source, `Format: ${format}.`)
+      const loss = `the format ${JSON.stringify(format)} is said in words only`
+      source = inWords(at, source, loss, `Format: ${format}.`)
     }
   }
   if (typeof pattern === 'string') {
     if (pattern.length <= 200 && !/\(\?|\\[1-9]/.test(pattern)) keep['pattern'] = pattern
     else {
-      lose(at.walk, at.path, '"pattern" is said in words only')
-      source = withHint(source, `Matches the regular expression ${pattern.slice(0, 500)}`)
+      const hint = `Matches the regular expression ${pattern.slice(0, 500)}`
+      source = inWords(at, source, '"pattern" is said in words only', hint)
     }
   }
   copyCounts(keep, node, ['minLength', 'maxLength'])
@@ -276,10 +269,10 @@ function numberSchema(at: Cursor, node: JsonObject, type: string): JsonObject {
     delete keep['minimum']
     delete keep['maximum']
   }
-  if (hints.length > 0) lose(at.walk, at.path, 'a bound of the number is said in words only')
   const { format } = node
   if (typeof format === 'string' && at.rules.numberFormats.has(format)) keep['format'] = format
-  return annotated(keep, hints.length === 0 ? node : withHint(node, hints.join(' ')))
+  if (hints.length === 0) return annotated(keep, node)
+  return annotated(keep, inWords(at, node, 'a bound of the number is said in words only', hints.join(' ')))
 }
 
 // ---- helpers ---------------------------------------------------------------------------------------------
@@ -300,7 +293,9 @@ function annotated(schema: JsonObject, node: JsonObject): JsonObject {
   return next
 }
 
-function withHint(node: JsonObject, hint: string): JsonObject {
+/** A rule that the subset has no keyword for, as a hint in the description. */
+function inWords(at: Cursor, node: JsonObject, loss: string, hint: string): JsonObject {
+  lose(at.walk, at.path, loss)
   const said = typeof node['description'] === 'string' ? `${node['description']} ` : ''
   return { ...node, description: said + hint }
 }
