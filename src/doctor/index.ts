@@ -2,9 +2,8 @@
 // because only the vendor that made them can check them. A history in another vendor's form is reported, not repaired: a
 // session that changes its vendor encodes the history anew.
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
-import { asString } from '../models/common/json-read.ts'
+import { asString, listObjects } from '../models/common/json-read.ts'
 import { checkRequestAll } from '../testing/doubles/index.ts'
-import { objectsIn } from './read.ts'
 import { reasons } from './reasons.ts'
 import { type Finding, repair } from './repair.ts'
 import { type DoctorVendor, vendorForms } from './vendors.ts'
@@ -79,7 +78,7 @@ function readForm(item: JsonObject): string | undefined {
       ? 'gemini-interactions'
       : 'openai-responses'
   if (item['tool_calls'] !== undefined || item['role'] === 'tool') return 'openai-chat'
-  return objectsIn(item['content']).some(block => BLOCKS.has(asString(block['type'])))
+  return listObjects(item['content']).some(block => BLOCKS.has(asString(block['type'])))
     ? 'anthropic'
     : undefined
 }
@@ -90,7 +89,7 @@ export function foreignForm(vendor: DoctorVendor, body: JsonObject): string | un
   const list = Object.hasOwn(body, key)
     ? key
     : ['messages', 'contents', 'input'].find(each => Array.isArray(body[each]))
-  const items = objectsIn(list === undefined ? undefined : body[list])
+  const items = listObjects(list === undefined ? undefined : body[list])
   const forms = new Set(items.map(readForm).filter(form => form !== undefined))
   if (forms.has(vendor)) return undefined
   const [other] = forms

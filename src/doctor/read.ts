@@ -4,11 +4,7 @@
 import type { InputPart, ResultPart } from '../language/content.ts'
 import type { ToolChoice, ToolDeclaration, ToolInput } from '../language/tools.ts'
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
-import { asObject, asString } from '../models/common/json-read.ts'
-
-export function objectsIn(value: Json | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : []
-}
+import { asObject, asString, listObjects } from '../models/common/json-read.ts'
 
 /** A member under its camelCase or snake_case name. */
 export function member(holder: JsonObject, camel: string): Json | undefined {
@@ -27,7 +23,7 @@ export function toJsonText(value: Json | undefined): string {
 
 /** Content that is text, or a list of parts. */
 export function readContent(content: Json | undefined): InputPart[] {
-  if (Array.isArray(content)) return objectsIn(content).map(readPart)
+  if (Array.isArray(content)) return listObjects(content).map(readPart)
   return content === undefined || content === null ? [] : [{ type: 'text', text: toJsonText(content) }]
 }
 
@@ -87,7 +83,7 @@ export type ReadTools = {
 export function readTools(value: Json | undefined): ReadTools {
   const tools = new Map<string, ToolDeclaration>()
   const hosted: JsonObject[] = []
-  for (const tool of objectsIn(value)) {
+  for (const tool of listObjects(value)) {
     const declared = declarationsIn(tool)
     if (declared === undefined) hosted.push(tool)
     for (const each of declared ?? []) if (!tools.has(each.name)) tools.set(each.name, each)
@@ -98,7 +94,7 @@ export function readTools(value: Json | undefined): ReadTools {
 /** Undefined for a tool that the vendor runs. */
 export function declarationsIn(tool: JsonObject): ToolDeclaration[] | undefined {
   const declared = member(tool, 'functionDeclarations')
-  if (Array.isArray(declared)) return objectsIn(declared).map(readDeclaration)
+  if (Array.isArray(declared)) return listObjects(declared).map(readDeclaration)
   const { type = 'function', name, function: nested, custom } = tool
   if (isJsonObject(nested)) return [readDeclaration(nested)]
   if (isJsonObject(custom)) return [readDeclaration({ type: 'custom', ...custom })]

@@ -2,10 +2,10 @@
 // does not need is taken back: the search tries large groups of changes first, so that it asks the check few times.
 
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
-import { asObject, asString } from '../models/common/json-read.ts'
+import { asObject, asString, listObjects } from '../models/common/json-read.ts'
 import { alignedRuns, differences } from './differences.ts'
 import { type HistoryItem, toEntries } from './items.ts'
-import { declarationsIn, objectsIn, readChoice, readTools, toJsonText } from './read.ts'
+import { declarationsIn, readChoice, readTools, toJsonText } from './read.ts'
 import { type DoctorVendor, type Keep, systemItems, type VendorForm, vendorForms } from './vendors.ts'
 
 /** `message` is the vendor's own wording. */
@@ -61,7 +61,7 @@ function encode(
   const list = given[form.list]
   const items = historyItems(form, list, data => (hasArtifacts ? { origin, data } : undefined))
   const isOwnBlock = (item: HistoryItem): boolean => item.kind === 'said' && item.part.type !== 'text'
-  if (items.every(isOwnBlock) && objectsIn(list).length > 0) return undefined
+  if (items.every(isOwnBlock) && listObjects(list).length > 0) return undefined
   const { tools, hosted } = readTools(given['tools'])
   const limits = [given['max_tokens'], given['max_completion_tokens'], given['max_output_tokens']]
   const maxTokens = limits.find(limit => typeof limit === 'number')
@@ -94,7 +94,7 @@ function encode(
 const TRANSPORT = new Set(['stream', 'stream_options', 'store', 'include'])
 
 function historyItems(form: VendorForm, list: Json | undefined, keep: Keep): HistoryItem[] {
-  if (Array.isArray(list)) return objectsIn(list).flatMap(element => form.items(element, keep))
+  if (Array.isArray(list)) return listObjects(list).flatMap(element => form.items(element, keep))
   return list === undefined || list === null
     ? []
     : [{ kind: 'input', part: { type: 'text', text: toJsonText(list) } }]
@@ -164,7 +164,7 @@ const isListField = (form: VendorForm, given: JsonObject, fresh: JsonObject, key
 
 function fieldChanges(form: VendorForm, given: JsonObject, fresh: JsonObject): RepairChange[] {
   // Stand-ins for tools that are gone come with a choice that forbids to call them.
-  const isStandIn = objectsIn(given['tools']).length === 0 && fresh['tools'] !== undefined
+  const isStandIn = listObjects(given['tools']).length === 0 && fresh['tools'] !== undefined
   const groups = [LIMITS, ...(isStandIn ? [['tools', 'tool_choice', 'generation_config']] : [])]
   // Instructions that were moved out of the list would be lost without their new place.
   const isMoved = form.system !== undefined && systemText(form, given) !== systemText(form, fresh)

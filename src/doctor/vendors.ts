@@ -3,10 +3,10 @@
 
 import type { Native, ResultPart } from '../language/content.ts'
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
-import { asObject, asString } from '../models/common/json-read.ts'
+import { asObject, asString, listObjects } from '../models/common/json-read.ts'
 import { type Protocol, protocols } from '../models/index.ts'
 import type { HistoryCallItem, HistoryItem } from './items.ts'
-import { member, objectsIn, readContent, readPart, readResult, toJsonText } from './read.ts'
+import { member, readContent, readPart, readResult, toJsonText } from './read.ts'
 
 /** Marks data as the vendor's own; undefined where artifacts are left out. */
 export type Keep = (data: JsonObject) => Native | undefined
@@ -75,7 +75,7 @@ const HOSTED = /^(?:server_tool_use|mcp_tool_use|container_upload|compaction|\w+
 
 function anthropicItems({ role, content }: JsonObject, keep: Keep): HistoryItem[] {
   if (!Array.isArray(content) || isSystemRole(role)) return spoken(role, content)
-  return objectsIn(content).flatMap((block): HistoryItem[] => {
+  return listObjects(content).flatMap((block): HistoryItem[] => {
     const { type, id, name, input, caller, tool_use_id, signature } = block
     if (type === 'tool_use')
       return [called(id, name, input, isJsonObject(caller) ? keep({ caller }) : undefined)]
@@ -97,7 +97,7 @@ function anthropicItems({ role, content }: JsonObject, keep: Keep): HistoryItem[
 function chatItems(message: JsonObject): HistoryItem[] {
   const { role, content, refusal } = message
   if (role === 'tool') return [answered(message['tool_call_id'], readResult(content))]
-  const calls = objectsIn(message['tool_calls']).map((call): HistoryCallItem => {
+  const calls = listObjects(message['tool_calls']).map((call): HistoryCallItem => {
     const { name, input, arguments: args } = asObject(call[call['type'] === 'custom' ? 'custom' : 'function'])
     const item = called(call['id'], name, args ?? input)
     return call['type'] === 'custom' ? { ...item, form: 'text' } : item
@@ -135,7 +135,7 @@ function responsesItems(item: JsonObject, keep: Keep): HistoryItem[] {
 
 function geminiItems(content: JsonObject, keep: Keep): HistoryItem[] {
   const role = content['role'] ?? 'user'
-  return objectsIn(content['parts']).flatMap((part): HistoryItem[] => {
+  return listObjects(content['parts']).flatMap((part): HistoryItem[] => {
     const call = member(part, 'functionCall')
     const response = member(part, 'functionResponse')
     const native = member(part, 'thoughtSignature') === undefined ? undefined : keep(part)
@@ -159,7 +159,7 @@ function geminiResult({ id, name, response, parts }: JsonObject): HistoryItem {
   const { output, error, ...more } = asObject(response)
   const isWhole = Object.keys(more).length === 0
   const text = toJsonText(isJsonObject(response) && isWhole ? (error ?? output) : response)
-  const media = objectsIn(parts).map(readPart)
+  const media = listObjects(parts).map(readPart)
   const said: ResultPart[] = text === '' ? [] : [{ type: 'text', text }]
   return answered(id, [...said, ...media], isWhole && error !== undefined, asString(name))
 }

@@ -23,8 +23,9 @@ export function wholeAnswer(answer: {
   continuity?: Native | undefined
   warnings?: string[]
   vendor?: VendorAnswer | undefined
+  loads?: string[]
 }): ModelAnswer {
-  const { parts, stop, origin, usage, continuity, warnings = [], vendor } = answer
+  const { parts, stop, origin, usage, continuity, warnings = [], vendor, loads = [] } = answer
   return {
     parts,
     stop,
@@ -33,6 +34,7 @@ export function wholeAnswer(answer: {
     ...(continuity && { continuity }),
     ...(warnings.length > 0 && { warnings }),
     ...(vendor && { vendor }),
+    ...(loads.length > 0 && { loads }),
   }
 }
 

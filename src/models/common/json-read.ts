@@ -1,7 +1,7 @@
 // Reading JSON that a vendor sent and that may have any shape: each function gives a value of the wanted type, empty
 // when the field is missing or is something else.
 
-import { flattened, type Json, type JsonObject, surelyFlat } from '../../lib/json/index.ts'
+import { flattened, isJsonObject, type Json, type JsonObject, surelyFlat } from '../../lib/json/index.ts'
 
 export function asString(value: unknown): string {
   return typeof value === 'string' ? value : ''
@@ -14,6 +14,11 @@ export function asObject(value: unknown): JsonObject {
 
 export function asList(value: Json | undefined): Json[] {
   return Array.isArray(value) ? value : []
+}
+
+/** Of a list the members that are objects. */
+export function listObjects(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : []
 }
 
 /** 0 for anything but a positive number. */

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type NameRule, wireNames } from './wire-names.ts'
+import { type NameRule, toolNames, type WireNames } from './wire-names.ts'
+
+const wireNames = (names: readonly string[], rule: NameRule): WireNames =>
+  toolNames(
+    names.map(name => ({ name })),
+    rule,
+  )
 
 const rule: NameRule = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
 

@@ -31,19 +31,7 @@ const HASH_LENGTH = 8
 
 /** `fixed`: our name → the name that the vendor gives the tool, of the tools that the vendor defines. */
 export function toolNames(
-  tools: readonly ToolDeclaration[],
-  rule: NameRule,
-  fixed: ReadonlyMap<string, string> = new Map(),
-): WireNames {
-  return wireNames(
-    tools.map(tool => tool.name),
-    rule,
-    fixed,
-  )
-}
-
-export function wireNames(
-  names: readonly string[],
+  tools: readonly Pick<ToolDeclaration, 'name'>[],
   rule: NameRule,
   fixed: ReadonlyMap<string, string> = new Map(),
 ): WireNames {
@@ -58,8 +46,8 @@ export function wireNames(
     return wire
   }
   // Names that need no change come first, so that none of them loses its spelling to another.
-  for (const name of names) if (isAllowedName(name, rule)) toWire(name)
-  for (const name of names) toWire(name)
+  for (const { name } of tools) if (isAllowedName(name, rule)) toWire(name)
+  for (const { name } of tools) toWire(name)
   return { toWire, fromWire: new Map(owners) }
 }
 

@@ -2,7 +2,7 @@
 // calls of our `computer`, whose arguments are a list of actions.
 
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
-import { asList, asString } from '../../common/json-read.ts'
+import { asList, asString, listObjects } from '../../common/json-read.ts'
 import { argumentsObject, type VendorTyped } from '../../common/vendor-typed.ts'
 
 const TOOLSET = 'computer'
@@ -124,7 +124,7 @@ type Written = { name: string; input: JsonObject }
 /** Undefined for what the vendor cannot say in one action, such as calls of another vendor's model. */
 function writeActions(text: string): Written | undefined {
   const { actions } = argumentsObject(text) ?? {}
-  const list = asList(actions).filter(isJsonObject)
+  const list = listObjects(actions)
   const [first, ...rest] = list
   if (!first || rest.some(other => JSON.stringify(other) !== JSON.stringify(first))) return undefined
   const written = toTheirs(first)

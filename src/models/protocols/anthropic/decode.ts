@@ -321,20 +321,20 @@ export function halt(state: State): Halted {
   const details = state.stop['stop_details']
   const explanation = details ? asString(asObject(details)['explanation']) : ''
   if (explanation !== '') warnings.push(`The model refused: ${printable(explanation, SUMMARY_CHARS)}`)
-  const usage = readUsage(state.usage)
   const { origin, lostContainer, vendor } = state
   const container = state.container ?? (lostContainer ? null : undefined)
-  const continuity = container === undefined ? undefined : { origin, data: { container } }
-  const answer = wholeAnswer({
-    parts,
-    stop: readStop(stop, parts),
-    origin,
-    usage,
-    continuity,
-    warnings,
-    vendor,
-  })
-  return { answer: loads.length > 0 ? { ...answer, loads } : answer }
+  return {
+    answer: wholeAnswer({
+      parts,
+      stop: readStop(stop, parts),
+      origin,
+      usage: readUsage(state.usage),
+      continuity: container === undefined ? undefined : { origin, data: { container } },
+      warnings,
+      vendor,
+      loads,
+    }),
+  }
 }
 
 /** Our names of the tools that the vendor's search found. */

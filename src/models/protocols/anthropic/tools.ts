@@ -23,14 +23,17 @@ const strictDialects = { exact: anthropicStrict, fitted: anthropicFitted }
 /** Summed over all strict tools of a request. `characters` stands for a compiled grammar that would be too large. */
 const STRICT_LIMITS = { tools: 20, optional: 24, unions: 16, characters: 50_000 }
 
-/** A single schema stays within the limits. */
-export function fitsStrict(schema: JsonObject): boolean {
-  const { optional, unions, characters } = strictCost(schema)
-  return (
-    optional <= STRICT_LIMITS.optional &&
-    unions <= STRICT_LIMITS.unions &&
-    characters <= STRICT_LIMITS.characters
-  )
+const COUNTED = ['optional', 'unions', 'characters'] as const
+
+/** The schema stays within what is left. */
+export function fitsStrict(schema: JsonObject, left = STRICT_LIMITS): boolean {
+  const cost = strictCost(schema)
+  return left.tools > 0 && COUNTED.every(name => cost[name] <= left[name])
+}
+
+function spendStrict(schema: JsonObject, left: typeof STRICT_LIMITS): void {
+  const cost = strictCost(schema)
+  for (const name of COUNTED) left[name] -= cost[name]
 }
 
 /** Names of the vendor's own tools are taken: a tool of ours with such a name gets another spelling. */
@@ -183,24 +186,16 @@ function declareTool(
 
 /** In the order of declaration, as many as the limits hold. Our own gate checks every call anyway. */
 function allowStrict(declared: readonly DeclaredTool[], format: JsonObject, warn: Warn): void {
-  const used = strictCost(format)
   const left = { ...STRICT_LIMITS }
-  left.optional -= used.optional
-  left.unions -= used.unions
-  left.characters -= used.characters
+  spendStrict(format, left)
   for (const { tool, json, strict } of declared) {
     if (strict === undefined || json['strict'] !== undefined) continue
-    const { optional, unions, characters } = strictCost(strict)
-    const fits =
-      left.tools > 0 && optional <= left.optional && unions <= left.unions && characters <= left.characters
-    if (!fits) {
+    if (!fitsStrict(strict, left)) {
       warn(`The tool "${tool.name}" is not strict: the strict tools before it use up what Anthropic allows.`)
       continue
     }
     left.tools -= 1
-    left.optional -= optional
-    left.unions -= unions
-    left.characters -= characters
+    spendStrict(strict, left)
     json['input_schema'] = strict
     json['strict'] = true
   }

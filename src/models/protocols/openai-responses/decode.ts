@@ -15,7 +15,7 @@ import {
 } from '../../common/answer.ts'
 import { digestParts } from '../../common/continuity.ts'
 import { finalFailure, passingFailure } from '../../common/failure.ts'
-import { asCount, asObject, asString, readJson } from '../../common/json-read.ts'
+import { asCount, asObject, asString, listObjects, readJson } from '../../common/json-read.ts'
 import type { BoundTool } from '../../common/vendor-typed.ts'
 import type { Frame, Halted, ModelFailure } from '../../protocol.ts'
 import { unansweredIn } from './context.ts'
@@ -26,7 +26,6 @@ import {
   type CallKind,
   callText,
   hasRefusal,
-  listObjects,
   ourName,
   readCallKind,
   readItem,
@@ -299,18 +298,20 @@ function finish(state: State, response: JsonObject, type = ''): ModelDelta[] {
     return part.type === 'hosted' && unanswered.has(item) ? { ...part, summary: NOT_RUN } : part
   })
   const deltas = showMissing(state, parts)
-  const usage = readUsage(response['usage'])
   const isWhole = status === 'completed' && !items.some(({ cut }) => cut)
-  const stop = readStop(status, isFiltered, parts)
-  const continuity = isWhole ? makeContinuity(state, asString(response['id']), parts) : undefined
-  const warnings = [...unanswered].map(askedOfNobody)
-  const loads = foundTools(
-    items.map(({ item }) => item),
-    state.names,
-  )
-  const vendor = vendorAnswer(response['id'], response['model'])
-  const answer = wholeAnswer({ parts, stop, origin: state.origin, usage, continuity, warnings, vendor })
-  state.answer = loads.length > 0 ? { ...answer, loads } : answer
+  state.answer = wholeAnswer({
+    parts,
+    stop: readStop(status, isFiltered, parts),
+    origin: state.origin,
+    usage: readUsage(response['usage']),
+    continuity: isWhole ? makeContinuity(state, asString(response['id']), parts) : undefined,
+    warnings: [...unanswered].map(askedOfNobody),
+    vendor: vendorAnswer(response['id'], response['model']),
+    loads: foundTools(
+      items.map(({ item }) => item),
+      state.names,
+    ),
+  })
   return deltas
 }
 

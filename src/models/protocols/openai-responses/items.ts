@@ -4,10 +4,10 @@
 import type { CallForm } from '../../../language/calls.ts'
 import type { Origin, Phase } from '../../../language/content.ts'
 import { hostedApproval } from '../../../language/tools.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
+import type { Json, JsonObject } from '../../../lib/json/index.ts'
 import { printable } from '../../../lib/text/index.ts'
 import { type ModelPart, NO_ARGUMENTS, wholeCall } from '../../common/answer.ts'
-import { asList, asObject, asString } from '../../common/json-read.ts'
+import { asList, asObject, asString, listObjects } from '../../common/json-read.ts'
 import { type BoundTool, boundTo, type VendorTyped } from '../../common/vendor-typed.ts'
 import { wireName } from './deferred.ts'
 import { typedItem } from './vendor-typed.ts'
@@ -34,10 +34,6 @@ export function readCallKind(item: JsonObject, bound: readonly BoundTool[] | 'an
   if (kind !== undefined) return kind
   const typed = bound === 'any' ? typedItem(item) : boundTo(bound, item)?.typed
   return typed && { form: typed.form, typed }
-}
-
-export function listObjects(value: Json | undefined): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : []
 }
 
 /** The texts and refusals of a message, one after the other. */
