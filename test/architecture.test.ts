@@ -55,8 +55,8 @@ const rules: ImportRule[] = [
   },
   {
     in: 'src/relay/',
-    // Of the wires the Responses wire: relayed requests and answers have its form on both sides.
-    may: ['src/relay/', 'src/callers/', 'src/models/', 'src/wires/', 'src/engine/index.ts', ...common],
+    // Relayed requests have the form of OpenAI's API, and are refused in its words.
+    may: ['src/relay/', 'src/apis/openai/', 'src/callers/', 'src/models/', 'src/engine/index.ts', ...common],
     types: ['src/payments/', 'src/engines/'],
   },
   { in: 'src/client/', may: ['src/client/', ...common], types: [schemas] },
@@ -185,12 +185,10 @@ const adapters: AdapterRule = {
     'src/stores/payment-rows.ts',
     'src/tools/functions/tool.ts',
     'src/wires/client-threads.ts',
-    'src/wires/fields.ts',
     'src/wires/host.ts',
     'src/wires/http/',
     'src/wires/left-open.ts',
     'src/wires/not-found.ts',
-    'src/wires/openai-refusal.ts',
     'src/wires/own-tools.ts',
     'src/wires/read-log.ts',
     'src/wires/stateless/',
@@ -212,7 +210,7 @@ const tables: Readonly<Record<string, string>> = {
   'src/testing/contracts/store-keeping.ts: listingTests': 'a list of tests',
   'src/testing/contracts/store-reading.ts: pagingTests': 'a list of tests',
   'src/testing/contracts/store.ts: creationTests': 'a list of tests',
-  'src/wires/fields.ts: fieldReader': 'one entry for each kind of field',
+  'src/lib/json/fields.ts: fieldReader': 'one entry for each kind of field',
 }
 
 function importsOf(file: string): Import[] {

@@ -1,7 +1,7 @@
 // The caller of a request or connection: the owner whose sessions it reaches, its trace and its payment.
 import type { HttpBindings } from '@hono/node-server'
 import type { Context, Hono } from 'hono'
-import type { Engine } from '../engine/ports/boundary.ts'
+import type { Engine, EngineDescription } from '../engine/ports/boundary.ts'
 import type { TraceContext } from '../language/trace.ts'
 import type { Json, JsonObject } from '../lib/json/index.ts'
 
@@ -46,6 +46,29 @@ export type RequestPayment = {
   readonly refusal: { headers: Record<string, string>; body: JsonObject; required: JsonObject } | undefined
   /** Of a payment that is settled. */
   readonly receipt: JsonObject | undefined
+}
+
+/** A request for an agent on its owner's machine, as the wire is to decode it. */
+export type RelayedTarget = {
+  /** The agent of the engine that stands for all attached ones. */
+  agent: string
+  /** The recipient, for that agent's model. */
+  to: JsonObject
+  body: JsonObject
+  /** In place of the host's own. */
+  offers: { about: Pick<EngineDescription, 'agents' | 'models'>; serverTools: ReadonlySet<string> }
+  /** The model name that the response shows. */
+  shown: string
+}
+
+/** Agents on their owners' machines. */
+export type Relay = {
+  /** Undefined: the request is for an agent of this server. `routed`: the agent that the path names. */
+  target(
+    body: JsonObject,
+    routed: string | undefined,
+    caller: Principal & Pick<Caller, 'payment'>,
+  ): Promise<RelayedTarget | undefined>
 }
 
 /** The variables that the server has set on a request before a route gets it. */

@@ -6,9 +6,11 @@ import type { AgentConfig, TurnwireConfig } from '../config/config.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { present } from '../lib/json/present.ts'
 import type { Log } from '../log.ts'
-import { configuredAgent, type LocalAgent } from '../relay/owner/local-agent.ts'
+import type { LocalAgent } from '../relay/owner/local-agent.ts'
+import { withoutServerMembers } from '../relay/request.ts'
 import { Runtime } from '../runtime.ts'
 import { makeHost } from '../server/server.ts'
+import { answerWithEvents } from '../wires/responses/once.ts'
 
 export type AttachedAgent = { agent: LocalAgent; name: string; close: () => Promise<void> }
 
@@ -21,8 +23,12 @@ export async function openAttachedAgent(
   const agent = config.agents.find(each => name === undefined || each.name === name)
   if (!agent) throw noAgent(config, name)
   const runtime = await Runtime.open(confined(config, agent), { log })
-  const host = await makeHost(runtime)
-  return { agent: configuredAgent(host), name: agent.name, close: () => runtime.close() }
+  const answer = answerWithEvents(await makeHost(runtime), 'relay')
+  return {
+    agent: (body, signal) => answer(withoutServerMembers(body), signal),
+    name: agent.name,
+    close: () => runtime.close(),
+  }
 }
 
 function noAgent({ agents }: TurnwireConfig, name: string | undefined): TurnwireError {

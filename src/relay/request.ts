@@ -2,10 +2,12 @@
 // anyone but the client would run, and media that someone would have to fetch. The same check serves both sides: the
 // server, for what a client sends, and an owner's machine, for what a server sends. Tools come in two forms, nested under
 // `function` or flat as OpenAI has them; machines are sent the nested one.
+
+import { openAiWordings, refuseParameter, unsupportedParameterValue } from '../apis/openai/refusal.ts'
+import { fieldReader, isAbsent, names, optional } from '../lib/json/fields.ts'
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
-import { isAbsent, names, optional } from '../wires/fields.ts'
-import { refuseParameter, unsupportedParameterValue } from '../wires/openai-refusal.ts'
-import { field } from '../wires/responses/wordings.ts'
+
+export const field = fieldReader(openAiWordings)
 
 const requestFields = names(
   'model input instructions tools tool_choice stream max_output_tokens max_tool_calls user temperature top_p metadata store previous_response_id reasoning truncation agent_id routing',

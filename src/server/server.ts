@@ -270,7 +270,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   })
   const console = consoleRoutes()
   if (console) app.route('/', console)
-  if (relay) app.route('/', relay.routes)
+  if (relay) app.route('/', relay.routes(routeHost(host)))
   if (payments) app.route('/', payments.signInRoutes())
   for (const { keyless } of served) if (keyless) app.route('/', keyless)
   app.use(authenticate(table, keys, host, cookies, payments, relay))

@@ -1,35 +1,19 @@
 // The host: services of the server for every HTTP wire. A wire decodes requests, commands the engine and encodes the
 // results; the server decides, once for all wires, who the caller is, how large a body may be and where logs go.
-import type { Caller, Principal } from '../callers/caller.ts'
+import type { Caller, Relay } from '../callers/caller.ts'
 import type { AgentInfo, Engine, EngineDescription, EnginePorts } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { SealUse } from '../language/seals.ts'
-import type { JsonObject } from '../lib/json/index.ts'
 
-export type { Caller, OwnerAccount, Principal, RequestPayment, WireEnv } from '../callers/caller.ts'
-
-/** A request for an agent on its owner's machine, as the wire is to decode it. */
-export type RelayedTarget = {
-  /** The agent of the engine that stands for all attached ones. */
-  agent: string
-  /** The recipient, for that agent's model. */
-  to: JsonObject
-  body: JsonObject
-  /** In place of the host's own. */
-  offers: { about: Pick<EngineDescription, 'agents' | 'models'>; serverTools: ReadonlySet<string> }
-  /** The model name that the response shows. */
-  shown: string
-}
-
-/** Agents on their owners' machines. */
-export type Relay = {
-  /** Undefined: the request is for an agent of this server. `routed`: the agent that the path names. */
-  target(
-    body: JsonObject,
-    routed: string | undefined,
-    caller: Principal & Pick<Caller, 'payment'>,
-  ): Promise<RelayedTarget | undefined>
-}
+export type {
+  Caller,
+  OwnerAccount,
+  Principal,
+  Relay,
+  RelayedTarget,
+  RequestPayment,
+  WireEnv,
+} from '../callers/caller.ts'
 
 export type ServedDescription = EngineDescription & {
   /** With one agent, a model name that is not known means that agent. */

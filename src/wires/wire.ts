@@ -2,8 +2,8 @@
 // server has one table of them, from which everything else that depends on an address is derived.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Hono } from 'hono'
+import type { Socket } from '../lib/net/socket.ts'
 import type { Principal, WireEnv, WireHost } from './host.ts'
-import type { Socket } from './http/frame-queue.ts'
 import type { Failure } from './http/index.ts'
 
 /** The parts of a request that tell which wire it is for. */

@@ -1,52 +1,13 @@
-// The agent that answers on the owner's machine: of the local configuration, or a local server of the Responses API.
-// Both give the events of one stream. Neither runs a tool: calls of the client's tools go back to the client.
+// The agent that answers on the owner's machine. Here: a local server of the Responses API. The command has one more, of
+// the local configuration. Neither runs a tool: calls of the client's tools go back to the client.
 import { createParser } from 'eventsource-parser'
 import { TurnwireError } from '../../language/errors.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
 import { printable } from '../../lib/text/index.ts'
-import { randomIds } from '../../lib/text/random.ts'
-import type { WireHost } from '../../wires/host.ts'
-import { decodeRequest } from '../../wires/responses/decode.ts'
-import { decodeHistory } from '../../wires/responses/decode-items.ts'
-import { ResponseEncoder } from '../../wires/responses/encode.ts'
-import { prepareOnce, readItems } from '../../wires/responses/once.ts'
 import { toFlatTools, withoutServerMembers } from '../request.ts'
 
 /** Contract: gives the events of one answer, the last of them terminal, or throws. `body` has been checked. */
 export type LocalAgent = (body: JsonObject, signal: AbortSignal) => AsyncIterable<JsonObject>
-
-/** The only agent of `host`, asked without a session: nothing is recorded, and no tool of the machine is offered. */
-export function configuredAgent(host: WireHost): LocalAgent {
-  const newId = randomIds()
-  const owner = 'relay'
-  const engine = host.engineFor({ owner })
-  const caller = { host, engine, owner, name: owner }
-  return async function* (body, signal) {
-    const asked = withoutServerMembers(body)
-    const about = { agents: host.about.agents.slice(0, 1), models: {} }
-    const request = decodeRequest(
-      { about, serverTools: new Set() },
-      { ...asked, model: 'default', store: false, stream: true },
-      undefined,
-    )
-    const { items } = await readItems(caller, request)
-    const { once, options } = prepareOnce(caller, request, decodeHistory(items), newId('sess'))
-    const encoder = new ResponseEncoder({ ...options, after: -1, form: 'lines' })
-    yield* parseEvents(encoder.begin())
-    for await (const batch of engine.answerOnce({ ...once, deltas: 'fail' }, signal))
-      for (const item of batch) yield* parseEvents(encoder.take(item))
-    yield* parseEvents(encoder.end())
-  }
-}
-
-function* parseEvents(lines: string): Iterable<JsonObject> {
-  for (const line of lines.split('\n')) {
-    const event: unknown = line === '' ? undefined : JSON.parse(line)
-    if (isJsonObject(event)) yield event
-  }
-}
-
-// ---- a local server ----------------------------------------------------------------------------------------------
 
 export type LocalServer = {
   /** The whole address of its Responses API. */

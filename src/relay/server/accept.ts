@@ -1,7 +1,7 @@
 // A socket that an owner's machine opened: it must prove itself in its first frame, and is then a machine of its agent until
 // it closes. Frames are read strictly. The server's own pings find out whether the other side still works, and tokens are
 // replaced before they expire.
-import type { Socket } from '../../wires/http/frame-queue.ts'
+import type { Socket } from '../../lib/net/socket.ts'
 import { type OwnerFrame, protocolVersion, readOwnerFrame, type ServerFrame } from '../frames.ts'
 import type { Dispatch } from './dispatch.ts'
 import type { Claims, Tokens } from './jwt.ts'

@@ -1,12 +1,11 @@
 // The relay of a server: agents on their owners' machines, behind the server's own wires. It is loaded only when the
 // configuration has the setting `relay`.
 import type { Hono } from 'hono'
-import type { Principal, RequestPayment, RouteHost, WireEnv } from '../../callers/caller.ts'
-import type { Model, ModelDelta } from '../../engine/index.ts'
+import type { Principal, Relay, RequestPayment, RouteHost, WireEnv } from '../../callers/caller.ts'
+import type { EnginePorts, Model, ModelDelta } from '../../engine/index.ts'
 import { walletOwner } from '../../language/payments.ts'
+import type { Socket } from '../../lib/net/socket.ts'
 import type { PriceSource } from '../../payments/price.ts'
-import type { Relay, WireHost } from '../../wires/host.ts'
-import type { Socket } from '../../wires/http/frame-queue.ts'
 import { defaultMaxCost, type RelayConfig, relayDefaults } from '../config.ts'
 import { type Hex, readWalletAddress } from '../viem.ts'
 import { type AcceptOptions, Attached } from './accept.ts'
@@ -23,10 +22,9 @@ import {
 } from './elsewhere.ts'
 import { relayTokens, type Tokens } from './jwt.ts'
 import { answerHere, type RelayModelOptions, relayModel, type Served } from './model.ts'
-import { relayOperatorRoutes } from './operator-routes.ts'
 import { relayPrices } from './prices.ts'
 import { Registry } from './registry.ts'
-import { type Earnings, relayRoutes } from './routes.ts'
+import { type Earnings, type RelayRoutes, relayOperatorRoutes, relayRoutes } from './routes.ts'
 import { relayedTarget } from './target.ts'
 import { Unsigned, type UnsignedConnection } from './unsigned.ts'
 
@@ -35,7 +33,12 @@ export { attachedAgent } from './target.ts'
 
 export type RelayOptions = {
   config: RelayConfig
-  host: Pick<WireHost, 'log' | 'limits' | 'sign'>
+  host: {
+    log: EnginePorts['log']
+    limits: { bodyBytes: number; unsentBytes: number }
+    /** The same text always gets the same signature, which only this installation can make. */
+    sign(text: string): string
+  }
   /** The agents of this server. */
   isLocal: (agent: string) => boolean
   /** Whether a name is that of one of the server's own agents or models. */
@@ -64,7 +67,6 @@ const mostMachines = 64
 const mostAttached = 10_000
 
 export class RelayServer implements Relay {
-  readonly routes: Hono<WireEnv>
   /** The prices of its agents. */
   readonly prices: PriceSource
   /** The earnings of agents, from the payment desk. Undefined: payments are not configured. */
@@ -82,6 +84,7 @@ export class RelayServer implements Relay {
   readonly #dispatch: Dispatch
   readonly #accept: AcceptOptions
   readonly #others: OtherNodes
+  readonly #served: Omit<RelayRoutes, 'routes'>
   readonly #sockets = new Set<Attached>()
   readonly #unsigned = new Unsigned()
 
@@ -125,8 +128,7 @@ export class RelayServer implements Relay {
         return prices.prices(asked)
       },
     }
-    this.routes = relayRoutes({
-      host,
+    this.#served = {
       challenges: new Challenges(text => host.sign(text), options.name, this.#now),
       tokens: this.#tokens,
       registry: this.#registry,
@@ -134,13 +136,17 @@ export class RelayServer implements Relay {
       now: this.#now,
       look: async () => this.look?.(),
       earnings: () => this.earnings,
-    })
+    }
+  }
+
+  /** Mounted before the check of keys. */
+  routes(routes: RouteHost): Hono<WireEnv> {
+    return relayRoutes({ ...this.#served, routes })
   }
 
   /** For operators: mounted behind the check of keys. */
   operatorRoutes(routes: RouteHost): Hono<WireEnv> {
-    const look = async (): Promise<void> => this.look?.()
-    return relayOperatorRoutes({ routes, registry: this.#registry, look, earnings: () => this.earnings })
+    return relayOperatorRoutes({ ...this.#served, routes })
   }
 
   /** Machines that are attached. */

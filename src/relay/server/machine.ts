@@ -2,8 +2,8 @@
 // ids that only this machine was told. A machine that breaks the protocol is closed; what it was answering fails.
 import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '../../lib/json/index.ts'
+import type { Socket } from '../../lib/net/socket.ts'
 import { closeReason } from '../../lib/text/index.ts'
-import type { Socket } from '../../wires/http/frame-queue.ts'
 import type { OwnerFrame, ServerFrame, TokenUsage } from '../frames.ts'
 
 export type MachineLimits = {

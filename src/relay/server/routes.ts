@@ -1,11 +1,9 @@
 // The relay's own HTTP routes: signing in with a wallet, the attached agents, and what each owner's agent did. They need no
-// key of the server: a wallet signs in, and its token is the key.
+// key of the server: a wallet signs in, and its token is the key. One more, for the operator, lists the agents with their earnings.
 import { type Context, Hono } from 'hono'
+import type { RouteHost, WireEnv } from '../../callers/caller.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { parseBearer } from '../../lib/net/http.ts'
-import type { WireEnv, WireHost } from '../../wires/host.ts'
-import { readJsonObject, sendFailure, sendJson, toFailure } from '../../wires/http/index.ts'
-import { failureBody } from '../../wires/responses/wordings.ts'
 import { type Hex, readWalletAddress } from '../viem.ts'
 import type { Challenges } from './challenge.ts'
 import { totalCounts } from './elsewhere.ts'
@@ -14,7 +12,7 @@ import type { Registry, RelayAgent } from './registry.ts'
 import { signInPage } from './sign-in-page.ts'
 
 export type RelayRoutes = {
-  host: Pick<WireHost, 'log' | 'limits'>
+  routes: RouteHost
   challenges: Challenges
   tokens: Tokens
   registry: Registry
@@ -42,17 +40,14 @@ const usuallyListed = 100
 const mostListed = 500
 
 export function relayRoutes(relay: RelayRoutes): Hono<WireEnv> {
-  const { challenges, registry } = relay
+  const { routes, challenges, registry } = relay
+  // Errors are answered by the server, in the form of the path.
   const app = new Hono<WireEnv>()
-  app.onError((error, c) => {
-    const failure = toFailure(error, relay.host.log)
-    return sendFailure(c, failure, failureBody(failure, error))
-  })
   app.get('/auth/challenge', c => {
     const wallet = readWalletAddress(c.req.query('address'))
     if (!wallet)
       throw new TurnwireError('bad_request', 'Give the wallet: /auth/challenge?address=0x… (40 digits).')
-    return sendJson(c, challenges.make(wallet))
+    return routes.send(c, challenges.make(wallet))
   })
   app.post('/auth/verify', c => verify(c, relay))
   app.get('/auth', c => signInPage(c))
@@ -60,20 +55,37 @@ export function relayRoutes(relay: RelayRoutes): Hono<WireEnv> {
     await relay.look()
     const { agents, next } = pageIn(c, registry)
     const providers = agents.map(each => describe(registry, each))
-    return sendJson(c, { providers, ...(next !== undefined && { next }) })
+    return routes.send(c, { providers, ...(next !== undefined && { next }) })
   })
   app.get('/v1/usage', async (c, next) => {
     const claims = readClaims(c, relay)
     // Anyone else may have usage to read elsewhere.
     if (!claims) return next()
     await relay.look()
-    return sendJson(c, await describeUsage(relay, claims))
+    return routes.send(c, await describeUsage(relay, claims))
+  })
+  return app
+}
+
+/** The attached agents for the operator of the relay: their public data, and their earnings. */
+export function relayOperatorRoutes({ routes, registry, look, earnings }: RelayRoutes): Hono<WireEnv> {
+  const app = routes.app()
+  app.get('/operator/relay', async c => {
+    routes.requireOperator(c)
+    await look()
+    const { agents, next } = pageIn(c, registry)
+    const earned = await earnings()?.all()
+    const shown = agents.map(agent => ({
+      ...describe(registry, agent),
+      ...(earned && { earned: earned.get(agent.agentId) ?? [] }),
+    }))
+    return routes.send(c, { agents: shown, ...(next !== undefined && { next }) })
   })
   return app
 }
 
 /** The agents that a request asks for. */
-export function pageIn(c: Context<WireEnv>, registry: Registry): ReturnType<Registry['page']> {
+function pageIn(c: Context<WireEnv>, registry: Registry): ReturnType<Registry['page']> {
   const limit = numberIn(c, 'limit', { least: 1, most: mostListed }) ?? usuallyListed
   const after = numberIn(c, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER }) ?? 0
   return registry.page(after, limit, c.req.query('available') === 'true')
@@ -92,8 +104,8 @@ function numberIn(
 }
 
 async function verify(c: Context<WireEnv>, relay: RelayRoutes): Promise<Response> {
-  const { challenges, tokens, admits, now, host } = relay
-  const body = await readJsonObject(c, { ...host.limits, bodyBytes })
+  const { challenges, tokens, admits, now, routes } = relay
+  const body = await routes.readBody(c, bodyBytes)
   const { address, nonce, signature, agentId } = body
   const wallet = readWalletAddress(address)
   if (!wallet || typeof nonce !== 'string' || typeof signature !== 'string')
@@ -111,7 +123,7 @@ async function verify(c: Context<WireEnv>, relay: RelayRoutes): Promise<Response
       `The wallet ${wallet} may not use this relay. Its operator has to add it.`,
     )
   const { jwt, claims } = tokens.issue(wallet, now())
-  return sendJson(c, { jwt, walletAddress: wallet, identitySource: 'local', agentId: claims.agentId })
+  return routes.send(c, { jwt, walletAddress: wallet, identitySource: 'local', agentId: claims.agentId })
 }
 
 const refusals = {
@@ -121,7 +133,7 @@ const refusals = {
 }
 
 /** Of the bearer token of a request; undefined if it is none of ours. */
-export function readClaims(
+function readClaims(
   c: Context<WireEnv>,
   { tokens, admits, now }: Pick<RelayRoutes, 'tokens' | 'admits' | 'now'>,
 ): Claims | undefined {
@@ -131,7 +143,7 @@ export function readClaims(
   return claims && admits(claims.wallet) ? claims : undefined
 }
 
-export function describe(registry: Registry, agent: RelayAgent) {
+function describe(registry: Registry, agent: RelayAgent) {
   const { agentId, wallet, name, description, prices, firstFrameMs } = agent
   const { machines, inFlight, served, failed, refused } = totalCounts(agent)
   return {

@@ -1,13 +1,12 @@
 // Which requests of the Responses wire are for attached agents, and how they are put. A relayed request is decoded and
 // encoded by the wire as any other that is not stored. It names one agent of the engine, which stands for all attached
 // ones; a field of the request names its target.
+import { exclusiveParameters, missingParameter, noSuchAgent } from '../../apis/openai/refusal.ts'
+import type { Principal, RelayedTarget } from '../../callers/caller.ts'
 import type { AgentInfo } from '../../engine/index.ts'
+import { optional } from '../../lib/json/fields.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
-import { optional } from '../../wires/fields.ts'
-import type { Principal, RelayedTarget } from '../../wires/host.ts'
-import { missingParameter } from '../../wires/openai-refusal.ts'
-import { exclusiveParameters, field, noSuchAgent } from '../../wires/responses/wordings.ts'
-import { checkRelayedBody, optionalText } from '../request.ts'
+import { checkRelayedBody, field, optionalText } from '../request.ts'
 import type { RelayedTo } from './model.ts'
 import type { Route } from './registry.ts'
 

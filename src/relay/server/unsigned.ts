@@ -1,6 +1,6 @@
 // Sockets that have not signed in yet. Anyone can open one, so their number and bytes are limited, and the oldest are
 // closed for newer ones: strangers who hold sockets open keep no machine from signing in.
-import type { Socket } from '../../wires/http/frame-queue.ts'
+import type { Socket } from '../../lib/net/socket.ts'
 
 /** The members that are used of the connection under a socket. */
 export type UnsignedConnection = {

@@ -1,7 +1,7 @@
 // How this protocol refuses a field: every refusal names the field and says what belongs there.
 import { TurnwireError } from '../../language/errors.ts'
+import { type FieldBound, type FieldType, fieldReader } from '../../lib/json/fields.ts'
 import type { Json } from '../../lib/json/index.ts'
-import { type FieldBound, type FieldType, fieldReader } from '../fields.ts'
 
 export function refuseAap(message: string): never {
   throw badRequest(message)

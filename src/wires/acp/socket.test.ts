@@ -1,8 +1,8 @@
 // A WebSocket whose reader leaves first. A rejection that nobody handles would fail the test.
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
+import type { Socket } from '../../lib/net/socket.ts'
 import type { WireHost } from '../host.ts'
-import type { Socket } from '../http/frame-queue.ts'
 import { socketStream } from './socket.ts'
 
 class FakeSocket extends EventEmitter implements Socket {

@@ -1,8 +1,9 @@
 // Messages over a WebSocket, one in each text frame. A frame that is not JSON is answered with an error and skipped; a
 // client that sends faster than its frames are read, or does not read what it is sent, is dropped.
 import { type AnyMessage, RequestError, type Stream } from '@agentclientprotocol/sdk'
+import type { Socket } from '../../lib/net/socket.ts'
 import type { WireHost } from '../host.ts'
-import { FrameQueue, type Socket } from '../http/frame-queue.ts'
+import { FrameQueue } from '../http/frame-queue.ts'
 import { decodeMessage, refusedMessage } from './decode-message.ts'
 
 const pollMs = 20

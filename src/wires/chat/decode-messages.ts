@@ -1,12 +1,12 @@
 // The messages of a Chat Completions request as our history. Results must follow their calls directly, one for each, as
 // the vendor demands. Reasoning that a compatible server wants back is kept for it.
 import * as says from '../../apis/openai/chat-wordings.ts'
+import { missingParameter, parameterRefusal, wrongParameterType } from '../../apis/openai/refusal.ts'
 import type { CallPart } from '../../language/calls.ts'
 import type { InputPart, Origin } from '../../language/content.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
+import { isAbsent, optional } from '../../lib/json/fields.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
-import { isAbsent, optional } from '../fields.ts'
-import { missingParameter, parameterRefusal, wrongParameterType } from '../openai-refusal.ts'
 import { filePart, HistoryBuilder, imagePart, type ModelTarget, originFor } from '../stateless/index.ts'
 import { chatRefusals, object, objects, oneOf, text } from './wordings.ts'
 

@@ -2,12 +2,12 @@
 // vendor understands (sampling, formats, effort) are passed on as they are. decode-messages.ts reads the messages.
 
 import * as says from '../../apis/openai/chat-wordings.ts'
+import { parameterRefusal, wrongParameterType } from '../../apis/openai/refusal.ts'
 import type { Ask } from '../../language/events.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
+import { excerpt, isAbsent, names, optional } from '../../lib/json/fields.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { excerpt, isAbsent, names, optional } from '../fields.ts'
 import type { ServedDescription } from '../host.ts'
-import { parameterRefusal, wrongParameterType } from '../openai-refusal.ts'
 import { clientTool } from '../own-tools.ts'
 import {
   adviceFor,

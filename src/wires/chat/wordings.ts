@@ -1,9 +1,15 @@
-// The refusals of this wire, in the vendor's words, and its error body. `../openai-refusal.ts` has the words for single
+// The refusals of this wire, in the vendor's words, and its error body. `apis/openai/refusal.ts` has the words for single
 // fields. Every refusal names its parameter.
+
+import {
+  OpenAiRefusal,
+  openAiWordings,
+  refusedParameter,
+  wrongParameterType,
+} from '../../apis/openai/refusal.ts'
 import type { PlainError } from '../../engine/index.ts'
 import { errorCodes } from '../../language/errors.ts'
-import { excerpt, fieldReader } from '../fields.ts'
-import { OpenAiRefusal, openAiWordings, refusedParameter, wrongParameterType } from '../openai-refusal.ts'
+import { excerpt, fieldReader } from '../../lib/json/fields.ts'
 
 const chatRefusal = (message: string, param: string, reason: string | null = null): Error =>
   new OpenAiRefusal(message, param, reason)

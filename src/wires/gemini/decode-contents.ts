@@ -5,8 +5,8 @@ import * as says from '../../apis/gemini/wordings.ts'
 import type { CallPart } from '../../language/calls.ts'
 import type { InputPart, Native, Origin, ResultPart } from '../../language/content.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
+import { excerpt, optional } from '../../lib/json/fields.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
-import { excerpt, optional } from '../fields.ts'
 import { filePart, HistoryBuilder, imagePart, type ModelTarget, originFor } from '../stateless/index.ts'
 import {
   geminiRefusal,

@@ -4,8 +4,8 @@ import * as says from '../../apis/gemini/wordings.ts'
 import type { Ask } from '../../language/events.ts'
 import type { AnswerFormat } from '../../language/format.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
+import { excerpt, names, optional } from '../../lib/json/fields.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { excerpt, names, optional } from '../fields.ts'
 import { clientTool } from '../own-tools.ts'
 import {
   askHosted,

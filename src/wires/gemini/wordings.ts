@@ -3,8 +3,8 @@
 import * as says from '../../apis/gemini/wordings.ts'
 import type { PlainError } from '../../engine/index.ts'
 import { errorCodes, TurnwireError } from '../../language/errors.ts'
+import { excerpt, type FieldType, fieldReader } from '../../lib/json/fields.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { excerpt, type FieldType, fieldReader } from '../fields.ts'
 
 export function geminiRefusal(message: string): Error {
   return new TurnwireError('bad_request', message)

@@ -1,15 +1,7 @@
 // The frames of one WebSocket client, handled one after another in the order in which they came. A client that sends
 // faster than its frames are handled is refused, so that few frames wait.
 
-/** The part of a `ws` WebSocket that is used. */
-export type Socket = {
-  send(text: string): void
-  close(code: number, reason?: string): void
-  terminate(): void
-  readonly bufferedAmount: number
-  on(event: 'message', listener: (data: { toString(): string }, binary: boolean) => void): unknown
-  on(event: 'close', listener: () => void): unknown
-}
+import type { Socket } from '../../lib/net/socket.ts'
 
 /** Frames that may wait for the one that is handled. */
 const mostWaiting = 64

@@ -4,8 +4,8 @@ import * as says from '../../apis/anthropic/wordings.ts'
 import type { CallPart } from '../../language/calls.ts'
 import type { InputPart, Native, Origin, ResultPart } from '../../language/content.ts'
 import type { AnswerPart } from '../../language/history.ts'
+import { optional } from '../../lib/json/fields.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { optional } from '../fields.ts'
 import { filePart, imagePart, type ModelTarget, originFor } from '../stateless/index.ts'
 import {
   anthropicRefusal,

@@ -3,8 +3,8 @@
 import * as says from '../../apis/anthropic/wordings.ts'
 import type { Ask } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
+import { isAbsent, names, optional } from '../../lib/json/fields.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { isAbsent, names, optional } from '../fields.ts'
 import type { ServedDescription } from '../host.ts'
 import {
   adviceFor,

@@ -1,8 +1,8 @@
 // The routes of Anthropic Messages, and the list of agents and models. The other vendors' clients ask for theirs at the same
 // address, and are passed over.
 import { type Context, Hono } from 'hono'
+import { excerpt } from '../../lib/json/fields.ts'
 import { randomIds } from '../../lib/text/random.ts'
-import { excerpt } from '../fields.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { readJsonObject, sendJson } from '../http/index.ts'
 import {

@@ -3,8 +3,8 @@
 import * as says from '../../apis/anthropic/wordings.ts'
 import type { PlainError } from '../../engine/index.ts'
 import { errorCodes, TurnwireError } from '../../language/errors.ts'
+import { excerpt, type FieldBound, type FieldType, fieldReader } from '../../lib/json/fields.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
-import { excerpt, type FieldBound, type FieldType, fieldReader } from '../fields.ts'
 
 class AnthropicRefusal extends TurnwireError {
   readonly details: JsonObject | undefined

@@ -6,7 +6,7 @@ import type { AgentInfo, ListedSession, SessionRef } from '../../engine/index.ts
 import { TurnwireError } from '../../language/errors.ts'
 import { isFailure } from '../../language/events.ts'
 import { isWallet } from '../../language/payments.ts'
-import { names } from '../fields.ts'
+import { names } from '../../lib/json/fields.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
 import { lastEventId, RESPONSE_ALREADY_SENT, readJsonObject, sendJson, streamJson } from '../http/index.ts'
 import { streamItems } from '../http/stream.ts'

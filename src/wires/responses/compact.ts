@@ -1,16 +1,16 @@
 // Compacts a whole conversation into the user's messages and a sealed summary of the rest. Also estimates the tokens of
 // a request. Neither stores anything.
 import type { Context } from 'hono'
+import { missingParameter, refuseParameter } from '../../apis/openai/refusal.ts'
 import type { Engine, OnceAnswer } from '../../engine/index.ts'
 import { joinText } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
+import { isAbsent, names } from '../../lib/json/fields.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
-import { isAbsent, names } from '../fields.ts'
 import type { WireEnv } from '../host.ts'
 import { readJsonObject, sendJson } from '../http/index.ts'
 import { clientGone } from '../http/stream.ts'
-import { missingParameter, refuseParameter } from '../openai-refusal.ts'
 import { estimateTokens } from '../stateless/index.ts'
 import type { ResponsesCaller } from './caller.ts'
 import { openConversation, readConversation } from './conversations.ts'

@@ -1,10 +1,11 @@
 // The content of messages and of tool outputs, into ours. Images and files come in two forms: the fields of the Responses
 // API (`image_url`, `file_data`, `file_url`) and a `source` object. Images that an agent does not take are refused.
+
+import { refuseParameter, unsupportedParameterValue, wrongParameterType } from '../../apis/openai/refusal.ts'
 import type { AgentInfo } from '../../engine/index.ts'
 import type { FilePart, ImagePart, InputPart } from '../../language/content.ts'
+import { isAbsent, names, optional } from '../../lib/json/fields.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
-import { isAbsent, names, optional } from '../fields.ts'
-import { refuseParameter, unsupportedParameterValue, wrongParameterType } from '../openai-refusal.ts'
 import { filePart, imagePart } from '../stateless/index.ts'
 import { field, unsupportedParameter } from './wordings.ts'
 

@@ -1,6 +1,8 @@
 // The items of a conversation: each into what it means, with unknown members refused as the API does, and all of them into
 // entries that any model can be sent. Every call has exactly one output, which stands directly after the answer that made it.
 // A conversation in which calls and outputs do not pair is refused, in the words of the API.
+
+import { missingParameter, refuseParameter, unsupportedParameterValue } from '../../apis/openai/refusal.ts'
 import type { AgentInfo } from '../../engine/index.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type {
@@ -13,9 +15,8 @@ import type {
   ThinkingPart,
 } from '../../language/content.ts'
 import { type AnswerPart, type Entry, listCalls } from '../../language/history.ts'
+import { excerpt, isAbsent, names, optional } from '../../lib/json/fields.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { excerpt, isAbsent, names, optional } from '../fields.ts'
-import { missingParameter, refuseParameter, unsupportedParameterValue } from '../openai-refusal.ts'
 import { decodeInputParts, decodeMessageText } from './decode-content.ts'
 import { decodeTools, flatName, searchTool } from './decode-tools.ts'
 import { callOfApproval, readItemId } from './ids.ts'

@@ -3,10 +3,11 @@
 // is called on this wire. Only tools that the client runs can be declared, and the programs of a vendor that call them. Any
 // other tool that a vendor would run is left out where clients declare it by habit, else refused: no request makes the
 // server reach out.
+
+import { refuseParameter, unsupportedParameterValue, wrongParameterType } from '../../apis/openai/refusal.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
+import { excerpt, isAbsent, names, optional } from '../../lib/json/fields.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { excerpt, isAbsent, names, optional } from '../fields.ts'
-import { refuseParameter, unsupportedParameterValue, wrongParameterType } from '../openai-refusal.ts'
 import { clientTool } from '../own-tools.ts'
 import { keepTools } from '../stateless/index.ts'
 import { field, unsupportedParameter } from './wordings.ts'

@@ -1,16 +1,23 @@
 // A request body, into what is asked of the engine. Every field is checked for its type, and fields that the API does not
 // know are refused. Fields that only a vendor of this same protocol understands are carried to it as they are.
+
+import {
+  exclusiveParameters,
+  missingParameter,
+  noSuchAgent,
+  refuseParameter,
+  wrongParameterType,
+} from '../../apis/openai/refusal.ts'
 import type { AgentInfo } from '../../engine/index.ts'
 import type { Ask } from '../../language/events.ts'
 import type { AnswerFormat } from '../../language/format.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
+import { excerpt, isAbsent, names, optional } from '../../lib/json/fields.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { excerpt, isAbsent, names, optional } from '../fields.ts'
 import type { ServedDescription } from '../host.ts'
-import { missingParameter, refuseParameter, wrongParameterType } from '../openai-refusal.ts'
 import { adviceFor, findTarget, ifObject, modelInfo, openaiFormat, targetFor } from '../stateless/index.ts'
 import { type DeclaredTools, decodeChoice, decodeTools, programsTool } from './decode-tools.ts'
-import { exclusiveParameters, field, noSuchAgent, noSuchModel, unsupportedParameter } from './wordings.ts'
+import { field, noSuchModel, unsupportedParameter } from './wordings.ts'
 
 export const wireName = 'responses'
 export const protocol = 'openai-responses'

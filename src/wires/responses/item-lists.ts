@@ -1,5 +1,7 @@
 // The items of a conversation as lists, in pages: the input of a stored response (the conversation before it, and the items
 // that its request added), and a conversation whose last answer has calls that are open.
+
+import { refuseParameter, unsupportedParameterValue } from '../../apis/openai/refusal.ts'
 import type { SessionCall, SessionHistory } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
 import { type InputPart, joinText, type ResultPart } from '../../language/content.ts'
@@ -7,7 +9,6 @@ import type { Recorded } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
 import { ShownFold } from '../../language/show.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
-import { refuseParameter, unsupportedParameterValue } from '../openai-refusal.ts'
 import { callQuestions, waitsForClient } from '../waiting-calls.ts'
 import { approvalId, idStem, itemId } from './ids.ts'
 

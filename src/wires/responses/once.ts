@@ -2,11 +2,14 @@
 // for WebSockets.
 import type { OnceRequest } from '../../engine/index.ts'
 import type { Entry } from '../../language/history.ts'
+import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
+import { randomIds } from '../../lib/text/random.ts'
+import type { WireHost } from '../host.ts'
 import { modelInfo, summarising } from '../stateless/index.ts'
 import type { ResponsesCaller } from './caller.ts'
-import { protocol, type ResponsesRequest, wireName } from './decode.ts'
+import { decodeRequest, protocol, type ResponsesRequest, wireName } from './decode.ts'
 import { decodeHistory, decodeItems, type InputItem } from './decode-items.ts'
-import type { EncoderOptions } from './encode.ts'
+import { type EncoderOptions, ResponseEncoder } from './encode.ts'
 import { calledIn, requestFields } from './encode-response.ts'
 import { resolveReferences } from './references.ts'
 import { type Repeated, splitInput } from './same-session.ts'
@@ -71,4 +74,33 @@ export function prepareOnce(
   }
   const once = { owner: caller.owner, agent: agent.name, ...named, clientTools, ask, history }
   return { once: compacts ? summarising(once) : once, options }
+}
+
+/** Answers with the only agent of the host, for a caller without a connection. Gives the events of one response. */
+export function answerWithEvents(
+  host: WireHost,
+  owner: string,
+): (body: JsonObject, signal: AbortSignal) => AsyncIterable<JsonObject> {
+  const newId = randomIds()
+  const engine = host.engineFor({ owner })
+  const caller = { host, engine, owner, name: owner }
+  return async function* (body, signal) {
+    const about = { agents: host.about.agents.slice(0, 1), models: {} }
+    const asked = { ...body, model: 'default', store: false, stream: true }
+    const request = decodeRequest({ about, serverTools: new Set() }, asked, undefined)
+    const { items } = await readItems(caller, request)
+    const { once, options } = prepareOnce(caller, request, decodeHistory(items), newId('sess'))
+    const encoder = new ResponseEncoder({ ...options, after: -1, form: 'lines' })
+    yield* parseEvents(encoder.begin())
+    for await (const batch of engine.answerOnce({ ...once, deltas: 'fail' }, signal))
+      for (const item of batch) yield* parseEvents(encoder.take(item))
+    yield* parseEvents(encoder.end())
+  }
+}
+
+function* parseEvents(lines: string): Iterable<JsonObject> {
+  for (const line of lines.split('\n')) {
+    const event: unknown = line === '' ? undefined : JSON.parse(line)
+    if (isJsonObject(event)) yield event
+  }
 }

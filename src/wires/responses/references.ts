@@ -1,7 +1,7 @@
 // Items that a request only names by id. They are looked up among the output of stored responses.
 import { ShownFold } from '../../language/show.ts'
+import { names } from '../../lib/json/fields.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
-import { names } from '../fields.ts'
 import { ifFound } from '../not-found.ts'
 import type { ResponsesCaller } from './caller.ts'
 import type { ResponseAnswer } from './encode.ts'

@@ -1,10 +1,10 @@
 // The routes of conversations.
 import type { Context, Hono } from 'hono'
+import { missingParameter } from '../../apis/openai/refusal.ts'
+import { isAbsent, names, optional } from '../../lib/json/fields.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
-import { isAbsent, names, optional } from '../fields.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
 import { readJsonObject, sendJson } from '../http/index.ts'
-import { missingParameter } from '../openai-refusal.ts'
 import { type ResponsesCaller, readCaller } from './caller.ts'
 import {
   createConversation,

@@ -1,15 +1,17 @@
 // Responses over a WebSocket: each `response.create` is answered with the events of its stream, one after another. The
 // connection remembers the conversation of its last responses, so that they can be continued although they are not stored.
 // Authentication happens before a socket gets here.
+
+import { OpenAiRefusal, refuseParameter } from '../../apis/openai/refusal.ts'
 import type { FollowItem, OnceAnswer, OnceItem } from '../../engine/index.ts'
 import { type Entry, listCalls } from '../../language/history.ts'
 import { isJsonObject, JsonError, type JsonObject } from '../../lib/json/index.ts'
 import { parseTextSoon } from '../../lib/json/parse-soon.ts'
+import type { Socket } from '../../lib/net/socket.ts'
 import { randomIds } from '../../lib/text/random.ts'
 import type { Principal, WireHost } from '../host.ts'
-import { FrameQueue, type Socket } from '../http/frame-queue.ts'
+import { FrameQueue } from '../http/frame-queue.ts'
 import { toFailure } from '../http/index.ts'
-import { OpenAiRefusal, refuseParameter } from '../openai-refusal.ts'
 import type { ResponsesCaller } from './caller.ts'
 import { decodeRequest, type ResponsesRequest } from './decode.ts'
 import { decodeHistory } from './decode-items.ts'

@@ -1,9 +1,10 @@
 // Accepts a request whose response is kept: continues a session or makes one, and gives the response that it began there.
+
+import { refuseParameter } from '../../apis/openai/refusal.ts'
 import type { Command, RequestKey, SessionRef, SessionSummary } from '../../engine/index.ts'
 import type { Entry } from '../../language/history.ts'
-import { excerpt } from '../fields.ts'
+import { excerpt } from '../../lib/json/fields.ts'
 import { ifFound } from '../not-found.ts'
-import { refuseParameter } from '../openai-refusal.ts'
 import { declareOwn } from '../own-tools.ts'
 import type { ResponsesCaller } from './caller.ts'
 import { type OpenConversation, openConversation, pointTo, readConversation } from './conversations.ts'

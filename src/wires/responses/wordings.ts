@@ -1,9 +1,15 @@
-// The refusals of this wire, and its error body. Refusals of single fields are in `../openai-refusal.ts`. The HTTP
+// The refusals of this wire, and its error body. Refusals of single fields are in `apis/openai/refusal.ts`. The HTTP
 // status comes from our own closed list of errors.
+import {
+  noSuchThing,
+  OpenAiRefusal,
+  openAiWordings,
+  refusedParameter,
+  refuseParameter,
+} from '../../apis/openai/refusal.ts'
 import type { CallPart } from '../../language/calls.ts'
-import { excerpt, fieldReader } from '../fields.ts'
+import { excerpt, fieldReader } from '../../lib/json/fields.ts'
 import type { Failure } from '../http/index.ts'
-import { OpenAiRefusal, openAiWordings, refusedParameter, refuseParameter } from '../openai-refusal.ts'
 import { approvalId } from './ids.ts'
 
 export const field = fieldReader(openAiWordings)
@@ -12,37 +18,23 @@ export function unsupportedParameter(path: string, instead = ''): never {
   return refuseParameter(`Unsupported parameter: '${path}'.${instead}`, path, 'unsupported_parameter')
 }
 
-export function exclusiveParameters(first: string, second: string): never {
-  return refuseParameter(
-    `Mutually exclusive parameters: '${first}' and '${second}'. Ensure you are only providing one of them.`,
-    first,
-    'mutually_exclusive_parameters',
-  )
-}
-
 // ---- things that do not exist --------------------------------------------------------------------------------
 
-const noSuch = (message: string, param: string | null, reason: string): OpenAiRefusal =>
-  new OpenAiRefusal(message, param, reason, 'not_found')
-
 export const noSuchUrl = (method: string, path: string): OpenAiRefusal =>
-  noSuch(`Invalid URL (${method} ${excerpt(path)})`, null, 'unknown_url')
-
-export const noSuchAgent = (name: string): OpenAiRefusal =>
-  noSuch(`There is no agent '${excerpt(name)}'.`, 'agent_id', 'agent_not_found')
+  noSuchThing(`Invalid URL (${method} ${excerpt(path)})`, null, 'unknown_url')
 
 export const noSuchModel = (name: string, advice: string): OpenAiRefusal =>
-  noSuch(
+  noSuchThing(
     `The model '${excerpt(name)}' does not exist or you do not have access to it. ${advice}`,
     'model',
     'model_not_found',
   )
 
 export const noSuchResponse = (id: string): OpenAiRefusal =>
-  noSuch(`Response with id '${excerpt(id)}' not found.`, null, 'response_not_found')
+  noSuchThing(`Response with id '${excerpt(id)}' not found.`, null, 'response_not_found')
 
 export const noSuchConversation = (id: string): OpenAiRefusal =>
-  noSuch(`Conversation with id '${excerpt(id)}' not found.`, 'conversation', 'conversation_not_found')
+  noSuchThing(`Conversation with id '${excerpt(id)}' not found.`, 'conversation', 'conversation_not_found')
 
 /** A session of another wire can be continued as a conversation, and only that. */
 export const notEditable = (id: string): OpenAiRefusal =>
@@ -60,7 +52,7 @@ export const conversationLocked = (id: string): OpenAiRefusal =>
   )
 
 export const noSuchItem = (id: string): OpenAiRefusal =>
-  noSuch(
+  noSuchThing(
     `Item with id '${excerpt(id)}' not found. Items are not persisted when \`store\` is set to false. Try again with \`store\` set to true, or remove this item from your input.`,
     'input',
     'item_not_found',

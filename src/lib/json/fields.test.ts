@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Json, JsonObject } from '../lib/json/index.ts'
 import { excerpt, type FieldWordings, fieldReader, isAbsent, names, optional } from './fields.ts'
+import type { Json, JsonObject } from './index.ts'
 
 /** Says which wording was used, and with what. */
 const wordings: FieldWordings = {

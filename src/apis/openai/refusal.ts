@@ -1,9 +1,9 @@
 // How OpenAI's APIs refuse a parameter: an error with the words, the path and the code that their clients look at. Shared by
-// the wires of Chat Completions and of Responses; the error body and its HTTP status are each wire's own.
-import * as wordings from '../apis/openai/wordings.ts'
-import { type ErrorCode, TurnwireError } from '../language/errors.ts'
-import type { Json } from '../lib/json/index.ts'
-import { excerpt, type FieldType, type FieldWordings } from './fields.ts'
+// the wires of Chat Completions and of Responses, and the relay; the error body and its HTTP status are each wire's own.
+import { type ErrorCode, TurnwireError } from '../../language/errors.ts'
+import { excerpt, type FieldType, type FieldWordings } from '../../lib/json/fields.ts'
+import type { Json } from '../../lib/json/index.ts'
+import * as wordings from './wordings.ts'
 
 export class OpenAiRefusal extends TurnwireError {
   readonly param: string | null
@@ -67,6 +67,20 @@ export function unsupportedParameterValue(
 ): OpenAiRefusal {
   return parameterRefusal(wordings.unsupportedValue(path, given, supported, excerpt))
 }
+
+export function exclusiveParameters(first: string, second: string): never {
+  return refuseParameter(
+    `Mutually exclusive parameters: '${first}' and '${second}'. Ensure you are only providing one of them.`,
+    first,
+    'mutually_exclusive_parameters',
+  )
+}
+
+export const noSuchThing = (message: string, param: string | null, reason: string): OpenAiRefusal =>
+  new OpenAiRefusal(message, param, reason, 'not_found')
+
+export const noSuchAgent = (name: string): OpenAiRefusal =>
+  noSuchThing(`There is no agent '${excerpt(name)}'.`, 'agent_id', 'agent_not_found')
 
 const typeNames: Readonly<Record<FieldType, string>> = {
   object: 'an object',

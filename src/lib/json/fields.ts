@@ -1,7 +1,7 @@
 // Reads the fields of a request body, one at a time, for every wire. The reader decides what is wrong with a field; the
 // wire's table of wordings decides how its protocol says so, and which error is thrown. A path is text that the wire
 // itself writes, since protocols write paths differently.
-import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
+import { isJsonObject, type Json, type JsonObject } from './index.ts'
 
 export type FieldType = 'object' | 'list' | 'text' | 'flag' | 'number' | 'integer'
 
