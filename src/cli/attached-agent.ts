@@ -4,7 +4,7 @@
 
 import type { AgentConfig, TurnwireConfig } from '../config/config.ts'
 import { TurnwireError } from '../language/errors.ts'
-import { present } from '../lib/json/present.ts'
+import { pickPresent } from '../lib/json/present.ts'
 import type { Log } from '../log.ts'
 import type { LocalAgent } from '../relay/owner/local-agent.ts'
 import { withoutServerMembers } from '../relay/request.ts'
@@ -59,15 +59,11 @@ const usedSettings = [
 
 /** The configuration of the one agent that answers, without everything else that this machine has. */
 function confined(config: TurnwireConfig, agent: AgentConfig): TurnwireConfig {
-  const { models, policy, limits, egress, hooks } = config
-  const own = Object.fromEntries(
-    usedSettings.flatMap(key => (agent[key] === undefined ? [] : [[key, agent[key]]])),
-  ) as Pick<AgentConfig, (typeof usedSettings)[number]> // the members of the agent under their own names
-  const { rules: _, ...bounds } = policy ?? {}
+  const { rules: _, ...bounds } = config.policy ?? {}
   return {
-    agents: [{ ...own, clientTools: true, images: { http: false, data: true } }],
+    agents: [{ ...pickPresent(agent, usedSettings), clientTools: true, images: { http: false, data: true } }],
+    ...pickPresent(config, ['models', 'limits', 'egress', 'hooks']),
     policy: bounds,
-    ...present({ models, limits, egress, hooks }),
     data: 'memory',
   }
 }

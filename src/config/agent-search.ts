@@ -2,18 +2,22 @@
 import type { AgentSearch, Tool } from '../engine/ports/index.ts'
 import { hostedApproval } from '../language/tools.ts'
 import {
-  checkCount,
-  checkKinds,
-  checkKnown,
-  checkTexts,
+  type Check,
+  count,
   type Fields,
+  group,
   isRecord,
+  matches,
+  must,
+  onOff,
+  type SettingChecks,
   type Wrong,
 } from '../lib/checks/fields.ts'
+import { pickPresent } from '../lib/json/present.ts'
 import type { Log } from '../log.ts'
 import { matchesName } from '../policy/index.ts'
-import { type FindTools, findTools, findToolsName } from '../tools/search/index.ts'
-import type { AgentConfig } from './config.ts'
+import { type EmbedderOptions, type FindTools, findTools, findToolsName } from '../tools/search/index.ts'
+import type { AgentConfig, SearchConfig } from './config.ts'
 
 type Search = {
   rule: AgentSearch
@@ -24,11 +28,10 @@ type Search = {
 
 export function agentSearch({ name, search, always = [] }: AgentConfig, log: Log): Search | undefined {
   if (!search) return undefined
-  const { byVendor = false, results, embedder, lookup } = search === true ? {} : search
+  const given: SearchConfig = search === true ? {} : search
+  const { byVendor = false } = given
   const tool = findTools({
-    ...(results !== undefined && { results }),
-    ...(embedder && { embedder }),
-    ...(lookup && { lookup }),
+    ...pickPresent(given, ['results', 'embedder', 'lookup']),
     onFailure: message =>
       log('warn', 'A search of tools failed: they are ranked by words.', { agent: name, error: message }),
   })
@@ -56,46 +59,42 @@ export function agentSearch({ name, search, always = [] }: AgentConfig, log: Log
   }
 }
 
-export function checkSearch(agent: Fields, key: string, wrong: Wrong): void {
-  const { search, always, tools } = agent
-  checkTexts(
-    always,
-    /^.+$/,
-    'must list names of tools; * stands for any run of characters.',
-    `${key}.always`,
-    wrong,
-  )
+const embedder: SettingChecks<EmbedderOptions> = {
+  url: {
+    needed: must(
+      url => typeof url === 'string' && /^https?:$/.test(URL.parse(url)?.protocol ?? ''),
+      'must be an http or https address.',
+    ),
+  },
+  model: { needed: matches(/./s, 'must be the name of a model.') },
+  apiKey: must(
+    key => typeof key === 'string' || typeof key === 'function',
+    'must be a key or a function that gives one.',
+  ),
+  dimensions: count,
+  timeoutMs: count,
+}
+
+const settings: SettingChecks<SearchConfig> = {
+  results: count,
+  byVendor: onOff,
+  embedder: group(embedder, 'must be an object such as { url: "https://…/v1/embeddings", model: "…" }.'),
+  lookup: must(
+    lookup => typeof lookup === 'function',
+    'must be a function that gives names of tools for a query.',
+  ),
+}
+
+export const checkSearch: Check = (search, key, wrong) => {
+  if (typeof search === 'boolean') return
+  group(settings, 'must be true, false or an object such as { results: 5 }.')(search, key, wrong)
+  if (isRecord(search) && search['lookup'] !== undefined && search['embedder'] !== undefined)
+    wrong(`${key}.lookup`, 'replaces the embedder: leave one of them out.')
+}
+
+/** What an agent with a search may have beside it, and one without it may not. */
+export function checkBesideSearch({ search, always, tools }: Fields, key: string, wrong: Wrong): void {
   if (always !== undefined && !search) wrong(`${key}.always`, 'has a meaning only with search: true.')
   if (search && Array.isArray(tools) && tools.some(tool => isRecord(tool) && tool['name'] === findToolsName))
     wrong(`${key}.tools`, `has a tool named "${findToolsName}", which is the name of the search.`)
-  if (search === undefined || typeof search === 'boolean') return
-  if (!isRecord(search)) {
-    wrong(`${key}.search`, 'must be true, false or an object such as { results: 5 }.')
-    return
-  }
-  checkKnown(search, ['results', 'embedder', 'lookup', 'byVendor'], `${key}.search.`, wrong)
-  checkCount(search['results'], `${key}.search.results`, wrong)
-  checkKinds(search, { byVendor: 'boolean' }, `${key}.search.`, wrong)
-  const { embedder, lookup } = search
-  checkEmbedder(embedder, `${key}.search.embedder`, wrong)
-  if (lookup !== undefined && typeof lookup !== 'function')
-    wrong(`${key}.search.lookup`, 'must be a function that gives names of tools for a query.')
-  if (lookup !== undefined && embedder !== undefined)
-    wrong(`${key}.search.lookup`, 'replaces the embedder: leave one of them out.')
-}
-
-function checkEmbedder(embedder: unknown, key: string, wrong: Wrong): void {
-  if (embedder === undefined) return
-  if (!isRecord(embedder)) {
-    wrong(key, 'must be an object such as { url: "https://…/v1/embeddings", model: "…" }.')
-    return
-  }
-  checkKnown(embedder, ['url', 'model', 'apiKey', 'dimensions', 'timeoutMs'], `${key}.`, wrong)
-  const { url, model, apiKey } = embedder
-  if (typeof url !== 'string' || !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-    wrong(`${key}.url`, 'must be an http or https address.')
-  if (typeof model !== 'string' || model === '') wrong(`${key}.model`, 'must be the name of a model.')
-  if (apiKey !== undefined && typeof apiKey !== 'string' && typeof apiKey !== 'function')
-    wrong(`${key}.apiKey`, 'must be a key or a function that gives one.')
-  for (const name of ['dimensions', 'timeoutMs']) checkCount(embedder[name], `${key}.${name}`, wrong)
 }

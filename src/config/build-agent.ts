@@ -4,6 +4,7 @@ import type { Agent, Model, Tool } from '../engine/ports/index.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import { modelKey } from '../language/model-names.ts'
 import { hostedApproval } from '../language/tools.ts'
+import { pickPresent } from '../lib/json/present.ts'
 import { describeSchema } from '../lib/schema/standard.ts'
 import type { Log } from '../log.ts'
 import { checkLimits, createGate } from '../policy/index.ts'
@@ -41,14 +42,10 @@ function buildAgent(
   const built: Agent = {
     name: agent.name,
     version: agent.version ?? '1.0.0',
-    ...(agent.title !== undefined && { title: agent.title }),
-    ...(agent.description !== undefined && { description: agent.description }),
-    ...(agent.system !== undefined && { system: agent.system }),
-    ...(agent.maxTokens !== undefined && { maxTokens: agent.maxTokens }),
+    ...pickPresent(agent, ['title', 'description', 'system', 'maxTokens', 'compaction']),
     ...(agent.answer && {
       format: { type: 'schema' as const, schema: describeSchema(agent.answer).json, strict: true },
     }),
-    ...(agent.compaction && { compaction: agent.compaction }),
     tools: fixed,
     ...(code?.only && { callersOf: readCallers(code.only) }),
     ...(search && { search: search.rule }),

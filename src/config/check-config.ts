@@ -2,9 +2,9 @@
 // settings.ts checks single settings; this file checks settings that depend on one another. The types are in config.ts.
 import { TurnwireError } from '../language/errors.ts'
 import { type Fields, isRecord, type Wrong } from '../lib/checks/fields.ts'
-import { checkPayments } from '../payments/check-settings.ts'
+import { checkPayments } from '../payments/config.ts'
 import { defaultCodeName } from '../tools/index.ts'
-import { checkSearch } from './agent-search.ts'
+import { checkBesideSearch } from './agent-search.ts'
 import type { TurnwireConfig } from './config.ts'
 import { checkAgentServers, checkMcp } from './mcp-config.ts'
 import { checkModels, isModel } from './named-models.ts'
@@ -62,7 +62,7 @@ function checkModel(model: unknown, models: readonly string[], key: string, wron
 
 /** Settings of an agent that are right only with others of it. */
 function checkTogether(agent: Fields, key: string, servers: readonly string[], wrong: Wrong): void {
-  checkSearch(agent, key, wrong)
+  checkBesideSearch(agent, key, wrong)
   checkAgentOptions(agent['options'], `${key}.options`, wrong)
   checkCode(agent['code'], agent['tools'], `${key}.code`, wrong)
   checkAgentServers(agent, key, servers, wrong)

@@ -3,8 +3,19 @@
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ownServer } from '../language/servers.ts'
-import { isRecord, noSuchSetting, type Wrong } from '../lib/checks/fields.ts'
-import { errorMessage } from '../lib/text/error-message.ts'
+import {
+  anything,
+  count,
+  each,
+  group,
+  isRecord,
+  must,
+  passes,
+  type SettingChecks,
+  texts,
+  type Wrong,
+} from '../lib/checks/fields.ts'
+import { pickPresent } from '../lib/json/present.ts'
 import {
   checkSpec,
   type KeptServer,
@@ -12,6 +23,7 @@ import {
   type McpOptions,
   type McpServerSpec,
   type McpStdioServer,
+  type SamplingSettings,
 } from '../tools/mcp/index.ts'
 import type { TurnwireConfig } from './config.ts'
 
@@ -37,23 +49,60 @@ export type McpStdioConfig = Omit<McpStdioServer, 'name'> & ServerOptions & { ty
 export type McpHttpConfig = Omit<McpHttpServer, 'name'> & ServerOptions & { type?: 'http' }
 export type McpServerConfig = McpStdioConfig | McpHttpConfig
 
-const commonKeys = [
-  'type',
-  'protocolVersion',
-  'trust',
-  'trustAnnotations',
-  'exposed',
-  'timeoutMs',
-  'connectTimeoutMs',
-  'outputLimit',
-  'roots',
-  'sampling',
-  'logLevel',
-  'pay',
-]
-const stdioKeys = ['command', 'args', 'env', 'cwd', 'allowEnv']
-const httpKeys = ['url', 'headers', 'auth']
-const allKeys = [...stdioKeys, ...httpKeys, ...commonKeys, 'maxTools']
+type CommandSettings = Omit<McpStdioServer, 'name' | 'protocolVersion' | 'command'>
+type UrlSettings = Omit<McpHttpServer, 'name' | 'protocolVersion' | 'url'>
+
+/** `checkSpec` checks the values. */
+const ofCommand: SettingChecks<CommandSettings & Pick<ServerOptions, 'allowEnv'>> = {
+  args: anything,
+  env: anything,
+  cwd: anything,
+  allowEnv: anything,
+}
+const ofUrl: SettingChecks<UrlSettings> = { headers: anything, auth: anything }
+
+const trueOrFalse = must(value => typeof value === 'boolean', 'must be true or false.')
+const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
+
+const options: SettingChecks<Omit<ServerOptions, 'allowEnv'>> = {
+  trust: must(
+    trust => trust === 'trusted' || trust === 'ask' || trust === 'deny',
+    'must be "trusted", "ask" or "deny".',
+  ),
+  trustAnnotations: trueOrFalse,
+  exposed: trueOrFalse,
+  timeoutMs: count,
+  connectTimeoutMs: count,
+  outputLimit: count,
+  maxTools: count,
+  roots: texts(/./s, 'must be a list of folders.'),
+  logLevel: must(
+    level => logLevels.some(known => known === level),
+    `must be one of ${logLevels.join(', ')}.`,
+  ),
+  sampling: group<SamplingSettings>(
+    { maxTokens: count, perCall: count },
+    'must be an object, such as {}, or be left out.',
+  ),
+  pay: must(isPayer, 'must be something that pays, such as payingFetch({ … }) of turnwire/payments.'),
+}
+// The names of the table above.
+const optionNames = [...Object.keys(options), 'allowEnv'] as (keyof ServerOptions)[]
+
+/** A setting of the other kind of server is refused: one of a command beside a url, and the other way round. */
+function settingsFor(isRemote: boolean): SettingChecks<Omit<McpStdioConfig, 'type'> & McpHttpConfig> {
+  const [wanted, has, other] = isRemote ? ['http', 'url', 'command'] : ['stdio', 'command', 'url']
+  const foreign = must(() => false, `is for a server with a ${other}; this one has a ${has}.`)
+  return {
+    command: anything,
+    url: anything,
+    ...(isRemote ? each(ofCommand, foreign) : ofCommand),
+    ...(isRemote ? ofUrl : each(ofUrl, foreign)),
+    type: must(type => type === wanted, `must be "${wanted}" for a server with a ${has}, or be left out.`),
+    protocolVersion: anything,
+    ...options,
+  }
+}
 
 /** Gives the names of the servers. */
 export function checkMcp(mcp: unknown, wrong: Wrong): string[] {
@@ -96,81 +145,15 @@ function checkServer(name: string, server: unknown, wrong: Wrong): void {
   const isRemote = server['url'] !== undefined
   if (isRemote && server['command'] !== undefined)
     wrong(key, 'has a command and a url. Leave out one of them.')
-  checkPlaces(server, isRemote, key, wrong)
-  const { type, trust } = server
-  const wanted = isRemote ? 'http' : 'stdio'
-  if (type !== undefined && type !== wanted)
-    wrong(
-      `${key}.type`,
-      `must be "${wanted}" for a server with a ${isRemote ? 'url' : 'command'}, or be left out.`,
-    )
-  if (trust !== undefined && trust !== 'trusted' && trust !== 'ask' && trust !== 'deny')
-    wrong(`${key}.trust`, 'must be "trusted", "ask" or "deny".')
-  for (const each of ['trustAnnotations', 'exposed'])
-    if (server[each] !== undefined && typeof server[each] !== 'boolean')
-      wrong(`${key}.${each}`, 'must be true or false.')
-  for (const each of ['timeoutMs', 'connectTimeoutMs', 'outputLimit', 'maxTools'])
-    if (server[each] !== undefined && !(Number.isSafeInteger(server[each]) && Number(server[each]) > 0))
-      wrong(`${key}.${each}`, 'must be a whole number above 0.')
-  checkAbilities(server, key, wrong)
-  checkPayer(server['pay'], `${key}.pay`, wrong)
-  try {
-    // The operator gave the values. `checkSpec` refuses those that do not fit.
-    checkSpec(toServerSpec(name, server as McpServerConfig), stringList(server['allowEnv']))
-  } catch (error) {
-    wrong(key, errorMessage(error))
-  }
+  group(settingsFor(isRemote), 'must be an object.')(server, key, wrong)
+  // The operator gave the values. `checkSpec` refuses those that do not fit.
+  const spec = (): McpServerSpec => toServerSpec(name, server as McpServerConfig)
+  passes(() => checkSpec(spec(), stringList(server['allowEnv'])))(server, key, wrong)
 }
 
-function checkPayer(pay: unknown, key: string, wrong: Wrong): void {
-  if (pay === undefined) return
-  const isPayer = (typeof pay === 'object' || typeof pay === 'function') && pay !== null && 'pay' in pay
-  if (!isPayer || typeof pay.pay !== 'function')
-    wrong(key, 'must be something that pays, such as payingFetch({ … }) of turnwire/payments.')
-}
-
-const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
-
-/** Checks the settings for requests that a server may make to us. */
-function checkAbilities(
-  { roots, sampling, logLevel }: Record<string, unknown>,
-  key: string,
-  wrong: Wrong,
-): void {
-  if (
-    roots !== undefined &&
-    !(Array.isArray(roots) && roots.every(root => typeof root === 'string' && root !== ''))
-  )
-    wrong(`${key}.roots`, 'must be a list of folders.')
-  if (logLevel !== undefined && !logLevels.some(level => level === logLevel))
-    wrong(`${key}.logLevel`, `must be one of ${logLevels.join(', ')}.`)
-  if (sampling === undefined) return
-  if (!isRecord(sampling)) {
-    wrong(`${key}.sampling`, 'must be an object, such as {}, or be left out.')
-    return
-  }
-  for (const [name, value] of Object.entries(sampling))
-    if (name !== 'maxTokens' && name !== 'perCall')
-      wrong(`${key}.sampling.${name}`, noSuchSetting(name, ['maxTokens', 'perCall']))
-    else if (!Number.isSafeInteger(value) || Number(value) <= 0)
-      wrong(`${key}.sampling.${name}`, 'must be a whole number above 0.')
-}
-
-/** Refuses settings of the other kind of server: those of a command at a URL, and the other way round. */
-function checkPlaces(server: Record<string, unknown>, isRemote: boolean, key: string, wrong: Wrong): void {
-  const foreign = isRemote
-    ? stdioKeys.filter(each => each !== 'command')
-    : httpKeys.filter(each => each !== 'url')
-  for (const each of Object.keys(server)) {
-    if (!allKeys.includes(each)) wrong(`${key}.${each}`, noSuchSetting(each, allKeys))
-    else if (foreign.includes(each))
-      wrong(
-        `${key}.${each}`,
-        isRemote
-          ? 'is for a server with a command; this one has a url.'
-          : 'is for a server with a url; this one has a command.',
-      )
-  }
+function isPayer(pay: unknown): boolean {
+  const isObject = (typeof pay === 'object' || typeof pay === 'function') && pay !== null
+  return isObject && 'pay' in pay && typeof pay.pay === 'function'
 }
 
 /** `connect`: the parts of the runtime that a server needs. */
@@ -180,51 +163,28 @@ export function keptServers(
 ): KeptServer[] {
   const taken = agents.flatMap(({ tools = [] }) => tools.map(tool => tool.name))
   return Object.entries(mcp).map(([name, server]) => {
-    const { trust, trustAnnotations, exposed, timeoutMs, connectTimeoutMs, outputLimit, maxTools, allowEnv } =
-      server
-    const { roots, sampling, logLevel, pay } = server
     const spec = toServerSpec(name, server)
+    const { roots, ...given } = pickPresent(server, optionNames)
     return {
       spec,
       options: {
         taken,
         ...connect(spec),
+        ...given,
         ...(roots && { roots: roots.map(root => ({ uri: pathToFileURL(resolve(root)).href })) }),
-        ...(sampling && { sampling }),
-        ...(logLevel !== undefined && { logLevel }),
-        ...(pay && { pay }),
-        ...(trust !== undefined && { trust }),
-        ...(trustAnnotations !== undefined && { trustAnnotations }),
-        ...(exposed !== undefined && { exposed }),
-        ...(timeoutMs !== undefined && { timeoutMs }),
-        ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
-        ...(outputLimit !== undefined && { outputLimit }),
-        ...(maxTools !== undefined && { maxTools }),
-        ...(allowEnv !== undefined && { allowEnv }),
       },
     }
   })
 }
 
 function toServerSpec(name: string, server: McpServerConfig): McpServerSpec {
-  const { protocolVersion } = server
-  const pinned = protocolVersion !== undefined && { protocolVersion }
   if ('url' in server && server.url !== undefined)
-    return {
-      name,
-      url: server.url,
-      ...pinned,
-      ...(server.headers && { headers: server.headers }),
-      ...(server.auth && { auth: server.auth }),
-    }
-  const { command, args, env, cwd } = server as McpStdioConfig // it has no url
+    return { name, ...pickPresent(server, ['url', 'protocolVersion', 'headers', 'auth']) }
+  const own = server as McpStdioConfig // it has no url
   return {
     name,
-    command,
-    ...pinned,
-    ...(args && { args }),
-    ...(env && { env }),
-    ...(typeof cwd === 'string' && { cwd: resolve(cwd) }),
+    ...pickPresent(own, ['command', 'protocolVersion', 'args', 'env']),
+    ...(typeof own.cwd === 'string' && { cwd: resolve(own.cwd) }),
   }
 }
 

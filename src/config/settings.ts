@@ -6,19 +6,22 @@ import { defaultOwnerLimits, defaultWalletLimits } from '../callers/owner-limits
 import { isPostgresUrl } from '../data/data-place.ts'
 import { checkRetention } from '../data/retention.ts'
 import type { AgentOption, Compaction, Store, Tool } from '../engine/ports/index.ts'
-import { checkCluster } from '../engines/cluster/check-settings.ts'
+import { checkCluster } from '../engines/cluster/settings.ts'
 import { hookNames } from '../language/events.ts'
 import {
   anything,
   type Check,
-  checkCount as count,
+  count,
   each,
   group,
   isRecord,
   kind,
+  matches,
   must,
+  onOff,
   passes,
   type SettingChecks,
+  text,
   texts,
 } from '../lib/checks/fields.ts'
 import { type EgressRules, isHostPattern } from '../lib/net/egress.ts'
@@ -26,22 +29,17 @@ import { checkDeclaredSchema } from '../lib/schema/declared.ts'
 import { describeSchema } from '../lib/schema/standard.ts'
 import { logLevels } from '../log.ts'
 import { checkLimits, createGate, type GateOptions } from '../policy/index.ts'
-import { checkRelay } from '../relay/check-settings.ts'
+import { checkRelay } from '../relay/config.ts'
 import type { TelemetryConfig } from '../telemetry/index.ts'
 import { type CodeOptions, checkCodeLimits } from '../tools/index.ts'
 import type { McpServing } from '../wires/mcp/index.ts'
+import { checkSearch } from './agent-search.ts'
 import { type AgentConfig, type ServerConfig, serverDefaults, type TurnwireConfig } from './config.ts'
 
 type HookSettings = Required<NonNullable<TurnwireConfig['hooks']>>
 
-const onOff = kind('boolean')
-const text = kind('string')
 const from0 = (words: string): Check =>
   must(value => Number.isSafeInteger(value) && Number(value) >= 0, words)
-const above0 = must(
-  value => Number.isSafeInteger(value) && Number(value) > 0,
-  'must be a whole number above 0.',
-)
 const names = (words: string): Check => texts(/^[\s\S]*$/, words)
 const instances = (isOne: (value: unknown) => boolean, words: string): Check =>
   must(value => Array.isArray(value) && value.every(isOne), words)
@@ -49,21 +47,15 @@ const instances = (isOne: (value: unknown) => boolean, words: string): Check =>
 // ---- of an agent -----------------------------------------------------------------------------------------------
 
 const compaction: SettingChecks<Compaction> = {
-  afterTokens: { needed: above0 },
-  keepEntries: above0,
-  instructions: must(
-    value => typeof value === 'string' && value.trim() !== '',
-    'must be text that says what to write.',
-  ),
+  afterTokens: { needed: count },
+  keepEntries: count,
+  instructions: matches(/\S/, 'must be text that says what to write.'),
 }
 
 const option: SettingChecks<AgentOption> = {
-  name: { needed: must(value => typeof value === 'string' && value !== '', 'is missing.') },
+  name: { needed: matches(/./s, 'is missing.') },
   type: {
-    needed: must(
-      value => value === 'text' || value === 'select' || value === 'secret',
-      'must be "text", "select" or "secret".',
-    ),
+    needed: matches(/^(?:text|select|secret)$/, 'must be "text", "select" or "secret".'),
   },
   title: anything,
   description: anything,
@@ -141,10 +133,7 @@ const rules: Check = (value, key, wrong) => {
 export function checkAgent(model: Check): Check {
   const settings: SettingChecks<AgentConfig> = {
     name: {
-      needed: must(
-        value => typeof value === 'string' && /^[\w.-]{1,64}$/.test(value),
-        'must be 1 to 64 letters, digits, ".", "_" or "-".',
-      ),
+      needed: matches(/^[\w.-]{1,64}$/, 'must be 1 to 64 letters, digits, ".", "_" or "-".'),
     },
     title: text,
     version: text,
@@ -153,8 +142,8 @@ export function checkAgent(model: Check): Check {
     model: { needed: model },
     tools: checkToolList,
     code: anything,
-    search: anything,
-    always: anything,
+    search: checkSearch,
+    always: texts(/^.+$/, 'must list names of tools; * stands for any run of characters.'),
     options: anything,
     images: group({ http: onOff, data: onOff }, 'must be an object such as { http: true }.'),
     rules,
@@ -223,8 +212,8 @@ const server: SettingChecks<ServerConfig> = {
     /^[^\s/]+$/,
     'must be a list of names such as "app.example" or "app.example:8443", without https:// before them.',
   ),
-  publicUrl: must(
-    url => typeof url === 'string' && /^https?:\/\/[^\s/]+$/.test(url),
+  publicUrl: matches(
+    /^https?:\/\/[^\s/]+$/,
     'must be like "https://agent.example", without a slash at the end.',
   ),
   origins: texts(
@@ -236,13 +225,13 @@ const server: SettingChecks<ServerConfig> = {
     isKeyEntry,
     'must be a list of { name, sha256 }, the hash in base64url as `turnwire keys add` keeps it.',
   ),
-  ...each(serverDefaults, above0),
-  perOwner: group(each(defaultOwnerLimits, above0), 'must be an object such as { requests: 100 }.'),
-  allWallets: group(each(defaultWalletLimits, above0), 'must be an object such as { requests: 100 }.'),
-  acp: must(value => typeof value === 'boolean', 'must be true or false.'),
+  ...each(serverDefaults, count),
+  perOwner: group(each(defaultOwnerLimits, count), 'must be an object such as { requests: 100 }.'),
+  allWallets: group(each(defaultWalletLimits, count), 'must be an object such as { requests: 100 }.'),
+  acp: onOff,
   anyModel: onOff,
   responses: group({ store: onOff }, 'must be an object such as { store: true }.'),
-  cluster: (value, _key, wrong) => checkCluster(value, wrong),
+  cluster: checkCluster,
 }
 
 // ---- of everything else ----------------------------------------------------------------------------------------
@@ -320,7 +309,7 @@ export function checkSettings({ agents, payments }: { agents: Check; payments: C
     hooks: group(hooks, 'must be an object of functions.'),
     context: anything,
     server: group(server, 'must be an object.'),
-    relay: (value, _key, wrong) => checkRelay(value, wrong),
+    relay: checkRelay,
     payments: { needed: payments },
     telemetry: group(telemetry, 'must be an object.'),
     data: must(isData, 'must be a folder, "memory", a postgres:// address, or a store.'),

@@ -4,7 +4,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ListedRow, LocalEngine, SessionRow, Store } from '../engine/index.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
-import { type Fields, isRecord, noSuchSetting, type Wrong } from '../lib/checks/fields.ts'
+import { group, must } from '../lib/checks/fields.ts'
 import type { Log } from '../log.ts'
 import type { PaymentStore } from '../payments/port.ts'
 
@@ -33,17 +33,11 @@ const stepMs = 50
 const passMs = 10 * 60_000
 const dayMs = 24 * 60 * 60_000
 
-export function checkRetention(retention: unknown, key: string, wrong: Wrong): void {
-  if (retention === undefined) return
-  if (!isRecord(retention)) {
-    wrong(key, 'must be an object such as { days: 30, bytes: 10_000_000_000 }.')
-    return
-  }
-  const known = ['days', 'bytes']
-  for (const [name, value] of Object.entries(retention as Fields))
-    if (!known.includes(name)) wrong(`${key}.${name}`, noSuchSetting(name, known))
-    else if (typeof value !== 'number' || !(value > 0)) wrong(`${key}.${name}`, 'must be a number above 0.')
-}
+const amount = must(value => typeof value === 'number' && value > 0, 'must be a number above 0.')
+export const checkRetention = group<Retention>(
+  { days: amount, bytes: amount },
+  'must be an object such as { days: 30, bytes: 10_000_000_000 }.',
+)
 
 /** The part of a runtime that it needs. */
 type Retaining = {

@@ -1,4 +1,6 @@
 // The setting `relay` of the configuration: who may attach agents from their own machines, and how much a machine may take.
+import { count, each, group, matches, must, type SettingChecks } from '../lib/checks/fields.ts'
+
 export type RelayConfig = {
   /** The wallets whose owners may sign in and attach agents, or "*" for every wallet. */
   owners: '*' | readonly string[]
@@ -48,3 +50,20 @@ export const relayDefaults = {
 } satisfies Omit<Required<RelayConfig>, 'owners' | 'maxCost'>
 
 export const defaultMaxCost = '1000000'
+
+const isWallet = (value: unknown): boolean => /^0x[0-9a-f]{40}$/i.test(String(value))
+
+const settings: SettingChecks<RelayConfig> = {
+  ...each(relayDefaults, count),
+  maxCost: matches(
+    /^[1-9]\d{0,29}$/,
+    'must be a whole number above 0 as text, in the smallest unit of the asset: "1000000".',
+  ),
+  owners: {
+    needed: must(
+      owners => owners === '*' || (Array.isArray(owners) && owners.every(isWallet)),
+      'must list the wallets that may attach agents, such as ["0x…"] with 40 digits each, or be "*" for every wallet.',
+    ),
+  },
+}
+export const checkRelay = group(settings, 'must be an object such as { owners: ["0x…"] }.')

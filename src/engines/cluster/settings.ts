@@ -1,4 +1,5 @@
 // How a node is told about its cluster: `server.cluster` of the configuration, and the environment, which comes first.
+import { group, must, type SettingChecks, text } from '../../lib/checks/fields.ts'
 
 export type ClusterSettings = {
   /** Where other nodes reach this one, as host:port. Default: the loopback address and a free port. */
@@ -12,6 +13,19 @@ export type ClusterSettings = {
 }
 
 export const defaultLeaseMs = 10_000
+/** A shorter lease ends while a busy machine does something else. */
+const shortestLeaseMs = 1_000
+
+const settings: SettingChecks<ClusterSettings> = {
+  address: text,
+  listen: text,
+  secret: text,
+  leaseMs: must(
+    value => Number.isSafeInteger(value) && Number(value) >= shortestLeaseMs,
+    `must be a whole number of at least ${shortestLeaseMs}.`,
+  ),
+}
+export const checkCluster = group(settings, 'must be an object such as { address: "10.0.0.7:4118" }.')
 
 export function clusterSettings(
   config: ClusterSettings = {},

@@ -1,5 +1,5 @@
-// Checks of one field of a configuration: its name, its kind, its form. Each reports under the key that the operator
-// wrote. The list of settings is in the folder that has them.
+// Tables of settings: a check for each setting of a type. Each reports under the key that the operator wrote. The tables are
+// in the folders that have the settings.
 import { errorMessage } from '../text/error-message.ts'
 import { nearest } from '../text/nearest.ts'
 
@@ -8,37 +8,6 @@ export type Wrong = (key: string, words: string) => void
 export type Fields = Record<string, unknown>
 
 type FieldKind = 'string' | 'boolean' | 'number'
-
-export function checkKinds(
-  fields: Fields,
-  kinds: Record<string, FieldKind>,
-  prefix: string,
-  wrong: Wrong,
-): void {
-  for (const [name, kind] of Object.entries(kinds)) {
-    const value = fields[name]
-    if (value !== undefined && typeof value !== kind)
-      wrong(`${prefix}${name}`, `must be a ${kind}, not ${typeof value}.`)
-  }
-}
-
-/** Hosts and origins are compared exactly, so an entry in another form would never match. */
-export function checkTexts(value: unknown, form: RegExp, words: string, key: string, wrong: Wrong): void {
-  if (value === undefined) return
-  if (!Array.isArray(value) || !value.every(each => typeof each === 'string' && form.test(each)))
-    wrong(key, words)
-}
-
-export function checkKnown(fields: Fields, known: readonly string[], prefix: string, wrong: Wrong): void {
-  for (const key of Object.keys(fields))
-    if (!known.includes(key)) wrong(`${prefix}${key}`, noSuchSetting(key, known))
-}
-
-/** Undefined, or a whole number above 0. */
-export function checkCount(count: unknown, key: string, wrong: Wrong): void {
-  if (count === undefined || (Number.isSafeInteger(count) && Number(count) > 0)) return
-  wrong(key, 'must be a whole number above 0.')
-}
 
 /** Checks the value of a setting, which is called `key`. */
 export type Check = (value: unknown, key: string, wrong: Wrong) => void
@@ -55,7 +24,9 @@ export function group<Type>(settings: SettingChecks<Type>, words: string): Check
       return
     }
     const prefix = key === '' ? '' : `${key}.`
-    checkKnown(value, Object.keys(settings), prefix, wrong)
+    const known = Object.keys(settings)
+    for (const name of Object.keys(value))
+      if (!known.includes(name)) wrong(`${prefix}${name}`, noSuchSetting(name, known))
     for (const [name, setting] of Object.entries<Check | Needed>(settings)) {
       const given = value[name]
       if (typeof setting !== 'function') setting.needed(given, `${prefix}${name}`, wrong)
@@ -82,8 +53,25 @@ export function kind(wanted: FieldKind): Check {
   }
 }
 
+export const onOff = kind('boolean')
+export const text = kind('string')
+
+export const count = must(
+  value => Number.isSafeInteger(value) && Number(value) > 0,
+  'must be a whole number above 0.',
+)
+
+/** A text of this form. */
+export function matches(form: RegExp, words: string): Check {
+  return must(value => typeof value === 'string' && form.test(value), words)
+}
+
+/** A list of texts of this form. */
 export function texts(form: RegExp, words: string): Check {
-  return (value, key, wrong) => checkTexts(value, form, words, key, wrong)
+  return must(
+    value => Array.isArray(value) && value.every(item => typeof item === 'string' && form.test(item)),
+    words,
+  )
 }
 
 /** Reports the message of the error that `check` throws. */
@@ -101,7 +89,7 @@ export function passes(check: (value: unknown) => unknown): Check {
 export const anything: Check = () => {}
 
 /** Names the setting that was probably meant, else all of them. */
-export function noSuchSetting(key: string, known: readonly string[]): string {
+function noSuchSetting(key: string, known: readonly string[]): string {
   const near =
     known.find(each => each.toLowerCase() === key.toLowerCase()) ??
     nearest(key, known) ??

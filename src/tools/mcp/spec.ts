@@ -5,6 +5,7 @@ import { isAbsolute } from 'node:path'
 import { TurnwireError } from '../../language/errors.ts'
 import { sha256 } from '../../lib/json/hash.ts'
 import { quote } from '../../lib/text/index.ts'
+import type { McpOptions } from './index.ts'
 
 type AnyServer = {
   name: string
@@ -63,32 +64,45 @@ export const knownRevisions = [
   '2024-10-07',
 ] as const
 
-const stdioKeys = ['name', 'protocolVersion', 'command', 'args', 'env', 'cwd']
-const httpKeys = ['name', 'protocolVersion', 'url', 'headers', 'auth']
-const optionKeys = [
-  'log',
-  'trust',
-  'trustAnnotations',
-  'exposed',
-  'timeoutMs',
-  'connectTimeoutMs',
-  'outputLimit',
-  'maxMessageBytes',
-  'maxTools',
-  'allowEnv',
-  'taken',
-  'refreshMs',
-  'elicit',
-  'elicitModes',
-  'roots',
-  'sampling',
-  'logLevel',
-  'auth',
-  'definitions',
-  'fetchOther',
-  'pay',
-  'onTools',
-]
+const stdioKeys = Object.keys({
+  name: true,
+  protocolVersion: true,
+  command: true,
+  args: true,
+  env: true,
+  cwd: true,
+} satisfies Record<keyof McpStdioServer, true>)
+const httpKeys = Object.keys({
+  name: true,
+  protocolVersion: true,
+  url: true,
+  headers: true,
+  auth: true,
+} satisfies Record<keyof McpHttpServer, true>)
+const optionKeys = Object.keys({
+  log: true,
+  trust: true,
+  trustAnnotations: true,
+  exposed: true,
+  timeoutMs: true,
+  connectTimeoutMs: true,
+  outputLimit: true,
+  maxMessageBytes: true,
+  maxTools: true,
+  allowEnv: true,
+  taken: true,
+  refreshMs: true,
+  elicit: true,
+  elicitModes: true,
+  roots: true,
+  sampling: true,
+  logLevel: true,
+  auth: true,
+  definitions: true,
+  fetchOther: true,
+  pay: true,
+  onTools: true,
+} satisfies Record<keyof McpOptions, true>)
 
 /** Refuses an option in the wrong place. It would be ignored, even `trust: 'deny'`. */
 export function checkOptions(options: object): void {
@@ -153,16 +167,16 @@ function checkHttp({ name, url, headers = {}, auth }: McpHttpServer): void {
   if (auth !== undefined) checkAuth(name, auth)
 }
 
-const authKeys = [
-  'grant',
-  'clientId',
-  'clientSecret',
-  'privateKey',
-  'algorithm',
-  'clientMetadataUrl',
-  'scope',
-  'issuer',
-]
+const authKeys = Object.keys({
+  grant: true,
+  clientId: true,
+  clientSecret: true,
+  privateKey: true,
+  algorithm: true,
+  clientMetadataUrl: true,
+  scope: true,
+  issuer: true,
+} satisfies Record<keyof McpAuth, true>)
 
 function checkAuth(name: string, auth: McpAuth): void {
   const wrong = (words: string): TurnwireError => invalidSpec(`auth of the MCP server "${name}" ${words}`)
