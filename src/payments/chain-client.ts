@@ -1,12 +1,12 @@
 // Reads a chain: the client for it, and whether the chain has taken the nonce of a payment.
 import type { Chain, HttpTransport, PublicClient } from 'viem'
+import type { Hex } from '../callers/wallet.ts'
 import type { PaymentRecord } from '../language/payments.ts'
 import type { JsonObject } from '../lib/json/index.ts'
 import { textIn } from './given.ts'
 import type { loadViem } from './packages.ts'
 
 export type Viem = Awaited<ReturnType<typeof loadViem>>
-export type Hex = `0x${string}`
 export type Call = {
   address: Hex
   abi: readonly unknown[]

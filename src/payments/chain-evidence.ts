@@ -1,11 +1,12 @@
 // Looks up on the chain whether a payment that a remote facilitator was asked to move has moved, and by which
 // transaction. It decides by the chain's logs and nothing else. Where they show nothing, it says so.
+
 import type { AbiFunction } from 'viem'
+import type { Hex } from '../callers/wallet.ts'
 import type { PaymentRecord } from '../language/payments.ts'
 import {
   type ChainClient,
   chainClient,
-  type Hex,
   hasConfirmations,
   isNonceUsed,
   readNonce,

@@ -1,5 +1,6 @@
 // An operator's settings for payments and prices: their types, and the tables that check the values. An amount that the
 // asset cannot express is a mistake, never rounded.
+import { readWalletAddress } from '../callers/wallet.ts'
 import {
   anything,
   type Check,
@@ -78,7 +79,10 @@ export type PaymentsConfig = {
 
 const usualDecimals = 6
 
-const address = matches(/^0x[0-9a-fA-F]{40}$/, 'must be an address: 0x and 40 hexadecimal digits.')
+const address = must(
+  value => readWalletAddress(value) !== undefined,
+  'must be an address: 0x and 40 hexadecimal digits.',
+)
 const url = must(
   value => typeof value === 'string' && /^https?:\/\//.test(value) && URL.canParse(value),
   'must be an address such as "https://…".',

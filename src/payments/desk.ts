@@ -71,9 +71,10 @@ export class PaymentDesk {
     return (await this.#options.source?.prices(asked)) ?? (own ? [own] : [])
   }
 
-  async #terms(asked: PricedRequest, shown: Shown): Promise<Terms[]> {
+  async #terms(request: PaidRequest, asked: PricedRequest): Promise<Terms[]> {
     const prices = await this.prices(asked)
-    return termsFor(prices, this.config, await this.#options.facilitator.abilities(), shown)
+    const abilities = await this.#options.facilitator.abilities()
+    return termsFor(prices, this.config, abilities, shownFor(request, asked))
   }
 
   // ---- taking a payment ------------------------------------------------------------------------------------
@@ -88,26 +89,26 @@ export class PaymentDesk {
     asked: AskedPayment,
     once?: JsonObject,
   ): Promise<AdmittedPayment> {
-    const priced = { ...asked, path: request.path }
-    const shown = { url: request.url, description: `One answer of "${asked.agent}"` }
-    const { given } = request
-    if (!given) throw await this.refuse(request, priced, shown, 'Payment required')
+    const { given, bodyHash, facts } = request
+    const { method, path } = facts
+    const priced = { ...asked, path }
+    if (!given) throw await this.refuse(request, priced, 'Payment required')
     if (isWallet(owner) && owner !== walletOwner(given.payer)) throw otherWallet()
     const id = this.#paymentId(given)
-    const hash = hashJson([request.method, request.path, request.bodyHash, given.signatureHash, owner])
+    const hash = hashJson([method, path, bodyHash, given.signatureHash, owner])
     const kept = await this.ledger.find(id)
     if (kept && isTaken(kept.record)) {
       if (kept.record.hash !== hash) throw paymentConflict()
       refuseRefunded(kept.record)
       // A failed settlement is not tried again: with two tries it would be unclear which one has moved the money.
       if (kept.record.state === 'failed')
-        throw await this.refuse(request, priced, shown, kept.record.reason || 'settlement_failed')
+        throw await this.refuse(request, priced, kept.record.reason || 'settlement_failed')
       return { kept, price: priceIn(kept.record) }
     }
-    const terms = await this.#check(request, priced, shown, given)
+    const terms = await this.#check(request, priced, given)
     this.#options.crashPoint('payment-verified')
     const fresh = {
-      ...makeRecord(id, hash, given, terms, asked, request.path, this.config),
+      ...makeRecord(id, hash, given, terms, asked, path, this.config),
       reservedAt: this.#options.now(),
       ...(once && { request: once }),
     }
@@ -145,26 +146,21 @@ export class PaymentDesk {
   }
 
   /** The terms that the payment takes, if it is good. */
-  async #check(
-    request: PaidRequest,
-    priced: PricedRequest,
-    shown: Shown,
-    given: GivenPayment,
-  ): Promise<Terms> {
-    if (given.resource !== undefined && given.resource !== shown.url)
-      throw await this.refuse(request, priced, shown, 'The payment is for another resource')
-    const terms = takenTerms(given, await this.#terms(priced, shown))
-    if (!terms) throw await this.refuse(request, priced, shown, 'No matching payment requirements')
+  async #check(request: PaidRequest, priced: PricedRequest, given: GivenPayment): Promise<Terms> {
+    if (given.resource !== undefined && given.resource !== request.facts.url)
+      throw await this.refuse(request, priced, 'The payment is for another resource')
+    const terms = takenTerms(given, await this.#terms(request, priced))
+    if (!terms) throw await this.refuse(request, priced, 'No matching payment requirements')
     const { validSeconds = defaultValidSeconds } = this.config
     if (given.validUntil * 1000 < this.#options.now() + leastLeft * validSeconds * 1000)
-      throw await this.refuse(request, priced, shown, 'The payment expires too soon')
+      throw await this.refuse(request, priced, 'The payment expires too soon')
     const verified = await this.#verified(given, terms)
     if (verified.ok) return terms
     this.#options.log('info', 'A payment was refused.', {
       reason: verified.reason,
       ...(verified.message !== undefined && { message: verified.message.slice(0, 300) }),
     })
-    throw await this.refuse(request, priced, shown, verified.reason)
+    throw await this.refuse(request, priced, verified.reason)
   }
 
   /** The named payer must be the signer. */
@@ -176,14 +172,9 @@ export class PaymentDesk {
   }
 
   /** The error that tells a client what to pay. The answer's headers and body are left with the request. */
-  async refuse(
-    request: PaidRequest,
-    priced: PricedRequest,
-    shown: Shown,
-    why: string,
-  ): Promise<TurnwireError> {
-    const terms = await this.#terms(priced, shown)
-    request.refusal = refuseWithTerms(terms, shown, why)
+  async refuse(request: PaidRequest, priced: PricedRequest, why: string): Promise<TurnwireError> {
+    const terms = await this.#terms(request, priced)
+    request.refusal = refuseWithTerms(terms, shownFor(request, priced), why)
     if (terms.length === 0)
       return new TurnwireError(
         'payment_failed',
@@ -229,18 +220,17 @@ export class PaymentDesk {
     }
     if (success) {
       request.receipt = response
-      request.setHeader(...receiptHeader(record.form, response))
+      request.facts.setHeader(...receiptHeader(record.form, response))
     }
     if (outcome === 'failed') {
-      const { agent, path } = record
-      const shown = { url: request.url, description: `One answer of "${agent}"` }
-      const error = await this.refuse(request, { agent, path }, shown, record.reason ?? 'settlement_failed')
+      const { agent, path, reason = 'settlement_failed' } = record
+      const error = await this.refuse(request, { agent, path }, reason)
       const [name, value] = receiptHeader(record.form, response)
       if (request.refusal) request.refusal.headers[name] = value
       throw error
     }
     if (outcome !== 'pending' || record.kind !== 'exact') return
-    request.setHeader('X-Payment-State', 'pending')
+    request.facts.setHeader('X-Payment-State', 'pending')
     throw new TurnwireError(
       'payment_pending',
       'The payment is on its way and not confirmed yet. Send the same request with the same payment again; it is not charged twice.',
@@ -297,6 +287,10 @@ export class PaymentDesk {
     this.#timer = undefined
     this.settlement.stop()
   }
+}
+
+function shownFor({ facts }: PaidRequest, { agent }: AskedPayment): Shown {
+  return { url: facts.url, description: `One answer of "${agent}"` }
 }
 
 function refuseRefunded({ state }: PaymentRecord): void {

@@ -1,6 +1,7 @@
 // A payment as a client sends it: in the header of x402 version 2 (`PAYMENT-SIGNATURE`), of version 1 (`X-PAYMENT`), or
 // in Sixerr's form of the latter. Only the payment itself is read here: the named payer, the signed terms, and the id
 // of the payment. A facilitator checks whether any of it is true.
+import { readWalletAddress } from '../callers/wallet.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { hashJson, sha256 } from '../lib/json/hash.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../lib/json/index.ts'
@@ -157,9 +158,9 @@ function readText(value: Json | undefined, name: string): string {
 }
 
 function address(value: Json | undefined, name: string): string {
-  const given = readText(value, name)
-  if (/^0x[0-9a-f]{40}$/i.test(given)) return given.toLowerCase()
-  throw unreadable(`${name} must be an address`)
+  const found = readWalletAddress(readText(value, name))
+  if (found === undefined) throw unreadable(`${name} must be an address`)
+  return found
 }
 
 function word(value: Json | undefined, name: string): string {

@@ -1,9 +1,10 @@
 // The facilitator in this process: x402's own code checks and settles payments with a wallet of this server, which pays the
 // fees of the chain. Sixerr's form is checked and settled here, through a terminal contract.
+import type { Hex } from '../callers/wallet.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { PaymentRecord } from '../language/payments.ts'
 import type { JsonObject } from '../lib/json/index.ts'
-import { type Hex, isNonceUsed } from './chain-client.ts'
+import { isNonceUsed } from './chain-client.ts'
 import type { PaymentsConfig } from './config.ts'
 import {
   behindMs,

@@ -163,14 +163,14 @@ export class PaidEngine extends BoundEngine {
     request: PaidRequest,
   ): AsyncGenerator<readonly FollowItem[]> {
     yield* items
-    if (request.drive && (request.carried || !request.isAnswering()))
+    if (request.drive && (request.carried || !request.facts.isAnswering()))
       await this.#desk.tell(request, await request.drive.settled)
   }
 
   override async create(create: Parameters<Engine['create']>[0]): ReturnType<Engine['create']> {
     const request = this.#request
     const { owner, agent } = create
-    if (!request?.payable) {
+    if (!request?.facts.payable) {
       if (this.#isWallet) throw createsUnpaid()
       return super.create(create)
     }
@@ -214,7 +214,7 @@ export class PaidEngine extends BoundEngine {
     const model = (command.do === 'call' ? undefined : command.settings?.model) ?? settings.model
     const asked = { agent, ...(model !== undefined && { model }) }
     if (!(await this.#isPriced(ref.owner, asked))) return super.command(ref, command)
-    if (!request?.payable) throw onlyOverHttp(agent)
+    if (!request?.facts.payable) throw onlyOverHttp(agent)
     request.refuseSecond()
     const admitted = await this.#admit(request, ref.owner, asked)
     return this.#begin(request, admitted, ref, command)
@@ -235,7 +235,7 @@ export class PaidEngine extends BoundEngine {
   async #refuseCompaction(ref: SessionRef): Promise<void> {
     const { agent, settings } = await super.forward('summary', ref)
     const { model } = settings
-    const asked = { agent, ...(model !== undefined && { model }), path: this.#request?.path ?? '' }
+    const asked = { agent, ...(model !== undefined && { model }), path: this.#request?.facts.path ?? '' }
     if ((await this.#desk.prices(asked)).length === 0) return
     throw new TurnwireError(
       'payment_required',
@@ -293,7 +293,7 @@ export class PaidEngine extends BoundEngine {
       yield* super.answerOnce(once, signal)
       return
     }
-    if (!request?.payable) throw onlyOverHttp(agent)
+    if (!request?.facts.payable) throw onlyOverHttp(agent)
     const { kept } = await this.#admit(request, owner, asked, once)
     const { record } = kept
     // It was paid for in an older form, in which it was a session.
@@ -323,7 +323,7 @@ export class PaidEngine extends BoundEngine {
     const request = this.#request
     // A request that was paid for is served at the price of then.
     if (request && (request.admitted || (await this.#desk.isTaken(request)))) return true
-    const path = request?.path ?? ''
+    const path = request?.facts.path ?? ''
     if ((await this.#desk.prices({ ...asked, path })).length > 0) return true
     if (!isWallet(owner)) return false
     throw new TurnwireError(

@@ -27,11 +27,7 @@ export type RequestFacts = {
 }
 
 export class PaidRequest implements RequestPayment {
-  readonly method: string
-  readonly path: string
-  readonly url: string
-  readonly setHeader: RequestFacts['setHeader']
-  readonly isAnswering: RequestFacts['isAnswering']
+  readonly facts: RequestFacts
   /** The payment that it carries. Undefined: none. */
   given: GivenPayment | undefined
   /** Its payment is in its body, and so is the receipt in its answer. */
@@ -41,24 +37,16 @@ export class PaidRequest implements RequestPayment {
   readonly bare: boolean
   /** A client that was refused is sent this. */
   refusal: Refusal | undefined
-  readonly payable: boolean
   /** The payment is good, and reserved for this request. */
   admitted = false
   /** The session that its payment is tied to. */
   session: string | undefined
   /** The turn that it pays for. One request pays for one. */
   drive: Drive | undefined
-  readonly #owner: string
   #body = ''
 
   constructor(facts: RequestFacts) {
-    this.#owner = facts.owner
-    this.payable = facts.payable
-    this.method = facts.method
-    this.path = facts.path
-    this.url = facts.url
-    this.setHeader = facts.setHeader
-    this.isAnswering = facts.isAnswering
+    this.facts = facts
     this.bare = facts.owner === anyWallet
     const header = paymentHeaders.map(name => facts.header(name)).find(value => value !== undefined)
     this.given = header === undefined ? undefined : readPayment(header)
@@ -66,7 +54,7 @@ export class PaidRequest implements RequestPayment {
 
   /** The owner that calls. Of a caller without a key: the wallet that its payment names. */
   get owner(): string {
-    if (!this.bare) return this.#owner
+    if (!this.bare) return this.facts.owner
     return this.given ? walletOwner(this.given.payer) : anyWallet
   }
 

@@ -2,7 +2,7 @@
 // time says nothing about whether the money has moved.
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { PaymentRecord } from '../language/payments.ts'
-import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
+import { isJsonObject, type JsonObject, parseBounded } from '../lib/json/index.ts'
 import type { ChainEvidence } from './chain-evidence.ts'
 import {
   behindMs,
@@ -128,9 +128,9 @@ export class RemoteFacilitator implements Facilitator {
       ...(body && { body: JSON.stringify(body) }),
     })
     const text = await response.text()
-    const answer = objectIn(text)
+    const answer = parseBounded(text)
     // An error may carry the same answer.
-    if (answer && (response.ok || 'success' in answer || 'isValid' in answer)) return answer
+    if (isJsonObject(answer) && (response.ok || 'success' in answer || 'isValid' in answer)) return answer
     throw new TurnwireError(
       'payment_failed',
       `The facilitator answered ${path} with status ${response.status}.`,
@@ -141,13 +141,4 @@ export class RemoteFacilitator implements Facilitator {
 function facilitatorRequest(given: JsonObject, asked: JsonObject): JsonObject {
   const version = given['x402Version'] ?? 2
   return { x402Version: version, paymentPayload: given, paymentRequirements: asked }
-}
-
-function objectIn(text: string): JsonObject | undefined {
-  try {
-    const value = JSON.parse(text) as Json // JSON text gives only Json.
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

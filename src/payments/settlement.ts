@@ -11,12 +11,11 @@ import { TurnwireError, wordsOf } from '../language/errors.ts'
 import { boundSession, type PaymentChange, type PaymentRecord } from '../language/payments.ts'
 import type { JsonObject } from '../lib/json/index.ts'
 import { calculateFee, priceUsage, type TokensUsed } from './amounts.ts'
-import { behindMs, type Facilitator } from './facilitator.ts'
+import { behindMs, type Facilitator, type Moved } from './facilitator.ts'
 import { isHeld, type Job, OnceJob, turnJob, type Workers } from './job.ts'
 import { isBusy, type Kept, type Ledger, pause, retryMs } from './ledger.ts'
-import type { Price, PriceSource } from './price.ts'
+import type { Price, PriceSource, Receipt } from './price.ts'
 import { Refunds } from './refunds.ts'
-import { type Outcome, SettlementRecords, settlementOutcome } from './settlement-records.ts'
 import type { TurnResult } from './watch-turn.ts'
 
 /** A turn that is over by then is found to be so first. */
@@ -55,7 +54,8 @@ export type SettlementPorts = {
   log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, string>) => void
 }
 
-/** How a drive came out. */
+/** How a drive came out, as far as the payer is concerned. `released`: nothing was charged. */
+export type Outcome = 'settled' | 'pending' | 'failed' | 'released'
 export type Driven = { outcome: Outcome; record: PaymentRecord }
 
 /** `settled`: once it is known whether the money has moved. `done`: once nothing is left to be done. Neither rejects. */
@@ -66,13 +66,11 @@ export class Settlement {
   readonly #drives = new Map<string, Drive>()
   readonly #working = new Set<string>()
   readonly #refunds: Refunds
-  readonly #records: SettlementRecords
   #stopped = false
 
   constructor(ports: SettlementPorts) {
     this.#ports = ports
     this.#refunds = new Refunds(ports)
-    this.#records = new SettlementRecords(ports)
   }
 
   /** A paid turn of this session has not been settled yet. */
@@ -121,9 +119,7 @@ export class Settlement {
           return { outcome: 'pending', record: kept.record }
         }
         kept = await this.#elsewhere(kept)
-        const outcome = settlementOutcome(kept.record)
-        if (isDone(kept.record) || times >= mostTakeOvers || this.#stopped)
-          return { outcome, record: kept.record }
+        if (isDone(kept.record) || times >= mostTakeOvers || this.#stopped) return driven(kept)
       }
   }
 
@@ -141,7 +137,7 @@ export class Settlement {
   }
 
   async #run(given: Kept, job: Job, early: boolean, settled: (driven: Driven) => void): Promise<Driven> {
-    if (given.record.state === 'failed') return { outcome: 'failed', record: given.record }
+    if (given.record.state === 'failed') return driven(given)
     let kept = await job.take(given)
     this.#ports.crashPoint('payment-work-begun')
     if (early && kept.record.kind === 'exact' && kept.record.state !== 'settled') {
@@ -149,10 +145,10 @@ export class Settlement {
       if (begun.result === 'failed') return this.#failed(kept, begun.reason)
       if (begun.result === 'begun') {
         kept = await this.#settle(kept, kept.record.cap)
+        settled(driven(kept))
         const outcome = settlementOutcome(kept.record)
-        settled({ outcome, record: kept.record })
         if (outcome === 'pending' && job.answered) kept = await this.#keepAnswer(kept, job, await job.ended())
-        if (outcome !== 'settled') return { outcome, record: kept.record }
+        if (outcome !== 'settled') return driven(kept)
       }
     }
     const stopInTime = kept.record.kind === 'metered' ? this.#endInTime(kept.record, job) : undefined
@@ -193,14 +189,12 @@ export class Settlement {
     const price = record.price as unknown as Price // The desk wrote it.
     const amount = record.kind === 'exact' ? record.cap : priceUsage(price, usage, record.cap)
     const after = await this.#settle(kept, amount, usage)
-    if (after.record.state !== 'settled')
-      return { outcome: settlementOutcome(after.record), record: after.record }
+    if (after.record.state !== 'settled') return driven(after)
     return this.#close(after, { usage, open: false })
   }
 
   async #close(kept: Kept, change: PaymentChange): Promise<Driven> {
-    const closed = await this.#ports.ledger.change(kept, change)
-    return { outcome: settlementOutcome(closed.record), record: closed.record }
+    return driven(await this.#ports.ledger.change(kept, change))
   }
 
   /** The session of the turn is not here now; if it was deleted, there is no answer to charge for. */
@@ -213,15 +207,11 @@ export class Settlement {
   async #failed(given: Kept, reason: string): Promise<Driven> {
     // A settlement that was begun may have gone through.
     const kept = isUnknown(given.record) ? await this.#whatCameOfIt(given) : given
-    if (kept.record.state === 'settling') return { outcome: 'pending', record: kept.record }
+    if (kept.record.state === 'settling') return driven(kept)
     if (kept.record.state === 'failed') return { outcome: 'released', record: kept.record }
-    if (kept.record.state !== 'settled') {
-      const { record } = await this.#ports.ledger.change(kept, { state: 'released', open: false, reason })
-      return { outcome: 'released', record }
-    }
+    if (kept.record.state !== 'settled') return this.#close(kept, { state: 'released', open: false, reason })
     const owed = await this.#ports.ledger.change(kept, { owed: true, open: false, reason })
-    const refunded = await this.refund(owed, owed.record.amount ?? '0', 'turnwire').catch(() => owed)
-    return { outcome: settlementOutcome(refunded.record), record: refunded.record }
+    return driven(await this.refund(owed, owed.record.amount ?? '0', 'turnwire').catch(() => owed))
   }
 
   // ---- settling --------------------------------------------------------------------------------------------
@@ -233,7 +223,7 @@ export class Settlement {
     if (kept.record.unclear) return kept
     if (kept.record.state === 'settling') {
       const found = await facilitator.look?.(kept.record)
-      if (found && found.state !== 'unsent') return this.#records.record(kept, found)
+      if (found && found.state !== 'unsent') return this.#record(kept, found)
     }
     const fee = calculateFee(kept.record.price as unknown as Price, amount)
     const tries = (kept.record.tries ?? 0) + 1
@@ -246,17 +236,17 @@ export class Settlement {
       ...(usage && { usage }),
     })
     crashPoint('payment-settling')
-    if (amount === '0') return this.#records.record(kept, { state: 'moved', transaction: '' })
+    if (amount === '0') return this.#record(kept, { state: 'moved', transaction: '' })
     const sending = async (transaction: string): Promise<void> => {
       kept = await ledger.change(kept, { transaction, sent: [...(kept.record.sent ?? []), transaction] })
       crashPoint('payment-sending')
     }
     const moved = await facilitator.settle({ record: kept.record, amount, fee, sending })
     crashPoint('payment-moved')
-    if (moved.state !== 'failed' || !facilitator.look) return this.#records.record(kept, moved)
+    if (moved.state !== 'failed' || !facilitator.look) return this.#record(kept, moved)
     // A refusal may mean that an earlier try went through.
     const found = await facilitator.look(kept.record)
-    return this.#records.record(kept, found.state === 'unsent' ? moved : found)
+    return this.#record(kept, found.state === 'unsent' ? moved : found)
   }
 
   /**
@@ -268,10 +258,51 @@ export class Settlement {
     const { validUntil } = kept.record
     const isOver = validUntil * 1000 + behindMs < now()
     const unclear = { state: 'pending', reason: 'turn_failed_while_settling' } as const
-    if (!facilitator.look) return this.#records.record(kept, { ...unclear, ...(isOver && { unclear: true }) })
+    if (!facilitator.look) return this.#record(kept, { ...unclear, ...(isOver && { unclear: true }) })
     const found = await facilitator.look(kept.record)
-    if (found.state !== 'unsent') return this.#records.record(kept, found)
+    if (found.state !== 'unsent') return this.#record(kept, found)
     return found.mayMove ? kept : ledger.change(kept, { state: 'reserved' })
+  }
+
+  // ---- recording its result --------------------------------------------------------------------------------
+
+  async #record(kept: Kept, moved: Moved): Promise<Kept> {
+    const { ledger, now, crashPoint, log, source } = this.#ports
+    const { record } = kept
+    if (moved.state === 'pending') return this.#stillPending(kept, moved)
+    if (moved.state === 'failed') {
+      log('warn', 'A payment could not be settled.', { payment: record.id, reason: moved.reason })
+      const known = record.unclear ? { unclear: false } : {}
+      return ledger.change(kept, { state: 'failed', open: false, reason: moved.reason, ...known })
+    }
+    const { transaction } = moved
+    const known = { transaction, settledAt: now(), ...(record.unclear && { unclear: false }) }
+    // The money has moved: this is recorded even if another node has changed the record meanwhile.
+    const settled = await ledger.changeNow(kept, current =>
+      settlementOutcome(current) === 'settled' ? undefined : { state: 'settled', ...known },
+    )
+    crashPoint('payment-settled')
+    source.paid?.(makeReceipt(settled.record))
+    return settled
+  }
+
+  async #stillPending(
+    kept: Kept,
+    { reason, transaction, unclear }: Extract<Moved, { state: 'pending' }>,
+  ): Promise<Kept> {
+    const { ledger, log } = this.#ports
+    const { record } = kept
+    log(
+      'warn',
+      unclear
+        ? 'Nobody can find out whether a payment has moved. Look at the chain, then say so: turnwire payments resolve.'
+        : 'A settlement is pending.',
+      { payment: record.id, reason },
+    )
+    if (unclear) return ledger.change(kept, { unclear, reason })
+    return transaction === undefined || transaction === record.transaction
+      ? kept
+      : ledger.change(kept, { transaction })
   }
 
   // ---- going on --------------------------------------------------------------------------------------------
@@ -321,7 +352,7 @@ export class Settlement {
   async resolve(kept: Kept, transaction: string | undefined): Promise<Kept> {
     if (!kept.record.unclear)
       throw new TurnwireError('bad_request', 'This payment is not unclear: there is nothing to resolve.')
-    return this.#records.record(
+    return this.#record(
       kept,
       transaction === undefined
         ? { state: 'failed', reason: 'not_moved' }
@@ -332,6 +363,27 @@ export class Settlement {
   /** Pays back up to what was settled. */
   refund(given: Kept, amount: string, by: string): Promise<Kept> {
     return this.#refunds.refund(given, amount, by)
+  }
+}
+
+function driven({ record }: Kept): Driven {
+  return { outcome: settlementOutcome(record), record }
+}
+
+export function settlementOutcome({ state }: PaymentRecord): Outcome {
+  if (state === 'settled' || state === 'refunding' || state === 'refunded') return 'settled'
+  if (state === 'failed' || state === 'released') return state
+  return 'pending'
+}
+
+export function makeReceipt(record: PaymentRecord): Receipt {
+  const { id, payer, payTo, network, asset, amount = '0', transaction = '', agent, provider } = record
+  return {
+    payment: id,
+    ...{ payer, payTo, network, asset, amount, transaction, agent },
+    ...(provider !== undefined && { provider }),
+    usage: record.usage ?? { input: 0, output: 0 },
+    at: record.settledAt ?? 0,
   }
 }
 

@@ -1,10 +1,10 @@
 // Signing in with a wallet: the server gives a text, the wallet signs it, and gets a token with which it reads what it paid
 // for, and continues it. Nothing is kept of it: the text holds its own proof, and so does the token.
+import { readWalletAddress, recoverSigner } from '../callers/wallet.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { isWallet, walletOwner } from '../language/payments.ts'
 import type { SealUse } from '../language/seals.ts'
 import { isJsonObject, parseJson } from '../lib/json/index.ts'
-import { loadViem } from './packages.ts'
 
 /** `sign`, `seal` and `unseal` as a vault has them. */
 export type SignInPorts = {
@@ -22,12 +22,10 @@ const prefix = 'twp_'
 const form =
   /^Sign in at (\S+) with your wallet\. This pays nothing\.\n\nAddress: (0x[0-9a-f]{40})\nExpires: (\d{1,16})\nProof: ([\w-]+)$/
 
-const addressForm = /^0x[0-9a-f]{40}$/
-
 /** The text for a wallet to sign. */
 export function challengeFor({ sign, now }: SignInPorts, host: string, given: string): string {
-  const address = given.toLowerCase()
-  if (!addressForm.test(address))
+  const address = readWalletAddress(given)
+  if (address === undefined)
     throw new TurnwireError('bad_request', 'Give the address of your wallet: ?address=0x….')
   const expires = now() + challengeMs
   const proof = sign(proofText(host, address, String(expires)))
@@ -52,11 +50,8 @@ export class SignIn {
     if (proof === undefined || sign(proofText(host, address, expires)) !== proof)
       throw refuseSignIn('This text was not given out by this server. Ask for one first.')
     if (Number(expires) < now()) throw refuseSignIn('This text has expired. Ask for another one.')
-    const { recoverMessageAddress } = await loadViem()
-    const signer = await recoverMessageAddress({ message, signature: signature as `0x${string}` }).catch(
-      () => '',
-    )
-    if (signer.toLowerCase() !== address) throw refuseSignIn('The text was not signed by this wallet.')
+    if ((await recoverSigner(message, signature)) !== address)
+      throw refuseSignIn('The text was not signed by this wallet.')
     const expiresAt = now() + tokenMs
     const sealed = seal(JSON.stringify({ owner: walletOwner(address), expiresAt }), 'wallet token')
     return { token: `${prefix}${sealed}`, address, expiresAt }

@@ -2,9 +2,10 @@
 // splits what is taken between the agent's wallet and the platform. Sixerr publishes no interface of its contract; ours is
 // `settle(permit, owner, payTo, amount, fee, signature)`, and test/payments/contracts/spenders.sol has one. The payer
 // signs neither the recipient nor the price: it trusts the contract and its callers.
+import type { Hex } from '../callers/wallet.ts'
 import { wordsOf } from '../language/errors.ts'
 import type { JsonObject } from '../lib/json/index.ts'
-import { type Hex, permit2 } from './chain-client.ts'
+import { permit2 } from './chain-client.ts'
 import type { Moved, SettleRequest, Verified } from './facilitator.ts'
 import { type GivenPayment, textIn } from './given.ts'
 import { findChainId } from './networks.ts'

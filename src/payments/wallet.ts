@@ -1,14 +1,8 @@
 // A wallet on one chain: reads contracts, and sends transactions one after the other. The caller gets the hash of a
 // transaction before it is sent, and records it to find the transaction again after a crash.
+import type { Hex } from '../callers/wallet.ts'
 import { TurnwireError } from '../language/errors.ts'
-import {
-  type Call,
-  type ChainClient,
-  chainClient,
-  type Hex,
-  hasConfirmations,
-  type Viem,
-} from './chain-client.ts'
+import { type Call, type ChainClient, chainClient, hasConfirmations, type Viem } from './chain-client.ts'
 import { loadViem } from './packages.ts'
 
 export type WalletOptions = {

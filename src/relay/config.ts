@@ -1,4 +1,5 @@
 // The setting `relay` of the configuration: who may attach agents from their own machines, and how much a machine may take.
+import { readWalletAddress } from '../callers/wallet.ts'
 import { count, each, group, matches, must, type SettingChecks } from '../lib/checks/fields.ts'
 
 export type RelayConfig = {
@@ -51,8 +52,6 @@ export const relayDefaults = {
 
 export const defaultMaxCost = '1000000'
 
-const isWallet = (value: unknown): boolean => /^0x[0-9a-f]{40}$/i.test(String(value))
-
 const settings: SettingChecks<RelayConfig> = {
   ...each(relayDefaults, count),
   maxCost: matches(
@@ -61,7 +60,7 @@ const settings: SettingChecks<RelayConfig> = {
   ),
   owners: {
     needed: must(
-      owners => owners === '*' || (Array.isArray(owners) && owners.every(isWallet)),
+      owners => owners === '*' || (Array.isArray(owners) && owners.every(readWalletAddress)),
       'must list the wallets that may attach agents, such as ["0x…"] with 40 digits each, or be "*" for every wallet.',
     ),
   },

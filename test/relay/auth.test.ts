@@ -234,7 +234,7 @@ test('without viem the relay says what to install', () => {
         return next(name, context)
       },
     })
-    const { recoverSigner, walletFromKey } = await import('./src/relay/viem.ts')
+    const { recoverSigner, walletFromKey } = await import('./src/callers/wallet.ts')
     for (const use of [() => recoverSigner('a', '0x' + '1'.repeat(130)), () => walletFromKey('0x' + '1'.repeat(64))])
       await use().catch(error => console.log(error.code, error.message))`
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {

@@ -2,8 +2,8 @@
 // Anyone who has the key owns the money of the wallet.
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
+import { type Wallet, walletFromKey } from '../../callers/wallet.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { type Wallet, walletFromKey } from '../viem.ts'
 
 /** Opens the wallet of this file. It is made if it is not there: `isNew`. */
 export async function openWallet(file: string): Promise<Wallet & { isNew: boolean }> {

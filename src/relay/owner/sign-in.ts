@@ -1,8 +1,9 @@
 // Signing in to a relay with a wallet: challenge, signature, token. Also reads the owner's usage there.
+
+import { readWalletAddress, type Wallet } from '../../callers/wallet.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
+import { isJsonObject, type JsonObject, parseBounded } from '../../lib/json/index.ts'
 import { printable } from '../../lib/text/index.ts'
-import { readWalletAddress, type Wallet } from '../viem.ts'
 
 /** `final`: another attempt would end the same way. */
 export class SignInFailure extends Error {
@@ -113,21 +114,12 @@ async function read(server: URL, path: string, init: RequestInit, signal: AbortS
     signal.throwIfAborted()
     throw new SignInFailure(`${server.origin} cannot be reached.`, false, { cause })
   }
-  const body = text.length > mostChars ? undefined : parseToken(text)
-  if (answer.ok && body) return body
-  const error = body?.['error']
+  const body = text.length > mostChars ? undefined : parseBounded(text)
+  if (answer.ok && isJsonObject(body)) return body
+  const error = isJsonObject(body) ? body['error'] : undefined
   const said = isJsonObject(error) ? error['message'] : error
   const words = typeof said === 'string' ? said : `It answered with status ${answer.status}.`
   // The server is at fault, or wants to be asked later.
   const passes = answer.status >= 500 || answer.status === 429 || answer.status === 408
   throw new SignInFailure(`${server.origin}: ${printable(words, 500)}`, !passes)
-}
-
-function parseToken(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
 }

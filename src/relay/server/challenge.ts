@@ -2,7 +2,7 @@
 // good once. A nonce carries its own time and signature, so nothing is kept for those who never come back, and any node
 // of an installation can check it.
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { type Hex, recoverSigner } from '../viem.ts'
+import { type Hex, recoverSigner } from '../../callers/wallet.ts'
 
 export type Challenge = { nonce: string; message: string }
 

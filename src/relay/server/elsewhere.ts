@@ -1,8 +1,9 @@
 // Machines that are attached to other nodes of a cluster, as those nodes say. A request for one of them is sent to its node,
 // which asks that machine and no other, and never passes the request on. Counts, rests and the rules of the protocol are
 // kept by the node that has the machine.
+
+import type { Hex } from '../../callers/wallet.ts'
 import type { ModelAnswer, ModelDelta, ModelRequest } from '../../engine/index.ts'
-import type { Hex } from '../viem.ts'
 import type { Ending, Machine } from './machine.ts'
 import type { Counts, Prices, Registry, RelayAgent } from './registry.ts'
 

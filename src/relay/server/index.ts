@@ -2,33 +2,24 @@
 // configuration has the setting `relay`.
 import type { Hono } from 'hono'
 import type { Principal, Relay, RequestPayment, RouteHost, WireEnv } from '../../callers/caller.ts'
-import type { EnginePorts, Model, ModelDelta } from '../../engine/index.ts'
+import { type Hex, readWalletAddress } from '../../callers/wallet.ts'
+import type { EnginePorts, Model } from '../../engine/index.ts'
 import { walletOwner } from '../../language/payments.ts'
 import type { Socket } from '../../lib/net/socket.ts'
 import type { PriceSource } from '../../payments/price.ts'
 import { defaultMaxCost, type RelayConfig, relayDefaults } from '../config.ts'
-import { type Hex, readWalletAddress } from '../viem.ts'
 import { type AcceptOptions, Attached } from './accept.ts'
 import { Challenges } from './challenge.ts'
 import { Dispatch } from './dispatch.ts'
-import {
-  attachedHere,
-  type Forwarded,
-  type ListedAgent,
-  OtherNodes,
-  type RelayNode,
-  type RemoteResult,
-  totalCounts,
-} from './elsewhere.ts'
+import { totalCounts } from './elsewhere.ts'
 import { relayTokens, type Tokens } from './jwt.ts'
-import { answerHere, type RelayModelOptions, relayModel, type Served } from './model.ts'
+import { type RelayModelOptions, relayModel, type Served } from './model.ts'
 import { relayPrices } from './prices.ts'
 import { Registry } from './registry.ts'
 import { type Earnings, type RelayRoutes, relayOperatorRoutes, relayRoutes } from './routes.ts'
 import { relayedTarget } from './target.ts'
 import { Unsigned, type UnsignedConnection } from './unsigned.ts'
 
-export type { Forwarded, ListedAgent, RelayNode, RemoteResult } from './elsewhere.ts'
 export { attachedAgent } from './target.ts'
 
 export type RelayOptions = {
@@ -73,8 +64,10 @@ export class RelayServer implements Relay {
   earnings: Earnings | undefined
   /** Whether a request carries a payment that was taken before: it gets the first answer again. */
   isPaidFor: ((payment: RequestPayment) => Promise<boolean>) | undefined
-  /** Asks the other nodes for their attached agents, and gives them to `hear`. Undefined: there are no other nodes. */
+  /** Asks the other nodes for their attached agents, and adds these to the registry. Undefined: there are no other nodes. */
   look: (() => Promise<void>) | undefined
+  /** How machines are asked. Also for the other nodes. */
+  readonly asking: RelayModelOptions
   readonly #options: RelayOptions
   readonly #settings: typeof relayDefaults
   readonly #now: () => number
@@ -83,7 +76,6 @@ export class RelayServer implements Relay {
   readonly #registry: Registry
   readonly #dispatch: Dispatch
   readonly #accept: AcceptOptions
-  readonly #others: OtherNodes
   readonly #served: Omit<RelayRoutes, 'routes'>
   readonly #sockets = new Set<Attached>()
   readonly #unsigned = new Unsigned()
@@ -102,7 +94,11 @@ export class RelayServer implements Relay {
     })
     this.#registry = new Registry(this.#now, (options.validSeconds ?? 0) * 1_000)
     this.#dispatch = new Dispatch(this.#registry, { queueMs, mostWaiting: waiting })
-    this.#others = new OtherNodes(this.#registry)
+    const { attempts } = this.#settings
+    this.asking = {
+      ...{ registry: this.#registry, dispatch: this.#dispatch, attempts, now: this.#now },
+      ...(options.onServed && { onServed: options.onServed }),
+    }
     const { bodyBytes } = host.limits
     const own = {
       frameBytes: bodyBytes,
@@ -198,41 +194,7 @@ export class RelayServer implements Relay {
 
   /** The model of the agent `attachedAgent`. */
   model(): Model {
-    return relayModel(this.#modelOptions)
-  }
-
-  // ---- other nodes -----------------------------------------------------------------------------------------------
-
-  /** The agents that are attached to this node, for the other nodes. */
-  attachedHere(): ListedAgent[] {
-    return attachedHere(this.#registry)
-  }
-
-  /** Takes the list of agents that are attached to another node. */
-  hear(node: RelayNode, listed: readonly ListedAgent[]): void {
-    this.#others.hear(node, listed)
-    this.#dispatch.look()
-  }
-
-  /** Another node cannot be reached any more. */
-  lose(node: string): void {
-    this.#others.lose(node)
-  }
-
-  /** Asks a machine of this node for another one. */
-  answerHere(
-    forwarded: Forwarded,
-    watch: (delta: ModelDelta) => void,
-    signal: AbortSignal,
-  ): Promise<RemoteResult> {
-    return answerHere(this.#modelOptions, forwarded, watch, signal)
-  }
-
-  get #modelOptions(): RelayModelOptions {
-    const { attempts } = this.#settings
-    const { onServed } = this.#options
-    const options = { registry: this.#registry, dispatch: this.#dispatch, attempts, now: this.#now }
-    return { ...options, ...(onServed && { onServed }) }
+    return relayModel(this.asking)
   }
 
   /** After a start machines need a moment to come back: until then every wallet may have one. */

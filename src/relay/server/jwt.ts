@@ -10,8 +10,8 @@ import {
   sign,
   verify,
 } from 'node:crypto'
+import { type Hex, readWalletAddress } from '../../callers/wallet.ts'
 import { isJsonObject, type JsonObject, parseJson } from '../../lib/json/index.ts'
-import { type Hex, readWalletAddress } from '../viem.ts'
 
 /** `signedAt`: when the wallet signed. A token that was made from another one has the time of the first. */
 export type Claims = {

@@ -4,7 +4,16 @@ import type { ModelDelta } from '../../engine/index.ts'
 import type { ClusterNode } from '../../engines/cluster/cluster-node.ts'
 import type { RemoteEngine } from '../../engines/socket/index.ts'
 import { Batches } from '../../lib/async/batches.ts'
-import type { Forwarded, ListedAgent, RelayNode, RelayServer, RemoteResult } from './index.ts'
+import {
+  attachedHere,
+  type Forwarded,
+  type ListedAgent,
+  OtherNodes,
+  type RelayNode,
+  type RemoteResult,
+} from './elsewhere.ts'
+import type { RelayServer } from './index.ts'
+import { answerHere, type RelayModelOptions } from './model.ts'
 
 const listName = 'relayAgents'
 const answerName = 'relayAnswer'
@@ -21,7 +30,8 @@ const freshMs = 200
 type AnswerItem = { delta: ModelDelta } | { result: RemoteResult }
 
 export class RelayNodes {
-  readonly #relay: RelayServer
+  readonly #options: RelayModelOptions
+  readonly #others: OtherNodes
   readonly #node: ClusterNode
   readonly #timer: NodeJS.Timeout
   readonly #asking = new Map<string, Promise<void>>()
@@ -31,7 +41,8 @@ export class RelayNodes {
   #closed = false
 
   constructor(relay: RelayServer, node: ClusterNode) {
-    this.#relay = relay
+    this.#options = relay.asking
+    this.#others = new OtherNodes(relay.asking.registry)
     this.#node = node
     node.streams[listName] = () => this.#list()
     node.streams[answerName] = ([forwarded], signal) => this.#answer(forwarded, signal)
@@ -68,7 +79,7 @@ export class RelayNodes {
   async #askAll(): Promise<void> {
     const others = await this.#node.others()
     const living = new Set(others.map(({ id }) => id))
-    for (const id of this.#known) if (!living.has(id)) this.#relay.lose(id)
+    for (const id of this.#known) if (!living.has(id)) this.#others.lose(id)
     this.#known = living
     await Promise.all(
       others.map(({ id, reach }) => {
@@ -85,27 +96,28 @@ export class RelayNodes {
       const { engine } = await reach()
       const items = engine.open<ListedAgent[]>(listName, [], AbortSignal.timeout(patienceMs))
       for await (const [listed] of items) {
-        if (listed && this.#known.has(id)) this.#relay.hear(farNode(id, engine), listed)
+        if (!listed || !this.#known.has(id)) return
+        this.#others.hear(farNode(id, engine), listed)
+        this.#options.dispatch.look()
         return
       }
     } catch {
       // It is gone, or has no relay.
     }
-    this.#relay.lose(id)
+    this.#others.lose(id)
   }
 
   // ---- for the others ----------------------------------------------------------------------------------------
 
   async *#list(): AsyncGenerator<readonly ListedAgent[][]> {
     // A node that stops gets no further requests.
-    yield [this.#node.failure()?.code === 'stopping' ? [] : this.#relay.attachedHere()]
+    yield [this.#node.failure()?.code === 'stopping' ? [] : attachedHere(this.#options.registry)]
   }
 
   #answer(forwarded: unknown, signal: AbortSignal): AsyncIterable<readonly AnswerItem[]> {
     const items = new Batches<AnswerItem>()
     // Only `farNode` asks for this.
-    this.#relay
-      .answerHere(forwarded as Forwarded, delta => items.push({ delta }), signal)
+    answerHere(this.#options, forwarded as Forwarded, delta => items.push({ delta }), signal)
       .then(result => {
         items.push({ result })
         items.end()

@@ -1,6 +1,6 @@
 // The agents that are or were attached, each with its machines, its price and how it did. Which of them gets a request is
 // chosen here, by data alone.
-import type { Hex } from '../viem.ts'
+import type { Hex } from '../../callers/wallet.ts'
 import type { Elsewhere, FarMachine } from './elsewhere.ts'
 import type { Machine } from './machine.ts'
 

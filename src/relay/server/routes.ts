@@ -2,9 +2,9 @@
 // key of the server: a wallet signs in, and its token is the key. One more, for the operator, lists the agents with their earnings.
 import { type Context, Hono } from 'hono'
 import type { RouteHost, WireEnv } from '../../callers/caller.ts'
+import { type Hex, readWalletAddress } from '../../callers/wallet.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { parseBearer } from '../../lib/net/http.ts'
-import { type Hex, readWalletAddress } from '../viem.ts'
 import type { Challenges } from './challenge.ts'
 import { totalCounts } from './elsewhere.ts'
 import type { Claims, Tokens } from './jwt.ts'

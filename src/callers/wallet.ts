@@ -1,4 +1,5 @@
-// The package that knows Ethereum's signatures. It is an optional peer, loaded when the first wallet signs in or signs.
+// Wallets that sign in: their addresses and signatures. The package that knows these is an optional peer, loaded when the first
+// wallet signs in or signs.
 import { TurnwireError } from '../language/errors.ts'
 
 export type Hex = `0x${string}`
@@ -39,7 +40,7 @@ async function loadModule<Module>(load: () => Promise<Module>): Promise<Module> 
   } catch (cause) {
     throw new TurnwireError(
       'config_invalid',
-      'The relay needs the package viem, which is not installed here. Install it: npm install viem',
+      'Wallets that sign in need the package viem, which is not installed here. Install it: npm install viem',
       { cause },
     )
   }
