@@ -59,6 +59,8 @@ export {
   type CompatibleOptions,
   compatible,
   deepseek,
+  type FallbackOptions,
+  fallback,
   gemini,
   geminiInteractions,
   groq,

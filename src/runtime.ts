@@ -281,11 +281,9 @@ export class Runtime {
     const own = this.config.agents.flatMap(({ name, model }) =>
       typeof model === 'string' ? [] : [[name, model] as const],
     )
-    return [...Object.entries(namedModels(this.config)), ...own].map(([name, { id }]) => ({
-      name,
-      id,
-      ...this.#models.of(id),
-    }))
+    return [...Object.entries(namedModels(this.config)), ...own].flatMap(([name, model]) =>
+      (model.members ?? [model]).map(({ id }) => ({ name, id, ...this.#models.of(id) })),
+    )
   }
 
   #startEngine(store: Store, summon?: EnginePorts['summon']): LocalEngine {

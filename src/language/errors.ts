@@ -66,16 +66,20 @@ export type ErrorCode = keyof typeof errorCodes
 export type TurnwireErrorOptions = ErrorOptions & {
   /** How long to wait before the next attempt, where that is known. */
   retryAfterMs?: number | undefined
+  /** Something outside has been done for the request already, so it must not be made again. */
+  hasRun?: boolean | undefined
 }
 
 export class TurnwireError extends Error {
   readonly code: ErrorCode
   readonly retryAfterMs: number | undefined
+  readonly hasRun: boolean
   constructor(code: ErrorCode, message: string, options?: TurnwireErrorOptions) {
     super(message, options)
     this.name = 'TurnwireError'
     this.code = code
     this.retryAfterMs = options?.retryAfterMs
+    this.hasRun = options?.hasRun ?? false
   }
   get status(): number {
     return errorCodes[this.code].status

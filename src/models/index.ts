@@ -6,6 +6,7 @@ import { openaiChat } from './protocols/openai-chat/index.ts'
 import { openaiResponses } from './protocols/openai-responses/index.ts'
 
 export type { Prices } from './common/cost.ts'
+export { type FallbackOptions, fallback } from './fallback.ts'
 export type { Frame, ModelFailure, ModelTarget, Prepared, Protocol } from './protocol.ts'
 export { type ChatQuirk, chatQuirks } from './protocols/openai-chat/index.ts'
 export * from './providers/index.ts'

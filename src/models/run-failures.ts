@@ -98,11 +98,18 @@ export function secretsIn(headers: Readonly<Record<string, string>>): string[] {
   return secrets.sort((a, b) => b.length - a.length)
 }
 
-export function toError(failure: ModelFailure, provider: string, secrets: readonly string[]): TurnwireError {
+/** `hasRun`: the vendor has made a call outside its own servers for this request. */
+export function toError(
+  failure: ModelFailure,
+  provider: string,
+  secrets: readonly string[],
+  hasRun = false,
+): TurnwireError {
   const { code, message, retryAfterMs } = failure
   const text = printable(maskSecrets(message || `${provider} failed.`, secrets), MAX_MESSAGE_CHARS)
   return new TurnwireError(code, code === 'model_limited' ? withWait(text, retryAfterMs) : text, {
     retryAfterMs,
+    hasRun,
   })
 }
 

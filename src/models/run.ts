@@ -200,7 +200,8 @@ async function exchange<State, Reading>(
     const waitMs =
       failure.retryAfterMs ?? backoffMs(tried, limits.backoffMs, limits.maxBackoffMs, Math.random())
     const mayRetry = failure.retry && !ran && tried < limits.retries && timeouts < MAX_TIMEOUTS
-    if (!mayRetry || waitMs > limits.maxRetryAfterMs) throw toError(failure, provider.name, secretsIn(auth))
+    if (!mayRetry || waitMs > limits.maxRetryAfterMs)
+      throw toError(failure, provider.name, secretsIn(auth), ran)
     restorer.watch({ type: 'retry', code, message })
     await sleep(waitMs, undefined, { signal })
     // Not before the wait: until now the shown deltas are the only part of the answer.

@@ -26,8 +26,10 @@ export class ModelStats {
     this.#telemetry = telemetry
   }
 
-  /** The same model, watched. Models with the same id share a record. */
+  /** The same model, watched. Models with the same id share a record. Of a model that asks others, each of those is watched. */
   watch(model: Model): Model {
+    if (model.members && model.withMembers)
+      return model.withMembers(model.members.map(member => this.watch(member)))
     const record = this.#records.get(model.id) ?? new WatchedModel(this.#telemetry)
     this.#records.set(model.id, record)
     return Object.create(model, {

@@ -37,8 +37,9 @@ export async function sampleModel(
     signal,
   )
   const answer = await untilAborted(answering, signal)
-  await session.save([decideSampled(call, request.by, model.id, answer, session.context)])
-  return { text: joinText(answer.parts), model: model.id, stop: answer.stop }
+  const { model: name = model.id } = answer
+  await session.save([decideSampled(call, request.by, name, answer, session.context)])
+  return { text: joinText(answer.parts), model: name, stop: answer.stop }
 }
 
 function refuseOverLimit({ state, limits }: CallSession): void {

@@ -168,6 +168,8 @@ export type ModelCall = {
 }
 
 export type ModelAnswer = {
+  /** The id of the model that answered, where another one was asked first. */
+  model?: string
   parts: (TextPart | ThinkingPart | HostedPart | ModelCall)[]
   stop: Exclude<ModelStop, 'cancelled'>
   origin?: Origin
@@ -204,6 +206,10 @@ export type Model = {
   readonly searchesTools?: boolean
   /** The origin of the artifacts that it makes and takes back. Absent: it has no artifacts. */
   readonly origin?: Origin
+  /** The models that it asks in turn. Absent: it answers itself. */
+  readonly members?: readonly Model[]
+  /** The same model with other members. */
+  withMembers?(members: readonly Model[]): Model
   respond(
     request: ModelRequest,
     watch: (delta: ModelDelta) => void,

@@ -103,7 +103,8 @@ class Once {
     for (let step = 1; ; step++) {
       const answer = await this.#step(model, this.#makeRequest(entries, ask, declared), step, parts)
       answers.push(answer)
-      if (answer.stop !== 'pause' || step >= agent.limits.steps) return wholeAnswer(model.id, parts, answers)
+      if (answer.stop !== 'pause' || step >= agent.limits.steps)
+        return wholeAnswer(answer.model ?? model.id, parts, answers)
       entries.push({
         role: 'assistant',
         parts: answer.parts.filter(part => part.type !== 'call'),

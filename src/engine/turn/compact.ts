@@ -191,9 +191,9 @@ async function askForSummary(
     () => {},
     signal,
   )
-  const { parts, stop, usage } = await untilAborted(answering, signal)
+  const { parts, stop, usage, model: name = model.id } = await untilAborted(answering, signal)
   const text = joinText(parts).trim()
   if (text === '' || stop === 'refusal' || stop === 'filter')
-    throw new TurnwireError('model_failed', `${model.id} gave no summary: it stopped with "${stop}".`)
-  return { text, model: model.id, ...(usage && { usage }) }
+    throw new TurnwireError('model_failed', `${name} gave no summary: it stopped with "${stop}".`)
+  return { text, model: name, ...(usage && { usage }) }
 }

@@ -298,7 +298,7 @@ export class Driver implements TurnLoop {
       if (step.over) return
       ports.world.crashPoint?.('model-answered')
       if (answer.warnings) logWarnings(ports, model.id, answer.warnings)
-      const answered = decideAnswer(answer, model.id, callIds(step), session.context)
+      const answered = decideAnswer(answer, answer.model ?? model.id, callIds(step), session.context)
       if (step.withheld) answered.withheld = step.withheld
       if (step.retries) answered.retries = step.retries
       session.record([answered], true)
