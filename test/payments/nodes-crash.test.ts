@@ -40,11 +40,12 @@ for (const { name, price, stream, costs, sign, points } of kinds)
     }, async t => {
       assert.ok(chain)
       const { serve } = await shopProcesses(t, chain, price, await database(t))
-      const other = await serve()
       const first = await serve(point)
       const body = { model: 'helper', input: 'Hi', store: false, ...(stream && { stream }) }
       const before = await chain.balance(shop)
       const payment = await payUntilKilled(chain, first, sign, body)
+      // Not before: any node may settle an answer that is recorded, and the first would not reach its point.
+      const other = await serve()
 
       const ask = (): Promise<Response> => post(other.url, path, body, payment)
       let answer = await ask()

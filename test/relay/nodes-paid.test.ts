@@ -42,11 +42,13 @@ for (const point of ['payment-work-begun', 'payment-sending'] as const)
     async t => {
       const chain = await startChain()
       const { payments } = await paymentsOn(chain)
-      const config = { payments, server: { keys: [operator.entry] } }
       const data = await database(t)
       const keys = [operator.entry]
       const a = await nodeProcess(t, data, { payments, keys, crashAt: point })
-      const b = await node(t, data, {}, config)
+      // It settles what its clients ask for and looks for nothing else: any node may settle an answer that is recorded, and
+      // the first would not reach its point.
+      const waiting = { ...payments, reconcileMs: 3_600_000 }
+      const b = await node(t, data, {}, { payments: waiting, server: { keys } })
       const wallet = await newWallet()
       const prices = { inputTokenPrice: '1', outputTokenPrice: '1' }
       const raw = await RawMachine.attached(t, b.url, wallet, prices)

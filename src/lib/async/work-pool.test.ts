@@ -46,16 +46,18 @@ test('a check that needs too much memory is ended, and the next one is done', as
 })
 
 test('one owner holds one thread, and owners take turns', async () => {
-  const pool = poolOf({ threads: 2, jobMs: 8_000 })
+  const pool = poolOf({ threads: 2, jobMs: 60_000, heapMiB: 1024 })
   await Promise.all([pool.run(small, 'ann'), pool.run(small, 'bob')])
   const order: string[] = []
-  const run = async (job: CheckJob, owner: string): Promise<void> => {
-    await pool.run(job, owner)
+  const run = async (job: CheckJob, owner: string, signal?: AbortSignal): Promise<void> => {
+    await pool.run(job, owner, signal)
     order.push(owner)
   }
-  const hostile = [1, 2].map(() => run(endless, 'eve'))
+  const stop = new AbortController()
+  const hostile = [1, 2].map(() => run(endless, 'eve', stop.signal))
   await Promise.all([run(small, 'ann'), run(small, 'bob'), run(small, 'ann')])
   assert.deepEqual(order, ['ann', 'bob', 'ann'])
+  stop.abort()
   await Promise.all(hostile)
   assert.deepEqual(order.slice(3), ['eve', 'eve'])
 })
