@@ -17,10 +17,8 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   // npm says where it is itself; on Windows it cannot be started by its name.
   const npm = process.env.npm_execpath
   const [program, first] = npm ? [process.execPath, [npm]] : ['npm', []]
-  const done = spawnSync(program, [...first, 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: root,
-    stdio: ['ignore', 2, 2],
-  })
+  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
+  const done = spawnSync(program, [...first, 'ci', ...flags], { cwd: root, stdio: ['ignore', 2, 2] })
   if (done.status !== 0) {
     console.error('npm ci failed. Turnwire needs npm 10 or newer and a reachable npm registry.')
     process.exit(done.status ?? 1)

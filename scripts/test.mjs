@@ -4,23 +4,43 @@
 // In a run of all files, a file that fails is run once more, alone, after the others. If it passes then, it is printed as
 // flaky with its first error and the run succeeds: a flaky test is mended next, it does not hold up a change.
 import { globSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { availableParallelism } from 'node:os'
 import { relative } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
 
-// The longest files and folders start first, so that none of them runs alone at the end.
+// The longest files and folders start first, then the rest of `test`, then the unit tests, which are short: so no long file
+// runs alone at the end. Files that mostly wait stand among those that compute.
 const longest = [
+  'test/browser/console-s',
   'test/crash/points',
-  'test/package',
-  'test/docs/docs',
-  'test/bounded/',
-  'test/stores/postgres/',
+  'test/cluster/processes',
+  'test/faults/io-errors',
+  'test/stores/postgres/nodes',
   'test/browser/',
+  'test/package',
+  'test/bounded/checks',
   'test/cluster/',
+  'test/tools/browser/',
+  'test/wires/mcp/conformance/',
+  'test/docs/docs',
+  'test/sim/',
+  'test/wires/any-wire',
+  'test/bounded/',
+  'test/payments/crash',
+  'test/stores/postgres/',
   'test/crash/',
+  'test/payments/nodes',
+  'test/relay/nodes',
+  'test/wires/nested-answers',
+  'test/wires/programs',
+  'test/cli/',
+  'test/tools/',
   'test/examples',
+  'test/stores/',
+  'test/',
 ]
 
 const words = process.argv.slice(2).filter(word => !word.startsWith('-'))
@@ -50,6 +70,27 @@ if (env.DATABASE_URL) {
 }
 // Hundreds of processes load the same files. Each file is compiled once, for this run and the next ones.
 env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url))
+
+/** Starts one PostgreSQL for all files when the first of them asks for its address, with a request to TEST_POSTGRES. */
+async function lendPostgres() {
+  let server
+  const start = async () => {
+    const { startServer } = await import('../test/stores/postgres/server.ts')
+    return startServer(['max_connections=400'])
+  }
+  const lender = createServer(async (_request, response) => {
+    server ??= start()
+    const { url } = await server.catch(error => ({ url: undefined, error }))
+    if (url === undefined) response.writeHead(500).end('PostgreSQL did not start.')
+    else response.end(url)
+  })
+  await new Promise(resolve => lender.listen(0, '127.0.0.1', resolve))
+  env.TEST_POSTGRES = `http://127.0.0.1:${lender.address().port}/`
+  return async () => {
+    lender.close()
+    await (await server)?.remove()
+  }
+}
 
 /** Runs files, started in this order, and gives one result per file: { file, passed, failed, skipped, ms, error }. */
 async function runFiles(chosen, concurrency) {
@@ -100,8 +141,9 @@ function collectResults(events) {
   return results
 }
 
+const returnPostgres = await lendPostgres()
 // Files wait for about half of their time: for programs that they start, for sockets, disks and timers.
-const first = await runFiles(files, 2 * availableParallelism())
+const first = await runFiles(files, 2 * availableParallelism() + 2)
 const failures = first.filter(result => result.failed > 0)
 // A narrowed run has no second one.
 const again =
@@ -111,6 +153,7 @@ const again =
         1,
       )
     : []
+await returnPostgres()
 
 console.log('\nThe ten slowest files:')
 for (const { file, ms } of first.toSorted((a, b) => b.ms - a.ms).slice(0, 10))

