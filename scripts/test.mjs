@@ -78,17 +78,21 @@ async function lendPostgres() {
     const { startServer } = await import('../test/stores/postgres/server.ts')
     return startServer(['max_connections=400'])
   }
-  const lender = createServer(async (_request, response) => {
+  const lender = createServer((_request, response) => {
     server ??= start()
-    const { url } = await server.catch(error => ({ url: undefined, error }))
-    if (url === undefined) response.writeHead(500).end('PostgreSQL did not start.')
-    else response.end(url)
+    server.then(
+      ({ url }) => response.end(url),
+      error => response.writeHead(500).end(`PostgreSQL did not start: ${error.message}`),
+    )
   })
   await new Promise(resolve => lender.listen(0, '127.0.0.1', resolve))
   env.TEST_POSTGRES = `http://127.0.0.1:${lender.address().port}/`
   return async () => {
     lender.close()
-    await (await server)?.remove()
+    await server?.then(
+      started => started.remove(),
+      () => {}, // It has told who asked.
+    )
   }
 }
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { environment } from './cli/rig.ts'
 
-const left = new Set(['node_modules', 'dist', 'test', 'bench', '.git', '.turnwire'])
+const left = new Set(['node_modules', 'test', 'bench', '.git', '.turnwire'])
 
 export type Packed = {
   /** To be removed by the caller; everything else is in it. */
@@ -19,7 +19,9 @@ export type Packed = {
 export function packed(): Packed {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'turnwire-packed-')))
   const copy = join(home, 'checkout')
-  cpSync('.', copy, { recursive: true, filter: path => !left.has(path.split(/[\\/]/).at(-1) ?? '') })
+  // The console that is built is taken along: it is not built again unless its sources have changed.
+  const isTaken = (path: string) => path !== 'dist' && !left.has(path.split(/[\\/]/).at(-1) ?? '')
+  cpSync('.', copy, { recursive: true, filter: isTaken })
   symlinkSync(resolve('node_modules'), join(copy, 'node_modules'))
   execFileSync('npm', ['pack', '--pack-destination', home], { cwd: copy, env: environment(), stdio: 'pipe' })
   const tarball = join(home, readdirSync(home).find(name => name.endsWith('.tgz')) ?? '')
