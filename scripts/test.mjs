@@ -1,8 +1,9 @@
 // Runs every test file with Node's own runner and prints the ten slowest files. Arguments narrow the run:
 // `npm run test:run -- aap store` takes the files whose path contains one of the words.
 //
-// In a run of all files, a file that fails is run once more, alone, after the others. If it passes then, it is printed as
-// flaky with its first error and the run succeeds: a flaky test is mended next, it does not hold up a change.
+// In a run of all files, many short files share a process (test-groups.mjs), and a file that fails is run once more, alone,
+// after the others. If it passes then, it is printed as flaky with its first error and the run succeeds: a flaky test is
+// mended next, it does not hold up a change.
 import { globSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { availableParallelism } from 'node:os'
@@ -10,6 +11,7 @@ import { relative } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
+import { groupFiles } from './test-groups.mjs'
 
 // The longest files and folders start first, then the rest of `test`, then the unit tests, which are short: so no long file
 // runs alone at the end. Files that mostly wait stand among those that compute.
@@ -96,7 +98,7 @@ async function lendPostgres() {
   }
 }
 
-/** Runs files, started in this order, and gives one result per file: { file, passed, failed, skipped, ms, error }. */
+/** Runs files, started in this order, and gives one result per file: { file, passed, failed, skipped, ms, error, failedIn }. */
 async function runFiles(chosen, concurrency) {
   const timeout = flags.find(flag => flag.startsWith('--test-timeout='))?.split('=')[1]
   const events = run({
@@ -120,6 +122,7 @@ function collectResults(events) {
   const results = []
   const times = new Map()
   let error
+  let failedIn
   const isFile = data => data.nesting === 0 && data.file?.endsWith(data.name)
   const add = (file, { passed, failed, cancelled, skipped }, ms) => {
     results.push({
@@ -129,13 +132,18 @@ function collectResults(events) {
       skipped,
       ms: times.get(file) ?? ms ?? 0,
       error,
+      failedIn,
     })
     error = undefined
+    failedIn = undefined
   }
   events.on('test:complete', data => isFile(data) && times.set(data.file, data.details.duration_ms))
   events.on('test:fail', data => {
     const { failureType, cause, message } = data.details.error
-    if (failureType !== 'subtestsFailed') error ??= `${data.name}: ${cause?.stack ?? message}`
+    if (failureType !== 'subtestsFailed') {
+      error ??= `${data.name}: ${cause?.stack ?? message}`
+      failedIn ??= data.file && relative(process.cwd(), data.file)
+    }
     if (isFile(data)) add(data.file, { passed: 0, failed: 1, cancelled: 0, skipped: 0 })
   })
   events.on('test:pass', data => {
@@ -146,32 +154,40 @@ function collectResults(events) {
 }
 
 const returnPostgres = await lendPostgres()
+const isWhole = words.length === 0
+const { chosen, groups, remove } = groupFiles(isWhole ? files : [])
+const grouped = new Map([...groups].map(([path, held]) => [relative(process.cwd(), path), held]))
+const filesOf = ({ file }) => grouped.get(file) ?? [file]
+const nameOf = ({ file }) => {
+  const held = grouped.get(file)
+  return held ? `${held[0]} … ${held.at(-1)} (${held.length} files in one process)` : file
+}
 // Files wait for about half of their time: for programs that they start, for sockets, disks and timers.
-const first = await runFiles(files, 2 * availableParallelism() + 2)
+const first = await runFiles(isWhole ? chosen : files, 2 * availableParallelism() + 2)
 const failures = first.filter(result => result.failed > 0)
 // A narrowed run has no second one.
-const again =
-  words.length === 0 && failures.length > 0
-    ? await runFiles(
-        failures.map(each => each.file),
-        1,
-      )
-    : []
+const again = isWhole && failures.length > 0 ? await runFiles(failures.flatMap(filesOf), 1) : []
 await returnPostgres()
+remove()
 
 console.log('\nThe ten slowest files:')
-for (const { file, ms } of first.toSorted((a, b) => b.ms - a.ms).slice(0, 10))
-  console.log(`${(ms / 1000).toFixed(1).padStart(7)} s  ${file}`)
+for (const result of first.toSorted((a, b) => b.ms - a.ms).slice(0, 10))
+  console.log(`${(result.ms / 1000).toFixed(1).padStart(7)} s  ${nameOf(result)}`)
 
 const passedAlone = new Set(again.filter(each => each.failed === 0).map(each => each.file))
-const flaky = failures.filter(each => passedAlone.has(each.file))
+const flaky = failures.filter(each => filesOf(each).every(file => passedAlone.has(file)))
 if (flaky.length > 0) console.log(`\nFlaky, passed when run alone: ${flaky.length}`)
-for (const { file, error } of flaky) console.log(`  ${file}\n    ${error.replaceAll('\n', '\n    ')}`)
+for (const each of flaky) {
+  const file = grouped.has(each.file) ? (each.failedIn ?? nameOf(each)) : each.file
+  console.log(`  ${file}\n    ${each.error.replaceAll('\n', '\n    ')}`)
+}
 
-// A file that passed alone counts with its second result.
-const last = new Map([...first, ...again].map(each => [each.file, each]))
-const silent = files.filter(file => !last.has(file))
+// Files that were run again count with their second result, and a group that failed does not count.
+const rerun = new Set(isWhole ? failures : [])
+const last = [...first.filter(each => !rerun.has(each)), ...again]
+const reported = new Set(last.flatMap(filesOf))
+const silent = files.filter(file => !reported.has(file))
 if (silent.length > 0) console.log(`\nFiles that reported nothing: ${silent.join(', ')}`)
-const sum = field => [...last.values()].reduce((total, each) => total + each[field], 0)
+const sum = field => last.reduce((total, each) => total + each[field], 0)
 console.log(`\n${sum('passed')} passed, ${sum('failed')} failed, ${sum('skipped')} skipped`)
 process.exit(flaky.length === failures.length && silent.length === 0 ? 0 : 1)

@@ -28,8 +28,9 @@ function runTests(files: Record<string, string>, words: string[] = []) {
   const folder = mkdtempSync(join(tmpdir(), 'second-run-'))
   try {
     mkdirSync(join(folder, 'test'))
+    mkdirSync(join(folder, 'src'))
     for (const [name, text] of Object.entries(files))
-      writeFileSync(join(folder, 'test', `${name}.test.ts`), text)
+      writeFileSync(join(folder, name.includes('/') ? '' : 'test', `${name}.test.ts`), text)
     return spawnSync(process.execPath, [script, ...words], { cwd: folder, encoding: 'utf8' })
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -56,6 +57,35 @@ test('a narrowed run has no second one, and every run names its slowest files', 
   const { status, stdout } = runTests({ once: failingOnce }, ['once'])
   assert.equal(status, 1, stdout)
   assert.match(stdout, /The ten slowest files:\n +[\d.]+ s {2}test\/once\.test\.ts\n/)
+})
+
+const sharing = `import { test } from 'node:test'
+Array.opened = (Array.opened ?? 0) + 1
+test('is the ' + Array.opened, () => {})`
+
+test('unit tests share a process, and one that touches the process has its own', () => {
+  const own = sharing.replace('test(', 'if (process.pid) test(')
+  const files = { 'src/a': sharing, 'src/b': sharing, 'src/c': own }
+  const { status, stdout } = runTests(files)
+  assert.equal(status, 0, stdout)
+  assert.equal(stdout.match(/✔ is the 1/g)?.length, 2, stdout)
+  assert.match(stdout, /✔ is the 2/)
+  assert.match(stdout, /src\/a\.test\.ts … src\/b\.test\.ts \(2 files in one process\)/)
+  assert.match(stdout, /\n3 passed, 0 failed, 0 skipped\n$/)
+  // A narrowed run gives each file a process.
+  assert.equal(runTests(files, ['src']).stdout.match(/✔ is the 1/g)?.length, 3)
+})
+
+test('when a file fails beside others, all of them are run alone, and the one that failed is named', () => {
+  const flaky = runTests({ 'src/a': passing, 'src/b': failingOnce })
+  assert.equal(flaky.status, 0, flaky.stdout)
+  assert.match(flaky.stdout, /Flaky, passed when run alone: 1\n {2}src\/b\.test\.ts\n.*wrong at first/)
+  assert.match(flaky.stdout, /\n2 passed, 0 failed, 0 skipped\n$/)
+  for (const broken of [failing, ending]) {
+    const { status, stdout } = runTests({ 'src/a': passing, 'src/b': broken })
+    assert.equal(status, 1, stdout)
+    assert.match(stdout, /\n1 passed, 1 failed, 0 skipped\n$/)
+  }
 })
 
 test('a file without tests of its own reports itself, and the run succeeds', () => {
