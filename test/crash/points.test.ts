@@ -1,5 +1,5 @@
-// Kills the server at every named crash point, at the first times that it is reached (in a long run, every time), and lets a client without memory
-// finish the conversation on a new server.
+// Kills the server at every named crash point, the first and the second time that it is reached (`npm run test:faults -- crash`:
+// every time), and lets a client without memory finish the conversation on a new server.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { crashPoints } from '../../src/engine/ports/index.ts'
@@ -7,7 +7,7 @@ import { isLong } from '../faults/scale.ts'
 import type { Acked } from './client.ts'
 import { crash, inFolder, survive } from './survive.ts'
 
-const mostTimes = isLong ? Number.POSITIVE_INFINITY : 3
+const mostTimes = isLong ? Number.POSITIVE_INFINITY : 2
 
 describe('the conversation can be finished after a kill', { concurrency: 2 }, () => {
   for (const point of crashPoints)

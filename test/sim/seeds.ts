@@ -1,4 +1,5 @@
 // Simulations from as many seeds as a budget of CPU time allows, divided among test files so that they run side by side.
+// `npm run test:faults -- sim` runs 100,000.
 // SIM_SEED=<n> runs one and prints the end of its trace, SIM_SEEDS=<n> takes a number of seeds in place of the budget,
 // SIM_FROM=<n> changes the first seed.
 import assert from 'node:assert/strict'
@@ -9,9 +10,9 @@ import { simulate } from './simulation.ts'
 const { SIM_SEED, SIM_SEEDS, SIM_FROM = '1' } = process.env
 const shares = 4
 /** For each file. CPU time, so that a busy machine runs as many as a quiet one. */
-const budgetMs = 6_000
+const budgetMs = 3_500
 /** Fewer than these would not show everything in `expected`, so a slow machine runs them all the same. */
-const fewest = 600
+const fewest = 300
 
 /** A simulation in which little happens proves little. */
 const expected = [
