@@ -89,7 +89,9 @@ async function rig(t: TestContext, options: (folder: string) => BrowserOptions) 
   const site = await serveFiles(t)
   const folder = temporaryFolder(t)
   const egress = new Egress({ privateHosts: [site.host] })
-  const [computer, page] = browser({ hosts: [site.host], ...quiet, ...options(folder) }) as [Tool, Tool]
+  // A busy machine takes long to begin a download. Nothing here waits for this limit.
+  const usual = { hosts: [site.host], settleMs: 120_000, ...quiet }
+  const [computer, page] = browser({ ...usual, ...options(folder) }) as [Tool, Tool]
   t.after(async () => {
     await computer.close?.()
     egress.close()
