@@ -4,7 +4,8 @@
 // In a run of all files, many short files share a process (test-groups.mjs), and a file that fails is run once more, alone,
 // after the others. If it passes then, it is printed as flaky with its first error and the run succeeds: a flaky test is
 // mended next, it does not hold up a change.
-import { globSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { availableParallelism } from 'node:os'
 import { relative } from 'node:path'
@@ -156,6 +157,8 @@ function collectResults(events) {
 
 const returnPostgres = await lendPostgres()
 const isWhole = words.length === 0
+if (isWhole && existsSync('src/index.ts'))
+  spawnSync(process.execPath, [fileURLToPath(new URL('compile.mjs', import.meta.url))], { env })
 const { chosen, groups, remove } = groupFiles(isWhole ? files : [])
 const grouped = new Map([...groups].map(([path, held]) => [relative(process.cwd(), path), held]))
 const filesOf = ({ file }) => grouped.get(file) ?? [file]

@@ -8,7 +8,7 @@ import { callsTraced, noStrace, type SystemCall, tracing } from '../faults/strac
 import type { Acked } from './client.ts'
 import { crash, inFolder, survive } from './survive.ts'
 
-const few = { pwrite64: 6, fsync: 3 } satisfies Record<SystemCall, number>
+const few = { pwrite64: 4, fsync: 2 } satisfies Record<SystemCall, number>
 
 describe('the conversation can be finished after a kill', { skip: noStrace }, () => {
   for (const call of ['pwrite64', 'fsync'] as const)
