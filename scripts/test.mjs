@@ -157,8 +157,11 @@ function collectResults(events) {
 
 const returnPostgres = await lendPostgres()
 const isWhole = words.length === 0
-if (isWhole && existsSync('src/index.ts'))
-  spawnSync(process.execPath, [fileURLToPath(new URL('compile.mjs', import.meta.url))], { env })
+const runScript = name =>
+  spawnSync(process.execPath, [fileURLToPath(new URL(name, import.meta.url))], { env, stdio: 'inherit' })
+if (isWhole && existsSync('src/index.ts')) runScript('compile.mjs')
+// Files that find the console stale would build it at the same time, each under the pages of the others.
+if (files.some(file => file.startsWith('test/browser/'))) runScript('build-console.mjs')
 const { chosen, groups, remove } = groupFiles(isWhole ? files : [])
 const grouped = new Map([...groups].map(([path, held]) => [relative(process.cwd(), path), held]))
 const filesOf = ({ file }) => grouped.get(file) ?? [file]
