@@ -1,6 +1,6 @@
 // JSON Schema validation of untrusted values against untrusted schemas: 2020-12 by default, 2019-09, draft-07 and
-// draft-06 by `$schema`. Making a validator is cheap: the schema is compiled at the first check. A value is never
-// changed (no defaults, no coercion), and nothing is ever fetched.
+// draft-06 by `$schema`. Making a validator is cheap: the schema is read at the first check, and compiled at the first one
+// that needs it (plain.ts). A value is never changed (no defaults, no coercion), and nothing is ever fetched.
 
 import { Budget, BudgetSpent, tryOnLoop } from '../checks/budget.ts'
 import { hashJson } from '../json/hash.ts'
@@ -10,6 +10,7 @@ import { LEAST_COMPILE_MICROS } from './costs.ts'
 import { inspectSchema, type SchemaSize } from './inspect.ts'
 import { type SchemaIssue, toIssues } from './issues.ts'
 import { SchemaError } from './keywords.ts'
+import { fitsPlain, type PlainSchema, readPlain } from './plain.ts'
 
 export { inspectSchema, SchemaError, type SchemaIssue, type SchemaSize }
 
@@ -35,17 +36,24 @@ const DEFAULT_MICROS = 1_000_000
 
 /** Inspects the schema now (throws SchemaError). The schema must not be changed afterwards. */
 export function compileSchema(schema: Json): Validator {
-  const isLarge = isLargeSchema(inspectSchema(schema))
+  const size = inspectSchema(schema)
+  const isLarge = isLargeSchema(size)
   let compiled: Compiled | undefined
-  const ready = (budget: Budget) => {
+  /** Null: ajv is needed. */
+  let plain: PlainSchema | null | undefined
+  const ready = (budget: Budget): Compiled => {
     compiled ??= shared(schema, budget)
     return compiled
   }
+  const fits = (value: unknown, budget: Budget): boolean => {
+    plain ??= readPlain(schema, size.bytes) ?? null
+    return plain !== null && fitsPlain(plain, value, budget)
+  }
   return {
     check(value, micros = DEFAULT_MICROS) {
-      const found = ready(new Budget(Number.POSITIVE_INFINITY))
       try {
-        return checkValue(found, value, new Budget(micros), true)
+        if (fits(value, new Budget(micros))) return null
+        return checkValue(ready(new Budget(Number.POSITIVE_INFINITY)), value, new Budget(micros), true)
       } catch (error) {
         if (error instanceof BudgetSpent) return [TOO_INVOLVED]
         throw error
@@ -53,9 +61,14 @@ export function compileSchema(schema: Json): Validator {
     },
     checkOnLoop(value, text) {
       if (isLarge || (text.length > SMALL_TEXT && !hasFewerNodes(value, LOOP_NODES))) return undefined
-      return tryOnLoop(budget => checkValue(ready(budget), value, budget, false))?.value
+      return tryOnLoop(budget =>
+        fits(value, budget) ? null : checkValue(ready(budget), value, budget, false),
+      )?.value
     },
-    prepare: () => void ready(new Budget(Number.POSITIVE_INFINITY)),
+    prepare: () => {
+      plain ??= readPlain(schema, size.bytes) ?? null
+      if (plain === null) ready(new Budget(Number.POSITIVE_INFINITY))
+    },
   }
 }
 
