@@ -6,7 +6,7 @@ import { joinText } from '../language/content.ts'
 import type { Event, LimitName, TurnStop } from '../language/events.ts'
 import type { FormSchema } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
-import { type ShownCall, type ShownEnd, ShownFold, type ShownWait } from '../language/show.ts'
+import { type Shown, type ShownCall, type ShownEnd, ShownFold, type ShownWait } from '../language/show.ts'
 import { type Json, parseBounded } from '../lib/json/index.ts'
 
 /**
@@ -71,11 +71,19 @@ export class TurnReader {
     this.#shown = new ShownFold(calls)
   }
 
-  take(event: Event): TurnItem[] {
+  /** Takes an event of which nobody is shown anything. */
+  note(event: Event): Shown | undefined {
     const shown = this.#shown.take(event)
+    if (shown?.type === 'answer') this.text = joinText(shown.answer.parts) || this.text
+    else if (shown?.type === 'turn') this.ended = undefined
+    else if (shown?.type === 'end') this.ended = shown.end
+    return shown
+  }
+
+  take(event: Event): TurnItem[] {
+    const shown = this.note(event)
     switch (shown?.type) {
       case 'answer':
-        this.text = joinText(shown.answer.parts) || this.text
         return shown.calls.map(calledItem)
       case 'call':
         return [calledItem(shown.call)]
@@ -85,12 +93,6 @@ export class TurnReader {
         const { callId, call, outcome } = shown
         return [{ type: 'result', callId, tool: call?.part.name ?? '', outcome: structuredClone(outcome) }]
       }
-      case 'turn':
-        this.ended = undefined
-        return []
-      case 'end':
-        this.ended = shown.end
-        return []
       default:
         return []
     }

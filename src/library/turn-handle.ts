@@ -1,7 +1,8 @@
 // A turn that a program started or waits for. Awaited, it gives the reply; iterated, it gives items as they come. It is
 // read from the log, so it can be iterated late, and more than once.
-import type { Engine, FollowItem, SessionCall, SessionRef } from '../engine/index.ts'
+import type { Engine, FollowItem, FollowOptions, SessionCall, SessionRef } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
+import type { ShownEnd } from '../language/show.ts'
 import type { LogFailures } from './log-failures.ts'
 import { pendingCalls, type Reply, type TurnItem, TurnReader } from './reply.ts'
 
@@ -47,28 +48,42 @@ export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {
     return this.then(reply => reply).finally(onEnd)
   }
 
+  /** Reads the events alone: nobody is shown the deltas. */
   async #wait(): Promise<Reply> {
-    for await (const item of this) if (item.type === 'end') return item.reply
-    throw new TurnwireError('internal', 'The turn stopped without an end.')
+    const { from, calls, text } = await this.#started
+    const reader = new TurnReader(calls, text)
+    for await (const batch of this.#follow(from, 'none'))
+      for (const item of batch) {
+        if (item.type === 'lost') throw new TurnwireError(item.error.code, item.error.message)
+        if (item.type === 'event') reader.note(item.event)
+      }
+    return this.#makeReply(reader)
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<TurnItem> {
     const { from, calls, text } = await this.#started
     const reader = new TurnReader(calls, text)
-    const { engine } = this.#host
-    for await (const batch of engine.follow(this.#ref, { from, until: 'stop', deltas: 'append' }))
+    for await (const batch of this.#follow(from, 'append'))
       for (const item of batch) {
         if (item.type === 'lost') throw new TurnwireError(item.error.code, item.error.message)
-        yield* turnItems(item, reader)
+        for (const shown of turnItems(item, reader)) yield shown
       }
     yield { type: 'end', reply: await this.#makeReply(reader) }
   }
 
+  #follow(from: number, deltas: FollowOptions['deltas']): AsyncIterable<readonly FollowItem[]> {
+    return this.#host.engine.follow(this.#ref, { from, until: 'stop', deltas })
+  }
+
   async #makeReply({ text, ended }: TurnReader): Promise<Reply> {
-    const { engine, failures } = this.#host
-    const { turn, calls, lastStop } = await engine.summary(this.#ref)
-    if (!ended && turn) return { status: 'waiting', text, pending: pendingCalls(calls) }
-    const { stop, limit, error } = ended ?? lastStop ?? { stop: 'end' }
+    if (ended) return this.#makeDone(text, ended)
+    const { turn, calls, lastStop } = await this.#host.engine.summary(this.#ref)
+    if (turn) return { status: 'waiting', text, pending: pendingCalls(calls) }
+    return this.#makeDone(text, lastStop ?? { stop: 'end' })
+  }
+
+  #makeDone(text: string, { stop, limit, error }: Pick<ShownEnd, 'stop' | 'limit' | 'error'>): Reply {
+    const { failures } = this.#host
     const cause = error && (failures.take(this.#ref.session) ?? error)
     return {
       status: 'done',

@@ -1,22 +1,58 @@
-// Drops idle sessions from memory, least recently used first. The next command or reader loads a dropped one again.
-import type { Session } from './session.ts'
+// The sessions in memory, in the order of their last use. Idle ones are dropped, least recently used first; the next command or
+// reader loads a dropped one again.
 
 /** Idle sessions that stay in memory, and about the JSON of their logs. */
-export const mostIdle = 256
+const mostIdle = 256
 const mostIdleBytes = 64 * 1024 * 1024
+/** Sessions at work that are looked at before dropping is left to the next use: there may be thousands. */
+const mostLooks = 16
 
-/** `open` is in the order of use. Drops idle sessions, but not the one that is being opened. Gives those dropped. */
-export function dropIdle(open: Map<string, Session>, opening: Session): Session[] {
-  const dropped: Session[] = []
-  let bytes = 0
-  for (const session of open.values()) bytes += session.bytes
-  for (const [id, session] of open) {
-    if (open.size <= mostIdle && bytes <= mostIdleBytes) break
-    if (session === opening || !session.isIdle) continue
-    open.delete(id)
-    bytes -= session.bytes
-    session.release()
-    dropped.push(session)
+type Kept = { readonly id: string; readonly bytes: number; readonly isIdle: boolean; release(): void }
+
+export class RecentSessions<Session extends Kept> {
+  readonly #byId = new Map<string, { session: Session; bytes: number }>()
+  /** Of all of them, each as of its last use. */
+  #bytes = 0
+
+  get(id: string): Session | undefined {
+    return this.#byId.get(id)?.session
   }
-  return dropped
+
+  *values(): Generator<Session> {
+    for (const { session } of this.#byId.values()) yield session
+  }
+
+  /** It is used now. Gives the idle sessions that are dropped to make room, which is never this one. */
+  use(session: Session): Session[] {
+    this.forget(session.id)
+    this.#byId.set(session.id, { session, bytes: session.bytes })
+    this.#bytes += session.bytes
+    return this.#byId.size > mostIdle || this.#bytes > mostIdleBytes ? this.#dropIdle(session) : []
+  }
+
+  forget(id: string): void {
+    this.#bytes -= this.#byId.get(id)?.bytes ?? 0
+    this.#byId.delete(id)
+  }
+
+  #dropIdle(used: Session): Session[] {
+    const dropped: Session[] = []
+    let looks = 0
+    for (const [id, kept] of this.#byId) {
+      if (this.#byId.size <= mostIdle && this.#bytes <= mostIdleBytes) break
+      const { session } = kept
+      const isDropped = session !== used && session.isIdle
+      if (!isDropped && ++looks > mostLooks) break
+      this.forget(id)
+      if (isDropped) {
+        session.release()
+        dropped.push(session)
+      } else {
+        // It is at work, which is a use.
+        this.#byId.set(id, { session, bytes: session.bytes })
+        this.#bytes += session.bytes
+      }
+    }
+    return dropped
+  }
 }

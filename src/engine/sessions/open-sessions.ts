@@ -24,7 +24,7 @@ import { stoppedEngine } from '../rules/outcomes.ts'
 import { emptyState, type SessionState, summariseForList } from '../rules/state.ts'
 import { nextDeadline } from '../turn/deadlines.ts'
 import { claimSession, movedMeanwhile, sessionNotFound, stopping } from './claim-session.ts'
-import { dropIdle, mostIdle } from './idle-sessions.ts'
+import { RecentSessions } from './idle-sessions.ts'
 import { leftAlone, Recovery, recoverTurn } from './recovery.ts'
 import { Session } from './session.ts'
 import type { SessionHome } from './session-home.ts'
@@ -47,8 +47,7 @@ export type MadeSession = { id: string; existing: boolean; session?: Session }
 
 export class OpenSessions implements SessionHome, FollowSource {
   readonly ports: EnginePorts
-  /** In the order in which they were last used. */
-  readonly #open = new Map<string, Session>()
+  readonly #open = new RecentSessions<Session>()
   readonly #opening = new Map<string, Promise<Session>>()
   #stopping = false
   /** How often every copy was lost. Work that began before the last time is given up. */
@@ -345,7 +344,6 @@ export class OpenSessions implements SessionHome, FollowSource {
     const agent = this.ports.agent(state.agent) ?? goneAgent(state.agent)
     const session = new Session(this.ports, agent, state, claim, this)
     this.#keep(session)
-    this.#dropIdle(session)
     if (attached) session.attach(attached)
     this.#changes.tell(id)
     session.deadlines.watch(passed)
@@ -356,14 +354,8 @@ export class OpenSessions implements SessionHome, FollowSource {
 
   #keep(session: Session): Session {
     session.stopping ||= this.#stopping
-    this.#open.delete(session.id)
-    this.#open.set(session.id, session)
-    if (this.#open.size > mostIdle) this.#dropIdle(session)
+    for (const dropped of this.#open.use(session)) this.#awaitDeadline(dropped)
     return session
-  }
-
-  #dropIdle(opening: Session): void {
-    for (const session of dropIdle(this.#open, opening)) this.#awaitDeadline(session)
   }
 
   /** A session that left memory is loaded when the time of one of its questions is over, to record that. */
@@ -380,7 +372,7 @@ export class OpenSessions implements SessionHome, FollowSource {
 
   lost(session: CallSession, reason: unknown): void {
     if (this.#open.get(session.id) !== session) return
-    this.#open.delete(session.id)
+    this.#open.forget(session.id)
     this.ports.observer?.lost(session.id)
     // Memory was ahead of the log, so the store says whether there is work left.
     if (!this.#stopping && mayPass(reason)) this.#recovery.later(session.id)
