@@ -143,8 +143,8 @@ export class StepInFlight {
   /** The number of the step that was asked and has not been answered. */
   #step: number | undefined
   #parts: (
-    | { type: 'text' | 'thinking'; phase?: Phase; texts: string[] }
-    | { type: 'call'; opened: Delta; callId: string; texts: string[] }
+    | { type: 'text' | 'thinking'; phase?: Phase; text: string }
+    | { type: 'call'; opened: Delta; callId: string; text: string }
   )[] = []
   /** By call and terminal. */
   #outputs: Map<string, OutputDelta> | undefined
@@ -171,12 +171,12 @@ export class StepInFlight {
       case 'thinking': {
         const last = this.#parts.at(-1)
         const phase = delta.type === 'text' && delta.phase && { phase: delta.phase }
-        if (last && last.type !== 'call' && isSamePart(last, delta)) last.texts.push(delta.text)
-        else this.#parts.push({ type: delta.type, ...phase, texts: [delta.text] })
+        if (last && last.type !== 'call' && isSamePart(last, delta)) last.text += delta.text
+        else this.#parts.push({ type: delta.type, ...phase, text: delta.text })
         break
       }
       case 'call.opened':
-        this.#parts.push({ type: 'call', opened: delta, callId: delta.callId, texts: [] })
+        this.#parts.push({ type: 'call', opened: delta, callId: delta.callId, text: '' })
         break
       case 'arguments': {
         const last = this.#parts.at(-1)
@@ -184,7 +184,7 @@ export class StepInFlight {
           last?.type === 'call' && last.callId === delta.callId
             ? last
             : this.#parts.find(part => part.type === 'call' && part.callId === delta.callId)
-        call?.texts.push(delta.text)
+        if (call) call.text += delta.text
         break
       }
       case 'output': {
@@ -212,7 +212,7 @@ export class StepInFlight {
     const deltas: Delta[] = []
     if (this.#step !== undefined) deltas.push({ type: 'step.started', step: this.#step })
     for (const part of this.#parts) {
-      const text = part.texts.join('')
+      const { text } = part
       if (part.type === 'call') {
         deltas.push(part.opened)
         if (text !== '') deltas.push({ type: 'arguments', callId: part.callId, text })
