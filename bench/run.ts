@@ -1,8 +1,9 @@
 // Runs the trials and prints what was measured; `npm run bench -- cycle parallel` takes those whose name holds a word.
-// Exits 1 when a bar is missed. Figures of a busy machine are worth little: see docs/operations/performance.md.
+// `--compare <commit>` runs them in turns with those of another commit (compare.ts). Exits 1 when a bar is missed. Figures of a busy machine are worth little: see docs/operations/performance.md.
 import { writeFileSync } from 'node:fs'
 import * as cluster from './cluster.ts'
 import * as codecs from './codecs.ts'
+import { compareWith } from './compare.ts'
 import * as engine from './engine.ts'
 import { fanOut } from './fan-out.ts'
 import { statelessRequests } from './gateway.ts'
@@ -64,6 +65,11 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>>
 }
 
 const words = process.argv.slice(2)
+const compare = words.indexOf('--compare')
+if (compare >= 0) {
+  const [, ref = 'main'] = words.splice(compare, 2)
+  process.exit(compareWith(ref, words))
+}
 const results: Result[] = []
 for (const [name, make] of Object.entries(makers)) {
   if (words.length > 0 && !words.some(word => name.includes(word))) continue
