@@ -1,6 +1,7 @@
 // Runs the trials and prints what was measured; `npm run bench -- cycle parallel` takes those whose name holds a word.
 // `--compare <commit>` runs them in turns with those of another commit (compare.ts). Exits 1 when a bar is missed. Figures of a busy machine are worth little: see docs/operations/performance.md.
 import { writeFileSync } from 'node:fs'
+import { wholeTurns } from './aap-turn.ts'
 import * as cluster from './cluster.ts'
 import * as codecs from './codecs.ts'
 import { compareWith } from './compare.ts'
@@ -35,6 +36,7 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>>
   streams: engine.longStreams,
   transcode: transcoding,
   server: server.turnsPerSecond,
+  'aap-turn': wholeTurns,
   'server-appends': load.appendsAtOnce,
   'server-stalls': load.stallsUnderLoad,
   'postgres-appends': onPostgres.appendsOnPostgres,

@@ -18,6 +18,18 @@ const take = tool({
   execute: () => 'ok',
 })
 
+const number = { type: 'number' }
+const add = tool({
+  description: 'Adds two numbers.',
+  inputSchema: jsonSchema({
+    type: 'object',
+    properties: { a: number, b: number },
+    required: ['a', 'b'],
+    additionalProperties: false,
+  }),
+  execute: ({ a, b }) => String(a + b),
+})
+
 const server = createServer((request, response) => void answer(request, response))
 
 async function answer(request, response) {
@@ -26,7 +38,7 @@ async function answer(request, response) {
   const anthropic = createAnthropic({ baseURL: `${process.env.VENDOR_URL}${request.url}/v1`, apiKey: 'none' })
   const result = streamText({
     model: anthropic('claude-sonnet-4-6'),
-    tools: { take },
+    tools: request.url === '/cycle' ? { add } : { take },
     messages: await convertToModelMessages(JSON.parse(text).messages),
     stopWhen: stepCountIs(10),
   })
