@@ -48,13 +48,18 @@ export function cycleModel(calls = 1, name = 'add'): Model {
   })
 }
 
-export function makeEngine(store: Store, model: Model, tools: readonly Tool[] = [add]): OpenSessions {
+export function makeEngine(
+  store: Store,
+  model: Model,
+  tools: readonly Tool[] = [add],
+  gate = createGate(),
+): OpenSessions {
   const agent: Agent = {
     name: 'bench',
     version: '1.0.0',
     tools,
     options: [],
-    gate: createGate(),
+    gate,
     limits: {
       steps: 1e9,
       calls: 1e9,

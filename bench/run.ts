@@ -12,12 +12,13 @@ import { type Result, runTrial, show, type Trial } from './harness.ts'
 import { heldByOneNode } from './held.ts'
 import { hostileClients } from './hostile.ts'
 import { idleReaders } from './idle-readers.ts'
-import { turnsInFlight } from './in-flight.ts'
+import { sessionsAtWork, turnsInFlight } from './in-flight.ts'
 import * as load from './load.ts'
 import * as tools from './many-tools.ts'
 import * as http from './over-http.ts'
 import * as peers from './peers.ts'
 import * as onPostgres from './postgres.ts'
+import { securedCycles } from './secured.ts'
 import * as server from './server.ts'
 import * as stored from './stored.ts'
 import { firstResult } from './tool-search.ts'
@@ -52,6 +53,8 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>>
   schemas: tools.thousandSchemas,
   'tool-search': firstResult,
   'in-flight': turnsInFlight,
+  'at-work': sessionsAtWork,
+  secured: securedCycles,
   'node-held': heldByOneNode,
   'unit-costs': unitCosts,
   'nodes-hop': cluster.hopToHolder,
