@@ -43,6 +43,23 @@ test('a disk that stalls now and then stays a slow one', () => {
   assert.equal(met, 1, `${met} of 200 slow commits were met on the main thread`)
 })
 
+test('after a stall commits of several sessions stay off the main thread for a minute', () => {
+  let now = 0
+  const pace = new DiskPace(() => now)
+  pace.note(0.3)
+  assert.equal(pace.mayHoldLoop(false), true)
+  pace.note(25)
+  assert.equal(pace.isQuick, true)
+  assert.equal(pace.mayHoldLoop(false), false)
+  assert.equal(pace.mayHoldLoop(true), true, 'one session alone holds nobody up')
+  now = 59_999
+  assert.equal(pace.mayHoldLoop(false), false)
+  now = 60_000
+  assert.equal(pace.mayHoldLoop(false), true)
+  pace.note(500)
+  assert.equal(pace.mayHoldLoop(true), false, 'a slow disk is slow for all')
+})
+
 for (const place of ['adaptive', 'thread'] as const)
   test(`the WAL is copied into the database and starts over (${place})`, async t => {
     const folder = mkdtempSync(join(tmpdir(), 'turnwire-wal-'))

@@ -86,6 +86,12 @@ export type CommitPlace = 'adaptive' | 'main' | 'thread'
 const SLOW_MS = 1
 /** How much the newest commit counts in the average. A commit of 500 ms keeps the next 140 off the main thread. */
 const NEWEST_COUNTS = 1 / 64
+/** A commit on the main thread that takes longer is a stall: everyone on the event loop waits for it. */
+const STALL_MS = 20
+/** After a stall, commits stay off the main thread for so long, unless one session alone writes: it waits anyway. */
+const AFTER_STALL_MS = 60_000
+/** A session that made so many commits in a row writes alone. */
+const ALONE_COMMITS = 16
 /** A larger group takes long to write, however quick the disk is. */
 const SMALL_GROUP = 256 * 1024
 /** After so many commits, or this much written, the WAL is copied into the database. */
@@ -94,13 +100,26 @@ const LONG_WAL = { commits: 250, size: 4 * 1024 * 1024 }
 /** How long commits take on average, the newest counting most. One slow commit on a quick disk changes little. */
 export class DiskPace {
   #averageMs = 0
+  #stalledAt = Number.NEGATIVE_INFINITY
+  readonly #now: () => number
+
+  constructor(now = () => performance.now()) {
+    this.#now = now
+  }
 
   get isQuick(): boolean {
     return this.#averageMs < SLOW_MS
   }
 
+  /** A commit may hold the event loop: it will be short, or nobody else waits. */
+  mayHoldLoop(isAlone: boolean): boolean {
+    return this.isQuick && (isAlone || this.#now() - this.#stalledAt >= AFTER_STALL_MS)
+  }
+
+  /** Of a commit in either place. Wherever it was slow, the next one may be. */
   note(commitMs: number): void {
     this.#averageMs += (commitMs - this.#averageMs) * NEWEST_COUNTS
+    if (commitMs > STALL_MS) this.#stalledAt = this.#now()
   }
 }
 
@@ -111,6 +130,8 @@ export class Commits {
   readonly #thread: WriteThread
   readonly #pace = new DiskPace()
   #connection: Connection | undefined
+  /** The session that has made the last commits, and how many. */
+  readonly #writing = { session: '', commits: 0 }
   /** Since the last checkpoint. */
   readonly #wal = { commits: 0, size: 0 }
 
@@ -127,7 +148,11 @@ export class Commits {
   async commit(writes: readonly SentWrite[], size: number): Promise<GroupResult> {
     const place = this.#place
     if (place !== 'main' && this.#isWalLong(size)) await this.#thread.checkpoint()
-    if (place === 'main' || (place === 'adaptive' && this.#pace.isQuick && size <= SMALL_GROUP)) {
+    const isAlone = this.#isAlone(writes)
+    if (
+      place === 'main' ||
+      (place === 'adaptive' && size <= SMALL_GROUP && this.#pace.mayHoldLoop(isAlone))
+    ) {
       const result = this.#commitHere(writes)
       // Another process has the lock, and nothing was written. Waiting for it would hold the event loop.
       if (Array.isArray(result) || result.code !== 'store_locked' || place === 'main') return result
@@ -150,6 +175,16 @@ export class Commits {
     this.#pace.note(this.#connection.takeCommitMs())
     if (!Array.isArray(result) && mayBeUnsynced(result)) this.#thread.distrust()
     return result
+  }
+
+  /** These writes, and the last ones, are of one session. */
+  #isAlone(writes: readonly SentWrite[]): boolean {
+    const writing = this.#writing
+    const session = writes[0]?.session ?? ''
+    const isSame = session === writing.session && writes.every(write => write.session === session)
+    writing.commits = isSame ? writing.commits + 1 : 0
+    writing.session = session
+    return writing.commits >= ALONE_COMMITS
   }
 
   /**
