@@ -144,14 +144,18 @@ export async function stallsUnderLoad(): Promise<Result> {
   await turnwire.stop()
   folder.remove()
   const p99 = median(half.map(each => each.p99))
+  const worst = median(half.map(each => each.max))
   return {
     trial: `how late the event loop is with ${sessions} clients`,
     unit: 'ms',
     medians: {
       'without a pause, p99': full.p99,
       'half busy, p99': p99,
-      'half busy, worst': median(half.map(each => each.max)),
+      'half busy, worst': worst,
     },
-    bars: [limit('P6, stalls', 'half busy, p99', p99, 2, 'ms')],
+    bars: [
+      limit('P6, stalls', 'half busy, p99', p99, 2, 'ms'),
+      limit('P6, stalls', 'half busy, worst', worst, 40, 'ms'),
+    ],
   }
 }

@@ -69,7 +69,7 @@ async function cycles(atOnce: number): Promise<Trial> {
     }),
   ]
   const bars = [
-    { id: 'P2 over HTTP', ours: ourName, floor: bareName, most: atOnce === 1 ? 2.2 : 1.7 },
+    { id: 'P2 over HTTP', ours: ourName, floor: bareName, most: atOnce === 1 ? 2.4 : 1.8 },
     ...(installed ? [{ id: 'P2 over HTTP', ours: ourName, floor: sdkName, most: 0.4 }] : []),
   ]
   if (installed) {

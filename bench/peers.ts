@@ -137,7 +137,7 @@ export async function cyclesOfPeers(): Promise<Trial[]> {
       rounds: 15,
       warmUps: 40,
       variants: [ours, theirs[0]!],
-      bars: [{ id: 'P1', ours: us, floor: 'pi', most: 0.25 }],
+      bars: [{ id: 'P1', ours: us, floor: 'pi', most: 0.35 }],
     },
     { ...trial, name: 'the same, beside all peers (CPU)', rounds: 3, variants: [ours, ...theirs], bars: [] },
   ]

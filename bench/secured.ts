@@ -5,7 +5,10 @@ import type { Trial, Variant } from './harness.ts'
 import { begin, cycle, cycleModel, makeEngine, memoryStore } from './parts.ts'
 
 const rules: PolicyRule[] = [
-  ...Array.from({ length: 16 }, (_, at): PolicyRule => ({ tool: [`db_${at}_*`, `mail_${at}`], then: 'deny' })),
+  ...Array.from(
+    { length: 16 },
+    (_, at): PolicyRule => ({ tool: [`db_${at}_*`, `mail_${at}`], then: 'deny' }),
+  ),
   { destructive: true, then: 'ask', reason: 'It cannot be undone.' },
   { tool: 'add', rate: { calls: 10_000, perMs: 1 }, then: 'deny' },
   { tool: 'add', when: ({ input }) => JSON.stringify(input).includes('forbidden'), then: 'deny' },

@@ -71,6 +71,6 @@ export async function startAndIdle(): Promise<Result> {
     trial: 'start to first answer (ms), idle memory (MB)',
     unit: '',
     medians: { 'start to first answer': first, 'idle RSS': rss },
-    bars: [limit('P10', 'start to first answer', first, 500, 'ms'), limit('P10', 'idle RSS', rss, 110, 'MB')],
+    bars: [limit('P10', 'start to first answer', first, 250, 'ms'), limit('P10', 'idle RSS', rss, 105, 'MB')],
   }
 }

@@ -43,7 +43,7 @@ async function transcode(name: string, kind: string, streams: number, warmUps: n
     cpuOf(decoding, bare, load(bare, `/${kind}`, 'done')),
     cpuOf(ours, turnwire, load(turnwire, `/ui/${kind}`, 'data: [DONE]\n\n')),
   ]
-  const bars: Bar[] = [{ id: 'P5', ours, floor: decoding, most: 1.5 }]
+  const bars: Bar[] = [{ id: 'P5', ours, floor: decoding, most: 1.4 }]
   if (installed) {
     const peer = await start([here('peers/ai-sdk-server.mjs')], env)
     running.push(peer)

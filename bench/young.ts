@@ -25,15 +25,15 @@ export async function youngProcess(): Promise<Trial[]> {
         ...(installed ? [inNewProcess(pi, 'pi')] : []),
       ],
       bars: [
-        { id: 'P13', ours, floor: bare, most: 12 },
-        ...(installed ? [{ id: 'P13', ours, floor: pi, most: 0.4 }] : []),
+        { id: 'P13', ours, floor: bare, most: 16 },
+        ...(installed ? [{ id: 'P13', ours, floor: pi, most: 0.7 }] : []),
       ],
     },
     {
       ...told,
       name: `the first ${cycles} cycles of a process, synced to disk (wall)`,
       variants: [inNewProcess(synced, 'bare-disk'), inNewProcess(ours, 'turnwire-disk')],
-      bars: [{ id: 'P13', ours, floor: synced, most: 2 }],
+      bars: [{ id: 'P13', ours, floor: synced, most: 2.4 }],
     },
   ]
 }

@@ -93,8 +93,9 @@ export class Feed {
 
   delta(delta: Delta): void {
     const last = this.#held.at(-1)
-    if (last) last.items.push(delta)
-    else this.#deliver({ type: 'delta', delta })
+    if (!last) this.#deliver({ type: 'delta', delta })
+    else if (delta.type === 'arguments') holdArguments(last.items, delta)
+    else last.items.push(delta)
   }
 
   status(status: SessionStatus): void {
@@ -134,6 +135,14 @@ export class Feed {
       }
     }
   }
+}
+
+/** Pieces of arguments that wait for the same write are shown as one: nobody reads them piece by piece. */
+function holdArguments(items: HeldItems['items'], delta: Extract<Delta, { type: 'arguments' }>): void {
+  const last = items.at(-1)
+  const { type, callId, text } = delta
+  if (last?.type !== 'arguments' || last.callId !== callId) items.push(delta)
+  else items[items.length - 1] = { type, callId, text: last.text + text }
 }
 
 type OutputDelta = Extract<Delta, { type: 'output' }>
