@@ -1,6 +1,6 @@
 // Identifies the caller by a bearer key, a cookie of the console, an id in the path that counts as a key, or a wallet
 // that signed in to the relay or pays. Which requests are let in at all is decided in server.ts.
-import type { Context, MiddlewareHandler } from 'hono'
+import type { Context } from 'hono'
 import type { AdmittedKey, Keys } from '../callers/keys.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { sha256 } from '../lib/json/hash.ts'
@@ -18,17 +18,17 @@ export function authenticate(
   cookies: ConsoleCookies,
   payments: Payments | undefined,
   relay: RelayServer | undefined,
-): MiddlewareHandler<WireEnv> {
-  return async (c, next) => {
+): (c: Context<WireEnv>) => void {
+  return c => {
     const signedIn = relay && table.isRelayed(c.req) ? findWallet(c, relay) : undefined
     if (signedIn) {
       c.set('principal', signedIn)
-      return next()
+      return
     }
     const anyone = keys.admitAnyone()
     if (anyone) {
       enter(c, anyone)
-      return next()
+      return
     }
     const own = c.req.header('x-api-key') ?? c.req.header('x-goog-api-key')
     const bearer = parseBearer(c.req.header('authorization') ?? readBearer(own))
@@ -40,7 +40,7 @@ export function authenticate(
           : keys.admit(sha256(bearer.token))
     if (admitted) {
       enter(c, admitted)
-      return next()
+      return
     }
     const principal =
       bearer === 'missing'
@@ -58,7 +58,6 @@ export function authenticate(
       throw new TurnwireError('unauthorized', words)
     }
     c.set('principal', principal)
-    return next()
   }
 }
 

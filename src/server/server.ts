@@ -273,10 +273,10 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   if (relay) app.route('/', relay.routes(routeHost(host)))
   if (payments) app.route('/', payments.signInRoutes())
   for (const { keyless } of served) if (keyless) app.route('/', keyless)
-  app.use(authenticate(table, keys, host, cookies, payments, relay))
-  if (payments) app.use(payments.middleware)
-  app.use(countRequests(accounts))
-  app.use(bindEngine(host))
+  const admit = authenticate(table, keys, host, cookies, payments, relay)
+  const [count, bind] = [countRequests(accounts), bindEngine(host)]
+  if (payments) app.use(inTurn(admit), payments.middleware, inTurn(count, bind))
+  else app.use(inTurn(admit, count, bind))
   const wires = table.list()
   app.get('/', c => c.json({ turnwire: 'is served here', agents: agents.map(({ name }) => name), wires }))
   for (const { routes } of served) if (routes) app.route('/', routes)
@@ -299,7 +299,7 @@ function checkCaller(
   log: WireHost['log'],
 ): MiddlewareHandler<WireEnv> {
   const allowed = hostNames(hosts, hostname)
-  return async (c, next) => {
+  return (c, next) => {
     const host = c.req.header('host')
     if (!checkHost(host, allowed))
       throw new TurnwireError(
@@ -348,23 +348,32 @@ async function answerBrowser(c: Context<WireEnv>, origin: string, next: Next): P
   return undefined
 }
 
-/** Counts every request, and every open one, for its owner. */
-function countRequests(accounts: OwnerAccounts): MiddlewareHandler<WireEnv> {
+/** A step of a request that waits for nothing. It throws to refuse the request. */
+type RequestStep = (c: Context<WireEnv>) => void
+
+/** One function of the framework for all of them, since each costs several promises. */
+function inTurn(...steps: RequestStep[]): MiddlewareHandler<WireEnv> {
   return (c, next) => {
-    const { account, leave } = accounts.enter(c.get('principal').owner, c.get('payment')?.bare === true)
-    c.env.outgoing.once('close', leave)
-    c.set('account', account)
+    for (const step of steps) step(c)
     return next()
   }
 }
 
+/** Counts every request, and every open one, for its owner. */
+function countRequests(accounts: OwnerAccounts): RequestStep {
+  return c => {
+    const { account, leave } = accounts.enter(c.get('principal').owner, c.get('payment')?.bare === true)
+    c.env.outgoing.once('close', leave)
+    c.set('account', account)
+  }
+}
+
 /** Binds the engine of a request to its caller, and to the trace that its headers name. */
-function bindEngine(host: WireHost): MiddlewareHandler<WireEnv> {
-  return (c, next) => {
+function bindEngine(host: WireHost): RequestStep {
+  return c => {
     const parent = c.req.header('traceparent')
     const trace = parent === undefined ? undefined : readTrace(parent, c.req.header('tracestate'))
     c.set('engine', host.engineFor({ ...c.get('principal'), trace, payment: c.get('payment') }))
-    return next()
   }
 }
 
