@@ -125,7 +125,7 @@ test('each model has a place of its own for what it keeps of a session', async (
   const keeping = (id: string): Model => ({
     id,
     respond: async ({ memory = {} }) => {
-      const kept = [memory.kept ?? '', id, ';'].join('')
+      const kept = `${typeof memory.kept === 'string' ? memory.kept : ''}${id};`
       memory.kept = kept
       if (kept === 'smart;') throw new TurnwireError('model_failed', 'Busy.')
       return { parts: [{ type: 'text', text: kept }], stop: 'end' }
