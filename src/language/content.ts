@@ -11,8 +11,8 @@ export type Native = { origin: Origin; data: Json }
 /** The role of a message within an answer: a remark while the model works, or the answer itself. */
 export type Phase = 'commentary' | 'final_answer'
 
-/** `phase`: of an answer's text, where the vendor says it. */
-export type TextPart = { type: 'text'; text: string; phase?: Phase; native?: Native }
+/** `phase`: of an answer's text, where the vendor says it. `attached`: of a user's message, what a file or resource says. */
+export type TextPart = { type: 'text'; text: string; phase?: Phase; attached?: true; native?: Native }
 export type ThinkingPart = { type: 'thinking'; text: string; native?: Native }
 /** `url` is `https:` or a `data:` URI in base64. */
 export type ImagePart = { type: 'image'; url: string; native?: Native }

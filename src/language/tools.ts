@@ -1,6 +1,7 @@
 // A tool's declaration. How a tool is run is the engine's port (`Tool` in engine/ports/tool.ts).
 import { hashJson } from '../lib/json/hash.ts'
 import type { Json, JsonObject } from '../lib/json/index.ts'
+import type { FlowLabels } from './flow.ts'
 
 /** The kinds of the Agent Client Protocol, used on every wire. */
 export const toolKinds = [
@@ -55,6 +56,8 @@ export type ToolDeclaration = {
    * is offered the tool under it, and calls it in the vendor's form; any other model is offered a function.
    */
   vendorTyped?: Readonly<Record<string, JsonObject>>
+  /** What it says of its results and arguments. Absent: untrusted results, and arguments that lead somewhere. */
+  flow?: FlowLabels
 }
 
 /** A second run does no harm: it changes nothing, or takes effect once for each call. */
@@ -78,13 +81,21 @@ export function toolHash(tool: ToolDeclaration): string {
   if (hash === undefined) {
     const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side } = tool
     const { examples, server } = tool
+    // The labels of a server's tool are the server's word. Those of the operator's own tools may change without asking anew.
+    const flow = server === undefined ? undefined : hashedLabels(tool)
     const known = { name, title, description, input, output, kind, readOnly, idempotent, destructive, side }
-    const shown = { ...known, examples, server }
+    const shown = { ...known, examples, server, flow }
     // A declaration is JSON except for undefined members, which JSON.stringify drops.
     hash = hashJson(JSON.parse(JSON.stringify(shown)) as Json)
     hashes.set(tool, hash)
   }
   return hash
+}
+
+/** Whether it destroys is in `destructive`. A tool without other labels keeps the hash that it had before there were any. */
+function hashedLabels({ flow = {} }: ToolDeclaration): FlowLabels | undefined {
+  const { destroys: _destroys, stated: _stated, ...labels } = flow
+  return Object.keys(labels).length === 0 ? undefined : labels
 }
 
 /**

@@ -1,0 +1,156 @@
+// Flow control: decides whether a call that acts after untrusted text was read may run unasked. It answers from the log and
+// the labels of tools alone; the rules are in warrants.ts, what the log says in log-index.ts.
+import type { FlowLog } from '../../engine/ports/flow.ts'
+import type { CallFlow, FlowFact, FlowMode } from '../../language/flow.ts'
+import type { ToolDeclaration } from '../../language/tools.ts'
+import type { Json } from '../../lib/json/index.ts'
+import { readArguments } from './arguments.ts'
+import { type Labels, resolveLabels } from './labels.ts'
+import { type IndexOptions, LogIndex, LogReader } from './log-index.ts'
+import { toFact } from './reasons.ts'
+import { type Found, Warrants } from './warrants.ts'
+
+export { resolveLabels } from './labels.ts'
+export { describeFacts } from './reasons.ts'
+
+export type FlowSettings = {
+  /** Default `warrants`. */
+  mode?: FlowMode
+  /** The model names the tools that it will act with before it reads anything untrusted; any other asks. */
+  declare?: boolean
+  /** Names of tools whose results count as the user's words: the people and rooms of one's own house. `*` is a wildcard. */
+  insiders?: readonly string[]
+}
+
+export type FlowJudge = (tool: ToolDeclaration, input: Json, log: FlowLog) => CallFlow | undefined
+
+/** What is kept with a session. */
+type Memory = {
+  reader: LogReader
+  nested?: { of: FlowLog['nested'][number]['call'] | undefined; index: LogIndex; seen: Set<string> }
+}
+
+/** `isUnguarded`: the tool gives the conversation to an agent that has no flow control. */
+export function createFlow(
+  { mode = 'warrants', declare = false }: FlowSettings,
+  options: IndexOptions & { isUnguarded: (tool: string) => boolean; hide: (text: string) => string },
+): FlowJudge | undefined {
+  if (mode === 'off') return undefined
+  return (tool, input, log) => {
+    const labels = resolveLabels(tool)
+    const acts = labels.acts || options.isUnguarded(tool.name)
+    if (!acts) return undefined
+    const memory = remember(log, options)
+    memory.reader.scan(log)
+    const { nested } = log
+    const isTainted = memory.reader.tainted || nested.some(({ result }) => taints(log, result))
+    if (!isTainted) return { mode, tainted: false, warranted: true, facts: [] }
+    const base = memory.reader.read(log)
+    const indexes = nested.length === 0 ? [base] : [base, readNested(memory, nested, log, options, base)]
+    const found = judgeArguments(tool, input, labels, indexes)
+    const about = wholeFacts(tool, labels, mode, declare ? memory.reader.declared : undefined)
+    const warranted = about.length === 0 && found.every(each => 'warrant' in each)
+    const hide = log.isHidden ? undefined : options.hide
+    let facts: FlowFact[] | undefined
+    return {
+      mode,
+      tainted: true,
+      warranted,
+      // Written out only for a person or a rule.
+      get facts() {
+        facts ??= [...about, ...found.map(each => describeFound(each, indexes, hide))]
+        return facts
+      },
+    }
+  }
+}
+
+function remember({ memory }: FlowLog, options: IndexOptions): Memory {
+  if (isMemory(memory.kept)) return memory.kept
+  const made: Memory = { reader: new LogReader(options) }
+  memory.kept = made
+  return made
+}
+
+function isMemory(kept: unknown): kept is Memory {
+  return typeof kept === 'object' && kept !== null && 'reader' in kept
+}
+
+function judgeArguments(
+  tool: ToolDeclaration,
+  input: Json,
+  labels: Labels,
+  indexes: readonly LogIndex[],
+): readonly Found[] {
+  const warrants = new Warrants(indexes, tool.name, labels)
+  const given = readArguments(input, labels)
+  if (given.every(({ isDefault, value }) => isDefault || value === '') && !warrants.isAskedFor())
+    return [unasked]
+  return warrants.judge(given)
+}
+
+/** A call without arguments. */
+const unasked: Found = {
+  argument: { path: '', name: '', field: '', value: '', role: undefined, kind: undefined, isDefault: false },
+  missing: { value: '', why: 'it has no arguments, and you did not ask for it' },
+}
+
+function describeFound(
+  found: Found,
+  indexes: readonly LogIndex[],
+  hide: ((text: string) => string) | undefined,
+): FlowFact {
+  if (found === unasked) return whole('it has no arguments, and you did not ask for it')
+  const fact = toFact(found, indexes, hide ?? String)
+  if (hide) return fact
+  const { value: _value, around: _around, ...rest } = fact
+  return rest
+}
+
+/** What concerns the call and not one of its arguments. */
+function wholeFacts(
+  { name }: ToolDeclaration,
+  { destroys }: Labels,
+  mode: 'warrants' | 'strict',
+  declared: ReadonlySet<string> | undefined,
+): FlowFact[] {
+  const facts: FlowFact[] = []
+  if (mode === 'strict') facts.push(whole('untrusted text was read before it, and this agent is strict'))
+  if (destroys) facts.push(whole('it destroys something, and untrusted text was read before it'))
+  if (declared && !declared.has(name))
+    facts.push(whole('the model did not name this tool before it read untrusted text'))
+  return facts
+}
+
+function whole(why: string): FlowFact {
+  return { argument: '', warranted: false, origin: 'unknown', why }
+}
+
+// ---- calls of a program ----------------------------------------------------------------------------------------------
+
+function taints(log: FlowLog, { name, outcome }: FlowLog['nested'][number]['result']): boolean {
+  const tool = log.find(name)
+  const ran = outcome.from.source === 'tool' || outcome.from.source === 'client'
+  return ran && !(tool && resolveLabels(tool).trusted)
+}
+
+/** The results that the same program had before: they are in no entry. */
+function readNested(
+  memory: Memory,
+  nested: FlowLog['nested'],
+  log: FlowLog,
+  options: IndexOptions,
+  { user }: LogIndex,
+): LogIndex {
+  const first = nested[0]?.call
+  if (memory.nested?.of !== first || memory.nested?.index.user !== user)
+    memory.nested = { of: first, index: new LogIndex(options, { user }), seen: new Set() }
+  const { index, seen } = memory.nested as NonNullable<Memory['nested']>
+  for (const { call, result } of nested) {
+    if (seen.has(call.id)) continue
+    seen.add(call.id)
+    const tool = log.find(call.name)
+    index.addResult(call, result, tool && resolveLabels(tool), true)
+  }
+  return index
+}

@@ -1,0 +1,95 @@
+// The labels of a tool with everything that it does not say filled in, always as the least trusted: untrusted output, a
+// call that acts, arguments that are sinks.
+
+import { readOutputName } from '../../language/calls.ts'
+import {
+  type FlowEffect,
+  type FlowLabels,
+  type FlowRole,
+  planActionsName,
+  sinkRoles,
+} from '../../language/flow.ts'
+import type { ToolDeclaration } from '../../language/tools.ts'
+import { isJsonObject, type Json } from '../../lib/json/index.ts'
+
+export type Labels = {
+  trusted: boolean
+  /** Undefined: outsiders fill all fields. */
+  outsiders: ReadonlySet<string> | undefined
+  effect: FlowEffect
+  acts: boolean
+  destroys: boolean
+  args: ReadonlyMap<string, FlowRole>
+  record: string | undefined
+  ids: ReadonlyMap<string, string>
+  creates: boolean
+  private: boolean
+  words: readonly string[]
+  stated: boolean
+  /** Its results are about tools: they are trusted, and no source of values. */
+  isAboutTools: boolean
+  /** By argument: what a short value of it may be called. Filled when it is first needed. */
+  nouns: Map<string, readonly string[]>
+  /** The values that an argument has if nothing is said. */
+  defaults: ReadonlyMap<string, Json>
+}
+
+/** By declaration, which never changes. */
+const known = new WeakMap<ToolDeclaration, Labels>()
+
+export function resolveLabels(tool: ToolDeclaration): Labels {
+  let labels = known.get(tool)
+  if (!labels) {
+    labels = fillIn(tool)
+    known.set(tool, labels)
+  }
+  return labels
+}
+
+const all = '*'
+
+function fillIn(tool: ToolDeclaration): Labels {
+  const flow: FlowLabels = tool.flow ?? {}
+  const effect = flow.effect ?? (tool.readOnly ? 'none' : 'changes')
+  const named = flow.outsiders
+  const outsiders = named === undefined || named.includes(all) ? undefined : new Set(named.map(fieldName))
+  return {
+    // The rest of a long result is as its tool; what tools there are is the operator's word.
+    trusted: flow.output === 'trusted' && tool.name !== readOutputName,
+    outsiders,
+    effect,
+    acts: effect !== 'none',
+    destroys: flow.destroys === true,
+    args: new Map(Object.entries(flow.args ?? {})),
+    record: flow.record,
+    ids: new Map(Object.entries(flow.ids ?? {})),
+    creates: flow.creates === true,
+    private: flow.private === true,
+    words: flow.words ?? [],
+    stated: flow.stated === true,
+    isAboutTools: tool.finds === true || tool.name === planActionsName,
+    nouns: new Map(),
+    defaults: readDefaults(tool),
+  }
+}
+
+function readDefaults({ input }: ToolDeclaration): Map<string, Json> {
+  const defaults = new Map<string, Json>()
+  const properties = input.form === 'json' ? input.schema['properties'] : undefined
+  if (!isJsonObject(properties)) return defaults
+  for (const [name, property] of Object.entries(properties))
+    if (isJsonObject(property) && property['default'] !== undefined) defaults.set(name, property['default'])
+  return defaults
+}
+
+/** Fields are compared without case and separators: `file_name` is `fileName`. */
+export function fieldName(name: string): string {
+  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
+}
+
+const sinks: ReadonlySet<string> = new Set(sinkRoles)
+
+/** An argument without a role is a sink; so is whatever a call that leaves the house looks for. */
+export function isSink(role: FlowRole | undefined, effect: FlowEffect): boolean {
+  return role === undefined || sinks.has(role) || (role === 'query' && effect !== 'none')
+}

@@ -1,0 +1,160 @@
+// What stands in a user's words, whole and of its kind.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { carriedBy } from './carried.ts'
+import { fold, isDeceptive, standsIn } from './fold.ts'
+import { SaidText } from './said.ts'
+import { readMoment } from './times.ts'
+
+const said = (text: string): SaidText => new SaidText(text)
+const has = (text: string, value: string, nouns: string[] = []): boolean =>
+  !isDeceptive(value) && said(text).hasText(fold(value), nouns)
+
+test('an address stands whole, and not inside another address', () => {
+  assert.ok(has('Write to anna@example.org, please.', 'anna@example.org'))
+  assert.ok(has('Write to <Anna@Example.org>.', 'anna@example.org'))
+  for (const [text, value] of [
+    ['Write to joanna@example.org', 'anna@example.org'],
+    ['Write to anna@example.org.evil.test', 'anna@example.org'],
+    ['Write to anna@example.orga', 'anna@example.org'],
+    ['See https://example.org/a/b', 'https://example.org/a'],
+    ['See https://example.org/a?x=1', 'https://example.org/a'],
+    ['Open report.docx', 'report'],
+    ['Open docs/report.docx', 'report.docx'],
+    ['Write to anna@example.org', 'example.org'],
+    ['Write to anna@example.org', 'anna'],
+    ['Pay GB29NWBK60161331926819', 'NWBK60161331926819'],
+  ] as const)
+    assert.ok(!has(text, value), `${value} in ${text}`)
+})
+
+test('a value that a person would take for another one equals nothing', () => {
+  const text = 'Send it to anna@example.org'
+  assert.ok(has(text, 'ａnna@example.org'), 'NFKC')
+  for (const value of [
+    'аnna@example.org', // a Cyrillic а
+    'anna@exαmple.org', // a Greek α
+    'anna\u200b@example.org',
+    'anna@example.org\u202e',
+    'anna\u2060@example.org',
+    'an\u00adna@example.org',
+  ])
+    assert.ok(!has(text, value), JSON.stringify(value))
+  // Also where the user pasted it.
+  assert.ok(!has('Send it to аnna@example.org', 'аnna@example.org'))
+  assert.ok(has('Отправь это Ивану', 'Ивану'))
+})
+
+test('a short number needs its noun, and a number in a date is none', () => {
+  const text = 'On June 13 delete the old file 7, at 10:20, and pay 12.00 of the 19.5 %'
+  assert.ok(said(text).hasNumber(7, ['file', 'id']))
+  assert.ok(!said(text).hasNumber(7, ['event', 'id']))
+  for (const value of [13, 10, 20, 19.5]) assert.ok(!said(text).hasNumber(value, ['file', 'id']), `${value}`)
+  assert.ok(said(text).hasAmount(12, ['amount'], false))
+  assert.ok(!said(text).hasAmount(13, ['amount'], false))
+  assert.ok(!said(text).hasAmount(19.5, ['amount'], false))
+  assert.ok(said('Pay $1,250.50 now').hasAmount(1250.5, [], true))
+  assert.ok(said('rent is 2200').hasAmount(2200, ['amount'], false))
+  assert.ok(!said('in the year 2024').hasAmount(2024, ['amount'], false))
+  assert.ok(!said('Book it for 5 people').hasAmount(5, ['amount'], false))
+  assert.ok(said('ticket #42').hasNumber(42, ['id']))
+})
+
+test('dates and times are read as people write them', () => {
+  const text = said(
+    'Meet on May 26th at 10:00 or 4 pm for one hour, or on 2024-06-02, or 3. Juli 2024 at noon',
+  )
+  for (const value of ['2024-05-26', '2031-05-26', '2024-06-02', '2024-07-03'])
+    assert.ok(text.hasDay(readMoment(value)!.day!, undefined), value)
+  for (const value of ['2024-05-27', '2023-06-02', '2024-03-07'])
+    assert.ok(!text.hasDay(readMoment(value)!.day!, undefined), value)
+  for (const minute of [600, 960, 720]) assert.ok(text.hasMinute(minute), `${minute}`)
+  assert.ok(!text.hasMinute(660))
+  assert.ok(text.hasDuration(60))
+  assert.ok(!text.hasDuration(120))
+  assert.ok(!said('on 05/06/2024').hasDay({ year: 2024, month: 5, day: 6 }, undefined), 'two readings')
+  const today = { year: 2024, month: 5, day: 15 }
+  assert.ok(said('tomorrow').hasDay({ year: 2024, month: 5, day: 16 }, today))
+  assert.ok(!said('tomorrow').hasDay({ year: 2024, month: 5, day: 16 }, undefined))
+})
+
+test('free text carries links, addresses, codes and long numbers, and nothing else', () => {
+  const found = (text: string): string[] => carriedBy(text).found
+  assert.deepEqual(
+    found('See you on 2024-05-20 at 10:30 in room 12, 3rd floor: a 1-hour talk. It costs 12.50.'),
+    [],
+  )
+  assert.deepEqual(found('I read report.docx and notes.txt twice.'), [])
+  for (const [text, token] of [
+    ['go to https://evil.test/x?y=1.', 'https://evil.test/x?y=1'],
+    ['go to www.evil-site.com/path', 'www.evil-site.com/path'],
+    ['go to bit.ly/sUf7tOJ now', 'bit.ly/sUf7tOJ'],
+    ['mail mark@evil.test, please', 'mark@evil.test'],
+    ['evil[.]com', 'evil[.]com'],
+    ['visit evil dot com', 'evil dot com'],
+    ['visit evil。com', 'evil.com'],
+    ['the code is 463820', '463820'],
+    ['IBAN US133000000121212121212', 'US133000000121212121212'],
+    ['call +41 44 123 45 67', '+41 44 123 45 67'],
+    ['card 4111-1111-1111-1111', '4111-1111-1111-1111'],
+    ['10.0.0.1:8080/x', '10.0.0.1:8080/x'],
+    ['password: hunter2-2024', 'hunter2-2024'],
+    ['c2VuZCBpdCB0byBldmlsLnRlc3Q=', 'c2VuZCBpdCB0byBldmlsLnRlc3Q='],
+    ['javascript:alert(1)', 'javascript:alert(1'],
+  ] as const)
+    assert.deepEqual(found(text), [token], text)
+  assert.ok(carriedBy('see ev\u200bil.com').broken)
+})
+
+test('words that are joined by punctuation are not separate values', () => {
+  assert.ok(standsIn('the follow-up meeting', 'follow-up meeting'))
+  assert.ok(!standsIn('the follow-up meeting', 'up meeting'))
+  assert.ok(standsIn("sarah's event", 'sarah'))
+  assert.ok(standsIn('post it in #general.', 'general'))
+})
+
+test('no text takes longer than one of plain words of its length, by much', () => {
+  const length = 64 * 1024
+  const fill = (piece: string): string => piece.repeat(Math.ceil(length / piece.length)).slice(0, length)
+  const time = (text: string): number => {
+    const start = process.cpuUsage()
+    for (let round = 0; round < 3; round += 1) {
+      carriedBy(text)
+      const read = new SaidText(text)
+      read.hasText('anna@example.org', [])
+      read.hasAmount(7, [], false)
+    }
+    const { user, system } = process.cpuUsage(start)
+    return user + system
+  }
+  const plain = fill('some words of a letter 12 at b.c, ')
+  time(plain)
+  const reference = time(plain) + 1000
+  for (const piece of [
+    'a',
+    'a.',
+    'a-',
+    '1',
+    '1 ',
+    '111 ',
+    '@',
+    'a@',
+    ')',
+    'http://)',
+    '.',
+    ' ',
+    '1:',
+    'a b',
+    'a\n',
+    '#',
+    '-1',
+    '+',
+  ])
+    for (const text of [fill(piece), `http://${fill(piece)}x`, `${fill(piece)}!`]) {
+      const spent = time(text)
+      assert.ok(
+        spent < reference * 40,
+        `${JSON.stringify(piece)} took ${(spent / reference).toFixed(1)} times as long`,
+      )
+    }
+})

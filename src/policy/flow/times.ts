@@ -1,0 +1,166 @@
+// Dates, times and durations: as a person writes them, and as a tool takes them. A date without a year fits any year. A date
+// that can be read in two ways (05/06/2024) is none.
+
+export type Day = { year?: number; month: number; day: number }
+export type Moment = { day?: Day /** Minutes since midnight. */; minute?: number }
+export type Span = { from: number; to: number }
+
+export type SpokenTimes = {
+  days: Day[]
+  minutes: number[]
+  /** In minutes. */
+  durations: number[]
+  /** Days from today: `today` is 0. */
+  relative: number[]
+  /** Where all of them stand. */
+  spans: Span[]
+}
+
+/** In seven languages. Short forms that are words of another language are left out. */
+const monthNames = [
+  'january jan januar janvier janv enero gennaio janeiro januari',
+  'february feb februar février févr febrero febbraio fevereiro februari',
+  'march mar märz mär mars marzo março maart mrt',
+  'april apr avril avr abril abr aprile',
+  'may mai mayo maggio maio mei',
+  'june jun juni juin junio giugno junho',
+  'july jul juli juillet juil julio luglio julho',
+  'august aug août agosto augustus',
+  'september sep sept septembre septiembre settembre setembro',
+  'october oct oktober okt octobre octubre ottobre outubro',
+  'november nov novembre noviembre novembro',
+  'december dec dezember dez décembre déc diciembre dicembre dezembro',
+]
+const months = new Map(
+  monthNames.flatMap((names, at) => names.split(' ').map((name): [string, number] => [name, at + 1])),
+)
+const month = [...months.keys()].sort((a, b) => b.length - a.length).join('|')
+
+const isoDay = /(?<![\p{L}\p{N}])(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\p{N})/gu
+const pointDay = /(?<![\p{L}\p{N}])(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})(?!\p{N})/gu
+const slashDay = /(?<![\p{L}\p{N}])(\d{1,2})[/-](\d{1,2})[/-](\d{4})(?!\p{N})/gu
+const dayMonth = new RegExp(
+  `(?<![\\p{L}\\p{N}])(\\d{1,2})(?:st|nd|rd|th|\\.|º|er)?\\s+(?:of\\s+|de\\s+)?(${month})\\b\\.?(?:,?\\s+(?:de\\s+)?(\\d{4}))?(?![\\p{L}\\p{N}])`,
+  'gu',
+)
+const monthDay = new RegExp(
+  `(?<![\\p{L}\\p{N}])(${month})\\.?\\s+(?:the\\s+)?(\\d{1,2})(?:st|nd|rd|th)?(?:,?\\s+(\\d{4}))?(?![\\p{L}\\p{N}])`,
+  'gu',
+)
+const clock = /(?<![\p{L}\p{N}.,])(\d{1,2})[:h](\d{2})(?::\d{2})?\s*(am|pm|a\.m\.|p\.m\.)?(?![\p{L}\p{N}])/gu
+const hour = /(?<![\p{L}\p{N}.,])(\d{1,2})\s*(am|pm|a\.m\.|p\.m\.|uhr|h)(?![\p{L}\p{N}])/gu
+const named = /(?<![\p{L}\p{N}])(noon|midday|midnight)(?![\p{L}\p{N}])/gu
+const counts = 'a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half an|half a'
+const lasting = new RegExp(
+  `(?<![\\p{L}\\p{N}.,])(\\d+(?:[.,]\\d+)?|${counts})[\\s-]*(hours?|hrs?|h|minutes?|mins?|days?|weeks?)(?![\\p{L}\\p{N}])`,
+  'gu',
+)
+const today = /(?<![\p{L}\p{N}])(day after tomorrow|today|tonight|tomorrow|yesterday)(?![\p{L}\p{N}])/gu
+const offsets: Readonly<Record<string, number>> = { today: 0, tonight: 0, tomorrow: 1, yesterday: -1 }
+
+/** `text` is folded. */
+export function readTimes(text: string): SpokenTimes {
+  const found: SpokenTimes = { days: [], minutes: [], durations: [], relative: [], spans: [] }
+  const take = (match: RegExpMatchArray): void => {
+    found.spans.push({ from: match.index ?? 0, to: (match.index ?? 0) + match[0].length })
+  }
+  const addDay = (match: RegExpMatchArray, year: string | undefined, m: number, d: number): void => {
+    if (m < 1 || m > 12 || d < 1 || d > 31) return
+    found.days.push({ ...(year !== undefined && { year: Number(year) }), month: m, day: d })
+    take(match)
+  }
+  for (const match of text.matchAll(isoDay)) addDay(match, match[1], Number(match[3]), Number(match[4]))
+  for (const match of text.matchAll(pointDay)) addDay(match, match[3], Number(match[2]), Number(match[1]))
+  for (const match of text.matchAll(slashDay)) {
+    const [first, second] = [Number(match[1]), Number(match[2])]
+    if (first > 12 || first === second) addDay(match, match[3], second, first)
+    else if (second > 12) addDay(match, match[3], first, second)
+    else take(match)
+  }
+  for (const match of text.matchAll(dayMonth))
+    addDay(match, match[3], months.get(match[2] ?? '') ?? 0, Number(match[1]))
+  for (const match of text.matchAll(monthDay))
+    addDay(match, match[3], months.get(match[1] ?? '') ?? 0, Number(match[2]))
+  readClock(text, found, take)
+  for (const match of text.matchAll(today)) {
+    found.relative.push(offsets[match[1] ?? ''] ?? 2)
+    take(match)
+  }
+  return found
+}
+
+function readClock(text: string, found: SpokenTimes, take: (match: RegExpMatchArray) => void): void {
+  const add = (match: RegExpMatchArray, hours: number, minutes: number, half: string | undefined): void => {
+    const late = half?.startsWith('p')
+    const early = half?.startsWith('a')
+    if (hours > 24 || minutes > 59 || ((late || early) && hours > 12)) return
+    const whole = late && hours < 12 ? hours + 12 : early && hours === 12 ? 0 : hours % 24
+    found.minutes.push(whole * 60 + minutes)
+    take(match)
+  }
+  for (const match of text.matchAll(clock)) add(match, Number(match[1]), Number(match[2]), match[3])
+  for (const match of text.matchAll(hour)) {
+    // "5 h" is a duration, too: both are kept.
+    add(match, Number(match[1]), 0, match[2])
+  }
+  for (const match of text.matchAll(named)) add(match, match[1] === 'midnight' ? 0 : 12, 0, undefined)
+  for (const match of text.matchAll(lasting)) {
+    const [, count = '', unit = ''] = match
+    found.durations.push(readCount(count) * unitMinutes(unit))
+    take(match)
+  }
+}
+
+const numbers = counts.split('|')
+
+function readCount(count: string): number {
+  if (count.startsWith('half')) return 0.5
+  const at = numbers.indexOf(count)
+  if (at < 0) return Number(count.replace(',', '.'))
+  return at < 2 ? 1 : at - 1
+}
+
+function unitMinutes(unit: string): number {
+  if (unit.startsWith('h')) return 60
+  if (unit.startsWith('m')) return 1
+  return unit.startsWith('d') ? 24 * 60 : 7 * 24 * 60
+}
+
+const moment =
+  /^(?:(\d{4})-(\d{2})-(\d{2}))?(?:[t ]?(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:z|[+-]\d{2}:?\d{2})?)?$/u
+
+/** A value in the form of a date, a time or both, folded. Undefined: it has another form. */
+export function readMoment(value: string): Moment | undefined {
+  const match = value === '' ? null : moment.exec(value)
+  if (!match) return undefined
+  const [, year, month, day, hours, minutes, seconds] = match
+  if (seconds !== undefined && seconds !== '00') return undefined
+  const read: Moment = {}
+  if (year !== undefined) read.day = { year: Number(year), month: Number(month), day: Number(day) }
+  if (hours !== undefined) read.minute = Number(hours) * 60 + Number(minutes)
+  return read
+}
+
+export function isSameDay(spoken: Day, value: Day): boolean {
+  return (
+    spoken.month === value.month &&
+    spoken.day === value.day &&
+    (spoken.year === undefined || spoken.year === value.year)
+  )
+}
+
+/** Minutes from one to the other. Undefined: one of them has no day or no time. */
+export function minutesBetween(from: Moment, to: Moment): number | undefined {
+  const [start, end] = [toMinutes(from), toMinutes(to)]
+  return start === undefined || end === undefined ? undefined : end - start
+}
+
+function toMinutes({ day, minute }: Moment): number | undefined {
+  if (day?.year === undefined || minute === undefined) return undefined
+  return Date.UTC(day.year, day.month - 1, day.day) / 60_000 + minute
+}
+
+export function addDays({ year = 2000, month: m, day }: Day, days: number): Day {
+  const date = new Date(Date.UTC(year, m - 1, day + days))
+  return { year: date.getUTCFullYear(), month: date.getUTCMonth() + 1, day: date.getUTCDate() }
+}

@@ -1,0 +1,210 @@
+// The six rules. Each argument of a call that acts after untrusted text needs a warrant: a positive match with something
+// trusted. Not to stand in untrusted text is no warrant: encodings and other spellings would pass.
+import type { FlowOrigin } from '../../language/flow.ts'
+import { type Argument, isMoneyField, listNouns } from './arguments.ts'
+import { carriedBy } from './carried.ts'
+import { fold, isDeceptive, wordsIn } from './fold.ts'
+import { isSink, type Labels } from './labels.ts'
+import { approvedKeys, type LogIndex, type Source } from './log-index.ts'
+import { type Moment, readMoment } from './times.ts'
+
+/** `why` completes the value: "… is yours". */
+export type Warrant = { origin: FlowOrigin; why: string; source?: Source }
+/** `value`: the part of the argument that has no warrant. */
+export type Missing = { value: string; why?: string }
+export type Found = { argument: Argument; warrant: Warrant } | { argument: Argument; missing: Missing }
+
+const yours: Warrant = { origin: 'user', why: 'in your words' }
+const operators: Warrant = { origin: 'operator', why: "in the operator's instructions" }
+const plain = (why: string): Warrant => ({ origin: 'plain', why })
+
+export class Warrants {
+  /** The log, and what the calls of the same program gave before. */
+  readonly #indexes: readonly LogIndex[]
+  readonly #tool: string
+  readonly #labels: Labels
+  readonly #hasApproved: boolean
+
+  constructor(indexes: readonly LogIndex[], tool: string, labels: Labels) {
+    this.#indexes = indexes
+    this.#tool = tool
+    this.#labels = labels
+    this.#hasApproved = indexes.some(({ approved }) => approved.size > 0)
+  }
+
+  judge(given: readonly Argument[]): Found[] {
+    const { effect } = this.#labels
+    const said = given.filter(({ value, role }) => value !== '' || role === 'secret')
+    const times = said.filter(argument => this.#isTime(argument))
+    const sure = times.flatMap(argument => {
+      const moment = readMoment(fold(String(argument.value)))
+      return moment && this.#moment(moment) ? [moment] : []
+    })
+    const hasSink = said.some(({ role, isDefault }) => isSink(role, effect) && !isDefault)
+    return said.map(argument => {
+      const warrant = times.includes(argument) ? this.#time(argument, sure) : this.#one(argument, hasSink)
+      return 'origin' in warrant ? { argument, warrant } : { argument, missing: warrant }
+    })
+  }
+
+  /** Dates and times; also those of arguments that nobody labelled. */
+  #isTime({ role, value }: Argument): boolean {
+    if (role === 'when') return true
+    const mayBe = role === undefined || role === 'value'
+    return mayBe && typeof value === 'string' && readMoment(fold(value)) !== undefined
+  }
+
+  #one(argument: Argument, hasSink: boolean): Warrant | Missing {
+    const { role, value, isDefault } = argument
+    if (isDefault) return plain("the tool's default")
+    const approved = this.#approved(argument)
+    if (approved) return approved
+    if (role === 'flag' && (typeof value !== 'string' || /^[\p{L}\p{N}_-]{1,32}$/u.test(value)))
+      return plain('one of a few fixed values')
+    if (isSink(role, this.#labels.effect)) return this.#sink(argument)
+    const text = String(value)
+    const carried = this.#carried(text)
+    if (carried || hasSink) return carried ?? plain('no link, address, code or long number in it')
+    return this.#unknownWord(text) ?? plain('all of its words are known from trusted text')
+  }
+
+  #approved({ field, value }: Argument): Warrant | undefined {
+    if (typeof value === 'boolean' || !this.#hasApproved) return undefined
+    const keys = approvedKeys(this.#tool, field, value)
+    const holds = this.#indexes.some(({ approved }) => keys.some(key => approved.has(key)))
+    return holds ? { origin: 'approved', why: 'a person approved it before' } : undefined
+  }
+
+  // ---- sinks -------------------------------------------------------------------------------------------------------
+
+  #sink(argument: Argument): Warrant | Missing {
+    const { value, role, kind } = argument
+    const shown = String(value)
+    if (typeof value === 'boolean') return { value: shown, why: 'a switch that you did not set' }
+    if (typeof value === 'number') return this.#number(value, argument) ?? { value: shown }
+    if (isDeceptive(value))
+      return { value: shown, why: 'it holds characters that are hidden, or that look like others' }
+    if (role === 'secret') {
+      if (value !== '' && this.#indexes.some(({ user }) => user.hasExact(value))) return yours
+      return { value: shown }
+    }
+    const folded = fold(value)
+    if (kind !== undefined && argument.field !== argument.name && folded === fold(kind))
+      return plain('the kind of thing')
+    const record = this.#record(folded, kind)
+    if (record) return record
+    if (/^-?\d+(?:\.\d+)?$/.test(folded) && folded.replace(/\D/g, '').length < 5)
+      return this.#number(Number(folded), argument) ?? { value: shown }
+    const nouns = listNouns(argument, this.#labels)
+    for (const { user } of this.#indexes) if (user.hasText(folded, nouns)) return yours
+    for (const { operator } of this.#indexes) if (operator.hasText(folded, nouns)) return operators
+    return this.#lookup(folded) ?? { value: shown }
+  }
+
+  #number(value: number, argument: Argument): Warrant | undefined {
+    const { role, kind, name } = argument
+    const nouns = listNouns(argument, this.#labels)
+    const record = this.#record(fold(String(value)), kind)
+    if (record) return record
+    for (const { user, amounts } of this.#indexes) {
+      if (user.hasNumber(value, nouns)) return yours
+      // What nobody labelled may be an amount, if it can be nothing else.
+      const mayBeMoney = role === 'amount' || role === undefined || role === 'value'
+      if (mayBeMoney && user.hasAmount(value, nouns, role !== 'amount')) return yours
+      const fields = role === 'amount' ? amounts.get(value) : undefined
+      if (fields && [...fields].some(field => isMoneyField(field, name)))
+        return { origin: 'system', why: 'an amount that only the system fills in' }
+    }
+    return value >= 10_000 ? this.#lookup(fold(String(value))) : undefined
+  }
+
+  #lookup(folded: string): Warrant | undefined {
+    for (const { lookups } of this.#indexes) {
+      const source = lookups.get(folded)
+      if (source) return { origin: 'lookup', why: `found by \`${source.tool}\` under your words`, source }
+    }
+    return undefined
+  }
+
+  /** A thing that this turn made, or the only one of its kind that has a name which the user said. */
+  #record(id: string, kind: string | undefined): Warrant | undefined {
+    if (kind === undefined) return undefined
+    for (const { created } of this.#indexes)
+      if (created.get(kind)?.has(id))
+        return { origin: 'record', why: `the ${kind} that was made in this turn` }
+    for (const { records } of this.#indexes)
+      for (const name of records.namesOf(kind, id))
+        if (this.#indexes.every(other => isSameOrUnknown(other, kind, id, name)) && this.#isNamed(name, kind))
+          return { origin: 'record', why: `the ${kind} that you named` }
+    return undefined
+  }
+
+  #isNamed(name: string, kind: string): boolean {
+    return !isDeceptive(name) && this.#indexes.some(({ user }) => user.hasName(name, kind))
+  }
+
+  // ---- dates and times -----------------------------------------------------------------------------------------------
+
+  #time(argument: Argument, sure: readonly Moment[]): Warrant | Missing {
+    const { value, isDefault } = argument
+    if (isDefault) return plain("the tool's default")
+    const approved = this.#approved(argument)
+    if (approved) return approved
+    const shown = String(value)
+    const folded = fold(shown)
+    const moment = readMoment(folded)
+    if (!moment) return this.#sink(argument)
+    if (this.#moment(moment)) return yours
+    if (sure.some(from => this.#indexes.some(({ user }) => user.hasDuration(from, moment))))
+      return { origin: 'user', why: 'your time and how long you said' }
+    return { value: shown }
+  }
+
+  #moment(moment: Moment): boolean {
+    return this.#indexes.some(({ user, today }) => user.hasMoment(moment, today))
+  }
+
+  // ---- free text ---------------------------------------------------------------------------------------------------
+
+  /** The first link, address, code or long number without a trusted origin. */
+  #carried(text: string): Missing | undefined {
+    const { found, broken } = carriedBy(text)
+    if (broken) return { value: text, why: 'a link or a code in it is broken by hidden characters' }
+    for (const token of found) {
+      const folded = fold(token)
+      const known = this.#indexes.some(
+        index =>
+          index.user.hasText(folded) ||
+          index.operator.hasText(folded) ||
+          index.trusted.hasText(folded) ||
+          index.lookups.has(folded) ||
+          index.approved.has(folded),
+      )
+      if (!known || isDeceptive(token)) return { value: token }
+    }
+    return undefined
+  }
+
+  /** Of a call without a sink. */
+  #unknownWord(text: string): Missing | undefined {
+    for (const word of wordsIn(fold(text))) {
+      const known = this.#indexes.some(
+        ({ user, operator, trusted }) =>
+          user.hasWord(word) || operator.hasWord(word) || trusted.hasWord(word),
+      )
+      if (!known)
+        return { value: word, why: 'a word that is in no trusted text, of a call that goes nowhere else' }
+    }
+    return undefined
+  }
+
+  /** The user asked for this tool, or for something by its name. */
+  isAskedFor(): boolean {
+    const words = [...this.#labels.words, ...wordsIn(fold(this.#tool.replaceAll('_', ' ')))].map(fold)
+    return words.some(word => this.#indexes.some(({ user }) => user.hasText(word) || user.hasWord(word)))
+  }
+}
+
+function isSameOrUnknown({ records }: LogIndex, kind: string, id: string, name: string): boolean {
+  return records.holders(kind, name).every(holder => holder === id)
+}
