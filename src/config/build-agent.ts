@@ -8,10 +8,11 @@ import { pickPresent } from '../lib/json/present.ts'
 import { describeSchema } from '../lib/schema/standard.ts'
 import type { Log } from '../log.ts'
 import { checkLimits, createGate } from '../policy/index.ts'
-import { codeTool, hostedApprovalTool } from '../tools/index.ts'
+import { codeTool, hostedApprovalTool, planTool } from '../tools/index.ts'
 import type { KeptServers } from '../tools/mcp/index.ts'
 import { agentSearch } from './agent-search.ts'
 import type { AgentConfig, TurnwireConfig } from './config.ts'
+import { agentFlow, readFlow } from './flow.ts'
 import { agentServers } from './mcp-servers.ts'
 import { namedModels } from './named-models.ts'
 
@@ -50,18 +51,21 @@ function buildAgent(
     ...(code?.only && { callersOf: readCallers(code.only) }),
     ...(search && { search: search.rule }),
     options: agent.options ?? [],
-    gate: createGate({
-      ...policy,
-      rules: [...(agent.rules ?? []), ...(policy.rules ?? [])],
-      onRuleFailure: (rule, error) => {
-        log('error', 'A policy rule failed; the call was denied.', {
-          agent: agent.name,
-          rule,
-          error: wordsOf(error),
-        })
-        policy.onRuleFailure?.(rule, error)
+    gate: createGate(
+      {
+        ...policy,
+        rules: [...(agent.rules ?? []), ...(policy.rules ?? [])],
+        onRuleFailure: (rule, error) => {
+          log('error', 'A policy rule failed; the call was denied.', {
+            agent: agent.name,
+            rule,
+            error: wordsOf(error),
+          })
+          policy.onRuleFailure?.(rule, error)
+        },
       },
-    }),
+      agentFlow(agent, config),
+    ),
     limits: checkLimits({ ...config.limits, ...agent.limits }),
     choice: agent.choice ?? 'auto',
     parallel: agent.parallel ?? true,
@@ -76,9 +80,20 @@ function buildAgent(
 }
 
 /** All but those of MCP servers. `mayAsk`: a vendor may ask before it runs a tool of its own. */
-function fixedTools({ tools = [], code }: AgentConfig, mayAsk: boolean, search: Tool | undefined): Tool[] {
+function fixedTools(
+  { tools = [], code, flow }: AgentConfig,
+  mayAsk: boolean,
+  search: Tool | undefined,
+): Tool[] {
+  const plan = readFlow(flow)?.declare ? [planTool()] : []
   const programs = code ? [codeTool(code === true ? {} : code)] : []
-  return [...tools, ...programs, ...(mayAsk ? [hostedApprovalTool()] : []), ...(search ? [search] : [])]
+  return [
+    ...tools,
+    ...programs,
+    ...plan,
+    ...(mayAsk ? [hostedApprovalTool()] : []),
+    ...(search ? [search] : []),
+  ]
 }
 
 /** Tools that programs alone may call. Those that run programs, and those that answer a vendor, are for the model. */

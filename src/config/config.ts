@@ -15,12 +15,13 @@ import type {
   Tool,
 } from '../engine/ports/index.ts'
 import type { ClusterSettings } from '../engines/cluster/settings.ts'
+import type { FlowMode } from '../language/flow.ts'
 import type { ToolChoice } from '../language/tools.ts'
 import type { EgressRules } from '../lib/net/egress.ts'
 import type { AnySchema } from '../lib/schema/standard.ts'
 import type { LogLevel } from '../log.ts'
 import type { PaymentsConfig, PriceConfig } from '../payments/config.ts'
-import type { GateOptions, PolicyRule } from '../policy/index.ts'
+import type { FlowSettings, GateOptions, PolicyRule } from '../policy/index.ts'
 import type { RelayConfig } from '../relay/config.ts'
 import type { TelemetryConfig } from '../telemetry/index.ts'
 import type { CodeOptions, OwnPrompt, OwnResource } from '../tools/index.ts'
@@ -56,6 +57,8 @@ export type AgentConfig<Name extends string = string, ModelName extends string =
   options?: readonly AgentOption[]
   /** Rules for this agent; they come before those of `policy`. */
   rules?: readonly PolicyRule[]
+  /** Follows where the arguments of its calls came from: `warrants`, `strict` or `off`. Default `off`. */
+  flow?: FlowMode | FlowSettings
   limits?: Partial<Limits>
   choice?: ToolChoice
   parallel?: boolean

@@ -2,6 +2,7 @@
 // other tools use: a command with its arguments, or a URL.
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { labelProblem } from '../language/flow.ts'
 import { ownServer } from '../language/servers.ts'
 import {
   anything,
@@ -31,6 +32,7 @@ type ServerOptions = Pick<
   McpOptions,
   | 'trust'
   | 'trustAnnotations'
+  | 'flow'
   | 'exposed'
   | 'timeoutMs'
   | 'connectTimeoutMs'
@@ -64,12 +66,22 @@ const ofUrl: SettingChecks<UrlSettings> = { headers: anything, auth: anything }
 const trueOrFalse = must(value => typeof value === 'boolean', 'must be true or false.')
 const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 
+function checkLabels(flow: unknown, key: string, wrong: Wrong): void {
+  if (!isRecord(flow)) wrong(key, 'must be an object of labels by name of a tool.')
+  else
+    for (const [tool, labels] of Object.entries(flow)) {
+      const problem = labelProblem(labels)
+      if (problem !== undefined) wrong(`${key}.${tool}`, `${problem}.`)
+    }
+}
+
 const options: SettingChecks<Omit<ServerOptions, 'allowEnv'>> = {
   trust: must(
     trust => trust === 'trusted' || trust === 'ask' || trust === 'deny',
     'must be "trusted", "ask" or "deny".',
   ),
   trustAnnotations: trueOrFalse,
+  flow: checkLabels,
   exposed: trueOrFalse,
   timeoutMs: count,
   connectTimeoutMs: count,

@@ -35,6 +35,7 @@ import { type CodeOptions, checkCodeLimits } from '../tools/index.ts'
 import type { McpServing } from '../wires/mcp/index.ts'
 import { checkSearch } from './agent-search.ts'
 import { type AgentConfig, type ServerConfig, serverDefaults, type TurnwireConfig } from './config.ts'
+import { checkFlow } from './flow.ts'
 
 type HookSettings = Required<NonNullable<TurnwireConfig['hooks']>>
 
@@ -147,6 +148,7 @@ export function checkAgent(model: Check): Check {
     options: anything,
     images: group({ http: onOff, data: onOff }, 'must be an object such as { http: true }.'),
     rules,
+    flow: checkFlow,
     limits,
     choice: must(isChoice, 'must be "auto", "none", "required", { tool } or { allowed, mode }.'),
     parallel: onOff,

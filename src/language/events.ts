@@ -5,6 +5,7 @@ import type { ArgumentPatterns } from './argument-patterns.ts'
 import type { CallPart, Outcome } from './calls.ts'
 import type { HostedPart, InputPart, Native, Origin, Phase, TextPart, ThinkingPart } from './content.ts'
 import type { ErrorCode } from './errors.ts'
+import type { FlowFact } from './flow.ts'
 import type { AnswerFormat } from './format.ts'
 import type { Entry } from './history.ts'
 import type { PaymentRecord } from './payments.ts'
@@ -180,6 +181,8 @@ export type ApprovalRequested = At & {
   expiresAt?: number
   /** The tool's preview of the effects of the call, for the person who decides. */
   preview?: Report
+  /** Where its arguments came from, if that is why it asks. */
+  flow?: FlowFact[]
   /** Set if the call was allowed before and its tool has changed since: the call, for readers that did not see it. */
   again?: Pick<CallPart, 'name' | 'form' | 'text'>
 }

@@ -20,6 +20,7 @@ import type {
   TurnEnded,
   TurnStarted,
 } from './events.ts'
+import type { FlowFact } from './flow.ts'
 import type { Report } from './report.ts'
 
 /** An event's content, without its place among the types of events. */
@@ -56,7 +57,7 @@ export type ShownAnswer = Content<ModelAnswered>
 export type ShownEnd = Content<TurnEnded>
 export type ShownPermission = Pick<
   ApprovalRequested,
-  'argsHash' | 'toolHash' | 'rule' | 'reason' | 'expiresAt' | 'preview' | 'again'
+  'argsHash' | 'toolHash' | 'rule' | 'reason' | 'expiresAt' | 'preview' | 'flow' | 'again'
 >
 export type ShownQuestion = Pick<QuestionAsked, 'message' | 'schema' | 'url' | 'expiresAt'> & { id: string }
 
@@ -110,6 +111,7 @@ export type KnownCall = {
   reason?: string
   expiresAt?: number
   preview?: Report
+  flow?: FlowFact[]
   questions?: readonly (ShownQuestion & { closed?: string })[]
 }
 

@@ -4,6 +4,7 @@ import type { PlainError, SessionCall } from '../engine/index.ts'
 import type { Outcome } from '../language/calls.ts'
 import { joinText } from '../language/content.ts'
 import type { Event, LimitName, TurnStop } from '../language/events.ts'
+import type { FlowFact } from '../language/flow.ts'
 import type { FormSchema } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
 import { type Shown, type ShownCall, type ShownEnd, ShownFold, type ShownWait } from '../language/show.ts'
@@ -20,6 +21,8 @@ export type PendingCall = {
   reason?: string
   /** The changes to files that the call would make, if its tool gives a preview. */
   preview?: Report
+  /** Where its arguments came from, if that is why it asks. */
+  flow?: FlowFact[]
   /** Of the arguments. */
   hash: string
 } & ({ needs: 'permission' | 'result' } | { needs: 'answer'; question: PendingQuestion })
@@ -113,13 +116,14 @@ function pendingCall(wait: ShownWait, hash = ''): PendingCall[] {
   if (wait.for === 'result') return [{ ...called, needs: 'result', hash: wait.argsHash }]
   if (wait.for === 'answer')
     return [{ ...called, needs: 'answer', question: pendingQuestion(wait.question), hash }]
-  const { argsHash, reason, preview } = wait.asked
+  const { argsHash, reason, preview, flow } = wait.asked
   return [
     {
       ...called,
       needs: 'permission',
       ...(reason !== undefined && { reason }),
       ...(preview && { preview: structuredClone(preview) }),
+      ...(flow && { flow: structuredClone(flow) }),
       hash: argsHash,
     },
   ]

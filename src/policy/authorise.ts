@@ -8,6 +8,7 @@ import { operatorTrust } from '../language/calls.ts'
 import type { Grant } from '../language/events.ts'
 import { type ToolDeclaration, type ToolKind, toolKinds } from '../language/tools.ts'
 import { isThenable } from '../lib/async/promises.ts'
+import { describeFacts, type FlowJudge } from './flow/index.ts'
 import { invalidPolicy } from './invalid-policy.ts'
 import { checkRate, type Rate, RateCount } from './rate.ts'
 
@@ -18,6 +19,8 @@ export type PolicyRule = {
   kind?: ToolKind | readonly ToolKind[]
   readOnly?: boolean
   destructive?: boolean
+  /** Of an agent with flow control: whether each argument has a warrant. With `false` and `allow` the call runs without one. */
+  warranted?: boolean
   /** Names of agents; `*` stands for any run of characters. */
   agent?: string | readonly string[]
   /** Must return true or false. If it throws or returns anything else, the call is denied. */
@@ -44,9 +47,10 @@ type CompiledRule = {
 export function createAuthoriser(
   rules: readonly PolicyRule[],
   onFailure: RuleFailure = () => {},
+  judgeFlow?: FlowJudge,
 ): (question: Question) => Verdict | Promise<Verdict> {
   const compiled = rules.map(compileRule)
-  return question => {
+  const decide = (question: Question): Verdict | Promise<Verdict> => {
     if (question.trust === 'deny')
       return {
         verdict: 'deny',
@@ -65,7 +69,39 @@ export function createAuthoriser(
       ? verdict.then(late => askIfDemanded(late, question))
       : askIfDemanded(verdict, question)
   }
+  return judgeFlow ? question => decideWithFlow(question, judgeFlow, decide) : decide
 }
+
+/** Rules see where the arguments came from; whatever allows the call, one without a warrant is put to a person. */
+function decideWithFlow(
+  question: Question,
+  judgeFlow: FlowJudge,
+  decide: (question: Question) => Verdict | Promise<Verdict>,
+): Verdict | Promise<Verdict> {
+  const { log } = question
+  const flow = log && judgeFlow(question.tool, question.input, log)
+  if (!flow) return decide(question)
+  question.flow = flow
+  const verdict = decide(question)
+  if (flow.warranted) return verdict
+  return verdict instanceof Promise
+    ? verdict.then(late => askForWarrant(late, question))
+    : askForWarrant(verdict, question)
+}
+
+/** A grant for these very arguments, or for those that match its patterns, is a person's word on them. */
+function askForWarrant(verdict: Verdict, { flow, grants }: Question): Verdict {
+  if (!flow || verdict.verdict === 'deny') return verdict
+  const words = describeFacts(flow.facts)
+  if (verdict.verdict === 'ask')
+    return { ...verdict, flow, reason: verdict.reason === undefined ? words : `${verdict.reason} ${words}` }
+  const grant = grants.find(({ id }) => id === verdict.grantId)
+  if (verdict.overrules || grant?.argsHash !== undefined || grant?.where !== undefined) return verdict
+  return { verdict: 'ask', rule: flowRule, reason: words, flow }
+}
+
+/** The rule name of a call that asks because an argument lacks a warrant. */
+export const flowRule = 'flow'
 
 function askIfDemanded(verdict: Verdict, question: Question): Verdict {
   const { changed, demands } = question
@@ -93,7 +129,9 @@ export function createDenial(rules: readonly PolicyRule[]): (question: Authority
     const { trust, grants, tool, now } = question
     if (trust === 'deny') return true
     if (grants.some(grant => isRefusal(grant, tool.name, now) && grant.argsHash === undefined)) return true
-    const first = compiled.find(({ fits, rule }) => fits(question) && !rule.when && !rule.rate)
+    const first = compiled.find(
+      ({ fits, rule }) => fits(question) && !rule.when && !rule.rate && rule.warranted === undefined,
+    )
     if (first?.rule.then !== 'deny') return false
     // A condition before it might allow the call.
     return !compiled
@@ -120,7 +158,8 @@ function applyRules(
   for (let index = from; index < rules.length; index++) {
     const compiled = rules[index]!
     if (!compiled.fits(question)) continue
-    const { when } = compiled.rule
+    const { when, warranted } = compiled.rule
+    if (warranted !== undefined && warranted !== (question.flow?.warranted ?? true)) continue
     if (when === undefined) {
       const verdict = ruleVerdict(compiled, question)
       if (verdict) return verdict
@@ -128,8 +167,9 @@ function applyRules(
     }
     let holds: unknown
     try {
-      // A plain copy with the hash computed: a rule may keep it or serialise it.
-      holds = when({ ...question, argsHash: question.argsHash })
+      // A plain copy with the hash computed: a rule may keep it or serialise it. The log is the engine's own.
+      const { log: _log, ...plain } = question
+      holds = when({ ...plain, argsHash: question.argsHash })
     } catch (error) {
       return failed(compiled, error, onFailure)
     }
@@ -169,7 +209,8 @@ function failed(compiled: CompiledRule, error: unknown, onFailure: RuleFailure):
 function ruleVerdict({ name, rule, count }: CompiledRule, question: Question): Verdict | undefined {
   const waitMs = count?.take(question)
   if (waitMs === 0) return undefined
-  if (rule.then === 'allow') return { verdict: 'allow', rule: name }
+  if (rule.then === 'allow')
+    return { verdict: 'allow', rule: name, ...(rule.warranted === false && { overrules: true }) }
   if (rule.then === 'ask') return ask(question, name, rule.reason, rule.expiresInMs)
   return {
     verdict: 'deny',
@@ -245,7 +286,7 @@ function covers(grant: Grant, question: Question): boolean {
 // ---- checking and compiling rules --------------------------------------------------------------------------
 
 const ruleKeys: ReadonlySet<string> = new Set([
-  ...(['tool', 'kind', 'readOnly', 'destructive', 'agent', 'when', 'rate'] as const),
+  ...(['tool', 'kind', 'readOnly', 'destructive', 'warranted', 'agent', 'when', 'rate'] as const),
   ...(['then', 'reason', 'expiresInMs'] as const),
 ] satisfies (keyof PolicyRule)[])
 
@@ -284,7 +325,7 @@ function checkRule(rule: PolicyRule, name: string): void {
       )
   if (!['allow', 'ask', 'deny'].includes(rule.then))
     invalidPolicy(`${name}.then`, 'must be "allow", "ask" or "deny"')
-  for (const flag of ['readOnly', 'destructive'] as const)
+  for (const flag of ['readOnly', 'destructive', 'warranted'] as const)
     if (rule[flag] !== undefined && typeof rule[flag] !== 'boolean')
       invalidPolicy(`${name}.${flag}`, 'must be true or false')
   const kinds = rule.kind === undefined ? [] : [rule.kind].flat()

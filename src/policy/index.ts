@@ -4,16 +4,30 @@
 import type { Gate } from '../engine/ports/index.ts'
 import { deepestNesting } from '../lib/json/index.ts'
 import { type ArgumentSettings, admitCall, CompiledSchemas } from './arguments.ts'
-import { createAuthoriser, createDenial, type PolicyRule, type RuleFailure } from './authorise.ts'
+import {
+  createAuthoriser,
+  createDenial,
+  matchesName,
+  type PolicyRule,
+  type RuleFailure,
+} from './authorise.ts'
+import { createFlow, type FlowJudge, type FlowSettings } from './flow/index.ts'
 import { invalidPolicy } from './invalid-policy.ts'
 import { finishClient, finishTool, type OutputSettings } from './output.ts'
-import { type BuiltInRedaction, createRedactor, type RedactRule, redactLive } from './redact.ts'
+import {
+  type BuiltInRedaction,
+  createRedactor,
+  type Redactor,
+  type RedactRule,
+  redactLive,
+} from './redact.ts'
 import { redactArguments } from './redact-arguments.ts'
 import { finishReport } from './report.ts'
 
 export { matchesName } from './authorise.ts'
+export { describeFacts, resolveLabels } from './flow/index.ts'
 export { checkLimits, defaultLimits } from './limits.ts'
-export type { BuiltInRedaction, PolicyRule, RedactRule, RuleFailure }
+export type { BuiltInRedaction, FlowSettings, PolicyRule, RedactRule, RuleFailure }
 
 export type GateOptions = {
   /** The first rule that matches decides. */
@@ -34,7 +48,11 @@ export type GateOptions = {
   onRuleFailure?: RuleFailure
 }
 
-export function createGate(options: GateOptions = {}): Gate {
+/** `unguarded`: tools that give the conversation, or a task, to an agent without flow control. */
+export type FlowOptions = FlowSettings & { unguarded?: readonly string[] }
+
+/** `flow`: follows where arguments came from. Absent: nothing does. */
+export function createGate(options: GateOptions = {}, given?: FlowOptions): Gate {
   checkList(options.rules, 'rules')
   checkList(options.redact, 'redact')
   const compiled = new CompiledSchemas()
@@ -51,10 +69,12 @@ export function createGate(options: GateOptions = {}): Gate {
     mediaLimit: wholeNumber(options.mediaLimit, 'mediaLimit', 8 * 1024 * 1024),
     clientOutputLimit: wholeNumber(options.clientOutputLimit, 'clientOutputLimit', 256 * 1024),
   }
-  const authorise = createAuthoriser(options.rules ?? [], options.onRuleFailure)
+  const flow = given && makeFlow(given, redactor)
+  const authorise = createAuthoriser(options.rules ?? [], options.onRuleFailure, flow)
   return {
     admit: (call, tool, owner) => admitCall(call, tool, input, owner),
     authorise,
+    ...(flow && { followsValues: true }),
     denies: createDenial(options.rules ?? []),
     finish: (result, tool, callId, owner) => finishTool(result, tool, callId, output, owner),
     ...(redactor && { redactArguments: (text, form) => redactArguments(text, form, redactor) }),
@@ -62,6 +82,17 @@ export function createGate(options: GateOptions = {}): Gate {
     live: () => (redactor === null ? undefined : redactLive(redactor)),
     finishClient: (parts, failed, callId) => finishClient(parts, failed, callId, output),
   }
+}
+
+/** What it quotes is redacted, as arguments and results are. */
+function makeFlow({ unguarded, ...flow }: FlowOptions, redactor: Redactor | null): FlowJudge | undefined {
+  const isInsider = flow.insiders?.length ? matchesName(flow.insiders) : () => false
+  const open = new Set(unguarded)
+  return createFlow(flow, {
+    isInsider,
+    isUnguarded: name => open.has(name),
+    hide: text => (redactor === null ? text : redactor(text, { count: 0 })),
+  })
 }
 
 function checkList(value: unknown, name: string): void {

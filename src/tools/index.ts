@@ -12,6 +12,7 @@ export {
 export { type WorkspaceOptions, type WorkspaceTool, workspace } from './files/index.ts'
 export { hostedApprovalTool } from './functions/hosted-approval.ts'
 export { type Detailed, type Later, later, withDetails } from './functions/later.ts'
+export { planTool } from './functions/plan-actions.ts'
 export type { Retries } from './functions/retries.ts'
 export {
   type ExplicitOutput,

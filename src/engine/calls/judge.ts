@@ -5,7 +5,7 @@ import type { CallSettled, Grant } from '../../language/events.ts'
 import type { Report } from '../../language/report.ts'
 import { type ToolCaller, type ToolDeclaration, toolHash } from '../../language/tools.ts'
 import type { Json } from '../../lib/json/index.ts'
-import type { Admission, Question, Tool, Verdict } from '../ports/index.ts'
+import type { Admission, FlowLog, Question, Tool, Verdict } from '../ports/index.ts'
 import {
   type AdmittedCall,
   decideLimit,
@@ -17,6 +17,7 @@ import { isFor, type Offer, type Offered } from '../rules/offer.ts'
 import { outcomes } from '../rules/outcomes.ts'
 import type { CallState } from '../rules/state.ts'
 import type { CallSession, KnownAdmission } from './call-session.ts'
+import { readFlowLog } from './flow-log.ts'
 import { exactText, openHidden } from './hidden-arguments.ts'
 import { askBeforeCall, askRepair, checkEditedInput } from './hooks.ts'
 import { makePreview, wantsPreview } from './preview.ts'
@@ -280,6 +281,7 @@ class PolicyQuestion implements Question {
   readonly trust: Tool['trust']
   readonly changed?: string
   demands?: string
+  log?: FlowLog
   readonly clientTrust?: boolean
   readonly grants: readonly Grant[]
   readonly now: number
@@ -326,7 +328,13 @@ function authorise(
     const demands = tool.demandsApproval?.(admission.input, about)
     const decide = (reason: string | undefined): Verdict | Promise<Verdict> => {
       if (reason !== undefined) question.demands = reason
-      return session.agent.gate.authorise(question)
+      if (!session.agent.gate.followsValues) return session.agent.gate.authorise(question)
+      const judged = (log: FlowLog): Verdict | Promise<Verdict> => {
+        question.log = log
+        return session.agent.gate.authorise(question)
+      }
+      const log = readFlowLog(session, call)
+      return log instanceof Promise ? log.then(judged) : judged(log)
     }
     const verdict = demands instanceof Promise ? demands.then(decide) : decide(demands)
     return verdict instanceof Promise ? verdict.catch(error => policyFailed(session, error)) : verdict

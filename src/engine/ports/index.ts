@@ -22,6 +22,7 @@ import type {
   Usage,
   VendorAnswer,
 } from '../../language/events.ts'
+import type { CallFlow } from '../../language/flow.ts'
 import type { AnswerFormat } from '../../language/format.ts'
 import type { Entry } from '../../language/history.ts'
 import type { Report } from '../../language/report.ts'
@@ -32,11 +33,13 @@ import type { TraceContext } from '../../language/trace.ts'
 import type { ImageLimits } from '../../lib/images/index.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
 import type { Egress } from '../../lib/net/egress.ts'
+import type { FlowLog } from './flow.ts'
 import type { HookSubject, Hooks } from './hooks.ts'
 import type { Observer } from './observer.ts'
 import type { Store } from './store.ts'
 import type { AppContext, Tool, ToolOutput } from './tool.ts'
 
+export type { FlowLog } from './flow.ts'
 export type { HookSubject, Hooks } from './hooks.ts'
 export type * from './node.ts'
 export type * from './observer.ts'
@@ -243,11 +246,16 @@ export type Question = {
   clientTrust?: boolean
   grants: readonly Grant[]
   now: number
+  /** Where its arguments came from, of a call that acts. Undefined: the agent has no flow control, or the call only reads. */
+  flow?: CallFlow
+  /** The log, for a gate that `followsValues`. Rules are not given it. */
+  log?: FlowLog
 }
 
 export type Verdict =
-  | { verdict: 'allow'; rule: string; grantId?: string }
-  | { verdict: 'ask'; rule: string; reason?: string; expiresInMs?: number }
+  /** `overrules`: a rule allows it although its arguments lack a warrant. */
+  | { verdict: 'allow'; rule: string; grantId?: string; overrules?: true }
+  | { verdict: 'ask'; rule: string; reason?: string; expiresInMs?: number; flow?: CallFlow }
   | { verdict: 'deny'; rule: string; reason: string }
 
 export type Finished = { outcome: Outcome; blob?: { name: string; body: string } }
@@ -271,6 +279,8 @@ export type Gate = {
     owner: string,
   ): Admission | Promise<Admission>
   authorise(question: Question): Verdict | Promise<Verdict>
+  /** It asks where arguments came from, so questions have the log. */
+  readonly followsValues?: true
   /** Whether every call of this tool would be denied, whatever its arguments. Absent: nobody knows before it is called. */
   denies?(question: Omit<Question, 'callId' | 'input' | 'argsHash' | 'toolHash'>): boolean
   /** Prepares a tool's output: checks it against its schema, bounds it, redacts it, labels it. */

@@ -1,6 +1,7 @@
 // A call of the last answer and its questions to a person, as readers outside the engine see them: a part of
 // boundary.ts. The engine's own state of a call has more members.
 import type { CallPart, Outcome } from '../../language/calls.ts'
+import type { FlowFact } from '../../language/flow.ts'
 import type { FormSchema } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
 
@@ -38,6 +39,8 @@ export type SessionCall = {
   expiresAt?: number
   /** The tool's preview of the call, while the call waits for a person. */
   preview?: Report
+  /** Where its arguments came from, while it waits for a person because of that. */
+  flow?: FlowFact[]
   attempt: number
   /** The questions that it asked a person while it ran. */
   questions?: SessionQuestion[]

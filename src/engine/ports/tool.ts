@@ -195,6 +195,8 @@ export type Tool = ToolDeclaration & {
    * calls, so it can be stopped at any point and run again from its beginning.
    */
   readonly resumable?: true
+  /** The agent that it gives a task, or the conversation, to. */
+  readonly toAgent?: string
   /** The folder that relative paths in its input are in, for clients that show files. */
   readonly folder?: string
   /** Its description beside these others, where it depends on them. */

@@ -44,7 +44,7 @@ export function decideVerdict(
     case 'allow':
       return { v: 1, at, type: 'call.allowed', callId, ...allowedBy(verdict, offered) }
     case 'ask': {
-      const { rule, reason, expiresInMs } = verdict
+      const { rule, reason, expiresInMs, flow } = verdict
       const event: ApprovalRequested = {
         v: 1,
         at,
@@ -57,6 +57,7 @@ export function decideVerdict(
       if (reason !== undefined) event.reason = reason
       if (expiresInMs !== undefined) event.expiresAt = at + expiresInMs
       if (preview) event.preview = preview
+      if (flow) event.flow = flow.facts
       if (call.stage !== 'proposed') {
         event.again = { name: call.part.name, form: call.part.form, text: call.text }
         event.reason ??= 'Its tool has changed since this call was allowed.'

@@ -68,7 +68,7 @@ export function decideMirror(parent: CallState, call: CallState, session: string
     call: { type: 'call', id, name, form, text: call.text },
     mirrors: { session, callId },
   }
-  const { argsHash = '', toolHash = '', rule = '', reason, expiresAt } = call
+  const { argsHash = '', toolHash = '', rule = '', reason, expiresAt, flow } = call
   if (call.stage === 'handed')
     return [nested, { v: 1, at, type: 'call.handed', callId: id, argsHash, toolHash }]
   return [
@@ -83,6 +83,7 @@ export function decideMirror(parent: CallState, call: CallState, session: string
       rule,
       ...(reason !== undefined && { reason }),
       ...(expiresAt !== undefined && { expiresAt }),
+      ...(flow && { flow }),
     },
   ]
 }

@@ -251,8 +251,10 @@ function requestApproval(state: SessionState, event: Extract<Event, { type: 'app
   delete call.expiresAt
   delete call.expired
   delete call.preview
+  delete call.flow
   if (event.reason !== undefined) call.reason = event.reason
   if (event.preview !== undefined) call.preview = event.preview
+  if (event.flow !== undefined) call.flow = event.flow
   if (event.expiresAt !== undefined) call.expiresAt = event.expiresAt
 }
 

@@ -34,6 +34,8 @@ const base = {
   retries: 0,
   outputLimit: 64 * 1024,
   resumable: true,
+  // The other agent's calls pass its own gate. Its words may come from anywhere.
+  flow: { effect: 'none', output: 'untrusted', args: { task: 'text', reason: 'text' } },
 } as const
 
 /** `agent`: the name of an agent of the configuration, or the agent itself. */
@@ -44,6 +46,7 @@ export function agentTool(agent: string | { name: string }, options: AgentToolOp
   return {
     ...base,
     name,
+    toAgent: to,
     ...(title !== undefined && { title }),
     description:
       options.description ??
@@ -76,6 +79,7 @@ export function handOverTool(agent: string | { name: string }, options: HandOver
   return {
     ...base,
     name,
+    toAgent: to,
     ...(title !== undefined && { title }),
     description:
       options.description ??

@@ -61,6 +61,8 @@ export function codeTool(options: CodeOptions = {}): Tool {
     retries: 0,
     outputLimit: limits.outputChars * 2,
     resumable: true,
+    // It has no effect but that of its calls, which pass the gate. What it returns may come from any of them.
+    flow: { effect: 'none', output: 'untrusted', args: { code: 'text' } },
     async run(input, context: ToolContext) {
       const { code } = input as { code: string } // It passed the gate.
       // Loaded with the first program: most servers never run one.

@@ -1,6 +1,7 @@
 // The editor in the form that Anthropic's models are trained on (`text_editor_…`): one tool with the commands view, create,
 // str_replace and insert. For any other model it is a function of the same form.
 import { InvalidInput, type Tool, type ToolContext } from '../../engine/ports/index.ts'
+import type { FlowRole } from '../../language/flow.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
 import { tool } from '../functions/tool.ts'
 import { carryOut, type PlannedChange, planEdit, planWrite, preview } from './changes.ts'
@@ -43,9 +44,16 @@ const schema = objectSchema(
   ['command', 'path'],
 )
 
+const roles: Readonly<Record<string, FlowRole>> = {
+  ...({ command: 'flag', path: 'path', insert_line: 'detail', view_range: 'detail' } as const),
+  ...({ file_text: 'text', old_str: 'text', new_str: 'text', insert_text: 'text' } as const),
+}
+
 export function editorTool(shared: Shared, vendorTyped: Record<string, JsonObject> | undefined): Tool {
   return tool({
     ...shared.changing,
+    // It shows files, too.
+    flow: { output: 'untrusted', args: roles },
     name: `${shared.prefix}file_editor`,
     title: 'Editor',
     description:

@@ -7,8 +7,8 @@ import type { Workspace } from './changes.ts'
 export type Shared = Workspace & {
   prefix: string
   ignored: ReadonlySet<string>
-  reading: Pick<ToolDefinition, 'readOnly' | 'trust'>
-  changing: Pick<ToolDefinition, 'trust'>
+  reading: Pick<ToolDefinition, 'readOnly' | 'trust' | 'flow'>
+  changing: Pick<ToolDefinition, 'trust' | 'flow'>
 }
 
 export const pathSchema = {

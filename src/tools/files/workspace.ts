@@ -3,6 +3,7 @@
 // change, and refuse to overwrite what someone else has changed.
 import type { Tool, ToolContext } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import type { FlowRole } from '../../language/flow.ts'
 import type { Report } from '../../language/report.ts'
 import { privateFolderAround } from '../../lib/files/private-folders.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
@@ -16,6 +17,12 @@ import { listTool, readTool, searchTool } from './read-tools.ts'
 import { fileError } from './root.ts'
 import { done, objectSchema, pathSchema, type Shared } from './shared.ts'
 import { Versions } from './versions.ts'
+
+/** Everything that a file holds may be someone else's; the words that a change is answered with are ours. */
+const roles: Readonly<Record<string, FlowRole>> = {
+  ...({ path: 'path', from: 'path', to: 'path' } as const),
+  ...({ content: 'text', old_text: 'text', new_text: 'text', all: 'flag' } as const),
+}
 
 const toolNames = ['read', 'list', 'search', 'write', 'edit', 'patch', 'move', 'delete', 'editor'] as const
 export type WorkspaceTool = (typeof toolNames)[number]
@@ -47,8 +54,8 @@ export function workspace(options: WorkspaceOptions): Tool[] {
     versions: new Versions(),
     prefix,
     ignored: new Set(ignore),
-    reading: { readOnly: true, trust: 'trusted' },
-    changing: { trust },
+    reading: { readOnly: true, trust: 'trusted', flow: { output: 'untrusted', private: true } },
+    changing: { trust, flow: { output: 'trusted', args: roles } },
   }
   const typed = vendorForms(vendorTyped)
   const made: Record<WorkspaceTool, () => Tool> = {
@@ -232,6 +239,7 @@ function deleteTool(shared: Shared): Tool {
   }
   return tool({
     ...shared.changing,
+    flow: { ...shared.changing.flow, destroys: true },
     name: `${shared.prefix}delete_file`,
     title: 'Delete',
     description: 'Deletes a file, a link, or an empty folder of the workspace.',

@@ -1,14 +1,16 @@
 // The settings of a tool's definition, checked in spite of their types: JavaScript can pass anything.
 import type { Tool } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import { type FlowLabels, labelProblem } from '../../language/flow.ts'
 import { type ToolCaller, toolCallers, toolKinds } from '../../language/tools.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import { quote } from '../../lib/text/index.ts'
 import { readRetries } from './retries.ts'
 import type { ToolDefinition } from './tool.ts'
 
 type ToolSettings = Omit<
   Tool,
-  'name' | 'title' | 'description' | 'input' | 'output' | 'side' | 'run' | 'preview'
+  'name' | 'title' | 'description' | 'input' | 'output' | 'side' | 'run' | 'preview' | 'flow'
 >
 
 export function checkToolSettings(definition: Omit<ToolDefinition, 'run' | 'preview'>): ToolSettings {
@@ -49,6 +51,24 @@ export function checkToolSettings(definition: Omit<ToolDefinition, 'run' | 'prev
     ...(backOff && { backOff }),
     ...(definition.callers && { callers: checkCallers(name, definition.callers) }),
   }
+}
+
+/** The labels of the definition go before those of the schema. A tool that is said to destroy does so for flow control too. */
+export function readLabels(
+  { name, flow, destructive }: Pick<ToolDefinition, 'name' | 'flow' | 'destructive'>,
+  inSchema: JsonObject | undefined,
+): FlowLabels | undefined {
+  for (const labels of [flow, inSchema]) {
+    const problem = labels === undefined ? undefined : labelProblem(labels)
+    if (problem !== undefined) refuseTool(name, problem)
+  }
+  if (flow === undefined && inSchema === undefined && destructive !== true) return undefined
+  // They were checked above.
+  const read = { ...(inSchema as FlowLabels | undefined), ...flow }
+  const args = { ...(inSchema?.['args'] as FlowLabels['args']), ...flow?.args }
+  if (Object.keys(args).length > 0) read.args = Object.freeze(args)
+  if (destructive === true && read.destroys === undefined) read.destroys = true
+  return Object.freeze(read)
 }
 
 function checkCallers(name: string, callers: readonly ToolCaller[]): readonly ToolCaller[] {

@@ -11,6 +11,7 @@ import {
 } from '../../engine/ports/index.ts'
 import type { ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import { type FlowLabels, takeLabels } from '../../language/flow.ts'
 import type { Report } from '../../language/report.ts'
 import type { Grammar, ToolCaller, ToolInput, ToolKind } from '../../language/tools.ts'
 import { isThenable } from '../../lib/async/promises.ts'
@@ -32,7 +33,7 @@ import { cutUtf8, quote } from '../../lib/text/index.ts'
 import type { Detailed, Later } from './later.ts'
 import { checkExamples, type Retries } from './retries.ts'
 import { toOutput } from './return-value.ts'
-import { checkToolSettings, refuseTool } from './tool-settings.ts'
+import { checkToolSettings, readLabels, refuseTool } from './tool-settings.ts'
 
 // ---- types ---------------------------------------------------------------------------------------------------
 
@@ -94,6 +95,11 @@ export type ToolDefinition<
   idempotent?: boolean
   /** Default: the opposite of `readOnly`. */
   destructive?: boolean
+  /**
+   * What its results and arguments are, for agents with flow control: `{ output: 'trusted', args: { to: 'recipient' } }`. Roles
+   * can stand in the schema too, as `x-turnwire-role` of a property. Anything that is not said is not trusted.
+   */
+  flow?: FlowLabels
   /** Default 60,000. */
   timeoutMs?: number
   /** Only for a tool that is read-only or idempotent: how often, or `{ times, backOffMs, factor, mostMs }`. Default 0. */
@@ -165,6 +171,8 @@ export function tool<
     run: input.refine === undefined ? call : refined(name, input.refine, call),
   }
   if (title !== undefined) made.title = title
+  const flow = readLabels(definition, input.labels)
+  if (flow) made.flow = flow
   const warnings = [...input.warnings, ...(described?.warnings ?? [])]
   if (warnings.length > 0) Object.assign(made, { warnings })
   const refuse = (words: string): never => refuseTool(name, words)
@@ -236,7 +244,7 @@ const namePattern = /^[A-Za-z0-9_\-.:/]{1,128}$/
 const memberNames: ReadonlySet<string> = new Set([
   ...(['name', 'title', 'description', 'input', 'output', 'kind', 'readOnly', 'idempotent'] as const),
   ...(['destructive', 'timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed', 'strict', 'run'] as const),
-  ...(['vendorTyped', 'preview', 'callers', 'examples'] as const),
+  ...(['vendorTyped', 'preview', 'callers', 'examples', 'flow'] as const),
 ] satisfies (keyof ToolDefinition)[])
 
 /** JavaScript can pass anything, so members are checked in spite of their types. */
@@ -276,7 +284,7 @@ function describeInput(
   input: InputSchema,
   name: string,
   strict: boolean | undefined,
-): { declared: ToolInput; refine?: Refine; warnings: readonly string[] } {
+): { declared: ToolInput; refine?: Refine; warnings: readonly string[]; labels?: JsonObject } {
   const isText = input === 'text' || isGrammar(input)
   if (strict !== undefined && (isText || typeof strict !== 'boolean'))
     refuseTool(
@@ -288,14 +296,15 @@ function describeInput(
     const grammar = checkGrammar(input, name)
     return { declared: deepFreeze({ form: 'text', grammar }), warnings: [] }
   }
-  const { json, refine, declared, warnings } = declareSchema(input, name, 'input', strict)
+  const { json, refine, declared, warnings, labels } = declareSchema(input, name, 'input', strict)
   if (json['type'] !== undefined && json['type'] !== 'object')
     refuseTool(
       name,
       `has an input schema of type ${quote(json['type'])}; arguments are an object, so describe an object ` +
         '(for plain text use input: "text" or a grammar)',
     )
-  return refine === undefined ? { declared, warnings } : { declared, refine, warnings }
+  const described = labels ? { declared, warnings, labels } : { declared, warnings }
+  return refine === undefined ? described : { ...described, refine }
 }
 
 /** Neither name is a keyword of JSON Schema. */
@@ -321,14 +330,18 @@ function declareSchema(
   name: string,
   member: 'input' | 'output',
   strict?: boolean,
-): SchemaDescription & { declared: JsonInput; warnings: readonly string[] } {
+): SchemaDescription & { declared: JsonInput; warnings: readonly string[]; labels?: JsonObject } {
   try {
-    const described = describeSchema(schema)
+    const given = describeSchema(schema)
+    // Vendors refuse words that they do not know.
+    const { schema: json, labels } = takeLabels(given.json)
+    const described = labels ? { ...given, json } : given
     if (member === 'input') checkHasKeywords(described.json)
     const { warnings } = checkDeclaredSchema(described.json)
     return {
       ...described,
       declared: new JsonInput(described.json, strict),
+      ...(labels && { labels }),
       warnings: warnings.map(words => `The ${member} schema: ${words}`),
     }
   } catch (error) {

@@ -14,7 +14,7 @@ import type { HttpAuth } from './secrets.ts'
 /** The settings of every tool that also one over HTTP has. */
 const settingNames = [
   ...(['title', 'kind', 'readOnly', 'idempotent', 'destructive'] as const),
-  ...(['timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed'] as const),
+  ...(['timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed', 'flow'] as const),
 ]
 
 export type HttpToolSettings = Pick<ToolDefinition, (typeof settingNames)[number]>

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
 import type { Tool } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import { labelsKeyword } from '../../language/flow.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { quote } from '../../lib/text/index.ts'
 import { tool } from '../functions/tool.ts'
@@ -16,7 +17,7 @@ import type { ParameterStyle, Placement } from './place.ts'
 
 export type OpenApiOptions = Omit<
   HttpToolSettings,
-  'title' | 'kind' | 'readOnly' | 'destructive' | 'idempotent'
+  'title' | 'kind' | 'readOnly' | 'destructive' | 'idempotent' | 'flow'
 > & {
   /** Operations to take, by `operationId` or as `GET /orders/{id}`. `*` at the end stands for anything. Default: all. */
   include?: readonly string[]
@@ -162,6 +163,8 @@ class OperationTool {
 
   #schema(): JsonObject {
     const schema: JsonObject = { type: 'object', properties: this.#properties, additionalProperties: false }
+    const labels = this.#operation.definition[labelsKeyword]
+    if (labels !== undefined) schema[labelsKeyword] = labels
     if (this.#required.length > 0) schema['required'] = this.#required
     return this.#api.withDefinitions(schema)
   }

@@ -107,8 +107,8 @@ export class AcceptedTools {
 
 /** The fields of a definition that its hash covers. */
 function acceptedPart(tool: Tool): ToolDeclaration {
-  const { name, title, description, input, output, kind, readOnly, idempotent, destructive, side, server } =
-    tool
+  const { name, title, description, input, output, kind, readOnly, idempotent, destructive } = tool
+  const { side, server, flow } = tool
   return {
     name,
     description,
@@ -118,6 +118,6 @@ function acceptedPart(tool: Tool): ToolDeclaration {
     idempotent,
     destructive,
     side,
-    ...present({ title, output, server }),
+    ...present({ title, output, server, flow }),
   }
 }

@@ -3,6 +3,7 @@
 // Hints are part of the description, for the model and the approver, so a changed hint makes a changed tool.
 
 import type { Tool } from '../../engine/ports/index.ts'
+import { type FlowLabels, labelProblem, takeLabels } from '../../language/flow.ts'
 import type { ToolDeclaration, ToolKind } from '../../language/tools.ts'
 import { loopTurn } from '../../lib/async/loop-turns.ts'
 import { sha256 } from '../../lib/json/hash.ts'
@@ -21,6 +22,8 @@ type DeclareOptions = {
   identity: string
   trust: Tool['trust']
   trustAnnotations: boolean
+  /** The operator's labels, by the tool's name on the server. */
+  flow?: Readonly<Record<string, FlowLabels>>
   exposed: boolean
   timeoutMs: number
   outputLimit: number
@@ -79,11 +82,13 @@ function declareTool(tool: unknown, options: DeclareOptions, warn: (words: strin
   const { name: raw, title, description, inputSchema, outputSchema, annotations, execution } = tool
   if (typeof raw !== 'string' || !/^[A-Za-z0-9_.-]{1,128}$/.test(raw))
     throw new Error('a name has 1 to 128 letters, digits and _ - .')
-  const input = checkedSchema(inputSchema, 'input', warn)
+  const given = checkedSchema(inputSchema, 'input', warn)
+  const { schema: input, labels } = takeLabels(given)
   if (options.http) checkHeaders(input)
   const hints = isJsonObject(annotations) ? annotations : {}
   const { trustAnnotations } = options
   const readOnly = trustAnnotations && hints['readOnlyHint'] === true
+  const flow = readFlow(raw, hints, labels, options, warn)
   const shownTitle = typeof title === 'string' ? title : hints['title']
   return {
     raw,
@@ -98,6 +103,7 @@ function declareTool(tool: unknown, options: DeclareOptions, warn: (words: strin
       readOnly,
       idempotent: readOnly || (trustAnnotations && hints['idempotentHint'] === true),
       destructive: !readOnly && !(trustAnnotations && hints['destructiveHint'] === false),
+      ...(flow && { flow }),
       side: 'server',
       server: options.identity,
       exposed: options.exposed,
@@ -107,6 +113,33 @@ function declareTool(tool: unknown, options: DeclareOptions, warn: (words: strin
       outputLimit: options.outputLimit,
     },
   }
+}
+
+/**
+ * What the operator says of a tool, and what the server says of it where it is trusted to. Any other server's word counts
+ * only where it makes the tool less trusted.
+ */
+function readFlow(
+  raw: string,
+  hints: JsonObject,
+  labels: JsonObject | undefined,
+  { trustAnnotations, flow = {} }: DeclareOptions,
+  warn: (words: string) => void,
+): FlowLabels | undefined {
+  const own = Object.hasOwn(flow, raw) ? flow[raw] : undefined
+  const read: FlowLabels = {
+    ...(hints['destructiveHint'] === true && { destroys: true }),
+    ...(trustAnnotations && { stated: true, ...checkedLabels(labels, warn) }),
+    ...own,
+  }
+  return Object.keys(read).length === 0 ? undefined : read
+}
+
+function checkedLabels(labels: JsonObject | undefined, warn: (words: string) => void): FlowLabels {
+  const problem = labels && labelProblem(labels)
+  if (problem !== undefined) warn(`it ${problem}, so that its labels are not used`)
+  // They were checked above.
+  return problem === undefined ? ((labels ?? {}) as FlowLabels) : {}
 }
 
 /** `server__tool`. A name that is too long is cut and ends in a hash of the whole, so that it stays unique. */

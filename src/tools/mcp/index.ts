@@ -3,6 +3,7 @@
 import type { ElicitRequestParams, ElicitResult, LoggingLevel } from '@modelcontextprotocol/client'
 import type { Tool } from '../../engine/ports/index.ts'
 import type { InputPart } from '../../language/content.ts'
+import type { FlowLabels } from '../../language/flow.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../../language/servers.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { AuthPerson, AuthStore } from './auth.ts'
@@ -35,8 +36,10 @@ export type McpOptions = {
   log?: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, string>) => void
   /** Default `ask`. */
   trust?: Tool['trust']
-  /** Believes the server's hints on read-only, idempotent and destructive. Default false. */
+  /** Believes the server's hints on read-only, idempotent and destructive, and its flow labels. Default false. */
   trustAnnotations?: boolean
+  /** What its tools are for flow control, by their names on the server; before anything that the server says itself. */
+  flow?: Readonly<Record<string, FlowLabels>>
   /** Default true. */
   exposed?: boolean
   /** For one call. Default 60,000. */

@@ -5,7 +5,8 @@ import type { ResultPart } from '../../language/content.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 
 export function toToolOutput(result: JsonObject): ToolOutput {
-  const { content, structuredContent, isError } = result
+  const { content, structuredContent, isError, _meta } = result
+  const ifc = isJsonObject(_meta) ? _meta['ifc'] : undefined
   const parts = Array.isArray(content) ? content.map(toResultPart) : []
   if (parts.length === 0 && structuredContent !== undefined)
     parts.push({ type: 'text', text: JSON.stringify(structuredContent) })
@@ -13,6 +14,8 @@ export function toToolOutput(result: JsonObject): ToolOutput {
     parts,
     ...(structuredContent !== undefined && { structured: structuredContent }),
     ...(isError === true && { failed: true }),
+    // The server's own label of this result. The gate says what it is worth.
+    ...(isJsonObject(ifc) && { details: { _meta: { ifc } } }),
   }
 }
 

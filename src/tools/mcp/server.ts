@@ -249,7 +249,9 @@ export class McpServer implements McpConnection {
     const { name: server } = this.#spec
     const identity = specIdentity(this.#spec)
     const http = 'url' in this.#spec
-    return { server, identity, trust, trustAnnotations, exposed, timeoutMs, outputLimit, http }
+    const { flow } = this.#options
+    const labels = flow ? { flow } : {}
+    return { server, identity, trust, trustAnnotations, exposed, timeoutMs, outputLimit, http, ...labels }
   }
 
   /** An unchanged tool stays the same object. */

@@ -83,6 +83,7 @@ const optionKeys = Object.keys({
   log: true,
   trust: true,
   trustAnnotations: true,
+  flow: true,
   exposed: true,
   timeoutMs: true,
   connectTimeoutMs: true,

@@ -73,6 +73,7 @@ export function findTools(options: FindToolsOptions = {}): FindTools {
     },
     kind: 'search',
     readOnly: true,
+    flow: { output: 'trusted' },
     trust: 'trusted',
     exposed: false,
     async run(input, context) {

@@ -107,6 +107,11 @@ export function shell(options: ShellOptions): Tool {
     input: schema,
     kind: 'execute',
     trust,
+    flow: {
+      output: 'untrusted',
+      private: true,
+      args: { commands: 'target', timeout_ms: 'detail', max_output_length: 'detail', restart: 'flag' },
+    },
     timeoutMs: limits.maxTimeoutMs + 30_000,
     outputLimit: 256 * 1024,
     ...(Object.keys(forms).length > 0 && { vendorTyped: forms }),

@@ -41,7 +41,8 @@ function decodeBlock(block: ContentBlock, info: AgentInfo): InputPart {
 }
 
 function decodeResource(resource: EmbeddedResource['resource']): InputPart {
-  if ('text' in resource) return { type: 'text', text: `${resource.uri}:\n\n${resource.text}` }
+  if ('text' in resource)
+    return { type: 'text', text: `${resource.uri}:\n\n${resource.text}`, attached: true }
   const mediaType = resource.mimeType ?? 'application/octet-stream'
   const name = resource.uri.split('/').at(-1)
   return {

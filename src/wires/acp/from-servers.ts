@@ -48,7 +48,9 @@ export async function attachResources(
     const uri = block?.type === 'resource_link' ? block.uri : undefined
     const [found, other] = known.filter(each => !each.template && each.uri === uri)
     if (!found || other) return [part]
-    return engine.fromServers(info.name, { get: 'resource', server: found.server, uri: found.uri })
+    const { server } = found
+    const held = await engine.fromServers(info.name, { get: 'resource', server, uri: found.uri })
+    return held.map(each => (each.type === 'text' ? { ...each, attached: true } : each))
   })
   return (await Promise.all(read)).flat()
 }

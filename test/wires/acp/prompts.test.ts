@@ -66,7 +66,7 @@ describe('a prompt', () => {
         { type: 'text', text: 'see' },
         { type: 'text', text: '[the  link ](http://169.254.169.254/x%20y)' },
         { type: 'image', url: 'data:image/png;base64,QUJD' },
-        { type: 'text', text: 'file:///w/app/a.txt:\n\ninside' },
+        { type: 'text', text: 'file:///w/app/a.txt:\n\ninside', attached: true },
         {
           type: 'file',
           url: 'data:application/pdf;base64,QUJD',

@@ -1,0 +1,117 @@
+// What an agent's tools can do together: which bring text that outsiders wrote, which read what is private, which act. Where
+// all three meet with nobody asked, a text can have data sent elsewhere. From the configuration and labels alone; tools of
+// MCP servers are known once they are connected, and are not looked at here.
+import type { Tool } from '../engine/ports/index.ts'
+import type { FlowMode } from '../language/flow.ts'
+import { matchesName, type PolicyRule, resolveLabels } from '../policy/index.ts'
+import type { AgentConfig, TurnwireConfig } from './config.ts'
+import { readFlow } from './flow.ts'
+
+export type AgentFlowReport = {
+  agent: string
+  mode: FlowMode
+  /** Names of tools; `agent/tool` for one of an agent that it can use. */
+  untrusted: string[]
+  private: string[]
+  acting: string[]
+  /** Those of `acting` that run with nobody asked, whatever their arguments are. */
+  unasked: string[]
+  /** Tools that nobody has labelled. They count as all of it. */
+  unlabelled: string[]
+  /** A tool of each kind, or of two where one tool is both. */
+  paths: string[][]
+  /** How many paths there are, if more than are listed. */
+  pathCount: number
+  /** Servers whose tools are not known here. */
+  servers: string[]
+}
+
+const mostPaths = 20
+
+type Known = { name: string; tool: Tool; isUnasked: boolean }
+
+export function reportFlow(config: TurnwireConfig): AgentFlowReport[] {
+  return config.agents.map(agent => reportAgent(agent, config))
+}
+
+function reportAgent(agent: AgentConfig, config: TurnwireConfig): AgentFlowReport {
+  const known = collectTools(agent, config, new Set([agent.name]))
+  const names = (tools: readonly Known[]): string[] => tools.map(({ name }) => name)
+  const untrusted = known.filter(({ tool }) => tool.toAgent === undefined && !resolveLabels(tool).trusted)
+  const secret = known.filter(({ tool }) => resolveLabels(tool).private || isUnlabelledRead(tool))
+  const acting = known.filter(({ tool }) => resolveLabels(tool).acts)
+  const unasked = acting.filter(({ isUnasked }) => isUnasked)
+  const paths = findPaths(names(untrusted), names(secret), names(unasked))
+  return {
+    agent: agent.name,
+    mode: readFlow(agent.flow)?.mode ?? (agent.flow === undefined ? 'off' : readMode(agent)),
+    untrusted: names(untrusted),
+    private: names(secret),
+    acting: names(acting),
+    unasked: names(unasked),
+    unlabelled: names(known.filter(({ tool }) => tool.flow === undefined)),
+    paths: paths.slice(0, mostPaths),
+    pathCount: paths.length,
+    servers: Object.keys(config.mcp ?? {}).filter(server => agent.mcpServers?.includes(server) ?? true),
+  }
+}
+
+function readMode({ flow }: AgentConfig): FlowMode {
+  if (typeof flow === 'string') return flow
+  return flow?.mode ?? 'warrants'
+}
+
+/** What nobody labelled may be private. */
+function isUnlabelledRead({ flow, readOnly }: Tool): boolean {
+  return flow === undefined && readOnly
+}
+
+/** Its own tools, and those of agents that it has work for it or goes on as. */
+function collectTools(agent: AgentConfig, config: TurnwireConfig, seen: Set<string>, prefix = ''): Known[] {
+  const isGuarded = readFlow(agent.flow) !== undefined
+  const rules = [...(agent.rules ?? []), ...(config.policy?.rules ?? [])]
+  return (agent.tools ?? []).flatMap(tool => {
+    const isUnasked = !isGuarded && tool.trust === 'trusted' && !asksAlways(rules, tool, agent.name)
+    const own: Known = { name: `${prefix}${tool.name}`, tool, isUnasked }
+    const other = config.agents.find(({ name }) => name === tool.toAgent)
+    if (!other || seen.has(other.name)) return [own]
+    seen.add(other.name)
+    return [own, ...collectTools(other, config, seen, `${other.name}/`)]
+  })
+}
+
+/** The first rule without a condition of its own asks, or refuses. */
+function asksAlways(rules: readonly PolicyRule[], tool: Tool, agent: string): boolean {
+  const first = rules.find(
+    rule =>
+      !rule.when &&
+      !rule.rate &&
+      rule.warranted === undefined &&
+      (rule.tool === undefined || matchesName([rule.tool].flat())(tool.name)) &&
+      (rule.agent === undefined || matchesName([rule.agent].flat())(agent)) &&
+      (rule.kind === undefined || [rule.kind].flat().includes(tool.kind)) &&
+      (rule.readOnly === undefined || rule.readOnly === tool.readOnly) &&
+      (rule.destructive === undefined || rule.destructive === tool.destructive),
+  )
+  return first !== undefined && first.then !== 'allow'
+}
+
+function findPaths(untrusted: string[], secret: string[], acting: string[]): string[][] {
+  const found = new Map<string, string[]>()
+  for (const from of untrusted)
+    for (const data of secret)
+      for (const to of acting) {
+        const path = [...new Set([from, data, to])]
+        found.set(path.join(' '), path)
+      }
+  return [...found.values()]
+}
+
+/** How to close the paths of an agent, in the words of a configuration. */
+export function closingRule({ mode, unasked }: AgentFlowReport): string {
+  const names = unasked.map(name => name.split('/').at(-1) ?? name)
+  const tools = [...new Set(names)].map(name => `'${name}'`).join(', ')
+  return mode === 'off'
+    ? `flow: 'warrants' for this agent, or the rule { tool: [${tools}], then: 'ask' }`
+    : `flow: 'warrants' for the agents that it uses, or the rule { tool: [${tools}], then: 'ask' }`
+}

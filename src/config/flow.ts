@@ -1,0 +1,41 @@
+// Flow control of an agent, from its configuration.
+import type { FlowMode } from '../language/flow.ts'
+import { type Check, group, kind, must, texts } from '../lib/checks/fields.ts'
+import type { FlowOptions, FlowSettings } from '../policy/index.ts'
+import type { AgentConfig, TurnwireConfig } from './config.ts'
+
+const modes: readonly FlowMode[] = ['warrants', 'strict', 'off']
+
+const isMode = (value: unknown): boolean => modes.some(mode => mode === value)
+const words =
+  'must be "warrants", "strict", "off", or an object such as { mode: "warrants", insiders: ["find_person"] }.'
+
+const settings = group<FlowSettings>(
+  {
+    mode: must(isMode, 'must be "warrants", "strict" or "off".'),
+    declare: kind('boolean'),
+    insiders: texts(/^[\s\S]+$/, 'must be a list of names of tools.'),
+  },
+  words,
+)
+
+export const checkFlow: Check = (value, key, wrong) => {
+  if (!isMode(value)) settings(value, key, wrong)
+}
+
+/** Undefined: it has none. */
+export function readFlow(flow: AgentConfig['flow']): FlowSettings | undefined {
+  const read = typeof flow === 'string' ? { mode: flow } : flow
+  return read === undefined || read.mode === 'off' ? undefined : read
+}
+
+/** With the tools through which the conversation, or a task, would leave it. */
+export function agentFlow(agent: AgentConfig, { agents }: TurnwireConfig): FlowOptions | undefined {
+  const flow = readFlow(agent.flow)
+  if (!flow) return undefined
+  const guarded = new Set(agents.filter(other => readFlow(other.flow)).map(({ name }) => name))
+  const unguarded = (agent.tools ?? []).flatMap(({ name, toAgent }) =>
+    toAgent === undefined || guarded.has(toAgent) ? [] : [name],
+  )
+  return { ...flow, unguarded }
+}

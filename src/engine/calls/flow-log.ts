@@ -1,0 +1,111 @@
+// The log of a session as a gate that follows values reads it. Only agents whose gate does so come here.
+
+import { type InputPart, joinText } from '../../language/content.ts'
+import type { Entry } from '../../language/history.ts'
+import type { ToolDeclaration } from '../../language/tools.ts'
+import type { Agent, FlowLog } from '../ports/index.ts'
+import { toCallResult } from '../rules/evolve.ts'
+import { nestedCalls } from '../rules/nested.ts'
+import type { CallState, SessionState } from '../rules/state.ts'
+import type { CallSession } from './call-session.ts'
+
+/** What the gate keeps with a session, while its agent and the agent's tools are the same. */
+type Kept = { agent: Agent; tools: Agent['tools']; memory: FlowLog['memory'] }
+const kept = new WeakMap<CallSession, Kept>()
+
+function keptMemory(session: CallSession): FlowLog['memory'] {
+  const { agent } = session
+  const { tools } = agent
+  const known = kept.get(session)
+  if (known?.agent === agent && known.tools === tools) return known.memory
+  const memory = {}
+  kept.set(session, { agent, tools, memory })
+  return memory
+}
+
+/** A promise for a session that works for another: the user's words are there. */
+export function readFlowLog(session: CallSession, call: CallState): FlowLog | Promise<FlowLog> {
+  const { state } = session
+  if (!state.parent) return new SessionFlowLog(session, call)
+  return readParents(session, state).then(parent => new SessionFlowLog(session, call, parent))
+}
+
+/** A class for its accessors: most judgements read little of it. */
+class SessionFlowLog implements FlowLog {
+  readonly entries: readonly Entry[]
+  readonly view: readonly Entry[]
+  readonly parent?: NonNullable<FlowLog['parent']>
+  readonly memory: FlowLog['memory']
+  readonly #session: CallSession
+  readonly #call: CallState
+
+  constructor(session: CallSession, call: CallState, parent?: FlowLog['parent']) {
+    this.#session = session
+    this.#call = call
+    this.entries = session.state.entries
+    this.view = session.state.view
+    this.memory = keptMemory(session)
+    if (parent) this.parent = parent
+  }
+
+  get nested(): FlowLog['nested'] {
+    const { parent } = this.#call
+    return parent === undefined ? none : settledBeside(this.#session.state, parent)
+  }
+
+  get system(): string | undefined {
+    return this.#session.agent.system
+  }
+
+  get isHidden(): boolean {
+    return this.#call.sealed !== undefined
+  }
+
+  find(name: string): ToolDeclaration | undefined {
+    return this.#session.offer.byName.get(name)?.tool
+  }
+}
+
+const none: FlowLog['nested'] = []
+
+function settledBeside(state: SessionState, parent: string): FlowLog['nested'] {
+  return nestedCalls(state, parent).flatMap(call =>
+    call.stage === 'settled' && call.outcome ? [{ call: call.part, result: toCallResult(call) }] : [],
+  )
+}
+
+/** The one at the top has the user. A task is written by a model, which may have read anything before. */
+async function readParents(session: CallSession, worker: SessionState): Promise<FlowLog['parent']> {
+  let state = worker
+  let tainted = false
+  while (state.parent) {
+    const { owner, parent } = state
+    state = await session.subSessions.state({ owner, session: parent.session })
+    tainted ||= mayHaveRead(state)
+  }
+  return { words: state.view.flatMap(userWords), tainted }
+}
+
+function userWords(entry: Entry): string[] {
+  return entry.role === 'user' ? [joinText(entry.parts.filter(isSpoken))] : []
+}
+
+/** Not what a file says that the user attached. */
+function isSpoken(part: InputPart): boolean {
+  return part.type === 'text' && !part.attached
+}
+
+/** Its tools are another agent's, so that any result counts. */
+function mayHaveRead({ entries, view, batch }: SessionState): boolean {
+  const reads = (entry: Entry): boolean => {
+    if (entry.role === 'tool') return entry.results.some(({ outcome }) => outcome.from.source !== 'runtime')
+    if (entry.role === 'assistant') return entry.parts.some(part => part.type === 'hosted')
+    return entry.role === 'user' && !entry.parts.every(isSpoken)
+  }
+  const isElsewhere = view !== entries && view.some(reads)
+  return (
+    isElsewhere ||
+    entries.some(reads) ||
+    batch.some(({ parent, stage }) => parent !== undefined && stage === 'settled')
+  )
+}
