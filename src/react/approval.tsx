@@ -9,6 +9,7 @@ import {
   useRef,
   useState,
 } from 'react'
+import type { FlowFact } from '../language/flow.ts'
 import type { Report } from '../language/report.ts'
 import { findSuspicions } from '../language/suspicions.ts'
 import type { ToolKind } from '../language/tools.ts'
@@ -17,6 +18,7 @@ import { errorMessage } from '../lib/text/error-message.ts'
 import { printable } from '../lib/text/index.ts'
 import { AlwaysForm, type Scope } from './approval-always.tsx'
 import { EditForm } from './approval-edit.tsx'
+import { FlowFacts } from './flow-facts.tsx'
 import { Form, FormButtons, Problem } from './forms.tsx'
 import { KindIcon } from './icons.tsx'
 import { JsonTree } from './json-tree.tsx'
@@ -51,6 +53,8 @@ export type ApprovalQuestion = {
   last?: { text: string; at: number } | undefined
   /** The tool's report of what the call would do. */
   preview?: Report | undefined
+  /** Where its arguments came from, if that is why it asks. */
+  flow?: readonly FlowFact[] | undefined
   /** How the definition differs from the one that was accepted before, as two texts. */
   changed?: { before: string; after: string } | undefined
 }
@@ -67,6 +71,8 @@ export type ApprovalProps = {
   autoFocus?: boolean
   /** Which scopes "Always…" offers. None: the button is not there. */
   scopes?: readonly Scope['covers'][]
+  /** A link to the call that read a value. */
+  renderSource?: (callId: string) => ReactNode
   /** Links to where it comes from. */
   children?: ReactNode
 }
@@ -117,6 +123,7 @@ export function Approval(props: ApprovalProps): ReactElement {
         <span>{describeApproval(question)}</span>
       </h3>
       <QuestionWarnings question={question} />
+      <FlowFacts facts={question.flow ?? []} renderSource={props.renderSource} />
       <GivenApproval question={question} />
       <Origin question={question}>{props.children}</Origin>
       <Decision
@@ -284,7 +291,8 @@ function GivenApproval({ question }: { question: ApprovalQuestion }): ReactEleme
 }
 
 function Origin({ question, children }: { question: ApprovalQuestion; children: ReactNode }): ReactElement {
-  const { rule, reason, askedAt, expiresAt, argsHash, message } = question
+  const { rule, askedAt, expiresAt, argsHash, message, flow } = question
+  const reason = flow ? 'Some of its arguments are not from you.' : question.reason
   return (
     <dl className="tw-facts">
       <Fact name="Why it asks">{printable(reason ?? ruleWords(rule), 300)}</Fact>

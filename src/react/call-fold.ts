@@ -59,8 +59,9 @@ function waiting(call: CallView, seq: number, at: number, wait: ShownWait): Call
     const { argsHash, toolHash } = wait
     return { ...call, status: 'client', argsHash, toolHash }
   }
-  const { argsHash, toolHash, rule, reason, expiresAt, preview } = wait.asked
-  const approval = { seq, at, argsHash, toolHash, rule, ...present({ reason, expiresAt, preview }) }
+  const { argsHash, toolHash, rule, reason, expiresAt, preview, flow } = wait.asked
+  const more = present({ reason, expiresAt, preview, flow })
+  const approval = { seq, at, argsHash, toolHash, rule, ...more }
   return { ...call, status: 'waiting', argsHash, toolHash, approval }
 }
 

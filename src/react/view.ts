@@ -10,6 +10,7 @@ import {
   type TurnStop,
   type Usage,
 } from '../language/events.ts'
+import type { FlowFact } from '../language/flow.ts'
 import type { AnswerAction, FormSchema } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
 
@@ -32,6 +33,8 @@ export type AskedApproval = {
   expired?: true
   /** The tool's report of what the call would do. */
   preview?: Report
+  /** Where its arguments came from, if that is why it asks. */
+  flow?: readonly FlowFact[]
   decided?: Decided
 }
 

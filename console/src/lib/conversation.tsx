@@ -28,16 +28,28 @@ type ConversationProps = Pick<
 export function Conversation(props: ConversationProps): ReactElement {
   const { session, renderClientCall, items } = props
   const { looks } = useConsole()
-  const { question, decide, id } = session
+  const { question, decide, id, view } = session
+  const renderSource = useCallback(
+    (callId: string) => {
+      const seq = view?.calls.get(callId)?.seq
+      return seq === undefined ? null : (
+        <Link to={`/sessions/${id}#seq=${seq}`} className="row-link">
+          Show it
+        </Link>
+      )
+    },
+    [view, id],
+  )
   const renderApproval = useCallback(
     (call: CallView) => (
       <Approval
         key={call.approval?.seq}
         question={question(call)}
         onAnswer={answer => decide(call, answer)}
+        renderSource={renderSource}
       />
     ),
-    [question, decide],
+    [question, decide, renderSource],
   )
   const renderDetails = useCallback(
     (call: CallView) => (

@@ -97,6 +97,7 @@ export function toApprovalQuestion(
     expiresAt: approval?.expiresAt,
     expired: approval?.expired,
     preview: approval?.preview,
+    flow: approval?.flow,
     last: view && lastApproved(view, call),
     changed: describeChange(tool),
   }
