@@ -63,6 +63,8 @@ const lookUpOrder = tool({
   },
   // It changes nothing, so it may run again after a crash.
   readOnly: true,
+  // Only your own system writes what it returns. Without this its results count as someone else's text.
+  flow: { output: 'trusted' },
   // 'trusted': runs without asking. 'ask': someone must allow each call. 'deny': never.
   trust: 'trusted',
   run: ({ order }) => \`Order \${order} was packed this morning.\`,
@@ -89,6 +91,8 @@ export default defineConfig({
       __MODEL_NOTE__
       model: __MODEL__,
       tools: [lookUpOrder, cancelOrder],
+      // After a tool returned text that outsiders wrote, a call that acts asks, unless its arguments come from the user.
+      flow: 'warrants',
     },
   ],
   policy: {

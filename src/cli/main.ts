@@ -24,6 +24,11 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
   export: ['Write whole sessions to a file.', () => import('./commands/export.ts')],
   import: ['Take sessions from an exported file.', () => import('./commands/import.ts')],
   vacuum: ['Give the space of deleted sessions back.', () => import('./commands/vacuum.ts')],
+  flow: [
+    'Show where untrusted text, private data and acting tools meet.',
+    () => import('./commands/flow.ts'),
+  ],
+  policy: ['Say why a call ran, was asked about, or was refused.', () => import('./commands/policy.ts')],
   prepare: [
     'Show the request that a session would send next, to any vendor.',
     () => import('./commands/prepare.ts'),

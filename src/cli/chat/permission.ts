@@ -25,7 +25,7 @@ export async function askPermission(
   let input = call.input
   let edited = false
   terminal.write(`\n  ${yellow('●')} ${bold(printable(call.name, 128))} wants to run\n`)
-  if (call.reason !== undefined) terminal.write(`    ${yellow(printable(call.reason, 400))}\n`)
+  if (call.reason !== undefined) terminal.write(`    ${yellow(printable(call.reason, 1200))}\n`)
   terminal.write(described(input, styles, shownAtFirst))
   if (call.preview)
     terminal.write(previewLines(call.preview, styles, previewAtFirst, terminal.width).join(''))

@@ -1,13 +1,14 @@
 // Serves the configured agents until a signal stops it. Text for people goes to standard output, the log to standard error.
 
 import { relative } from 'node:path'
-import { serverDefaults } from '../../config/config.ts'
+import { serverDefaults, type TurnwireConfig } from '../../config/config.ts'
+import { closingRule, reportFlow } from '../../config/flow-report.ts'
 import { idleRules } from '../../config/idle-rules.ts'
 import { defaultFolder, isPostgresUrl, isShared } from '../../data/data-place.ts'
 import { clusterSettings } from '../../engines/cluster/settings.ts'
 import { present } from '../../lib/json/present.ts'
 import { printable } from '../../lib/text/index.ts'
-import { createLog } from '../../log.ts'
+import { createLog, type Log } from '../../log.ts'
 import { type AgentInfo, Runtime } from '../../runtime.ts'
 import { consoleFolder } from '../../server/console-files.ts'
 import { type Running, serveRuntime } from '../../server/server.ts'
@@ -45,6 +46,7 @@ needs no key. Open to this machine only until there is a key: turnwire keys add 
     const guard = guardProcess(log, setup.config.server?.graceMs ?? serverDefaults.graceMs)
     for (const idle of idleRules(setup.config))
       log('warn', 'A rule names a tool that no agent has: it never applies to their tools.', idle)
+    warnOfPaths(setup.config, log)
     warnIfAlone(setup.config, log)
     const runtime = await Runtime.open(setup.config, { log, source: setup.source, recover: false })
     let running: Running
@@ -87,6 +89,18 @@ function unusedDatabase(data: unknown): string | undefined {
   if (url === '' || (typeof data === 'string' && isPostgresUrl(data))) return undefined
   if (isPostgresUrl(url)) return '--data, TURNWIRE_DATA or the configuration names another place'
   return data === defaultFolder ? 'it does not begin with postgres://' : undefined
+}
+
+/** Agents whose tools together can send private data where a text says, with nobody asked. */
+function warnOfPaths(config: TurnwireConfig, log: Log): void {
+  for (const report of reportFlow(config))
+    if (report.mode === 'off' && report.pathCount > 0)
+      log('warn', 'An agent can be told by a text to send private data elsewhere. See: turnwire flow', {
+        agent: report.agent,
+        path: report.paths[0] ?? [],
+        paths: report.pathCount,
+        close: closingRule(report),
+      })
 }
 
 /** Several servers without a shared store would each do the same work, and each charge for it. */
