@@ -2,11 +2,13 @@
 // `--compare <commit>` runs them in turns with those of another commit (compare.ts). Exits 1 when a bar is missed. Figures of a busy machine are worth little: see docs/operations/performance.md.
 import { writeFileSync } from 'node:fs'
 import { wholeTurns } from './aap-turn.ts'
+import { agentDojo } from './agentdojo.ts'
 import * as cluster from './cluster.ts'
 import * as codecs from './codecs.ts'
 import { compareWith } from './compare.ts'
 import * as engine from './engine.ts'
 import { fanOut } from './fan-out.ts'
+import { flowCost } from './flow-cost.ts'
 import { statelessRequests } from './gateway.ts'
 import { type Result, runTrial, show, type Trial } from './harness.ts'
 import { heldByOneNode } from './held.ts'
@@ -62,6 +64,8 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>>
   'nodes-take-over': cluster.takeOver,
   'codec-read': codecs.readAnswers,
   'codec-next': codecs.nextRequests,
+  'flow-cost': flowCost,
+  agentdojo: agentDojo,
   ...(peers.installed && {
     'peers-cycle': peers.cyclesOfPeers,
     'peers-parallel': peers.parallelOfPeers,
@@ -76,8 +80,10 @@ if (compare >= 0) {
   process.exit(compareWith(ref, words))
 }
 const results: Result[] = []
+let matched = 0
 for (const [name, make] of Object.entries(makers)) {
   if (words.length > 0 && !words.some(word => name.includes(word))) continue
+  matched += 1
   for (const trial of [await make()].flat<(Trial | Result | Trial[] | Result[])[]>()) {
     // What one trial left behind is not for the next to clear away.
     globalThis.gc?.()
@@ -86,7 +92,7 @@ for (const [name, make] of Object.entries(makers)) {
     console.log(`${show(result)}\n`)
   }
 }
-if (results.length === 0) {
+if (matched === 0) {
   console.error(`No trial matches. There are: ${Object.keys(makers).join(', ')}.`)
   process.exit(2)
 }
