@@ -90,13 +90,18 @@ function decideWithFlow(
 }
 
 /** A grant for these very arguments, or for those that match its patterns, is a person's word on them. */
-function askForWarrant(verdict: Verdict, { flow, grants }: Question): Verdict {
+function askForWarrant(verdict: Verdict, question: Question): Verdict {
+  const { flow, grants } = question
   if (!flow || verdict.verdict === 'deny') return verdict
   const words = describeFacts(flow.facts)
   if (verdict.verdict === 'ask')
     return { ...verdict, flow, reason: verdict.reason === undefined ? words : `${verdict.reason} ${words}` }
-  const grant = grants.find(({ id }) => id === verdict.grantId)
-  if (verdict.overrules || grant?.argsHash !== undefined || grant?.where !== undefined) return verdict
+  if (verdict.overrules) return verdict
+  // Trust may have let it run before a grant was looked for.
+  const named = grants.find(
+    grant => (grant.argsHash !== undefined || grant.where !== undefined) && covers(grant, question),
+  )
+  if (named) return { verdict: 'allow', rule: 'grant', grantId: named.id }
   return { verdict: 'ask', rule: flowRule, reason: words, flow }
 }
 

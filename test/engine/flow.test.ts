@@ -103,6 +103,23 @@ test('an approved value counts as said, and a grant for the whole tool does not 
   await turnwire.close()
 })
 
+test('a grant that names the arguments or patterns replaces a warrant, one for the whole tool does not', async () => {
+  for (const trust of ['trusted', 'ask'] as const) {
+    const own = { ...sendMail, trust }
+    for (const [grant, status] of [
+      [{}, 'waiting'],
+      [{ where: { to: '*@evil.test', body: '**' } }, 'done'],
+      [{ where: { to: '*@example.org', body: '**' } }, 'waiting'],
+    ] as const) {
+      const steps = [read, send('mark@evil.test'), { text: 'Done.' }]
+      const { turnwire, session } = await open(steps, { tools: [readMail, own] })
+      await session.grant({ tool: 'send_mail', by: 'maria', ...grant })
+      assert.equal((await session.send('Hello')).status, status, `${trust} ${JSON.stringify(grant)}`)
+      await turnwire.close()
+    }
+  }
+})
+
 test('rules see the facts, can refuse, and can let a call run without a warrant', async () => {
   const tries: [PolicyRule, string, number][] = [
     [{ warranted: false, then: 'deny' }, 'done', 0],

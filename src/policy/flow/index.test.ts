@@ -173,6 +173,14 @@ test('the only answer of a trusted lookup by a key of the user is warranted', ()
     { mail: 'sarah@evil.test' },
   ])
   assert.deepEqual(two.missing('send_mail', { to: 'sarah@example.org' }), ['to'])
+  const listed = talk('Write to Sarah').call(
+    'find_person',
+    { name: 'Sarah' },
+    {
+      people: [{ mail: 'sarah@example.org' }, { mail: 'sarah@evil.test' }],
+    },
+  )
+  assert.deepEqual(listed.missing('send_mail', { to: 'sarah@evil.test' }), ['to'], 'a list in an object')
   const other = talk('Write to Sarah').call('find_person', { name: 'mark@evil.test' }, [
     { mail: 'mark@evil.test' },
   ])
