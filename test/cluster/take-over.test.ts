@@ -45,7 +45,8 @@ const working: NodeRigOptions['script'] = request =>
   request.history.at(-1)?.role === 'user' ? { calls: [{ name: 'work', input: {} }] } : { text: 'all done' }
 
 test('the sessions of a node that is cut off are continued by the others, and none by two', async () => {
-  const cluster = makeCluster(leaseMs)
+  // Long enough that a busy machine does not make the others lose their leases too.
+  const cluster = makeCluster(4 * leaseMs)
   const hanging: NodeRigOptions = { script: () => ({ text: 'half an answer', chunk: 4, hang: true }) }
   const answering: NodeRigOptions = { script: () => ({ text: 'a whole answer', chunk: 4 }) }
   const a = await cluster.start(hanging)
