@@ -302,7 +302,7 @@ test('the session and its loop know no feature by name', () => {
   const features = ['ask-person', 'delegate', 'fit-images', 'hidden-arguments', 'hooks', 'kept-output']
     .concat(['nested-calls', 'postpone', 'read-output', 'sample'])
     .map(name => `src/engine/calls/${name}.ts`)
-    .concat('src/engine/turn/compact.ts')
+    .concat(['compact', 'messages', 'cancel-call'].map(name => `src/engine/turn/${name}.ts`))
   assert.deepEqual(
     features.filter(feature => !files.includes(feature)),
     [],

@@ -57,6 +57,12 @@ function eventLines(event: Event, calls: ReadonlyMap<string, CallPart>, style: S
       return [`${yellow('taken over')} by ${cutText(event.by, 80)}`]
     case 'control.returned':
       return [`${yellow('given back')} by ${cutText(event.by, 80)}`]
+    case 'message.queued':
+      return [`${yellow('waits')}  (${event.during}) ${cutText(joinText(event.parts) || '(no text)')}`]
+    case 'message.delivered':
+      return event.parts ? [`${cyan('user')}   ${cutText(joinText(event.parts) || '(no text)')}`] : []
+    case 'message.withdrawn':
+      return [dim(`gone   a message was withdrawn by ${cutText(event.by, 80)}${detail(event.reason)}`)]
     case 'grant.given':
       return [dim(`grant for ${cutText(event.grant.tool, 128)} by ${cutText(event.grant.by, 80)}`)]
     case 'grant.revoked':

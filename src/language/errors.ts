@@ -27,6 +27,7 @@ export const errorCodes = {
   history_not_found: { status: 404, retry: false, audience: 'caller' },
   busy: { status: 409, retry: true, audience: 'caller' },
   call_claimed: { status: 409, retry: true, audience: 'caller' },
+  message_delivered: { status: 409, retry: false, audience: 'caller' },
   call_settled: { status: 409, retry: false, audience: 'caller' },
   wrong_party: { status: 409, retry: false, audience: 'caller' },
   already_decided: { status: 409, retry: false, audience: 'caller' },

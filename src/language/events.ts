@@ -300,6 +300,39 @@ export type TurnEnded = At & {
   /** The requests of the step that failed, before the last one. */
   retries?: RetriedRequest[]
 }
+/** When a message that was said while a turn is under way is delivered. */
+export const waitModes = ['queue', 'steer', 'interrupt'] as const
+export type WaitMode = (typeof waitModes)[number]
+
+/**
+ * A message was said while a turn was under way, and waits. `queue`: until the turn has ended. `steer`: until the model is asked
+ * next. `interrupt`: the same, and what could be stopped was stopped. `key`: of the request that said it.
+ */
+export type MessageQueued = At & {
+  type: 'message.queued'
+  message: string
+  during: WaitMode
+  parts: InputPart[]
+  wire: string
+  ask?: Ask
+  settings?: Partial<Settings>
+  trace?: TraceContext
+  key?: string
+}
+/** With `parts`: it joins this turn, and the model reads it next. Without: this turn starts with it, by the next event. */
+export type MessageDelivered = At & {
+  type: 'message.delivered'
+  message: string
+  turn: string
+  parts?: InputPart[]
+}
+/** It was taken back before it was delivered. No model reads it. */
+export type MessageWithdrawn = At & {
+  type: 'message.withdrawn'
+  message: string
+  by: string
+  reason?: string
+}
 export type GrantGiven = At & { type: 'grant.given'; grant: Grant }
 export type GrantRevoked = At & { type: 'grant.revoked'; grantId: string; by: string }
 /** A person or program drives the loop by hand until control is returned. */
@@ -385,6 +418,9 @@ export type Event =
   | CallSettled
   | CallLate
   | TurnEnded
+  | MessageQueued
+  | MessageDelivered
+  | MessageWithdrawn
   | GrantGiven
   | GrantRevoked
   | ControlTaken

@@ -23,6 +23,7 @@ export const maskedSecret = '***'
 export const sealingTypes: ReadonlySet<Event['type']> = new Set([
   'session.created',
   'session.configured',
+  'message.queued',
   'agent.changed',
   'model.answered',
   'call.nested',
@@ -43,6 +44,10 @@ export function withoutSeals(event: Event): Event {
     case 'session.configured': {
       const settings = settingsWithoutSeals(event.settings)
       return settings === event.settings ? event : { ...event, settings }
+    }
+    case 'message.queued': {
+      const settings = event.settings && settingsWithoutSeals(event.settings)
+      return settings === undefined || settings === event.settings ? event : { ...event, settings }
     }
     case 'agent.changed': {
       const settings = settingsWithoutSeals(event.settings)

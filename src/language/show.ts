@@ -3,6 +3,7 @@
 // session. Wires, the library, the client and pages map its items; none of them reads the types of events itself.
 // Deltas are shown as they are. It reads no clock. A model does not read its items: a model reads the history.
 import type { CallPart, Outcome } from './calls.ts'
+import type { InputPart } from './content.ts'
 import type { ErrorCode } from './errors.ts'
 import type {
   Allowed,
@@ -14,11 +15,15 @@ import type {
   CallStarted,
   CallUsed,
   Event,
+  MessageDelivered,
+  MessageQueued,
+  MessageWithdrawn,
   ModelAnswered,
   QuestionAnswered,
   QuestionAsked,
   TurnEnded,
   TurnStarted,
+  WaitMode,
 } from './events.ts'
 import type { FlowFact } from './flow.ts'
 import type { Report } from './report.ts'
@@ -94,7 +99,19 @@ export type Shown =
   | (About & { type: 'result'; outcome: Outcome; limit?: CallSettled['limit'] })
   /** A further result of a call that has its result. */
   | (About & { type: 'late'; outcome: Outcome })
+  | ShownMessage
   | { type: 'end'; end: ShownEnd }
+
+/**
+ * A message that was said while a turn was under way. queued: it waits, see `during`. delivered: with `parts`, it joins the turn
+ * here; without, the turn that is shown next starts with it. withdrawn: it was taken back.
+ */
+export type ShownMessage = { type: 'message'; message: string; at: number } & (
+  | { state: 'queued'; during: WaitMode; parts: InputPart[] }
+  | { state: 'delivered'; turn: string; parts?: InputPart[] }
+  | { state: 'withdrawn'; by: string; reason?: string }
+)
+export type QueuedMessage = Extract<ShownMessage, { state: 'queued' }>
 
 /** How a question was closed. */
 export type ShownClose = Pick<QuestionAnswered, 'action' | 'by'> | { action: 'expired' | 'withdrawn' }
@@ -131,6 +148,8 @@ export class ShownFold {
   readonly calls = new Map<string, ShownCall>()
   /** In the order in which they came up; an answer to a question by the question's id, all else by the call's. */
   readonly waits = new Map<string, ShownWait>()
+  /** The messages that wait, by id, in the order in which they were said. */
+  readonly messages = new Map<string, QueuedMessage>()
   #inTurn = false
 
   /** `calls`: of the answer before the first event that is taken. */
@@ -188,9 +207,31 @@ export class ShownFold {
         const call = granted ? this.#move(callId, 'allowed') : this.calls.get(callId)
         return { type: 'decided', callId, call, decision: event }
       }
+      case 'message.queued':
+      case 'message.delivered':
+      case 'message.withdrawn':
+        return this.#message(event)
       default:
         return 'callId' in event ? this.#rare(event) : undefined
     }
+  }
+
+  #message(event: MessageQueued | MessageDelivered | MessageWithdrawn): ShownMessage {
+    const { message, at } = event
+    if (event.type === 'message.queued') {
+      const { during, parts } = event
+      const queued: QueuedMessage = { type: 'message', message, at, state: 'queued', during, parts }
+      this.messages.set(message, queued)
+      return queued
+    }
+    this.messages.delete(message)
+    if (event.type === 'message.withdrawn') {
+      const { by, reason } = event
+      const why = reason === undefined ? {} : { reason }
+      return { type: 'message', message, at, state: 'withdrawn', by, ...why }
+    }
+    const { turn, parts } = event
+    return { type: 'message', message, at, state: 'delivered', turn, ...(parts && { parts }) }
   }
 
   #rare(event: Extract<Event, { callId: string }>): Shown | undefined {

@@ -40,7 +40,13 @@ const walletCalls: Partial<Record<CallName, 'free' | 'read' | 'change'>> = {
 }
 
 /** Commands of a wallet that need no payment. `complete` comes from the server's own tools. */
-const walletCommands: ReadonlySet<Command['do']> = new Set(['cancel', 'claim', 'complete', 'keep'])
+const walletCommands: ReadonlySet<Command['do']> = new Set([
+  'cancel',
+  'cancel-call',
+  'claim',
+  'complete',
+  'keep',
+])
 
 /** Commands with which an owner could keep a turn from coming to its end. */
 const controls: ReadonlySet<Command['do']> = new Set([
@@ -253,7 +259,8 @@ export class PaidEngine extends BoundEngine {
     const admitted = await this.#bind(request, given, ref.session)
     const { id } = admitted.kept.record
     const key = { key: `x402:${id}`, hash: id, retry: true as const }
-    const told = command.do === 'call' ? command : { ...command, ...limitAsk(command.ask, admitted) }
+    const told =
+      command.do === 'call' ? command : { ...unqueued(command), ...limitAsk(command.ask, admitted) }
     let accepted: Accepted
     try {
       accepted = await super.command(ref, { ...told, request: key })
@@ -342,6 +349,13 @@ export class PaidEngine extends BoundEngine {
     request.admitted = true
     return admitted
   }
+}
+
+/** A payment is for a turn of its own: a message that would have to wait, or join another turn, is refused as busy. */
+function unqueued<Given extends Exclude<Starting, { do: 'call' }>>(command: Given): Given {
+  if (command.do !== 'say') return command
+  const { during: _, ...rest } = command
+  return rest as Given // The same command without a member that may be absent.
 }
 
 /** Binds the turn to the provider that was paid. */

@@ -47,8 +47,9 @@ export async function watchTurn(
         return { result: 'begun' }
     }
   if (!cut) return { result: 'answered', usage: await readTurnUsage(engine, { owner, session }, answers) }
-  // The words of the step that was cut are an answer too. All that it gave is counted with the end of the turn.
-  const whole = answers.filter(({ stop }) => stop !== 'cancelled')
+  // The words of the step that was cut are an answer too. All that it gave is counted with the end of the turn. A step that a
+  // message interrupted has its own usage.
+  const whole = answers.filter(({ stop, usage }) => stop !== 'cancelled' || usage)
   const { input, output } = await readTurnUsage(engine, { owner, session }, whole)
   return { result: 'answered', usage: { input: input + cut.input, output: output + cut.output } }
 }

@@ -9,6 +9,7 @@ import { stateFromJson, stateToJson } from '../../src/engine/rules/snapshot-stat
 import { emptyState } from '../../src/engine/rules/state.ts'
 import type { Recorded } from '../../src/language/events.ts'
 import { ShownFold } from '../../src/language/show.ts'
+import { refusals } from '../faults/accepted.ts'
 import { LogRules } from '../sim/log-rules.ts'
 import { wrongHistory } from '../sim/model.ts'
 import { grow } from './tape.ts'
@@ -32,6 +33,27 @@ test('every prefix of a log folds, and its status agrees with what `next` would 
     }),
     runs,
   )
+})
+
+test('every vendor takes a history that messages joined while its turn ran', () => {
+  let joined = 0
+  fc.assert(
+    fc.property(tapes, numbers => {
+      const grown = grow(numbers)
+      const state = emptyState('sess_1')
+      let isNew = false
+      for (const { event } of grown.log) {
+        evolve(state, event)
+        isNew ||= event.type === 'message.delivered'
+        if (!isNew || next(state, grown.limits).do !== 'ask-model') continue
+        isNew = false
+        joined += 1
+        assert.deepEqual(refusals(state.view), [])
+      }
+    }),
+    { numRuns: 60 },
+  )
+  assert.ok(joined > 50, `messages were delivered ${joined} times`)
 })
 
 test('folding a log from JSON gives the state that was kept event by event', () => {

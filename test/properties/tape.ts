@@ -5,17 +5,26 @@ import { next, sessionStatus } from '../../src/engine/index.ts'
 import type { ModelAnswer } from '../../src/engine/ports/index.ts'
 import type { Context, Respond } from '../../src/engine/rules/commands.ts'
 import { decideConfigure, decideCreate, decideRespond, decideSay } from '../../src/engine/rules/decide.ts'
-import { decideSettled, decideStart } from '../../src/engine/rules/decide-call.ts'
+import { decideCancelCall, decideSettled, decideStart } from '../../src/engine/rules/decide-call.ts'
+import {
+  decideInterruption,
+  decideJoined,
+  decideQueued,
+  decideStartedBy,
+  decideTakeBack,
+  nextMessage,
+} from '../../src/engine/rules/decide-message.ts'
 import {
   decideAnswer,
   decideCancel,
+  decideCutAnswer,
   decideOutOfTime,
   decideRecovery,
 } from '../../src/engine/rules/decide-turn.ts'
 import { evolve } from '../../src/engine/rules/evolve.ts'
 import { outcomes } from '../../src/engine/rules/outcomes.ts'
 import { type CallState, emptyState, type SessionState } from '../../src/engine/rules/state.ts'
-import type { Event, Recorded } from '../../src/language/events.ts'
+import { type Event, type Recorded, waitModes } from '../../src/language/events.ts'
 import { defaultLimits } from '../../src/policy/index.ts'
 import { clientTool, makeAgent, plainSettings } from '../engine/rig.ts'
 
@@ -65,11 +74,19 @@ export class Grown {
     return { agent, now: 1000 + this.state.seq, id: prefix => `${prefix}_${++this.#ids}` }
   }
 
-  take(events: readonly Event[]): void {
-    for (const event of events) {
+  take(given: readonly Event[]): void {
+    for (const event of this.#withNextTurn(given)) {
       evolve(this.state, event)
       this.log.push({ seq: this.state.seq, event })
     }
+  }
+
+  /** A message that waits starts a turn with the events that end the one before, as the engine records it. */
+  #withNextTurn(events: readonly Event[]): readonly Event[] {
+    const isEnd = events.some(({ type }) => type === 'turn.ended')
+    const message = nextMessage(this.state.messages ?? [])
+    if (!isEnd || !message || events.some(({ type }) => type === 'turn.started')) return events
+    return [...events, ...decideStartedBy(this.state, message, undefined, this.context)]
   }
 
   request(decide: (key: string) => Event[]): void {
@@ -83,8 +100,9 @@ export class Grown {
   step(): void {
     const { tape, state } = this
     const status = sessionStatus(state)
-    const choice = tape.choose(8)
-    if (choice === 0 && status !== 'running') this.#say()
+    const choice = tape.choose(9)
+    if (choice === 8 && state.turn) this.#message()
+    else if (choice === 0 && status !== 'running') this.#say()
     else if (choice === 1 && tape.choose(3) === 0) this.take(decideCancel(state, this.context))
     else if (choice === 2 && status !== 'running')
       this.take(
@@ -112,6 +130,27 @@ export class Grown {
     )
   }
 
+  /** Said while a turn is under way, withdrawn, or a call that is stopped alone. */
+  #message(): void {
+    const { state, tape, context } = this
+    const open = state.batch.filter(call => call.stage !== 'settled')
+    const doing = tape.choose(6)
+    if (doing === 0 && state.messages)
+      this.take([decideTakeBack(state, { message: state.messages[0]!.id, by: 'ana' }, context)])
+    else if (doing === 1 && open.length > 0)
+      this.take(decideCancelCall(state, { callId: open[0]!.part.id, by: 'ana' }, context))
+    else {
+      const during = waitModes[tape.choose(3)]!
+      const say = { parts: [{ type: 'text' as const, text: 'and also' }], wire: 'test' }
+      const queued = decideQueued(state, say, during, context)
+      const isAsked = next(state, this.limits).do === 'ask-model' && tape.choose(2) === 0
+      const step = { model: 'sim', said: [], shown: [{ type: 'text' as const, text: 'wor' }] }
+      const cut = isAsked ? decideCutAnswer({ ...step, cut: { input: 1, output: 1 } }, context) : []
+      const stopped = decideInterruption(state, queued, cut, () => undefined, context)
+      this.take(during === 'interrupt' ? [queued, ...stopped] : [queued])
+    }
+  }
+
   #respond(): void {
     const open = this.state.batch.filter(call => call.stage === 'handed' || call.stage === 'asking')
     const chosen = open.filter((_, at) => at === 0 || this.tape.choose(2) === 0)
@@ -132,6 +171,7 @@ export class Grown {
   #move(): void {
     const action = next(this.state, this.limits)
     const { now } = this.context
+    if (action.do === 'ask-model') this.take(decideJoined(this.state, this.context))
     if (action.do === 'ask-model') this.take([decideAnswer(this.#answer(), 'sim', [], this.context)])
     else if (action.do === 'judge') for (const call of action.calls) this.take([this.#verdict(call)])
     else if (action.do === 'run')

@@ -12,6 +12,8 @@ import {
   settledCalls,
 } from '../../src/engine/index.ts'
 import { compactNow } from '../../src/engine/turn/compact.ts'
+import { runCommand } from '../../src/engine/turn/run-command.ts'
+import type { InputPart } from '../../src/language/content.ts'
 import type { Event, Settings } from '../../src/language/events.ts'
 import { type ToolDeclaration, toolHash } from '../../src/language/tools.ts'
 import type { Chance } from './chance.ts'
@@ -106,11 +108,20 @@ export class Client {
       control: 2,
       look: 2,
       stranger: 1,
+      message: this.#sim.hasMessages ? (status === 'idle' ? 4 : 20) : 0,
+      withdraw: this.#sim.hasMessages ? (state?.messages ? 12 : 1) : 0,
+      'stop-call': this.#sim.hasMessages ? (status === 'idle' ? 1 : 8) : 0,
     })
     this.#sim.trace.note(`${this.#name} ${action} ${id} at ${node.machine.name}`)
     switch (action) {
       case 'say':
         return this.#say(node, id, owner)
+      case 'message':
+        return this.#sayDuring(node, id, owner)
+      case 'withdraw':
+        return this.#withdraw(node, id, owner)
+      case 'stop-call':
+        return this.#stopCall(node, id, owner)
       case 'answer':
         return this.#answer(node, id, owner)
       case 'cancel':
@@ -166,6 +177,74 @@ export class Client {
     this.#sim.trace.check(this.#said(id, text) <= 1, `"${text}" was taken twice`)
     if (answers.every(answer => 'refused' in answer))
       this.#never(id, `"${text}"`, () => this.#said(id, text) === 0)
+  }
+
+  /** A message while a turn runs or waits. Once it is acknowledged it is in the log once, whatever becomes of it. */
+  async #sayDuring(node: Node, id: string, owner: string): Promise<void> {
+    const text = this.#mark()
+    const request = this.#chance.maybe(0.5) ? { key: text, hash: text } : undefined
+    const during = this.#chance.pick(['queue', 'steer', 'interrupt'] as const)
+    const send = (at: Node): Promise<Answer<unknown>> =>
+      this.#sim.call(at, async () => {
+        const session = await at.engine.open(owner, id)
+        const parts = [{ type: 'text' as const, text }]
+        const taken = await runCommand(session, {
+          do: 'say',
+          wire: 'sim',
+          parts,
+          during,
+          ...(request && { request }),
+        })
+        this.#sim.trace.check(this.#heard(id, text) === 1, `"${text}" was acknowledged and is not durable`)
+        this.#mustMove(session, at)
+        return taken
+      })
+    const answers = [await send(node)]
+    if (request && answers.some(answer => 'gone' in answer)) {
+      await this.#sim.scheduler.sleep(400)
+      const other = this.#sim.nodes[0]
+      if (other) answers.push(await send(other))
+    }
+    this.#sim.trace.check(this.#heard(id, text) <= 1, `"${text}" was taken twice`)
+    if (answers.every(answer => 'refused' in answer))
+      this.#never(id, `"${text}"`, () => this.#heard(id, text) === 0)
+  }
+
+  /** How often a message was said: queued, or as the beginning of a turn that no queued one started. */
+  #heard(id: string, text: string): number {
+    const says = (parts: readonly InputPart[]): boolean => parts[0]?.type === 'text' && parts[0].text === text
+    return this.#log(id).filter((event, at, log) => {
+      if (event.type === 'message.queued') return says(event.parts)
+      return event.type === 'turn.started' && says(event.parts) && log[at - 1]?.type !== 'message.delivered'
+    }).length
+  }
+
+  async #withdraw(node: Node, id: string, owner: string): Promise<void> {
+    await this.#sim.call(node, async () => {
+      const session = await node.engine.open(owner, id)
+      const waiting = session.state.messages ?? []
+      const known = [...waiting.map(message => message.id), ...Object.keys(session.state.heard ?? {})]
+      const message = known.length === 0 ? 'msg_none' : this.#chance.pick(known)
+      await runCommand(session, { do: 'withdraw', message, by: this.#name })
+      this.#sim.trace.check(
+        this.#log(id).some(event => event.type === 'message.withdrawn' && event.message === message),
+        `the withdrawal of ${message} was acknowledged and is not durable`,
+      )
+    })
+  }
+
+  async #stopCall(node: Node, id: string, owner: string): Promise<void> {
+    await this.#sim.call(node, async () => {
+      const session = await node.engine.open(owner, id)
+      const { batch } = session.state
+      const callId = batch.length === 0 ? 'call_none' : this.#chance.pick(batch).part.id
+      await runCommand(session, { do: 'cancel-call', callId, by: this.#name })
+      this.#sim.trace.check(
+        this.#log(id).some(event => event.type === 'call.settled' && event.callId === callId),
+        `the end of ${callId} was acknowledged and is not durable`,
+      )
+      this.#mustMove(session, node)
+    })
   }
 
   /** A running turn makes progress within its time limit, whatever model, policy and tools do. */

@@ -45,6 +45,8 @@ export class LogRules {
   readonly #turns = new Set<string>()
   readonly #grants = new Map<string, Grant>()
   readonly #requests = new Set<string>()
+  /** By id: what has become of messages that waited. */
+  readonly #messages = new Map<string, string>()
   #steps = 0
   #runs = 0
   #epoch = 0
@@ -69,6 +71,9 @@ export class LogRules {
       evolve(this.state, event)
     }
     const folded = sessionStatus(this.state)
+    // A write that ends a turn starts the next one.
+    if (status !== undefined && this.#turn === undefined && [...this.#messages.values()].includes('queued'))
+      return 'a message waits, and no turn is open'
     if (status !== undefined && folded !== status) return `the row says ${status}, the log says ${folded}`
     return undefined
   }
@@ -102,6 +107,17 @@ export class LogRules {
         return event.replaces <= this.state.view.length ? undefined : 'it replaces more than there is'
       case 'history.rewound':
         return event.keeps <= this.state.view.length ? undefined : 'it keeps more than there is'
+      case 'message.queued':
+        if (this.#turn === undefined) return 'no turn is open'
+        if (this.#messages.has(event.message)) return 'a message id is used twice'
+        this.#messages.set(event.message, 'queued')
+        return undefined
+      case 'message.delivered':
+        // Joining, it never stands between a call and its result; starting a turn, the one before is over.
+        if (event.parts ? this.#turn !== event.turn : this.#turn !== undefined) return 'the turn is another'
+        return this.#unsettled() ?? this.#leave(event.message, 'delivered')
+      case 'message.withdrawn':
+        return this.#leave(event.message, 'withdrawn')
       case 'control.taken':
       case 'control.returned':
       case 'turn.asked':
@@ -112,6 +128,12 @@ export class LogRules {
       default:
         return this.#takeOfCall(event)
     }
+  }
+
+  #leave(message: string, as: string): string | undefined {
+    const before = this.#messages.get(message)
+    this.#messages.set(message, as)
+    return before === 'queued' ? undefined : `the message was ${before ?? 'never said'}`
   }
 
   #startTurn(turn: string): string | undefined {

@@ -22,6 +22,9 @@ const expected = [
   'history.compacted',
   'grant.revoked',
   'control.returned',
+  'message.queued',
+  'message.delivered',
+  'message.withdrawn',
 ]
 
 /** `share`: 1 to 4. */

@@ -64,6 +64,7 @@ export class Simulation implements System {
   readonly #misfortune: number
   readonly #compacting: boolean
   readonly #snapshots: boolean
+  readonly hasMessages: boolean
   /** Machines are nodes with leases, and share the sessions. */
   readonly #isCluster: boolean
   /** Nodes do not ask their lease before they write: the store alone has to refuse it. */
@@ -80,6 +81,7 @@ export class Simulation implements System {
     this.#compacting = this.chance.maybe(0.3)
     // Drawn from the seed itself, so that the other choices stay as they were.
     this.#snapshots = seed % 3 === 0
+    this.hasMessages = (seed >> 2) % 2 === 0
     this.disk.failing = this.chance.pick([0, 0, 0.01, 0.05])
     this.disk.slowest = this.chance.pick([0, 2, 8, 40])
   }

@@ -28,6 +28,8 @@ export type System = {
   readonly sessions: { id: string; owner: string }[]
   /** The machines that are up. */
   readonly nodes: Node[]
+  /** Clients send messages while turns run, withdraw them, and stop single calls. */
+  readonly hasMessages: boolean
   /** How many machines were ever started. */
   readonly born: number
   /** The node that a request about a session is forwarded to, when this one was asked. */

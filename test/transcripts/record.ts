@@ -443,6 +443,40 @@ const sessions: Record<
       return { session, engine: rig.engine }
     },
   },
+  'messages-during': {
+    about:
+      'Messages while a turn is under way: one steers, one is withdrawn, one interrupts the model, one is queued and starts the next turn; and one call is cancelled alone.',
+    async play() {
+      const [held, spoken] = [hold(), hold()]
+      const script: Script = [
+        { calls: [call('slow'), call('mail')] },
+        { text: 'I begin to say', hang: true, expect: () => void setImmediate(() => spoken.begin()) },
+        { text: 'Then this.' },
+        { text: 'And the queued one.' },
+      ]
+      const rig = rigOf(script, {}, held)
+      const session = await begin(rig)
+      await session.say({ parts: words('go'), wire: 'test' })
+      await held.begun
+      const during = (text: string, how: 'queue' | 'steer' | 'interrupt') =>
+        runCommand(session, { do: 'say', parts: words(text), wire: 'test', during: how })
+      await during('use blue', 'steer')
+      await during('afterwards, tidy up', 'queue')
+      const { message } = await during('never mind', 'queue')
+      await runCommand(session, { do: 'withdraw', message: message?.id ?? '', by: owner, reason: 'a slip' })
+      const [slow, mail] = session.state.batch.map(each => each.part.id)
+      await runCommand(session, { do: 'cancel-call', callId: slow ?? '', by: owner, reason: 'too slow' })
+      await session.respond({
+        results: [],
+        decisions: [{ callId: mail ?? '', granted: true, by: owner }],
+      })
+      await spoken.begun
+      await until(session, () => during('stop, this instead', 'interrupt'))
+      held.open()
+      await session.flushed()
+      return { session, engine: rig.engine }
+    },
+  },
   'said-anew': {
     about: 'A message that was changed and said anew; the calls that waited before it were abandoned.',
     async play() {

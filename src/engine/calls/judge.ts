@@ -15,7 +15,7 @@ import {
 } from '../rules/decide-call.ts'
 import { isFor, type Offer, type Offered } from '../rules/offer.ts'
 import { outcomes } from '../rules/outcomes.ts'
-import type { CallState } from '../rules/state.ts'
+import type { CallState, SessionState } from '../rules/state.ts'
 import type { CallSession, KnownAdmission } from './call-session.ts'
 import { readFlowLog } from './flow-log.ts'
 import { exactText, openHidden } from './hidden-arguments.ts'
@@ -255,13 +255,19 @@ function countUses(session: CallSession, call: CallState, mayRepeat: number): nu
   return session.identicalCalls.uses(part.name, texts, exact, part.form, open)
 }
 
+/** The index after the message that started the turn. Messages that joined it stand after that. */
+function turnBegin({ entries, turn }: SessionState): number {
+  let left = turn?.joined ?? 0
+  return entries.findLastIndex(({ role }) => role === 'user' && left-- === 0) + 1
+}
+
 /** The calls of this turn that ran here, or are about to. */
 function countServerCalls({ state, offer }: CallSession): number {
   const isOurs = (name: string): boolean => offer.byName.get(name)?.side === 'server'
   let count = state.batch.filter(({ stage, part, outcome }) =>
     stage === 'settled' ? outcome?.from.source === 'tool' : stage !== 'proposed' && isOurs(part.name),
   ).length
-  const begin = state.entries.findLastIndex(entry => entry.role === 'user') + 1
+  const begin = turnBegin(state)
   for (const entry of state.entries.slice(begin)) {
     if (entry.role === 'tool')
       count += entry.results.filter(({ outcome }) => outcome.from.source === 'tool').length

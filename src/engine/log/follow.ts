@@ -3,7 +3,7 @@
 // falls far behind loses its live queue and goes back to the log, so a slow reader costs no memory. A session that
 // rests in the store is read there: following claims nothing, and works while the store cannot be written.
 import { publicError, TurnwireError } from '../../language/errors.ts'
-import type { Delta, Event } from '../../language/events.ts'
+import type { Delta, Event, MessageDelivered } from '../../language/events.ts'
 import { sealingTypes, withoutSeals } from '../../language/seals.ts'
 import { StepDeltas } from '../../language/step-deltas.ts'
 import { soon } from '../../lib/async/promises.ts'
@@ -59,6 +59,8 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
   /** The number of the next event to give. */
   #next: number
   #turn: string | undefined
+  /** The reader was given the end of a turn. */
+  #turnOver = false
   #resumed = false
   #over = false
   #wake: (() => void) | undefined
@@ -336,11 +338,21 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
   /** Throws if the mode cannot show what the model did: then the stream is over. */
   #takeEvent(item: Extract<FollowItem, { type: 'event' }>): void {
     if (item.seq < this.#next || this.#over) return
+    if (item.event.type === 'message.delivered' && this.#isNextTurn(item.event)) {
+      this.#takeStatus('idle')
+      return
+    }
     this.#next = item.seq + 1
     this.#deltas?.event(item.event, this.#give)
     const event = sealingTypes.has(item.event.type) ? withoutSeals(item.event) : item.event
     this.#out.push(event === item.event ? item : { ...item, event })
+    if (item.event.type === 'turn.ended') this.#turnOver = true
     if (this.#options.until === 'turn' && this.#endsTurn(item.event)) this.#takeStatus('idle')
+  }
+
+  /** A message that waited starts another turn in the write that ends this one: the session has rested in between. */
+  #isNextTurn({ parts }: MessageDelivered): boolean {
+    return !parts && this.#options.until !== 'never' && this.#turnOver
   }
 
   #endsTurn(event: Event): boolean {

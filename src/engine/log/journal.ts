@@ -243,6 +243,9 @@ const pointOf: Partial<Record<Event['type'], CrashPoint>> = {
   'call.started': 'intent-recorded',
   'call.settled': 'outcome-recorded',
   'turn.ended': 'turn-ended',
+  'message.queued': 'message-recorded',
+  'message.delivered': 'message-delivered',
+  'message.withdrawn': 'message-withdrawn',
 }
 
 function reached(type: Event['type'], world: World): void {

@@ -38,9 +38,11 @@ import type {
   ToolOutput,
 } from './index.ts'
 import type { SessionCall } from './session-call.ts'
+import type { During, MessageState, SessionMessage } from './session-message.ts'
 
 export type { DeltaMode } from '../../language/step-deltas.ts'
 export type * from './session-call.ts'
+export type * from './session-message.ts'
 
 /** At most 16 calls. Those that answer several questions take the question as a value, whose `get` says which. */
 export type Engine = {
@@ -243,6 +245,8 @@ export type Command =
   | {
       do: 'say'
       wire: string
+      /** Default: `refuse`. */
+      during?: During
       /** Empty: the history already ends with what the model is to answer. */
       parts: InputPart[]
       /** Added to what tools are given, for this turn. It stays in this process: it is neither logged nor sent elsewhere. */
@@ -289,7 +293,17 @@ export type Command =
    * Ends the turn now. `turn`: only if it is this one. `settled`: resolves once the tools that it stopped have returned,
    * also if the turn was over before.
    */
-  | { do: 'cancel'; turn?: string; settled?: true }
+  | {
+      do: 'cancel'
+      turn?: string
+      settled?: true
+      /** Messages that wait are withdrawn too, in this name. Otherwise the first of them starts the next turn. */
+      withdraw?: string
+    }
+  /** Settles one call as cancelled and stops it; the others and the turn go on. Also a call of an agent that works for one. */
+  | { do: 'cancel-call'; callId: string; by: string; reason?: string }
+  /** Takes back a message that waits. Refused with `message_delivered` if it waits no longer. */
+  | { do: 'withdraw'; message: string; by: string; reason?: string }
   /** Puts a summary in place of all but the newest entries that the model reads. */
   | { do: 'compact' }
   | ControlCommand
@@ -320,6 +334,8 @@ export type Accepted = {
   replayed: boolean
   /** The id of the grant that was given. */
   grant?: string
+  /** A message that could not start a turn at once: its id, and what has become of it. */
+  message?: { id: string; state: MessageState }
 }
 
 export type SessionSummary = {
@@ -351,6 +367,8 @@ export type SessionSummary = {
   used: { tokens: number; cost?: number }
   grants: Grant[]
   lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
+  /** The messages that wait, in the order in which they were said. Absent: there is none. */
+  messages?: SessionMessage[]
   controlledBy?: string
   /** The call of another session that it works for. Calls that agents work for name their sessions (`delegated`). */
   parent?: SessionParent

@@ -100,6 +100,9 @@ export const crashPoints = [
   'question-recorded',
   'answer-given',
   'turn-ended',
+  'message-recorded',
+  'message-delivered',
+  'message-withdrawn',
 ] as const
 export type CrashPoint = (typeof crashPoints)[number]
 

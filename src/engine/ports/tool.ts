@@ -180,6 +180,8 @@ export type Tool = ToolDeclaration & {
   /** How long to wait before each of them. Absent: not at all. */
   readonly backOff?: BackOff
   outputLimit: number
+  /** A message that interrupts may stop its calls while they run. Absent: if they may be repeated. */
+  readonly interruptible?: boolean
   /** How its definition differs from the one that was accepted before. While it is set, every call asks first. */
   readonly changed?: string | undefined
   /** The definition that was accepted before, if this is another. */

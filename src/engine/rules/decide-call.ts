@@ -21,7 +21,7 @@ import type { Admission, Limits, Verdict } from '../ports/index.ts'
 import type { Context } from './commands.ts'
 import type { Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
-import { type CallState, findCall, type SessionState } from './state.ts'
+import { type CallState, findCall, hasBegun, type SessionState, settledCalls } from './state.ts'
 
 export type AdmittedCall = Extract<Admission, { ok: true }>
 type Now = Pick<Context, 'now'>
@@ -167,6 +167,20 @@ export function decideUnasked({ part, questions = [] }: CallState, context: Now)
 
 export function decideWithdrawn(callId: string, question: string, { now }: Now): QuestionWithdrawn {
   return { v: 1, at: now, type: 'question.withdrawn', callId, question }
+}
+
+/** A person stops one call. The others go on. */
+export function decideCancelCall(
+  state: SessionState,
+  { callId, by, reason }: { callId: string; by: string; reason?: string },
+  context: Now,
+): Event[] {
+  const call = findCall(state, callId)
+  if (call && call.stage !== 'settled')
+    return decideFinished(call, outcomes.cancelledBy(hasBegun(call), by, reason), context)
+  if (call || settledCalls(state).includes(callId))
+    throw new TurnwireError('call_settled', `The call "${callId}" already has its result.`)
+  throw new TurnwireError('unknown_call', `There is no call "${callId}" in this session.`)
 }
 
 /** Other arguments, already found valid, replace those of the model. */

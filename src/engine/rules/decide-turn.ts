@@ -77,6 +77,24 @@ export function decideInterrupted(
   return [answered, ...end]
 }
 
+/** The answer of a step that is cut while its turn goes on. None: the model had given nothing. */
+export function decideCutAnswer({ model, shown, cut }: CutStep, { now }: Now): ModelAnswered[] {
+  if (!cut) return []
+  const text = joinText(shown)
+  const parts: ModelAnswered['parts'] = text === '' ? [] : [{ type: 'text', text }]
+  const answered: ModelAnswered = {
+    v: 1,
+    at: now,
+    type: 'model.answered',
+    parts,
+    stop: 'cancelled',
+    model,
+    usage: cut,
+  }
+  if (shown.some(part => part.type !== 'text' || part.phase !== undefined)) answered.shown = shown
+  return [answered]
+}
+
 /** The same events; the end of the turn names what was shown of an answer that never came. */
 export function withShown<Some extends Event>(events: readonly Some[], shown: ShownPart[]): Some[] {
   return events.map(event => (event.type === 'turn.ended' && shown.length > 0 ? { ...event, shown } : event))

@@ -20,6 +20,7 @@ import type {
   ModelAnswered,
 } from '../../language/events.ts'
 import type { AssistantEntry, Entry } from '../../language/history.ts'
+import { queueMessage, takeMessage } from './evolve-message.ts'
 import {
   addNested,
   answerQuestion,
@@ -133,6 +134,16 @@ export function evolve(state: SessionState, event: Event): SessionState {
       if (event.limit !== undefined) state.lastStop.limit = event.limit
       if (event.error) state.lastStop.error = event.error
       break
+    case 'message.queued':
+      queueMessage(state, event)
+      break
+    case 'message.delivered':
+      takeMessage(state, event.message, 'delivered')
+      if (event.parts) join(state, event.parts)
+      break
+    case 'message.withdrawn':
+      takeMessage(state, event.message, 'withdrawn')
+      break
     case 'grant.given':
       state.grants.set(event.grant.id, event.grant)
       break
@@ -181,6 +192,14 @@ function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.star
   if (event.ask) state.turn.ask = event.ask
   if (event.trace) state.turn.trace = event.trace
   if (event.parts.length > 0) addEntry(state, { role: 'user', parts: event.parts })
+}
+
+/** A message joins the turn. An answer that it interrupted was not the last one. */
+function join(state: SessionState, parts: InputPart[]): void {
+  addEntry(state, { role: 'user', parts })
+  if (!state.turn) return
+  delete state.turn.answered
+  state.turn.joined = (state.turn.joined ?? 0) + 1
 }
 
 function takeAnswer(state: SessionState, event: ModelAnswered): void {

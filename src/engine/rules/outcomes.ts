@@ -42,6 +42,23 @@ export const outcomes = {
         ? 'Cancelled while it was running. It may have taken effect.'
         : 'Cancelled before it ran. It had no effect.',
     ),
+  cancelledBy: (started: boolean, by: string, reason?: string) =>
+    said(
+      'cancelled',
+      `${
+        started
+          ? 'This call was cancelled while it was running. It may have taken effect.'
+          : 'This call was cancelled before it ran. It had no effect.'
+      }${reason ? ` Reason: ${reason}` : ''}`,
+      { source: 'person', by },
+    ),
+  interrupted: (started: boolean) =>
+    said(
+      'cancelled',
+      started
+        ? 'Stopped while it was running, because the user has sent a message. It may have taken effect.'
+        : 'Not run: the user has sent a message.',
+    ),
   abandoned: () => said('abandoned', 'Not run: the user sent a new message before this call was answered.'),
   unknown: () =>
     said(

@@ -6,6 +6,7 @@ import type {
   Ask,
   Grant,
   LimitName,
+  MessageQueued,
   ModelStop,
   SessionParent,
   Settings,
@@ -56,6 +57,8 @@ export type TurnState = {
   /** The model has made a call since it was asked: a demand of one is met. */
   called?: true
   startedAt: number
+  /** Messages that joined it. */
+  joined?: number
   /** Requests to the model so far. */
   steps: number
   calls: number
@@ -68,6 +71,9 @@ export type TurnState = {
   /** Set once the model has answered without asking for a tool. */
   answered?: ModelStop
 }
+
+/** A message that waits for its delivery. */
+export type WaitingMessage = Omit<MessageQueued, 'v' | 'type' | 'message' | 'key'> & { id: string }
 
 export type SessionState = {
   id: string
@@ -111,13 +117,18 @@ export type SessionState = {
   grants: Map<string, Grant>
   /** The tools that searches have found, in the order in which they were first found. */
   loaded: string[]
-  requests: Map<string, { hash: string; seq: number }>
+  /** By key. `message`: the message that it said, if that had to wait. */
+  requests: Map<string, { hash: string; seq: number; message?: string }>
   /** The tools that a hook withheld from the model when it gave the last answer. */
   withheld?: string[]
   /** Outputs of which the store has more than the model was shown, by call. */
   kept?: Map<string, ReadableOutput>
   /** Calls of calls that someone was asked about, or ran, in answers whose calls are all settled. */
   answered?: string[]
+  /** Messages that wait, in the order in which they were said. There are none outside a turn. Absent: there is none. */
+  messages?: WaitingMessage[]
+  /** By id: the messages that waited once. */
+  heard?: Record<string, 'delivered' | 'withdrawn'>
   controlledBy?: string
   lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
 }

@@ -1,11 +1,11 @@
 // A session's state as plain data, for readers outside the engine. Everything is a copy.
 import { settingsWithoutSeals, withoutSeal } from '../../language/seals.ts'
 import { copyPlain } from '../../lib/json/plain.ts'
-import type { NextAction, SessionCall, SessionSummary } from '../ports/boundary.ts'
+import type { NextAction, SessionCall, SessionMessage, SessionSummary } from '../ports/boundary.ts'
 import type { Limits } from '../ports/index.ts'
 import type { HistoryFold } from './history-fold.ts'
 import { type Action, next } from './next.ts'
-import type { CallState, SessionState } from './state.ts'
+import type { CallState, SessionState, WaitingMessage } from './state.ts'
 
 export function summarise(
   known: SessionState | HistoryFold,
@@ -47,6 +47,7 @@ export function summarise(
     }),
     ...(state.parent && { parent: state.parent }),
     ...(state.lastStop && { lastStop: state.lastStop }),
+    ...(state.messages && { messages: state.messages.map(shownMessage) }),
     ...(state.controlledBy !== undefined && { controlledBy: state.controlledBy }),
   })
 }
@@ -57,6 +58,10 @@ function describeLength({
 }: SessionState): Pick<SessionSummary, 'entries' | 'lastRole' | 'compaction'> {
   const last = entries.at(-1)
   return { entries: entries.length, ...(last && { lastRole: last.role }), ...(compaction && { compaction }) }
+}
+
+function shownMessage({ id, during, parts, wire, at }: WaitingMessage): SessionMessage {
+  return { id, during, parts, wire, at }
 }
 
 /** Calls as readers outside the engine are given them: without what only the engine knows, and without seals. */

@@ -215,7 +215,7 @@ export class Session implements CommandedSession {
 
   say({ app, ...say }: Say & { app?: Partial<AppContext> }): Promise<Taken> {
     this.requestApp = app
-    return this.#accept(say.request, () => {
+    return this.accept(say.request, () => {
       refuseIfFull(this)
       const events = decideSay(this.state, say, this.context)
       this.#stopAsking()
@@ -228,7 +228,7 @@ export class Session implements CommandedSession {
     if (!offered)
       throw new TurnwireError('unknown_tool', `Agent "${this.agent.name}" offers no tool named "${tool}".`)
     const { form } = offered.tool.input
-    return this.#accept(direct.request, () => {
+    return this.accept(direct.request, () => {
       const events = decideDirectCall(this.state, { ...direct, tool, form }, this.context)
       this.#stopAsking()
       return events
@@ -250,7 +250,7 @@ export class Session implements CommandedSession {
     if (afterStop) refuseWhileRunning(this, answers)
     const { blobs, respond } = await prepareAnswers(this, answers)
     for (const blob of blobs) await this.keepBlob(blob)
-    return this.#accept(answers.request, () => decideRespond(this.state, respond, this.context))
+    return this.accept(answers.request, () => decideRespond(this.state, respond, this.context))
   }
 
   async configure(settings: Partial<Settings>): Promise<void> {
@@ -286,7 +286,8 @@ export class Session implements CommandedSession {
     return true
   }
 
-  #accept(request: RequestKey | undefined, decide: () => Event[]): Promise<Taken> {
+  /** Records what `decide` gives, once for each request key, and wakes the loop. */
+  accept(request: RequestKey | undefined, decide: () => Event[]): Promise<Taken> {
     try {
       this.refuseIfGone()
       const replayed = this.#replayed(request)
@@ -312,7 +313,11 @@ export class Session implements CommandedSession {
     if (!before) return undefined
     if (before.hash !== request.hash)
       throw new TurnwireError('idempotency_conflict', 'This Idempotency-Key was used for another request.')
-    return this.flushed().then(() => ({ first: before.seq, replayed: true, count: 0, at: 0 }))
+    const { seq: first, message: id } = before
+    return this.flushed().then(() => {
+      const message = id !== undefined && { id, state: this.state.heard?.[id] ?? ('queued' as const) }
+      return { first, replayed: true, count: 0, at: 0, ...(message && { message }) }
+    })
   }
 
   // ---- the log -------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import { charsToTokens, estimateTokens } from '../../language/estimate-tokens.ts'
-import type { Event } from '../../language/events.ts'
+import type { Event, ModelAnswered } from '../../language/events.ts'
 import { toolHash } from '../../language/tools.ts'
 import { Abort } from '../../lib/async/abort.ts'
 import { judgeAll, type Starting } from '../calls/judge.ts'
@@ -15,6 +15,7 @@ import {
   type CutStep,
   decideAnswer,
   type decideCancel,
+  decideCutAnswer,
   decideEnd,
   decideFailure,
   decideInterrupted,
@@ -41,6 +42,8 @@ export class Driver implements TurnLoop {
   #active = false
   #loop: Promise<void> = Promise.resolve()
   #poke: (() => void) | undefined
+  /** Set while calls are judged: ends the wait for that. */
+  #leaveJudging: (() => void) | undefined
 
   constructor(session: TurnSession) {
     this.#session = session
@@ -242,7 +245,8 @@ export class Driver implements TurnLoop {
 
   /** Nobody waits for this call any more. */
   abortCall(callId: string): void {
-    this.#running.abort(callId, new TurnwireError('stopping', 'The call that made it is over.'))
+    if (!this.#running.has(callId)) this.#leaveJudging?.()
+    this.#running.abort(callId, new TurnwireError('stopping', 'The call was cancelled.'))
   }
 
   /** Calls that may run are started with the verdict. */
@@ -259,13 +263,21 @@ export class Driver implements TurnLoop {
 
   #judge(calls: readonly CallState[], starting?: Starting): Promise<void> | undefined {
     const judging = judgeAll(this.#session, calls, starting)
+    return judging && this.#untilJudged(judging)
+  }
+
+  /** Until they are judged, the turn is ended, or one of them is cancelled: the others are then judged anew. */
+  async #untilJudged(judging: Promise<void>): Promise<void> {
     const turn = this.#turn
-    return (
-      judging &&
-      turn.until(judging).catch(error => {
-        if (!turn.aborted) throw error
-      })
-    )
+    const left = Promise.withResolvers<void>()
+    this.#leaveJudging = left.resolve
+    try {
+      await Promise.race([turn.until(judging), left.promise])
+    } catch (error) {
+      if (!turn.aborted) throw error
+    } finally {
+      if (this.#leaveJudging === left.resolve) this.#leaveJudging = undefined
+    }
   }
 
   /** An approval holds for the tool that was shown: a tool that changed or went away since is judged again. */
@@ -335,18 +347,28 @@ export class Driver implements TurnLoop {
     const step = this.#step
     this.abort(new TurnwireError('stopping', 'The turn was ended.'))
     const end = decideRest(state, context)
-    if (!step) return end
-    const { written } = step
-    // A model that has given nothing has used nothing that could be counted.
-    const cut = written > 0 && {
-      input: estimateTokens(this.#session.request()),
-      output: charsToTokens(written),
-    }
-    return decideInterrupted({ ...this.#cut(step), ...(cut && { cut }) }, end, context)
+    return step ? decideInterrupted(this.#counted(step), end, context) : end
+  }
+
+  /** Stops the model step and nothing else. Gives its partial answer, to record. */
+  cutStep(): ModelAnswered[] {
+    const step = this.#step
+    if (!step || step.over) return []
+    step.over = true
+    step.stop.abort(new TurnwireError('stopping', 'A message has interrupted the model.'))
+    return decideCutAnswer(this.#counted(step), this.#session.context)
   }
 
   #cut({ model, said, isUnseen }: Step): CutStep {
     return { model, said, shown: isUnseen ? [] : said.filter(({ text }) => text !== '') }
+  }
+
+  /** With about what it has used. A model that has given nothing has used nothing that could be counted. */
+  #counted(step: Step): CutStep {
+    const { written } = step
+    if (written === 0) return this.#cut(step)
+    const cut = { input: estimateTokens(this.#session.request()), output: charsToTokens(written) }
+    return { ...this.#cut(step), cut }
   }
 
   abort(reason: unknown): void {

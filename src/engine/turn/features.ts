@@ -9,6 +9,7 @@ import { offerReader } from '../calls/read-output.ts'
 import { hasNested } from '../rules/state.ts'
 import { compactIfDue } from './compact.ts'
 import { type Deadlines, watchDeadlines } from './deadlines.ts'
+import { joinMessages, startNextTurn } from './messages.ts'
 import type { TurnSession } from './turn-session.ts'
 
 type Recording = TurnSession & { readonly deadlines: Deadlines }
@@ -37,6 +38,7 @@ const changes: readonly Feature<readonly Event[]>[] = [
     isUsed: ({ offer }) => offer.hidesArguments,
     do: hideArguments,
   },
+  { of: types('turn.ended'), isUsed: ({ state }) => state.messages !== undefined, do: startNextTurn },
 ]
 
 /** Run after events were recorded. */
@@ -59,7 +61,10 @@ const tells: readonly Feature<void>[] = [
 export const preparations: readonly {
   isUsed: (session: TurnSession) => boolean
   do: (session: TurnSession, stop: Abort) => Promise<void> | undefined
-}[] = [{ isUsed: ({ agent }) => agent.compaction !== undefined, do: compactIfDue }]
+}[] = [
+  { isUsed: ({ state }) => state.messages !== undefined, do: joinMessages },
+  { isUsed: ({ agent }) => agent.compaction !== undefined, do: compactIfDue },
+]
 
 /** The types of events that some feature changes, or is told of. Other events pass no feature. */
 export const changedTypes: Types = new Set(changes.flatMap(({ of }) => [...of]))

@@ -17,12 +17,15 @@ import type {
   RequestKey,
 } from '../ports/boundary.ts'
 import { decideClaim } from '../rules/decide-call.ts'
+import { decideTakeAllBack } from '../rules/decide-message.ts'
 import { findQuestion } from '../rules/decide-question.ts'
 import { waitsForOthers } from '../rules/nested.ts'
 import { findCall, settledCalls } from '../rules/state.ts'
 import { shownCalls } from '../rules/summary.ts'
+import { cancelCall } from './cancel-call.ts'
 import { compactNow } from './compact.ts'
 import { ManualControl } from './manual-control.ts'
+import { sayLater, withdrawMessage } from './messages.ts'
 import type { CommandedSession } from './turn-session.ts'
 
 /** How long a cancellation waits for tools that it stopped. */
@@ -73,6 +76,12 @@ export async function runCommand(session: CommandedSession, command: LoadedComma
       return done()
     case 'cancel':
       return done({ count: (await cancel(session, command)) ? session.state.seq - before : 0 })
+    case 'cancel-call':
+      await cancelCall(session, command)
+      return done()
+    case 'withdraw':
+      await withdrawMessage(session, command)
+      return done()
     case 'compact':
       return done({ count: (await compactNow(session)) ? 1 : 0 })
     default:
@@ -82,16 +91,17 @@ export async function runCommand(session: CommandedSession, command: LoadedComma
 }
 
 async function say(session: CommandedSession, command: CommandOf<'say'>): Promise<Partial<Accepted>> {
-  const { do: _, settings, request, parts, ...rest } = command
+  const { do: _, settings, request, parts, during, ...rest } = command
   const attempt = request && findAttempt(session, request)
-  return session.say({
-    ...traced(session, rest),
+  const given = {
     // The message of a request whose turn failed is in the history already.
     parts: attempt?.repeats === 'failed' ? [] : parts,
     ...(attempt?.repeats === 'again' && { rewindTo: await viewBefore(session, request?.key ?? '') }),
     ...(settings && { settings: sealSettings(session, settings) }),
     ...(attempt && { request: attempt.request }),
-  })
+  }
+  const later = during && sayLater(session, { ...rest, ...given, during })
+  return later ?? session.say({ ...traced(session, rest), ...given })
 }
 
 /** The turn that it starts has a trace of its own, below that of the caller. */
@@ -179,8 +189,13 @@ function editText(edit: string | JsonObject, callId: string, form: 'json' | 'tex
   )
 }
 
-async function cancel(session: CommandedSession, { turn, settled }: CommandOf<'cancel'>): Promise<boolean> {
+async function cancel(
+  session: CommandedSession,
+  { turn, settled, withdraw }: CommandOf<'cancel'>,
+): Promise<boolean> {
   if (turn !== undefined && session.state.turn && session.state.turn.id !== turn) return false
+  if (withdraw !== undefined && session.state.messages)
+    session.record(decideTakeAllBack(session.state, withdraw, session.context))
   const cancelled = await session.cancel()
   if (!settled) return cancelled
   const late = Promise.withResolvers<void>()

@@ -1,7 +1,7 @@
 // An open session, as its loop and commands use it.
-import type { Grant, Settings } from '../../language/events.ts'
+import type { Event, Grant, ModelAnswered, Settings } from '../../language/events.ts'
 import type { CallLoop, CallSession } from '../calls/call-session.ts'
-import type { GivenAnswer, GivenResult } from '../ports/boundary.ts'
+import type { Accepted, GivenAnswer, GivenResult, RequestKey } from '../ports/boundary.ts'
 import type { AppContext, ModelRequest } from '../ports/index.ts'
 import type { Decision, DirectCall, Respond, Say } from '../rules/commands.ts'
 import type { Action } from '../rules/next.ts'
@@ -15,6 +15,8 @@ export type TurnSession = CallSession & {
   refuseIfGone(): void
   /** Writes deferred events now: the loop rests. */
   flush(): void
+  /** Context for tools from the caller of the current turn. Gone after a restart. */
+  requestApp: Partial<AppContext> | undefined
 }
 
 export type TurnLoop = CallLoop & {
@@ -30,6 +32,8 @@ export type TurnLoop = CallLoop & {
   settle(): Promise<void>
   /** Resolves when every started call has returned, including aborted ones. A tool may never return. */
   returned(): Promise<void>
+  /** Stops the model step and nothing else. Gives its partial answer, to record. */
+  cutStep(): ModelAnswered[]
 }
 
 /** The same, with its commands. Each resolves once its events are durable. */
@@ -44,13 +48,22 @@ export type CommandedSession = TurnSession & {
   revoke(grantId: string, by: string): Promise<void>
   /** Ends the turn now, whatever it is doing, and leaves a valid history. */
   cancel(): Promise<boolean>
+  /** Records what `decide` gives, once for each request key, and wakes the loop. */
+  accept(request: RequestKey | undefined, decide: () => Event[]): Promise<Taken>
 }
 
 /**
  * `first` is the number of the first event of the request; `replayed`: it was accepted before, and nothing was done.
  * `turn` is the turn that it started or continued, which may be over by the time that it is durable.
  */
-export type Taken = { first: number; replayed: boolean; count: number; at: number; turn?: string }
+export type Taken = {
+  first: number
+  replayed: boolean
+  count: number
+  at: number
+  turn?: string
+  message?: NonNullable<Accepted['message']>
+}
 
 /** A client's own results and a person's decisions, as a wire hands them over. */
 export type Answers = Omit<Respond, 'results' | 'decisions' | 'answers'> & {

@@ -22,7 +22,11 @@ export function checkToolSettings(definition: Omit<ToolDefinition, 'run' | 'prev
     refuseTool(name, `has the unknown kind ${quote(kind)}; known are: ${toolKinds.join(', ')}`)
   if (!['trusted', 'ask', 'deny'].includes(trust))
     refuseTool(name, `has the unknown trust ${quote(trust)}; it is "trusted", "ask" or "deny"`)
-  for (const [member, value] of Object.entries({ readOnly, idempotent, destructive, exposed }))
+  const { interruptible } = definition
+  const flags = { readOnly, idempotent, destructive, exposed }
+  for (const [member, value] of Object.entries(
+    interruptible === undefined ? flags : { ...flags, interruptible },
+  ))
     if (typeof value !== 'boolean')
       refuseTool(name, `has "${member}" as ${quote(value)}; it is true or false`)
   if (readOnly && destructive) refuseTool(name, 'cannot be both readOnly and destructive; drop one')
@@ -49,6 +53,7 @@ export function checkToolSettings(definition: Omit<ToolDefinition, 'run' | 'prev
   return {
     ...settings,
     ...(backOff && { backOff }),
+    ...(interruptible !== undefined && { interruptible }),
     ...(definition.callers && { callers: checkCallers(name, definition.callers) }),
   }
 }

@@ -100,6 +100,8 @@ export type ToolDefinition<
    * can stand in the schema too, as `x-turnwire-role` of a property. Anything that is not said is not trusted.
    */
   flow?: FlowLabels
+  /** A message with `during: 'interrupt'` may stop its running calls. Default: as `idempotent`. */
+  interruptible?: boolean
   /** Default 60,000. */
   timeoutMs?: number
   /** Only for a tool that is read-only or idempotent: how often, or `{ times, backOffMs, factor, mostMs }`. Default 0. */
@@ -244,7 +246,7 @@ const namePattern = /^[A-Za-z0-9_\-.:/]{1,128}$/
 const memberNames: ReadonlySet<string> = new Set([
   ...(['name', 'title', 'description', 'input', 'output', 'kind', 'readOnly', 'idempotent'] as const),
   ...(['destructive', 'timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed', 'strict', 'run'] as const),
-  ...(['vendorTyped', 'preview', 'callers', 'examples', 'flow'] as const),
+  ...(['vendorTyped', 'preview', 'callers', 'examples', 'flow', 'interruptible'] as const),
 ] satisfies (keyof ToolDefinition)[])
 
 /** JavaScript can pass anything, so members are checked in spite of their types. */

@@ -173,6 +173,9 @@ export class AcpEncoder {
         return this.#answered(shown.answer)
       case 'call':
         return this.#calls.asked(shown.call.part, shown.call.parent, shown.call.elsewhere)
+      case 'message':
+        // One that starts a turn is shown with the turn.
+        return shown.state === 'delivered' && shown.parts ? userChunks(shown.parts, shown.message) : []
       case 'end':
         return this.#ended(shown.end)
       default:

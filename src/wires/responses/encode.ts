@@ -244,6 +244,8 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
         this.#spoke = false
         this.#ended = shown.end
         break
+      case 'message':
+        break
       default: {
         const call = this.#calls.get(shown.callId)
         if (call) this.#takeOfCall(call, shown)

@@ -1,0 +1,20 @@
+// The folds of messages that wait for their delivery. A part of evolve.ts, with the same rules.
+import type { MessageQueued } from '../../language/events.ts'
+import type { SessionState, WaitingMessage } from './state.ts'
+
+export function queueMessage(state: SessionState, event: MessageQueued): void {
+  const { v: _v, type: _type, message: id, key, ...rest } = event
+  const waiting: WaitingMessage = { id, ...rest }
+  state.messages = [...(state.messages ?? []), waiting]
+  const request = key === undefined ? undefined : state.requests.get(key)
+  if (request) request.message = id
+}
+
+/** It waits no longer. */
+export function takeMessage(state: SessionState, id: string, as: 'delivered' | 'withdrawn'): void {
+  state.heard ??= {}
+  state.heard[id] = as
+  const left = state.messages?.filter(message => message.id !== id) ?? []
+  if (left.length > 0) state.messages = left
+  else delete state.messages
+}
