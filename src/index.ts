@@ -43,7 +43,9 @@ export type {
   CallAnswers,
   DecisionOptions,
   NewGrant,
+  SendOptions,
   SessionHandle as Session,
+  StopOptions,
   WatchOptions,
 } from './library/session-handle.ts'
 export type { OwnTool, SessionOptions } from './library/session-options.ts'

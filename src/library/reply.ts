@@ -41,6 +41,8 @@ export type Reply =
   | { status: 'done'; text: string; stop: TurnStop; limit?: LimitName; error?: PlainError }
   /** The turn goes on once these calls are answered. */
   | { status: 'waiting'; text: string; pending: PendingCall[] }
+  /** The message was taken back before it was delivered. */
+  | { status: 'withdrawn'; text: string }
 
 /** The model wants a tool, or the call `parent` made this call. `input` is text where it is no JSON. */
 export type CalledItem = { type: 'call'; callId: string; tool: string; input: Json; parent?: string }

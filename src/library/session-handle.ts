@@ -4,10 +4,12 @@ import type {
   Accepted,
   AppContext,
   Command,
+  During,
   FollowItem,
   FollowOptions,
   GivenDecision,
   GivenResult,
+  SessionMessage,
   SessionRef,
   SessionStatus,
   ToolOutput,
@@ -16,7 +18,7 @@ import type { ArgumentPatterns } from '../language/argument-patterns.ts'
 import { keptName } from '../language/calls.ts'
 import { type InputPart, isResultPart, joinText, type ResultPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { Grant } from '../language/events.ts'
+import { type Grant, waitModes } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
 import type { CallAnswer } from '../language/questions.ts'
 import { toolHash } from '../language/tools.ts'
@@ -47,6 +49,11 @@ export type CallAnswers = {
 }
 
 export type ResultOptions = { failed?: boolean; structured?: Json; details?: Json }
+
+export type SendOptions = { context?: Partial<AppContext>; during?: During }
+
+/** `by`: for the log. Default: the owner of the session. `reason`: told to the model where it is told anything. */
+export type StopOptions = { by?: string; reason?: string }
 
 export type NewGrant = {
   tool: string
@@ -81,14 +88,22 @@ export class SessionHandle<ModelName extends string = string> {
   // ---- turns -----------------------------------------------------------------------------------------------
 
   /**
-   * Says something. A message while calls wait abandons them and starts a new turn. `context` is added to what tools get as
-   * `context.app` in this turn; it is not recorded, so that it is gone if another process continues the turn.
+   * Says something. `during`: what becomes of it while a turn is under way. By default it is refused while the turn runs, and
+   * abandons calls that wait. A message that waits gives the reply of the turn that it is delivered to. `context` is added to what
+   * tools get as `context.app` in this turn; it is not recorded, so that it is gone if another process continues the turn.
    */
-  send(
-    message: string | readonly InputPart[],
-    { context }: { context?: Partial<AppContext> } = {},
-  ): TurnHandle {
-    return this.#turn(this.#say(toResultParts(message, 'send'), context))
+  send(message: string | readonly InputPart[], { context, during }: SendOptions = {}): TurnHandle {
+    return this.#turn(this.#say(toResultParts(message, 'send'), context, checkDuring(during)))
+  }
+
+  /** The messages that wait for their delivery, in the order in which they were sent. */
+  async messages(): Promise<SessionMessage[]> {
+    return (await this.#host.engine.summary(this.#ref)).messages ?? []
+  }
+
+  /** Takes back a message that waits. Rejects with `message_delivered` if it waits no longer. */
+  async withdraw(message: string, { by = this.#owner, reason }: StopOptions = {}): Promise<void> {
+    await this.#command({ do: 'withdraw', message, by, ...(reason !== undefined && { reason }) })
   }
 
   /** Lets a call run; with `input`, with these arguments. */
@@ -161,18 +176,24 @@ export class SessionHandle<ModelName extends string = string> {
     return this.#turn(this.#goOn())
   }
 
-  /** Ends the turn now. */
-  async cancel(): Promise<void> {
-    await this.#command({ do: 'cancel' })
+  /** Ends the turn now. The first message that waits starts the next turn, unless all are withdrawn. */
+  async cancel({ withdraw = false }: { withdraw?: boolean } = {}): Promise<void> {
+    await this.#command({ do: 'cancel', ...(withdraw && { withdraw: this.#owner }) })
+  }
+
+  /** Stops one call and tells the model. The other calls and the turn go on. */
+  async cancelCall(callId: string, { by = this.#owner, reason }: StopOptions = {}): Promise<void> {
+    await this.#command({ do: 'cancel-call', callId, by, ...(reason !== undefined && { reason }) })
   }
 
   #turn(started: Promise<TurnStart>): TurnHandle {
     return new TurnHandle(this.#host, this.#ref, started)
   }
 
-  async #say(parts: InputPart[], app?: Partial<AppContext>): Promise<TurnStart> {
-    const { first, waited } = await this.#command({ do: 'say', wire: 'library', parts, ...(app && { app }) })
-    return { from: first, calls: waited }
+  async #say(parts: InputPart[], app?: Partial<AppContext>, during?: During): Promise<TurnStart> {
+    const options = { ...(app && { app }), ...(during && { during }) }
+    const { first, waited, message } = await this.#command({ do: 'say', wire: 'library', parts, ...options })
+    return message ? { from: first, calls: [], message } : { from: first, calls: waited }
   }
 
   async #respond(command: Extract<Command, { do: 'respond' }>): Promise<TurnStart> {
@@ -293,6 +314,14 @@ export class SessionHandle<ModelName extends string = string> {
   #command(command: Command): Promise<Accepted> {
     return this.#host.engine.command(this.#ref, command)
   }
+}
+
+function checkDuring(during: During | undefined): During | undefined {
+  if (during === undefined || during === 'refuse' || waitModes.includes(during)) return during
+  throw new TurnwireError(
+    'bad_request',
+    `send() takes "during" as one of: refuse, ${waitModes.join(', ')}. It was given ${JSON.stringify(during)}.`,
+  )
 }
 
 /** A text, or parts as they are. Programs in JavaScript give other things: these are refused before anything is recorded. */

@@ -1,16 +1,26 @@
 // A turn that a program started or waits for. Awaited, it gives the reply; iterated, it gives items as they come. It is
 // read from the log, so it can be iterated late, and more than once.
-import type { Engine, FollowItem, FollowOptions, SessionCall, SessionRef } from '../engine/index.ts'
+import type { Accepted, Engine, FollowItem, FollowOptions, SessionCall, SessionRef } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { ShownEnd } from '../language/show.ts'
+import { type ShownEnd, ShownFold } from '../language/show.ts'
 import type { LogFailures } from './log-failures.ts'
 import { pendingCalls, type Reply, type TurnItem, TurnReader } from './reply.ts'
 
-/** Where to read from: the first event of the request. `calls` and `text` are what is known before it. */
-export type TurnStart = { from: number; calls: readonly SessionCall[]; text?: string }
+/**
+ * Where to read from: the first event of the request. `calls` and `text` are what is known before it. `message`: it waits, and
+ * the turn is the one that it is delivered to.
+ */
+export type TurnStart = {
+  from: number
+  calls: readonly SessionCall[]
+  text?: string
+  message?: NonNullable<Accepted['message']>
+}
 
 /** The parts of the runtime that a handle uses. */
 export type LibraryHost = { engine: Engine; failures: LogFailures }
+
+const withdrawn: Reply = { status: 'withdrawn', text: '' }
 
 export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {
   readonly [Symbol.toStringTag] = 'TurnHandle'
@@ -28,6 +38,11 @@ export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {
   /** Resolves once the request is recorded; rejects if it was refused. */
   get accepted(): Promise<void> {
     return this.#started.then(() => {})
+  }
+
+  /** A message that had to wait: its id, and what had become of it when it was accepted. Undefined: it started a turn. */
+  get message(): Promise<TurnStart['message']> {
+    return this.#started.then(({ message }) => message)
   }
 
   then<Done = Reply, Failed = never>(
@@ -50,7 +65,9 @@ export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {
 
   /** Reads the events alone: nobody is shown the deltas. */
   async #wait(): Promise<Reply> {
-    const { from, calls, text } = await this.#started
+    const { from: first, calls, text, message } = await this.#started
+    const from = message ? await this.#findDelivery(first, message.id) : first
+    if (from === undefined) return withdrawn
     const reader = new TurnReader(calls, text)
     for await (const batch of this.#follow(from, 'none'))
       for (const item of batch) {
@@ -61,7 +78,12 @@ export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<TurnItem> {
-    const { from, calls, text } = await this.#started
+    const { from: first, calls, text, message } = await this.#started
+    const from = message ? await this.#findDelivery(first, message.id) : first
+    if (from === undefined) {
+      yield { type: 'end', reply: withdrawn }
+      return
+    }
     const reader = new TurnReader(calls, text)
     for await (const batch of this.#follow(from, 'append'))
       for (const item of batch) {
@@ -73,6 +95,21 @@ export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {
 
   #follow(from: number, deltas: FollowOptions['deltas']): AsyncIterable<readonly FollowItem[]> {
     return this.#host.engine.follow(this.#ref, { from, until: 'stop', deltas })
+  }
+
+  /** The number of the event that delivers the message. Undefined: it was withdrawn. */
+  async #findDelivery(after: number, id: string): Promise<number | undefined> {
+    const shown = new ShownFold()
+    const options = { from: after, until: 'never', deltas: 'none' } as const
+    for await (const batch of this.#host.engine.follow(this.#ref, options))
+      for (const item of batch) {
+        if (item.type === 'lost') throw new TurnwireError(item.error.code, item.error.message)
+        const message = item.type === 'event' ? shown.take(item.event) : undefined
+        if (item.type !== 'event' || message?.type !== 'message' || message.message !== id) continue
+        if (message.state === 'withdrawn') return undefined
+        if (message.state === 'delivered') return item.seq
+      }
+    throw new TurnwireError('internal', 'The session ended before the message was delivered.')
   }
 
   async #makeReply({ text, ended }: TurnReader): Promise<Reply> {
