@@ -3,6 +3,7 @@
 
 import type {
   AgentInfo,
+  During,
   GivenAnswer,
   GivenDecision,
   GivenResult,
@@ -10,7 +11,7 @@ import type {
   SessionCall,
 } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
-import type { Settings } from '../../language/events.ts'
+import { type Settings, waitModes } from '../../language/events.ts'
 import { answerActions, type FormContent } from '../../language/questions.ts'
 import { maskedSecret } from '../../language/seals.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
@@ -106,6 +107,22 @@ export function decodeUser(messages: readonly JsonObject[], agent: AgentInfo): U
   const parts = decodeParts(message['content'], 'messages[0].content', agent.images)
   if (parts.length === 0) refuseAap('The user message is empty. Send some text or an image.')
   return { type: 'user', parts }
+}
+
+const durings: readonly During[] = ['refuse', ...waitModes]
+
+/** Beyond the protocol: what becomes of a message while a turn is under way. */
+export function decodeDuring(value: Json | undefined, { type }: UserTurn | AnswerTurn): During | undefined {
+  if (value === undefined || value === null) return undefined
+  const during = durings.find(each => each === value)
+  if (!during) refuseAap(`during must be one of: ${durings.join(', ')}.`)
+  if (type !== 'user') refuseAap('during goes with a user message only.')
+  return during
+}
+
+export function decodeReason(body: JsonObject): { reason?: string } {
+  const reason = optional(body['reason'], 'reason', text)
+  return reason === undefined ? {} : { reason }
 }
 
 function decodePermission(message: JsonObject, at: string): Omit<GivenDecision, 'by'> {

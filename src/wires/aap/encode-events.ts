@@ -35,5 +35,7 @@ export class EventFrames implements FrameEncoder<FollowItem> {
 function masked(event: Event, agent: AgentInfo | undefined): Event {
   if (event.type === 'session.created') return { ...event, settings: maskSettings(event.settings, agent) }
   if (event.type === 'session.configured') return { ...event, settings: maskSettings(event.settings, agent) }
+  if (event.type === 'message.queued' && event.settings)
+    return { ...event, settings: maskSettings(event.settings, agent) }
   return event
 }

@@ -26,6 +26,7 @@ import type {
   ToolMessage,
   ToolSpec,
   Version,
+  WaitingMessage,
 } from './schema.ts'
 
 // ---- declarations -------------------------------------------------------------------------------------------
@@ -126,13 +127,24 @@ export function encodeSession(
   }
 }
 
-export function encodeState({ seq, status, calls }: SessionSummary): SessionState {
+/** The messages that wait for their delivery. */
+export function encodeWaiting(messages: SessionSummary['messages'] = []): WaitingMessage[] {
+  return messages.map(({ id, during, parts, at }) => ({
+    messageId: id,
+    during,
+    content: encodeParts(parts),
+    at,
+  }))
+}
+
+export function encodeState({ seq, status, calls, messages }: SessionSummary): SessionState {
   return {
     lastEvent: seq,
     status,
     pending: calls.flatMap(encodePending),
     running: calls.filter(({ stage }) => atWork.has(stage)).map(({ part }) => part.id),
     questions: openQuestions(calls),
+    ...(messages && { messages: encodeWaiting(messages) }),
   }
 }
 

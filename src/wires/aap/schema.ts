@@ -95,6 +95,15 @@ export type SessionState = {
   /** The calls that are at work. */
   running: string[]
   questions: Question[]
+  /** The messages that wait for their delivery, if there are any. */
+  messages?: WaitingMessage[]
+}
+/** Beyond the protocol: a message that was sent while a turn was under way. `at`: when, in milliseconds. */
+export type WaitingMessage = {
+  messageId: string
+  during: 'queue' | 'steer' | 'interrupt'
+  content: Content
+  at: number
 }
 /** A call that waits: for its result (`client`), or for a permission (`server`). */
 export type PendingCall = Ask & { name: string; input: JsonObject; side: 'client' | 'server' }

@@ -5,6 +5,7 @@ import type {
   Accepted,
   AgentInfo,
   Command,
+  During,
   Engine,
   FollowOptions,
   RequestKey,
@@ -22,7 +23,9 @@ import {
   type AnswerTurn,
   decodeChosen,
   decodeClaim,
+  decodeDuring,
   decodeOverrides,
+  decodeReason,
   decodeStream,
   decodeTools,
   decodeTurnMessages,
@@ -32,7 +35,7 @@ import {
   withQuestionsAnswered,
 } from './decode.ts'
 import { decodeSeed } from './decode-seed.ts'
-import { encodeMeta, encodeSession, encodeState } from './encode.ts'
+import { encodeMeta, encodeSession, encodeState, encodeWaiting } from './encode.ts'
 import { EventFrames } from './encode-events.ts'
 import { type HeldBack, TurnFold, turnFrames } from './encode-turn.ts'
 import type { StreamMode, Version } from './schema.ts'
@@ -77,6 +80,9 @@ function mountV3(app: Hono<WireEnv>, base: string, handlers: AapHandlers): void 
   app.post(`${base}/sessions/:id/cancel`, handlers.cancel)
   app.get(`${base}/sessions/:id/state`, handlers.state)
   app.post(`${base}/sessions/:id/claims`, handlers.claim)
+  app.get(`${base}/sessions/:id/messages`, handlers.messages)
+  app.delete(`${base}/sessions/:id/messages/:messageId`, handlers.withdraw)
+  app.post(`${base}/sessions/:id/calls/:callId/cancel`, handlers.cancelCall)
   app.get(`${base}/sessions/:id/model`, handlers.model)
   app.put(`${base}/sessions/:id/model`, handlers.setModel)
   app.get(`${base}/sessions/:id/results/:callId`, handlers.result)
@@ -95,6 +101,7 @@ type Turn = {
   settings?: ReturnType<typeof decodeOverrides>
   request: RequestKey | undefined
   stream: StreamMode
+  during?: During | undefined
   /** In versions 1 and 2 the first turn also says which session it made. */
   created?: true
 }
@@ -221,6 +228,7 @@ class AapHandlers {
         settings: decodeOverrides(body, version, agent, settings),
         request: requestKey(c, 'aap:turn', body),
         stream: streamMode(c, body['stream']),
+        during: decodeDuring(body['during'], messages),
       })
     }
   }
@@ -228,7 +236,9 @@ class AapHandlers {
   async #serveTurn(c: Context<WireEnv>, ref: SessionRef, turn: Turn): Promise<Response> {
     const engine = c.get('engine')
     const accepted = await engine.command(ref, toCommand(turn, c.get('principal').name))
-    const { first, replayed } = accepted
+    const { first, replayed, message } = accepted
+    // The turn that it is delivered to has other readers, or none yet.
+    if (message) return sendJson(c, { messageId: message.id, state: message.state }, 202)
     const { stream, created } = turn
     const held = await this.#heldBack(engine, ref, accepted)
     const options: FollowOptions = {
@@ -289,7 +299,29 @@ class AapHandlers {
   }
 
   readonly cancel: Handler = async c => {
-    await c.get('engine').command(sessionRef(c), { do: 'cancel' })
+    const withdraw = c.req.query('withdraw') === 'true' && { withdraw: c.get('principal').name }
+    await c.get('engine').command(sessionRef(c), { do: 'cancel', ...withdraw })
+    return c.body(null, 204)
+  }
+
+  readonly messages: Handler = async c => {
+    const { messages } = await c.get('engine').summary(sessionRef(c))
+    return sendJson(c, { messages: encodeWaiting(messages) })
+  }
+
+  readonly withdraw: Handler = async c => {
+    const message = c.req.param('messageId') ?? ''
+    await c.get('engine').command(sessionRef(c), { do: 'withdraw', message, by: c.get('principal').name })
+    return c.body(null, 204)
+  }
+
+  readonly cancelCall: Handler = async c => {
+    const { 'content-length': length = '0', 'transfer-encoding': encoding } = c.env.incoming.headers
+    const reason =
+      length !== '0' || encoding !== undefined ? decodeReason(await readJsonObject(c, this.#host.limits)) : {}
+    const callId = c.req.param('callId') ?? ''
+    const by = c.get('principal').name
+    await c.get('engine').command(sessionRef(c), { do: 'cancel-call', callId, by, ...reason })
     return c.body(null, 204)
   }
 
@@ -322,9 +354,10 @@ function streamMode(c: Context<WireEnv>, asked: Json | undefined): StreamMode {
   return preferred === 'text/event-stream' ? 'message' : 'none'
 }
 
-function toCommand({ messages, settings, request }: Turn, by: string): Command {
+function toCommand({ messages, settings, request, during }: Turn, by: string): Command {
   const common = { ...(settings && { settings }), ...(request && { request }) }
-  if (messages.type === 'user') return { do: 'say', wire: wireName, parts: messages.parts, ...common }
+  if (messages.type === 'user')
+    return { do: 'say', wire: wireName, parts: messages.parts, ...common, ...(during && { during }) }
   const { results, decisions, answers } = messages
   return {
     do: 'respond',
