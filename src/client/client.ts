@@ -11,10 +11,12 @@ import type {
   AgentChoice,
   ApplicationMessage,
   Content,
+  During,
   HistoryMessage,
   HistoryType,
   Meta,
   NewSession,
+  SentMessage,
   SessionInfo,
   SessionModels,
   SessionPrompts,
@@ -40,6 +42,8 @@ export type TurnRequest = {
 
 /** `idempotencyKey`: requests with the same key are one request, carried out once. Default: a fresh key. */
 export type SendOptions = CallOptions & { idempotencyKey?: string }
+
+export type SayOptions = SendOptions & { during?: During }
 
 export class AapClient {
   readonly #transport: Transport
@@ -127,9 +131,52 @@ export class AapClient {
     return new TurnStream(response)
   }
 
-  /** Stops the turn that is running or waiting. An extension of Turnwire to the protocol. */
-  async cancel(sessionId: string, { signal }: CallOptions = {}): Promise<void> {
-    const path = `${sessionPath(sessionId)}/cancel`
+  /**
+   * Says something, and resolves once it is recorded; the turn is read with `watch`. `during`: what becomes of it while a turn is
+   * under way. An extension of Turnwire to the protocol.
+   */
+  async say(sessionId: string, content: Content, options: SayOptions = {}): Promise<SentMessage> {
+    const { during = 'refuse', idempotencyKey = this.#newId('req'), signal } = options
+    const response = await this.#transport.request({
+      method: 'POST',
+      path: `${sessionPath(sessionId)}/turns`,
+      body: { messages: [{ role: 'user', content }], stream: 'message', during },
+      accept: 'text/event-stream',
+      headers: { 'Idempotency-Key': idempotencyKey },
+      signal,
+      repeatable: true,
+    })
+    if (response.status === 202) return (await response.json()) as SentMessage // The extension's own answer.
+    await response.body?.cancel()
+    return { state: 'delivered' }
+  }
+
+  /** Takes back a message that waits. Throws `message_delivered` if it waits no longer. An extension of Turnwire. */
+  async withdraw(sessionId: string, messageId: string, { signal }: CallOptions = {}): Promise<void> {
+    const path = `${sessionPath(sessionId)}/messages/${encodeURIComponent(messageId)}`
+    await this.#transport.request({ method: 'DELETE', path, signal, repeatable: false })
+  }
+
+  /** Stops one call; the others and the turn go on. `reason`: told to the model. An extension of Turnwire. */
+  async cancelCall(
+    sessionId: string,
+    toolCallId: string,
+    { reason, signal }: CallOptions & { reason?: string } = {},
+  ): Promise<void> {
+    const path = `${sessionPath(sessionId)}/calls/${encodeURIComponent(toolCallId)}/cancel`
+    const body = reason === undefined ? {} : { body: { reason } }
+    await this.#transport.request({ method: 'POST', path, ...body, signal, repeatable: false })
+  }
+
+  /**
+   * Stops the turn that is running or waiting. `withdraw`: messages that wait are withdrawn too. An extension of Turnwire to the
+   * protocol.
+   */
+  async cancel(
+    sessionId: string,
+    { signal, withdraw }: CallOptions & { withdraw?: boolean } = {},
+  ): Promise<void> {
+    const path = `${sessionPath(sessionId)}/cancel${withdraw ? '?withdraw=true' : ''}`
     await this.#transport.request({ method: 'POST', path, signal, repeatable: true })
   }
 

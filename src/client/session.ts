@@ -3,9 +3,9 @@
 // does not have: a page that was reloaded goes on with `resume` from the session's id alone. Several pages may have the
 // same session open; a call is run by the one whose claim the server recorded first.
 import { randomIds } from '../lib/text/random.ts'
-import type { AapClient } from './client.ts'
+import type { AapClient, SayOptions } from './client.ts'
 import { SessionTurn, type TurnOptions } from './session-turn.ts'
-import type { ApplicationMessage, Content } from './types.ts'
+import type { ApplicationMessage, Content, SentMessage, WaitingMessage } from './types.ts'
 
 const newId = randomIds()
 
@@ -30,9 +30,29 @@ export class AapSession {
     return this.#turn([], options)
   }
 
-  /** Ends the turn that is running or waiting. */
-  cancel(): Promise<void> {
-    return this.#client.cancel(this.id)
+  /** Says something without reading its turn: also while a turn is under way. Resolves once it is recorded. */
+  say(content: Content, options: SayOptions = {}): Promise<SentMessage> {
+    return this.#client.say(this.id, content, options)
+  }
+
+  /** The messages that wait for their delivery. */
+  async messages(): Promise<WaitingMessage[]> {
+    return (await this.#client.getState(this.id)).messages ?? []
+  }
+
+  /** Takes back a message that waits. */
+  withdraw(messageId: string): Promise<void> {
+    return this.#client.withdraw(this.id, messageId)
+  }
+
+  /** Stops one call. The others and the turn go on. */
+  cancelCall(toolCallId: string, reason?: string): Promise<void> {
+    return this.#client.cancelCall(this.id, toolCallId, reason === undefined ? {} : { reason })
+  }
+
+  /** Ends the turn that is running or waiting. `withdraw`: messages that wait are withdrawn too. */
+  cancel({ withdraw = false }: { withdraw?: boolean } = {}): Promise<void> {
+    return this.#client.cancel(this.id, { withdraw })
   }
 
   #turn(messages: ApplicationMessage[], options: TurnOptions): SessionTurn {

@@ -64,6 +64,12 @@ export type SessionState = Omit<wire.SessionState, 'pending' | 'questions'> & {
   pending: PendingCall[]
   questions: ToolQuestion[]
 }
+/** What becomes of a message while a turn is under way. An extension of Turnwire to the protocol. */
+export type During = 'refuse' | WaitingMessage['during']
+/** A message that waits for its delivery. */
+export type WaitingMessage = wire.WaitingMessage
+/** `messageId`: of a message that had to wait. Without it, it started a turn. */
+export type SentMessage = { messageId?: string; state: 'queued' | 'delivered' | 'withdrawn' }
 export type ToolCall = wire.TurnEvents['tool_call'] & wire.Ask
 /** A call that waits: for its result (`client`), or for a permission (`server`). */
 export type PendingCall = ToolCall & { side: 'client' | 'server' }

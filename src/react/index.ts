@@ -2,6 +2,7 @@
 // it the parts are plain elements with class names.
 export { Approval, type ApprovalAnswer, type ApprovalProps, type ApprovalQuestion } from './approval.tsx'
 export type { Scope } from './approval-always.tsx'
+export { Composer, type ComposerProps } from './composer.tsx'
 export type {
   BackgroundSseOptions,
   ChatTransport,

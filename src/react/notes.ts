@@ -1,6 +1,6 @@
 // One line for each event that is neither a message nor a step of a call, as a reader of a transcript wants it.
 import type { Event, Grant } from '../language/events.ts'
-import type { ShownEnd } from '../language/show.ts'
+import type { ShownEnd, ShownMessage } from '../language/show.ts'
 import { printable } from '../lib/text/index.ts'
 import { type NoteTone, stopWords } from './view.ts'
 
@@ -10,6 +10,11 @@ export function endNote({ stop, limit, error }: ShownEnd): Note | undefined {
   if (stop === 'end') return undefined
   const tone = stop === 'cancelled' || stop === 'abandoned' ? 'plain' : 'bad'
   return { tone, text: stopWords(stop, limit, error?.message) }
+}
+
+export function messageNote(message: ShownMessage): Note | undefined {
+  if (message.state !== 'withdrawn') return undefined
+  return { tone: 'plain', text: `${message.by} withdrew a message before it was delivered` }
 }
 
 export function toNote(event: Event): Note | undefined {

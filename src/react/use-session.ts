@@ -1,7 +1,7 @@
 // One session, live: its view, and the actions of a person. The page needs only the session's id: after a reload or a
 // restart of the server everything comes from the log, including calls that still wait.
 import { useCallback, useEffect, useRef, useState } from 'react'
-import type { ApplicationMessage, ClientTool, Content, TurnRequest } from '../client/index.ts'
+import type { ApplicationMessage, ClientTool, Content, During, TurnRequest } from '../client/index.ts'
 import { runClientTool } from '../client/run-client-tool.ts'
 import { permissionMessage } from '../client/run-turn.ts'
 import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
@@ -97,7 +97,10 @@ function nextFrame(draw: () => void): void {
 /** The methods of an AapClient that `useSession` needs. */
 export type SessionClient = WatchSource & {
   sendTurn(sessionId: string, request: TurnRequest, options?: { signal?: AbortSignal }): Promise<unknown>
-  cancel(sessionId: string): Promise<void>
+  say(sessionId: string, content: string, options?: { during?: During }): Promise<unknown>
+  withdraw(sessionId: string, messageId: string): Promise<void>
+  cancelCall(sessionId: string, toolCallId: string, options?: { reason?: string }): Promise<void>
+  cancel(sessionId: string, options?: { withdraw?: boolean }): Promise<void>
 }
 
 export type UseSessionOptions = {
@@ -108,8 +111,13 @@ export type UseSessionOptions = {
 export type UsedSession = Watching & {
   /** Calls that wait for a person. */
   approvals: CallView[]
-  send: (text: string) => Promise<void>
-  cancel: () => Promise<void>
+  /** `during`: what becomes of it while a turn is under way. Those that wait are in `view.messages`. */
+  send: (text: string, during?: During) => Promise<void>
+  /** Takes back a message that waits. */
+  withdraw: (messageId: string) => Promise<void>
+  cancel: (options?: { withdraw?: boolean }) => Promise<void>
+  /** Stops one call. The turn goes on. */
+  cancelCall: (callId: string, reason?: string) => Promise<void>
   decide: (callId: string, answer: ApprovalAnswer) => Promise<void>
 }
 
@@ -134,12 +142,37 @@ export function useSession(
   return {
     ...watching,
     approvals: view ? [...openCallViews(view)].filter(call => call.status === 'waiting') : [],
-    send: useCallback(text => submit({ role: 'user', content: text }), [submit]),
+    ...useActions(client, sessionId),
+    decide: useCallback((callId, answer) => submit(toPermission(callId, answer)), [submit]),
+  }
+}
+
+function useActions(
+  client: SessionClient,
+  sessionId: string | undefined,
+): Pick<UsedSession, 'send' | 'withdraw' | 'cancel' | 'cancelCall'> {
+  const id = useCallback(() => {
+    if (sessionId === undefined) throw new Error('There is no session yet.')
+    return sessionId
+  }, [sessionId])
+  return {
+    send: useCallback(
+      async (text, during) => {
+        await client.say(id(), text, during && { during })
+      },
+      [client, id],
+    ),
+    withdraw: useCallback(async messageId => client.withdraw(id(), messageId), [client, id]),
+    cancelCall: useCallback(
+      async (callId, reason) => client.cancelCall(id(), callId, reason === undefined ? {} : { reason }),
+      [client, id],
+    ),
     cancel: useCallback(
-      () => (sessionId === undefined ? Promise.resolve() : client.cancel(sessionId)),
+      async options => {
+        if (sessionId !== undefined) await client.cancel(sessionId, options)
+      },
       [client, sessionId],
     ),
-    decide: useCallback((callId, answer) => submit(toPermission(callId, answer)), [submit]),
   }
 }
 

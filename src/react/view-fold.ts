@@ -2,10 +2,17 @@
 // event costs the same however long the session is. `snapshot` is cheap enough to be taken once per frame.
 import type { CallPart } from '../language/calls.ts'
 import type { CallUsed, Delta, Event, Grant, ModelAnswered, Settings, Usage } from '../language/events.ts'
-import { type Shown, type ShownAnswer, type ShownEnd, ShownFold, type ShownTurn } from '../language/show.ts'
+import {
+  type Shown,
+  type ShownAnswer,
+  type ShownEnd,
+  ShownFold,
+  type ShownMessage,
+  type ShownTurn,
+} from '../language/show.ts'
 import { callAfter } from './call-fold.ts'
 import { LiveStep } from './live-step.ts'
-import { endNote, toNote } from './notes.ts'
+import { endNote, messageNote, type Note, toNote } from './notes.ts'
 import {
   addViewUsage,
   type CallView,
@@ -71,6 +78,7 @@ export class ViewFold {
       byModel: new Map(this.#byModel),
       byAgent: new Map(this.#byAgent),
       controlledBy: this.#controlledBy,
+      messages: [...this.#shown.messages.values()],
       active: this.#turns.length > 0 && this.#turns.at(-1)?.endedAt === undefined,
     }
   }
@@ -142,8 +150,9 @@ export class ViewFold {
     }
     if (shown?.type === 'turn') this.#beginTurn(seq, shown.turn)
     if (shown?.type === 'answer') this.#answered(seq, shown.answer)
+    if (shown?.type === 'message' && shown.state === 'delivered') this.#joined(seq, shown)
     if (shown?.type === 'end') this.#endTurn(shown.end)
-    const note = shown?.type === 'end' ? endNote(shown.end) : toNote(event)
+    const note = findNote(event, shown)
     if (note) this.#items.push({ type: 'note', key: `n${seq}`, seq, at, ...note })
   }
 
@@ -151,6 +160,13 @@ export class ViewFold {
     this.#turns.push({ id, seq, startedAt: at })
     if (parts.length > 0) this.#items.push({ type: 'user', key: `e${seq}`, seq, at, parts, wire })
     if (!ask?.direct) this.#openStep(at)
+  }
+
+  /** A message joined the turn. The step that it interrupted has ended, so another one begins. */
+  #joined(seq: number, { at, parts }: Extract<ShownMessage, { state: 'delivered' }>): void {
+    if (!parts) return
+    this.#items.push({ type: 'user', key: `e${seq}`, seq, at, parts })
+    if (this.#steps.at(-1)?.endedAt !== undefined) this.#openStep(at)
   }
 
   #callEvent(seq: number, event: Event, shown: Shown | undefined): void {
@@ -329,4 +345,9 @@ export class ViewFold {
 /** Live output is kept to its last 256 KiB. */
 function tail(text: string): string {
   return text.length > 262_144 ? text.slice(-262_144) : text
+}
+
+function findNote(event: Event, shown: Shown | undefined): Note | undefined {
+  if (shown?.type === 'end') return endNote(shown.end)
+  return shown?.type === 'message' ? messageNote(shown) : toNote(event)
 }

@@ -13,6 +13,7 @@ import {
 import type { FlowFact } from '../language/flow.ts'
 import type { AnswerAction, FormSchema } from '../language/questions.ts'
 import type { Report } from '../language/report.ts'
+import type { QueuedMessage } from '../language/show.ts'
 
 /**
  * `writing`: its arguments are still arriving. `proposed`: the gate has not looked. `client`: an application runs it.
@@ -167,6 +168,8 @@ export type SessionView = {
   /** The part of `usage` of agents that worked for calls of this session, by their names. */
   byAgent: ReadonlyMap<string, UsageTotal>
   controlledBy: string | undefined
+  /** The messages that wait for their delivery, in the order in which they were said. */
+  messages: readonly QueuedMessage[]
   /** Whether a turn is under way. */
   active: boolean
 }

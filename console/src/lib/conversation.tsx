@@ -1,13 +1,5 @@
-// A session's transcript with its approvals, and the field to say something. The playground and the session page share it.
-import {
-  type FormEvent,
-  type KeyboardEvent,
-  type ReactElement,
-  type ReactNode,
-  useCallback,
-  useId,
-  useState,
-} from 'react'
+// A session's transcript with its approvals. The playground and the session page share it.
+import { type ReactElement, type ReactNode, useCallback } from 'react'
 import { printable } from '../../../src/lib/text/index.ts'
 import { Approval, type CallView, Transcript, type TranscriptProps } from '../../../src/react/index.ts'
 import { useAttempt } from './attempt.tsx'
@@ -55,6 +47,9 @@ export function Conversation(props: ConversationProps): ReactElement {
     (call: CallView) => (
       <>
         {call.status === 'client' && renderClientCall?.(call)}
+        {call.settledAt === undefined && call.seq !== undefined && (
+          <StopCall call={call} command={session.command} />
+        )}
         {call.delegated && (
           <Link to={`/sessions/${call.delegated.session}`} className="row-link">
             Session of the agent {printable(call.delegated.agent, 60)}
@@ -67,7 +62,7 @@ export function Conversation(props: ConversationProps): ReactElement {
         )}
       </>
     ),
-    [renderClientCall, id],
+    [renderClientCall, id, session.command],
   )
   return (
     <Transcript
@@ -86,64 +81,20 @@ export function Conversation(props: ConversationProps): ReactElement {
   )
 }
 
-type ComposerProps = {
-  onSend: (text: string) => Promise<unknown>
-  onStop?: (() => Promise<unknown>) | undefined
-  isActive: boolean
-  label?: string
-  children?: ReactNode
-}
+type StopCallProps = { call: CallView; command: LiveSession['command'] }
 
-export function Composer(props: ComposerProps): ReactElement {
-  const { onSend, onStop, isActive, label = 'Message', children } = props
-  const [text, setText] = useState('')
+function StopCall({ call, command }: StopCallProps): ReactElement {
   const { attempt, problem } = useAttempt()
-  const field = useId()
-  const send = (): void => {
-    const said = text.trim()
-    if (said === '') return
-    setText('')
-    const sent = onSend(said)
-    // A refused message stays in the field.
-    sent.catch(() => setText(said))
-    attempt(sent)
-  }
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
-    event.preventDefault()
-    send()
-  }
-  const onSubmit = (event: FormEvent): void => {
-    event.preventDefault()
-    send()
-  }
   return (
-    <form className="composer" onSubmit={onSubmit}>
-      <label htmlFor={field} className="tw-hidden">
-        {label}
-      </label>
-      <textarea
-        id={field}
-        className="tw-input"
-        rows={1}
-        placeholder={label}
-        title="Enter sends, Shift+Enter makes a new line"
-        value={text}
-        onChange={event => setText(event.target.value)}
-        onKeyDown={onKeyDown}
-      />
-      <div className="composer-tools">
-        {children}
-        {isActive && onStop && (
-          <button type="button" className="tw-button tw-danger" onClick={() => attempt(onStop())}>
-            Stop
-          </button>
-        )}
-        <button type="submit" className="tw-button tw-primary" disabled={text.trim() === ''}>
-          Send
-        </button>
-      </div>
+    <>
+      <button
+        type="button"
+        className="tw-button tw-danger"
+        onClick={() => attempt(command({ do: 'cancel-call', callId: call.id }))}
+      >
+        Stop this call
+      </button>
       {problem}
-    </form>
+    </>
   )
 }

@@ -33,9 +33,7 @@ export class EventFrames implements FrameEncoder<FollowItem> {
 
 /** The event as it stands in the log, with secrets masked. */
 function masked(event: Event, agent: AgentInfo | undefined): Event {
-  if (event.type === 'session.created') return { ...event, settings: maskSettings(event.settings, agent) }
-  if (event.type === 'session.configured') return { ...event, settings: maskSettings(event.settings, agent) }
-  if (event.type === 'message.queued' && event.settings)
-    return { ...event, settings: maskSettings(event.settings, agent) }
-  return event
+  if (!('settings' in event) || !event.settings) return event
+  // The settings are those of this event, with other values.
+  return { ...event, settings: maskSettings(event.settings, agent) } as Event
 }

@@ -2,7 +2,7 @@
 
 import type { Command, ModelAnswer } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { Settings } from '../../language/events.ts'
+import { type Settings, waitModes } from '../../language/events.ts'
 import { answerActions, type FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { type FieldType, fieldReader, names } from '../../lib/json/fields.ts'
@@ -50,6 +50,13 @@ const optionalName = (body: JsonObject, field: string): string | undefined =>
 
 // ---- commands ----------------------------------------------------------------------------------------------
 
+const durings = ['refuse', ...waitModes] as const
+
+function reasonIn(body: JsonObject): { reason?: string } {
+  const reason = optional(body['reason'], 'reason', text)
+  return reason === undefined ? {} : { reason }
+}
+
 /** `operators`: no protocol for applications lets a client do this to its own session, so a key without the scope may not. */
 type Decoder = {
   fields: ReadonlySet<string>
@@ -59,13 +66,17 @@ type Decoder = {
 
 const decoders: Record<string, Decoder> = {
   say: {
-    fields: names('do text model'),
-    decode: body => ({
-      do: 'say',
-      wire: wireName,
-      parts: [{ type: 'text', text: text(body['text'], 'text', { min: 1 }) }],
-      ...modelSetting(body),
-    }),
+    fields: names('do text model during'),
+    decode: body => {
+      const during = optional(body['during'], 'during', (value, path) => oneOf(value, path, durings))
+      return {
+        do: 'say',
+        wire: wireName,
+        parts: [{ type: 'text', text: text(body['text'], 'text', { min: 1 }) }],
+        ...modelSetting(body),
+        ...(during && { during }),
+      }
+    },
   },
   decide: {
     fields: names('do callId granted reason edit seen remember'),
@@ -112,7 +123,31 @@ const decoders: Record<string, Decoder> = {
     fields: names('do grantId'),
     decode: (body, by) => ({ do: 'revoke', grantId: name(body['grantId'], 'grantId'), by }),
   },
-  cancel: { fields: names('do'), decode: () => ({ do: 'cancel' }) },
+  cancel: {
+    fields: names('do withdraw'),
+    decode: (body, by) => ({
+      do: 'cancel',
+      ...(optional(body['withdraw'], 'withdraw', flag) && { withdraw: by }),
+    }),
+  },
+  'cancel-call': {
+    fields: names('do callId reason'),
+    decode: (body, by) => ({
+      do: 'cancel-call',
+      callId: name(body['callId'], 'callId'),
+      by,
+      ...reasonIn(body),
+    }),
+  },
+  withdraw: {
+    fields: names('do message reason'),
+    decode: (body, by) => ({
+      do: 'withdraw',
+      message: name(body['message'], 'message'),
+      by,
+      ...reasonIn(body),
+    }),
+  },
   compact: { fields: names('do'), decode: () => ({ do: 'compact' }) },
   'take-control': {
     fields: names('do force'),

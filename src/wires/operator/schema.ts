@@ -2,7 +2,7 @@
 // its clients: encode.ts makes these answers, so the compiler holds both sides to one description. They are the API's own: the
 // engine may call a row or a call otherwise.
 import type { CallPart, Outcome } from '../../language/calls.ts'
-import type { Delta, Event, Grant, Settings, TurnStop } from '../../language/events.ts'
+import type { Delta, Event, Grant, Settings, TurnStop, WaitMode } from '../../language/events.ts'
 import type { PaymentRecord } from '../../language/payments.ts'
 import type { AnswerAction, FormContent } from '../../language/questions.ts'
 import type { ToolServerInfo } from '../../language/servers.ts'
@@ -131,7 +131,7 @@ export type OperatorAgents = {
 export type ForkRequest = { upTo?: number; agent?: string; model?: string; text?: string }
 
 export type OperatorCommand =
-  | { do: 'say'; text: string; model?: string }
+  | { do: 'say'; text: string; model?: string; during?: 'refuse' | WaitMode }
   | {
       do: 'decide'
       callId: string
@@ -155,7 +155,9 @@ export type OperatorCommand =
       uses?: number
     }
   | { do: 'revoke'; grantId: string }
-  | { do: 'cancel' }
+  | { do: 'cancel'; withdraw?: boolean }
+  | { do: 'cancel-call'; callId: string; reason?: string }
+  | { do: 'withdraw'; message: string; reason?: string }
   | { do: 'compact' }
   | { do: 'take-control'; force?: boolean }
   | { do: 'perform' }
@@ -164,7 +166,14 @@ export type OperatorCommand =
   | { do: 'replace-arguments'; callId: string; input: JsonObject | string }
   | { do: 'release-control' }
 
-export type CommandAccepted = { first: number; count: number; turn?: string; grant?: string }
+/** `message`: one that had to wait, and what has become of it. */
+export type CommandAccepted = {
+  first: number
+  count: number
+  turn?: string
+  grant?: string
+  message?: { id: string; state: 'queued' | 'delivered' | 'withdrawn' }
+}
 
 export type FollowedItem =
   | { type: 'event'; seq: number; event: Event }

@@ -274,8 +274,9 @@ async function serveRequest(c: C, backend: OperatorBackend): Promise<Response> {
 async function serveCommand(c: C, host: WireHost): Promise<Response> {
   const ref = await findSessionRef(c)
   const command = decodeCommand(await readJsonObject(c, host.limits), c.get('principal'))
-  const { first, count, turn, grant } = await c.get('engine').command(ref, command)
-  const accepted: CommandAccepted = { first, count, ...(turn && { turn }), ...(grant && { grant }) }
+  const { first, count, turn, grant, message } = await c.get('engine').command(ref, command)
+  const more = { ...(turn && { turn }), ...(grant && { grant }), ...(message && { message }) }
+  const accepted: CommandAccepted = { first, count, ...more }
   return sendJson(c, accepted)
 }
 

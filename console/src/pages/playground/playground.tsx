@@ -1,13 +1,13 @@
 // The playground: talk to an agent with no key, watch a call stream, approve one, run a tool in this page, change the model.
 // The session is in the address, so a reload continues it.
 import { type ReactElement, useCallback, useMemo, useRef, useState } from 'react'
-import { type OperatorAgent, textOfContent } from '../../../../src/client/index.ts'
-import { type CallView, describeActivity } from '../../../../src/react/index.ts'
+import { type During, type OperatorAgent, textOfContent } from '../../../../src/client/index.ts'
+import { type CallView, Composer, describeActivity } from '../../../../src/react/index.ts'
 import { useClientTools } from '../../../../src/react/use-session.ts'
 import { AnswerForm } from '../../lib/answer-form.tsx'
 import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
-import { Composer, Conversation } from '../../lib/conversation.tsx'
+import { Conversation } from '../../lib/conversation.tsx'
 import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
 import { Empty, Loading, State } from '../../lib/parts.tsx'
 import { type Address, Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
@@ -108,6 +108,8 @@ function Talk(props: TalkProps): ReactElement {
           onSend={talk.send}
           onStop={() => session.command({ do: 'cancel' })}
           isActive={view?.active ?? false}
+          messages={view?.messages}
+          onWithdraw={message => session.command({ do: 'withdraw', message })}
           label={`Say something to ${agent.title ?? agent.name}`}
         />
       </section>
@@ -178,18 +180,23 @@ function useScript(): [string | undefined, (script: string | undefined) => void]
 }
 
 /** Says something: makes the session first if there is none, and plays the script if there is one. */
-function useTalk(input: TalkInput): { send: (text: string) => Promise<void>; problem: ReactElement } {
+type Talking = {
+  send: (text: string, during?: During) => Promise<void>
+  problem: ReactElement
+}
+
+function useTalk(input: TalkInput): Talking {
   const { attempt, problem } = useAttempt()
   const latest = useRef(input)
   latest.current = input
   const send = useCallback(
-    async (text: string) => {
+    async (text: string, during?: During) => {
       const { id, agent, model, tools, script, address, onPlaying } = latest.current
       const answers = script === undefined ? undefined : readScript(script)
       const session = id ?? (await createFor(agent, model, tools))
       if (id === undefined) navigate(withQuery(address, { session, new: undefined }), { replace: true })
       if (!answers) {
-        await operator.command(session, { do: 'say', text })
+        await operator.command(session, { do: 'say', text, ...(during && { during }) })
         return
       }
       const changed = (): Promise<void> => new Promise(resolve => void setTimeout(resolve, 300))

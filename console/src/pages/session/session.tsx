@@ -1,9 +1,8 @@
 // One session: its activity, its open questions, its past calls and their approvals, its cost, its errors. The address
 // says which view is shown and which event is in the middle.
 import { type ReactElement, useCallback, useEffect, useMemo, useState } from 'react'
-import type { SessionView, ViewItem } from '../../../../src/react/index.ts'
+import { Composer, type SessionView, type ViewItem } from '../../../../src/react/index.ts'
 import { useConsole } from '../../lib/console-state.tsx'
-import { Composer } from '../../lib/conversation.tsx'
 import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
 import { Failure, Loading } from '../../lib/parts.tsx'
 import { type Address, currentAddress, Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
@@ -153,8 +152,10 @@ function Body({ name, session, view, selected, onSelect, onFork }: BodyProps): R
           />
           <Manual session={session} view={view} />
           <Composer
-            onSend={text => session.command({ do: 'say', text })}
+            onSend={(text, during) => session.command({ do: 'say', text, ...(during && { during }) })}
             isActive={view.active}
+            messages={view.messages}
+            onWithdraw={message => session.command({ do: 'withdraw', message })}
             label="Send a message to this session"
           />
         </>
