@@ -24,7 +24,7 @@ const build = tool({
   },
 })
 const send = tool({ name: 'send', description: 'Sends.', input: { type: 'object' }, run: () => 'sent' })
-const script = [{ calls: [{ name: 'build' }, { name: 'send' }] }, { text: 'Done.' }]
+const script = [{ calls: [{ name: 'build' }, { name: 'send' }] }, { text: 'Done.' }, { text: 'Then more.' }]
 export default defineConfig({ agents: [{ name: 'a', model: scripted(script), tools: [build, send] }] })
 `
 
@@ -132,4 +132,23 @@ test('on a terminal, the spinner shows what the tool reports', async t => {
   assert.ok(drawn.length > 0)
   for (const text of drawn) assert.ok(stripVTControlCharacters(text).length < 70, JSON.stringify(text))
   assert.ok(written.includes('\r\u001b[2K  ✓ build'), 'the spinner is erased first')
+})
+
+test('Enter while a turn runs opens a line that steers it, and a queued one is answered afterwards', async t => {
+  if (!hasScript) return t.skip('there is no script(1) of util-linux here')
+  const { cwd, go } = prepared(t)
+  const { child, until, exit } = onTerminal(t, cwd)
+  await until(/› $/)
+  child.stdin.write('Go\r')
+  await until(/send wants to run[\s\S]*Allow it\?.*› $/)
+  child.stdin.write('y\r')
+  await until(/build: 3\/10 compiling/)
+  child.stdin.write('\r')
+  await until(/steer › $/)
+  child.stdin.write('/queue and more\r')
+  await until(/It is said when this turn has ended\./)
+  go()
+  await until(/Done\.[\s\S]*Then more\.[\s\S]*› $/)
+  child.stdin.write('\u0004')
+  assert.equal(await exit, 0)
 })

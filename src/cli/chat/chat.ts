@@ -20,6 +20,7 @@ import {
 import { printable } from '../../lib/text/index.ts'
 import { UsageError } from '../command.ts'
 import type { Style, Styles } from '../style.ts'
+import { sayAside, showTurns } from './aside.ts'
 import { closingLine, isExpected, lastText } from './closing.ts'
 import { type ReadPosition, whileFollowing } from './follow.ts'
 import { askForm } from './form.ts'
@@ -42,6 +43,7 @@ const chatCommands: readonly [string, string][] = [
   ['/resources', 'what the servers of the agent have to attach'],
   ['/attach <uri>', 'send one of them with the next message'],
   ['/prompts', 'the prompts of the servers: say one with /server:name'],
+  ['Enter', 'while a turn runs: say something to it, /queue, /interrupt or /stop a call'],
   ['/quit', 'leave (or Ctrl-C, Ctrl-D)'],
 ]
 
@@ -71,6 +73,8 @@ export class Chat {
   #session: string | undefined
   /** The person said "always" since the last turn, so the next turn changes the settings. */
   #trustChanged = false
+  /** Something was typed while the turn ran. */
+  #saidAside = false
   /** The last event of a session that was read here. */
   #read: ReadPosition = { session: '', seq: 0 }
 
@@ -102,7 +106,9 @@ export class Chat {
   async #say(line: string): Promise<void> {
     this.#session ??= await this.#create()
     const content = await this.#resources.take(this.#session, line)
-    if (content !== undefined) await this.#turn({ messages: [{ role: 'user', content }] })
+    if (content === undefined) return
+    await this.#turn({ messages: [{ role: 'user', content }] })
+    await this.#nextTurns()
   }
 
   #wayBack(): string {
@@ -163,6 +169,7 @@ export class Chat {
     const overrides = this.#trustChanged ? { agent: { tools: toolRefs(this.#agent, this.#trusted) } } : {}
     this.#trustChanged = false
     const trusted = this.#trusted
+    const calls = new Map<string, ToolCall>()
     const options = {
       sessionId,
       ...start,
@@ -170,6 +177,7 @@ export class Chat {
       tools: localTools,
       signal: controller.signal,
       onEvent: (event: TurnEvent) => {
+        if (event.event === 'tool_call') calls.set(event.toolCallId, event)
         questions.show(() => this.#view.take(event))
         if (event.event === 'tool_call') questions.called(event)
       },
@@ -181,12 +189,15 @@ export class Chat {
     const stillAtWork = styles.yellow('It is still at work on what was asked before. Ctrl-C cancels that.')
     const waits = (): void => this.#view.say(`  ${stillAtWork}`)
     const result = await terminal
-      .busy(interrupt, () =>
-        terminal.spin(
-          () => this.#view.awaited,
-          () => this.#view.progress,
-          () => this.#followed(sessionId, questions, () => runWhenFree(client, options, waits)),
-        ),
+      .busy(
+        interrupt,
+        () =>
+          terminal.spin(
+            () => this.#view.awaited,
+            () => this.#view.progress,
+            () => this.#followed(sessionId, questions, () => runWhenFree(client, options, waits)),
+          ),
+        () => questions.aside(() => this.#aside(sessionId, interrupt, calls)),
       )
       .catch((error: unknown) => {
         // The request was refused, and an "always" in it with it: ask again.
@@ -199,6 +210,31 @@ export class Chat {
     else if (result.stopReason !== 'error' || troubles.length === 0)
       this.#view.tell(closingLine(result), styles.yellow)
     this.#view.end()
+  }
+
+  /** Enter was pressed while the turn runs. Ctrl-C in the line ends the turn. */
+  #aside(session: string, interrupt: () => void, calls: ReadonlyMap<string, ToolCall>): Promise<void> {
+    const { client, terminal, styles } = this.#options
+    return terminal.pause(interrupt, async () => {
+      this.#view.rest()
+      const line = await terminal.ask(`  ${styles.cyan('steer ›')} `)
+      if (line === undefined) interrupt()
+      const words = line === undefined ? '' : await sayAside({ client, session, calls }, line.trim())
+      if (words !== '') this.#saidAside = true
+      if (words !== '') terminal.write(`  ${styles.dim(words)}\n`)
+    })
+  }
+
+  /** Messages that waited have started further turns: they are shown once they are whole, up to where an answer is needed. */
+  async #nextTurns(): Promise<void> {
+    const { client, terminal } = this.#options
+    const session = this.#session
+    if (!this.#saidAside || session === undefined) return
+    this.#saidAside = false
+    const stop = (): void => void client.cancel(session, { withdraw: true }).catch(() => {})
+    await terminal.busy(stop, () => showTurns(client, this.#read, event => this.#view.take(event)))
+    this.#view.end()
+    await this.#answerPending()
   }
 
   /** While `work` runs, reads the session's events: what tools report, and permissions that are needed. */

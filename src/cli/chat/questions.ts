@@ -3,6 +3,7 @@
 // then. One question is put at a time, and the turn's own output waits for its end.
 
 import type { Permission, ToolCall } from '../../client/index.ts'
+import { wordsOf } from '../../language/errors.ts'
 import type { Event } from '../../language/events.ts'
 import { ShownFold, type ShownPermission } from '../../language/show.ts'
 import { present } from '../../lib/json/present.ts'
@@ -31,6 +32,7 @@ export class TurnQuestions {
   #last: Promise<unknown> = Promise.resolve()
   #held: (() => void)[] | undefined
   #gone: Gone | undefined
+  #isAside = false
 
   constructor(ask: AskPerson, say: (words: string) => void) {
     this.#ask = ask
@@ -96,14 +98,33 @@ export class TurnQuestions {
 
   async #askNow(call: ToolCall, withdrawn: AbortSignal): Promise<Permission> {
     if (this.#gone) throw this.#gone
-    this.#held = []
     try {
-      return await this.#ask(call, withdrawn)
+      return await this.#holding(() => this.#ask(call, withdrawn))
     } catch (error) {
       if (error instanceof Gone) this.#gone = error
       throw error
     } finally {
       this.#open.delete(call.toolCallId)
+    }
+  }
+
+  /** Something else that a person types while the turn runs. It waits for the question that is on the screen. */
+  aside(work: () => Promise<void>): void {
+    if (this.#isAside) return
+    this.#isAside = true
+    this.#last = this.#last
+      .then(() => this.#holding(work))
+      .catch((error: unknown) => this.#say(wordsOf(error)))
+      .finally(() => {
+        this.#isAside = false
+      })
+  }
+
+  async #holding<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#held = []
+    try {
+      return await work()
+    } finally {
       const held = this.#held
       this.#held = undefined
       for (const output of held) output()

@@ -121,14 +121,20 @@ export class Terminal {
     })
   }
 
-  /** While `work` runs, Ctrl-C calls `interrupt` and every other key is dropped. */
-  async busy<Result>(interrupt: () => void, work: () => Promise<Result>): Promise<Result> {
+  /** While `work` runs, Ctrl-C calls `interrupt`, Enter alone calls `enter`, and every other key is dropped. */
+  async busy<Result>(
+    interrupt: () => void,
+    work: () => Promise<Result>,
+    enter: () => void = () => {},
+  ): Promise<Result> {
     process.on('SIGINT', interrupt)
+    this.#enter = enter
     this.#hush(interrupt)
     try {
       return await work()
     } finally {
       this.#release()
+      this.#enter = () => {}
       process.off('SIGINT', interrupt)
     }
   }
@@ -146,6 +152,7 @@ export class Terminal {
     }
   }
 
+  #enter: () => void = () => {}
   #release: () => void = () => {}
 
   #hush(interrupt: () => void): void {
@@ -153,6 +160,7 @@ export class Terminal {
     const input = this.#input
     const take = (data: Buffer | string): void => {
       if (data.includes('\u0003')) interrupt()
+      else if (String(data) === '\r') this.#enter()
     }
     input.setRawMode(true)
     input.on('data', take)
