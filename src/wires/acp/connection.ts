@@ -59,7 +59,9 @@ export class Connection {
         const ticket = this.#tickets.get(arrival.requestId)
         if (!ticket) return
         ticket.cancelled = true
-        if (ticket.turn !== undefined) void this.#sessions.get(ticket.sessionId)?.cancel()
+        const session = this.#sessions.get(ticket.sessionId)
+        if (ticket.turn !== undefined) void session?.cancel()
+        else if (ticket.message !== undefined) void session?.withdraw(ticket.message)
       }
     }
   }
@@ -239,6 +241,15 @@ export class Connection {
     return {}
   }
 
+  /** Refused as a wrong parameter if there is no such call, or it has ended. */
+  async cancelCall(sessionId: string, toolCallId: string): Promise<Record<string, never>> {
+    const session = this.get(sessionId)
+    await session.cancelCall(toolCallId).catch((error: unknown) => {
+      throw isOver(error) ? refusal.notCancellable(toolCallId) : error
+    })
+    return {}
+  }
+
   has(sessionId: string): boolean {
     return this.#sessions.has(sessionId)
   }
@@ -264,11 +275,13 @@ export class Connection {
       if (this.#tickets.get(key) === ticket) this.#tickets.delete(key)
     }
     try {
-      return await this.get(sessionId).prompt(blocks, ticket, messageId => {
-        if (!inserted) return
-        done()
-        inserted(messageId)
-      })
+      const tell =
+        inserted &&
+        ((messageId: string): void => {
+          done()
+          inserted(messageId)
+        })
+      return await this.get(sessionId).prompt(blocks, ticket, tell)
     } finally {
       done()
     }
@@ -277,6 +290,10 @@ export class Connection {
 
 export function secretVariable(option: string): string {
   return `TURNWIRE_SECRET_${option.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}`
+}
+
+function isOver(error: unknown): boolean {
+  return error instanceof TurnwireError && (error.code === 'call_settled' || error.code === 'unknown_call')
 }
 
 function isMissing(error: unknown): boolean {

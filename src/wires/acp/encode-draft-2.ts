@@ -25,7 +25,7 @@ export function upgradeUpdate(update: AcpUpdate): v2.SessionUpdate | undefined {
       return { ...update, messageId: update.messageId ?? '' }
     case 'tool_call':
     case 'tool_call_update':
-      return { ...upgradeToolCall(update), sessionUpdate: 'tool_call_update' }
+      return { ...upgradeToolCall(update), ...cancellable(update.status), sessionUpdate: 'tool_call_update' }
     case 'plan':
       return {
         sessionUpdate: 'plan_update',
@@ -51,6 +51,12 @@ export function upgradeUpdate(update: AcpUpdate): v2.SessionUpdate | undefined {
 
 export function upgradeToolCall({ content, ...call }: ToolCallUpdate): v2.ToolCallUpdate {
   return { ...call, ...(content != null && { content: content.flatMap(upgradeContent) }) }
+}
+
+/** An open call can be cancelled; one that has ended no longer. */
+function cancellable(status: ToolCallUpdate['status']): Pick<v2.ToolCallUpdate, 'capabilities'> {
+  if (status == null) return {}
+  return { capabilities: status === 'pending' || status === 'in_progress' ? { cancel: {} } : null }
 }
 
 function upgradeContent(content: ToolCallContent): v2.ToolCallContent[] {
@@ -110,6 +116,8 @@ function upgradeTerminal({ terminalId, command, cwd, data, exit }: TerminalUpdat
     terminalId,
     ...present({ command, cwd }),
     ...(bytes !== undefined && { output: { data: bytes } }),
+    ...(command !== undefined && !exit && { capabilities: { cancel: {} } }),
+    ...(exit && { capabilities: null }),
     ...(exit && { exitStatus: 'code' in exit ? { exitCode: exit.code } : { signal: exit.signal } }),
   }
 }

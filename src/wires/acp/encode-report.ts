@@ -71,6 +71,9 @@ function markdownCell(text: string): string {
 /** The ids of terminals are unique within a session. */
 export const acpTerminalId = (callId: string, terminal: string): string => `${callId}:${terminal}`
 
+/** The call that a terminal belongs to. Ids of calls have no colon. */
+export const terminalCall = (terminalId: string): string => terminalId.split(':', 1)[0] ?? ''
+
 export function terminalContent(callId: string, { terminals = [] }: Report): ToolCallContent[] {
   return terminals.map(({ id }) => ({ type: 'terminal', terminalId: acpTerminalId(callId, id) }))
 }

@@ -45,6 +45,7 @@ export const refusal = {
     new RequestError(notFound, 'There is no such session.', { sessionId }),
   otherFolder: (cwd: string) =>
     wrong('This session belongs to another folder: open it with the cwd that it was made with.', { cwd }),
+  notCancellable: (id: string) => wrong('There is no running call or terminal of this id.', { id }),
   relativePath: (name: string) => wrong(`${name} must be an absolute path.`),
   replayFrom: (type: string) => wrong(`There is no replay from "${type}", only from "start".`),
 

@@ -14,6 +14,7 @@ import { traceInMeta } from '../../language/trace.ts'
 import type { Connection } from './connection.ts'
 import type { GivenFolders } from './decode.ts'
 import { upgradeCommands, upgradeOptions, upgradeToolCall, upgradeUpdate } from './encode-draft-2.ts'
+import { terminalCall } from './encode-report.ts'
 import type { AcpHost } from './host.ts'
 import { decodeAbilities, decodeElicitation, Outbox, type Peer, withdrawnBy } from './peer.ts'
 import { refusal } from './refusals.ts'
@@ -93,46 +94,55 @@ function downgradeOutcome(outcome: v2.RequestPermissionOutcome): RequestPermissi
 
 function version2(host: AcpHost, connection: Connection): v2.AgentApp {
   const guard = makeGuard(host)
-  return v2
-    .agent({ name: 'turnwire' })
-    .onRequest('initialize', ({ params, client }) =>
-      guard(async () => {
-        connection.peer = version2Peer(client, params.capabilities)
-        return initializeResponse(host, connection)
-      }),
-    )
-    .onRequest('auth/login', ({ params }) => guard(async () => connection.authenticate(params.methodId)))
-    .onRequest('session/new', ({ params }) =>
-      guard(async () => {
-        const { sessionId, ...opened } = await connection.newSession(downgradeFolders(params))
-        return { sessionId, ...upgradeOpened(opened) }
-      }),
-    )
-    .onRequest('session/resume', ({ params }) =>
-      guard(async () => {
-        const { sessionId, replayFrom } = params
-        if (replayFrom && replayFrom.type !== 'start') throw refusal.replayFrom(replayFrom.type)
-        const opened = await connection.openSession(sessionId, downgradeFolders(params), replayFrom != null)
-        connection.get(sessionId).showState()
-        return upgradeOpened(opened)
-      }),
-    )
-    .onRequest('session/list', ({ params }) => guard(() => connection.list(params)))
-    .onRequest('session/close', ({ params }) =>
-      guard(async () => (connection.has(params.sessionId) ? connection.close(params.sessionId) : {})),
-    )
-    .onRequest('session/delete', ({ params }) => guard(() => connection.remove(params.sessionId)))
-    .onRequest('session/set_config_option', ({ params }) =>
-      guard(async () => {
-        const session = connection.get(params.sessionId)
-        await session.setOption(params.configId, params.value)
-        return { configOptions: upgradeOptions(session.configOptions) }
-      }),
-    )
-    .onRequest('session/prompt', ({ params, requestId }) =>
-      guard(() => insertPrompt(connection, requestId, params)),
-    )
-    .onNotification('session/cancel', () => {}) // Done when it arrived.
+  return (
+    v2
+      .agent({ name: 'turnwire' })
+      .onRequest('initialize', ({ params, client }) =>
+        guard(async () => {
+          connection.peer = version2Peer(client, params.capabilities)
+          return initializeResponse(host, connection)
+        }),
+      )
+      .onRequest('auth/login', ({ params }) => guard(async () => connection.authenticate(params.methodId)))
+      .onRequest('session/new', ({ params }) =>
+        guard(async () => {
+          const { sessionId, ...opened } = await connection.newSession(downgradeFolders(params))
+          return { sessionId, ...upgradeOpened(opened) }
+        }),
+      )
+      .onRequest('session/resume', ({ params }) =>
+        guard(async () => {
+          const { sessionId, replayFrom } = params
+          if (replayFrom && replayFrom.type !== 'start') throw refusal.replayFrom(replayFrom.type)
+          const opened = await connection.openSession(sessionId, downgradeFolders(params), replayFrom != null)
+          connection.get(sessionId).showState()
+          return upgradeOpened(opened)
+        }),
+      )
+      .onRequest('session/list', ({ params }) => guard(() => connection.list(params)))
+      .onRequest('session/close', ({ params }) =>
+        guard(async () => (connection.has(params.sessionId) ? connection.close(params.sessionId) : {})),
+      )
+      .onRequest('session/delete', ({ params }) => guard(() => connection.remove(params.sessionId)))
+      .onRequest('session/set_config_option', ({ params }) =>
+        guard(async () => {
+          const session = connection.get(params.sessionId)
+          await session.setOption(params.configId, params.value)
+          return { configOptions: upgradeOptions(session.configOptions) }
+        }),
+      )
+      .onRequest('session/prompt', ({ params, requestId }) =>
+        guard(() => insertPrompt(connection, requestId, params)),
+      )
+      .onRequest('tool_call/cancel', ({ params }) =>
+        guard(() => connection.cancelCall(params.sessionId, params.toolCallId)),
+      )
+      // A terminal is a part of its call, whose id its own begins with.
+      .onRequest('terminal/cancel', ({ params }) =>
+        guard(() => connection.cancelCall(params.sessionId, terminalCall(params.terminalId))),
+      )
+      .onNotification('session/cancel', () => {})
+  ) // Done when it arrived.
 }
 
 /** Resolves when the message is in the session. Updates tell how the turn ends. */

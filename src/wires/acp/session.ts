@@ -1,15 +1,16 @@
 // One session on one connection. It sends commands to the engine, shows the client what comes of them, and answers prompts.
 // Closing it takes nothing from the session but the tools of the connection.
-import type {
-  ContentBlock,
-  PromptResponse,
-  SessionConfigOption,
-  SessionModeState,
+import {
+  type ContentBlock,
+  type PromptResponse,
+  RequestError,
+  type SessionConfigOption,
+  type SessionModeState,
 } from '@agentclientprotocol/sdk'
 import type { Command, FollowItem, SessionSummary } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
-import type { ShownEnd } from '../../language/show.ts'
+import type { ShownEnd, ShownMessage } from '../../language/show.ts'
 import type { TraceContext } from '../../language/trace.ts'
 import { AgentGrants } from './agent-grants.ts'
 import { decodeOption, decodePrompt } from './decode.ts'
@@ -25,8 +26,17 @@ import { SessionReader } from './session-reader.ts'
 import { SessionTools } from './session-tools.ts'
 import { decodeSlashCommand, type SlashCommand } from './slash-commands.ts'
 
-/** A prompt that has arrived. `cancelled`: it was cancelled since. `turn`: the turn that it started. */
-export type Ticket = { sessionId: string; cancelled: boolean; turn?: string; trace?: TraceContext }
+/**
+ * A prompt that has arrived. `cancelled`: it was cancelled since. `turn`: the turn that it started. `message`: its message, which
+ * waits for a turn that is under way.
+ */
+export type Ticket = {
+  sessionId: string
+  cancelled: boolean
+  turn?: string
+  message?: string
+  trace?: TraceContext
+}
 
 type EndOfTurn = Pick<ShownEnd, 'stop' | 'limit' | 'error'>
 type OpenPrompt = { turn: string; ended: PromiseWithResolvers<EndOfTurn> }
@@ -44,6 +54,10 @@ export class AcpSession {
   #turn: string | undefined
   #prompt: OpenPrompt | undefined
   #busy: Promise<unknown> | undefined
+  /** A message that waited has started a turn right after that of the prompt. */
+  #goesOn = false
+  /** By message: prompts that are answered when it is inserted. */
+  readonly #waiting = new Map<string, PromiseWithResolvers<string>>()
   #failure: unknown
   #disposed = false
 
@@ -124,7 +138,10 @@ export class AcpSession {
     ticket: Ticket,
     inserted?: (messageId: string) => void,
   ): Promise<PromptResponse> {
+    const isUnderWay = this.#busy !== undefined || this.#encoder.state.state !== 'idle'
+    if (inserted && isUnderWay) return this.#insert(blocks, ticket, inserted)
     if (this.#busy) throw refusal.busy()
+    this.#goesOn = false
     let isInserted = false
     const answering = this.#answer(blocks, ticket, messageId => {
       isInserted = true
@@ -134,7 +151,7 @@ export class AcpSession {
     const over = (state: SessionState): void => {
       this.#busy = undefined
       this.#prompt = undefined
-      if (isInserted) this.#show([{ sessionUpdate: 'state', ...state }])
+      if (isInserted && !this.#goesOn) this.#show([{ sessionUpdate: 'state', ...state }])
     }
     try {
       const { stopReason } = await answering
@@ -167,6 +184,43 @@ export class AcpSession {
     // Tools of this turn must not run on beside the next one. A session that is gone has none.
     if (stop === 'cancelled') await this.#command({ do: 'cancel', turn, settled: true }).catch(() => {})
     return { stopReason: encodeStopReason(stop, limit) }
+  }
+
+  /** A prompt while a turn is under way steers it. It is answered once the model is given the message. */
+  async #insert(
+    blocks: readonly ContentBlock[],
+    ticket: Ticket,
+    inserted: (messageId: string) => void,
+  ): Promise<PromptResponse> {
+    const { host } = this.#context
+    if (decodeSlashCommand(blocks)) throw refusal.busy()
+    const parts = await attachResources(host, blocks, decodePrompt(blocks, host.info))
+    const given = Promise.withResolvers<string>()
+    given.promise.catch(() => {})
+    const trace = ticket.trace && { trace: ticket.trace }
+    const { message, turn } = await this.#reader.hold(async () => {
+      const taken = await this.#command({ do: 'say', wire: 'acp', parts, during: 'steer', ...trace })
+      if (taken.message) this.#waiting.set(taken.message.id, given)
+      return taken
+    })
+    if (message) ticket.message = message.id
+    if (message && ticket.cancelled) void this.withdraw(message.id)
+    // The turn ended meanwhile, and the message has started one.
+    if (!message) this.#turn = turn
+    inserted(message ? await given.promise : userMessageId(turn ?? ''))
+    return { stopReason: 'end_turn' }
+  }
+
+  /** Takes back a message that waits. Its prompt is answered as cancelled. */
+  async withdraw(message: string): Promise<void> {
+    const by = this.#context.host.principal.name
+    // It may have been inserted meanwhile.
+    await this.#command({ do: 'withdraw', message, by }).catch(() => {})
+  }
+
+  /** Stops one call of the turn. */
+  async cancelCall(callId: string): Promise<void> {
+    await this.#command({ do: 'cancel-call', callId, by: this.#context.host.principal.name })
   }
 
   async #say(parts: InputPart[], trace: TraceContext | undefined): Promise<OpenPrompt> {
@@ -239,7 +293,8 @@ export class AcpSession {
     if (turn === undefined || !this.#reader.isOpen) return
     if (this.#encoder.turn === turn) this.#permissions.dropAll()
     try {
-      await this.#commandAndShow({ do: 'cancel', turn, settled: true })
+      const withdraw = this.#context.host.principal.name
+      await this.#commandAndShow({ do: 'cancel', turn, settled: true, withdraw })
     } catch (error) {
       const { host, ref } = this.#context
       const fields = { session: ref.session, error: wordsOf(error) }
@@ -303,10 +358,27 @@ export class AcpSession {
     if (shown?.type === 'waits' && live) {
       if (shown.for === 'permission') this.#permissions.ask(this.#encoder.approvals)
       else if (shown.for === 'answer') this.#questions.ask(shown.callId, shown.question)
-    } else if (shown?.type === 'closed') this.#questions.withdraw(shown.question)
+    } else if (shown?.type === 'message') this.#moved(shown)
+    else if (shown?.type === 'closed') this.#questions.withdraw(shown.question)
     else if (shown?.type === 'decided' || shown?.type === 'result') this.#permissions.withdraw(shown.callId)
     else if (shown?.type === 'end' && shown.end.turn === this.#prompt?.turn)
       this.#prompt.ended.resolve(shown.end)
+  }
+
+  /** A message that waited was inserted, or taken back. */
+  #moved(message: ShownMessage): void {
+    if (message.state === 'queued') return
+    const waiting = this.#waiting.get(message.message)
+    this.#waiting.delete(message.message)
+    if (message.state === 'withdrawn') {
+      waiting?.reject(RequestError.requestCancelled())
+      return
+    }
+    if (!message.parts) {
+      this.#goesOn = true
+      if (waiting) this.#turn = message.turn
+    }
+    waiting?.resolve(message.parts ? message.message : userMessageId(message.turn))
   }
 
   /** Nothing more comes of the session, until it is followed again. */
@@ -314,6 +386,8 @@ export class AcpSession {
     this.#failure = error
     this.#permissions.withdrawAll()
     this.#questions.withdrawAll()
+    for (const waiting of this.#waiting.values()) waiting.reject(encodeFailure(error))
+    this.#waiting.clear()
     const isDeleted = error instanceof TurnwireError && error.code === 'session_not_found'
     if (isDeleted) this.#prompt?.ended.resolve({ stop: 'cancelled' })
     else this.#prompt?.ended.reject(encodeFailure(error))

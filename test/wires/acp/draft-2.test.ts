@@ -114,9 +114,15 @@ describe('version 2', () => {
       assert.deepEqual(
         terminals.map(update => ({ ...update, terminalId: '' })),
         [
-          { sessionUpdate: 'terminal_update', terminalId: '', command: 'make', cwd: '/w/app' },
+          {
+            ...{ sessionUpdate: 'terminal_update', terminalId: '', command: 'make', cwd: '/w/app' },
+            capabilities: { cancel: {} },
+          },
           { sessionUpdate: 'terminal_output_chunk', terminalId: '', data: 'w6k=' },
-          { sessionUpdate: 'terminal_update', terminalId: '', exitStatus: { exitCode: 0 } },
+          {
+            ...{ sessionUpdate: 'terminal_update', terminalId: '', exitStatus: { exitCode: 0 } },
+            capabilities: null,
+          },
         ],
       )
       const subject = permissions[0]?.subject
@@ -188,5 +194,115 @@ describe('version 2', () => {
     await prompt('/help')
     await until(isIdle(updates))
     assert.deepEqual(states(updates), ['running', ['idle', 'end_turn']])
+  })
+
+  /** A tool that runs until it is let go or stopped. */
+  function held() {
+    const [go, begun, stopped] = [0, 1, 2].map(() => Promise.withResolvers<void>())
+    const made = tool({
+      name: 'slow',
+      description: 'Takes its time.',
+      input: { type: 'object' },
+      trust: 'trusted',
+      async run(_input, context) {
+        context.report({ terminals: [{ id: '1', command: 'make', cwd: '/w/app' }] })
+        context.signal.addEventListener('abort', () => stopped!.resolve())
+        begun!.resolve()
+        await Promise.race([go!.promise, stopped!.promise])
+        return 'done'
+      },
+    })
+    return { tool: made, go: go!.resolve, begun: begun!.promise, stopped: stopped!.promise }
+  }
+  const users = (updates: readonly v2.SessionUpdate[]): unknown[] =>
+    updates.flatMap(update => {
+      if (update.sessionUpdate !== 'user_message_chunk') return []
+      const { content, messageId } = update as { content: { text: string }; messageId: string }
+      return [[content.text, messageId]]
+    })
+
+  test('a second prompt steers the turn: it is answered when it is inserted, and the session is idle once', async context => {
+    const slow = held()
+    const script = [{ calls: [{ name: 'slow' }] }, { text: 'In blue.' }]
+    const { prompt, updates } = await begin(context, { script, tools: [slow.tool] })
+    const first = await prompt('paint')
+    await slow.begun
+    let isAnswered = false
+    const second = prompt('in blue').finally(() => {
+      isAnswered = true
+    })
+    await new Promise(resolve => setTimeout(resolve, 30))
+    assert.equal(isAnswered, false, 'it is not in the session yet')
+    slow.go()
+    const { messageId } = await second
+    await until(isIdle(updates))
+    assert.deepEqual(users(updates), [
+      ['paint', first.messageId],
+      ['in blue', messageId],
+    ])
+    assert.deepEqual(states(updates), ['running', ['idle', 'end_turn']])
+  })
+
+  test('a prompt that comes too late to steer starts the next turn', async context => {
+    const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const model = {
+      id: 'm',
+      respond: async ({ history }: { history: readonly unknown[] }) => {
+        if (history.length > 1)
+          return { parts: [{ type: 'text' as const, text: 'Two.' }], stop: 'end' as const }
+        asked.resolve()
+        await go.promise
+        return { parts: [{ type: 'text' as const, text: 'One.' }], stop: 'end' as const }
+      },
+    }
+    const { prompt, updates } = await begin(context, { model })
+    await prompt('one')
+    await asked.promise
+    const second = prompt('two')
+    await new Promise(resolve => setTimeout(resolve, 30))
+    go.resolve()
+    const { messageId } = await second
+    await until(() => JSON.stringify(updates).includes('Two.'))
+    await until(isIdle(updates))
+    assert.deepEqual(users(updates)[1], ['two', messageId])
+    assert.deepEqual(states(updates), ['running', ['idle', 'end_turn']])
+    assert.ok(await prompt('three'), 'the next prompt is taken')
+  })
+
+  test('a prompt that waits is answered as cancelled when the session is cancelled', async context => {
+    const slow = held()
+    const script = [{ calls: [{ name: 'slow' }] }, { text: 'Never.' }]
+    const { agent, sessionId, prompt, updates } = await begin(context, { script, tools: [slow.tool] })
+    await prompt('paint')
+    await slow.begun
+    const second = codeOf(prompt('in blue'))
+    await new Promise(resolve => setTimeout(resolve, 30))
+    await agent.notify('session/cancel', { sessionId })
+    assert.equal(await second, -32800)
+    await until(isIdle(updates))
+    assert.equal(users(updates).length, 1)
+  })
+
+  test('one call is stopped by its id or by its terminal, and the turn goes on', async context => {
+    for (const by of ['tool_call', 'terminal'] as const) {
+      const slow = held()
+      const script = [{ calls: [{ name: 'slow' }] }, { text: 'Without it.' }]
+      const { agent, sessionId, prompt, updates } = await begin(context, { script, tools: [slow.tool] })
+      await prompt('go')
+      await slow.begun
+      await until(() => updates.some(update => update.sessionUpdate === 'terminal_update'))
+      const call = updates.find(update => update.sessionUpdate === 'tool_call_update')
+      const { toolCallId = '', capabilities } = call as { toolCallId?: string; capabilities?: object }
+      assert.deepEqual(capabilities, { cancel: {} })
+      const cancel = () =>
+        by === 'tool_call'
+          ? agent.request('tool_call/cancel', { sessionId, toolCallId })
+          : agent.request('terminal/cancel', { sessionId, terminalId: `${toolCallId}:1` })
+      await cancel()
+      await slow.stopped
+      await until(isIdle(updates))
+      assert.match(JSON.stringify(updates), /Without it\./)
+      assert.equal(await codeOf(cancel()), -32602)
+    }
   })
 })
