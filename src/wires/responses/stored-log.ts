@@ -58,13 +58,35 @@ async function readResponse(
   } catch (error) {
     if (!isNotFound(error)) throw error
   }
-  return scan.response.events[0]?.event.type === 'request.accepted' ? scan.response : undefined
+  const begun = scan.response.events[0]?.event.type
+  return begun === 'request.accepted' || scan.isSuccessor ? scan.response : undefined
+}
+
+/** The response that a message began which came too late for this one. `last`: the number of its last event. */
+export async function findSuccessor(
+  engine: Engine,
+  response: StoredResponse,
+  last: number,
+): Promise<StoredResponse | undefined> {
+  const fold = new ShownFold()
+  let accepted = last + 1
+  for await (const { seq, event } of readLog(engine, response.ref, last)) {
+    const shown = fold.take(event)
+    if (event.type === 'request.accepted') accepted = seq
+    const isBegun = shown?.type === 'message' && shown.state === 'delivered' && !shown.parts
+    if (!isBegun && shown?.type !== 'turn') continue
+    const first = isBegun ? seq : accepted
+    return { ...response, first, createdAt: event.at, waited: [], suspended: [], events: [], over: false }
+  }
+  return undefined
 }
 
 /** Folds a log from its beginning to the end of one response. */
 class ResponseScan {
   readonly response: StoredResponse
   readonly #shown = new ShownFold()
+  /** A message began it that came too late for the response before. */
+  isSuccessor = false
   /** The number of the last event that the request itself recorded. */
   #lastOwn: number
 
@@ -80,6 +102,11 @@ class ResponseScan {
     const { response } = this
     if (seq === response.first) this.#begin(event)
     const shown = this.#shown.take(event)
+    if (seq === response.first && shown?.type === 'message' && shown.state === 'delivered' && !shown.parts) {
+      this.isSuccessor = true
+      // The start of its turn follows.
+      this.#lastOwn += 1
+    }
     if (seq <= this.#lastOwn) this.#takeSettings(event, shown)
     if (seq < response.first) return
     response.events.push(recorded)

@@ -183,7 +183,7 @@ test(cites('RESP-WS-06', 'wrong frames are answered, and the socket stays open')
     'missing_required_parameter',
   ])
   peer.send({ type: 'response.steer', input: 'x', previous_response_id: 'resp_1' })
-  assert.equal(errorOf(await peer.last()).code, 'steering_not_supported')
+  assert.equal(errorOf(await peer.last()).code, 'response_not_found')
   peer.send({ type: 'response.processed', response_id: 'resp_1' })
   peer.send(create({ input: 'x' }))
   assert.equal(textOf((await peer.last()).response), 'Still here.')
