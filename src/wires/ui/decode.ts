@@ -12,6 +12,7 @@ import type {
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { InputPart, ResultPart } from '../../language/content.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import type { WaitMode } from '../../language/events.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
@@ -27,6 +28,19 @@ export const uiWire = 'ui'
 
 export function decodeChatRequest(body: JsonObject): ChatRequest {
   return shaped(schemas().chatRequest, body)
+}
+
+export function decodeMessageRequest(
+  body: JsonObject,
+  chat: string,
+  agent: AgentInfo,
+): { parts: InputPart[]; during: WaitMode; request: { key: string; hash: string } } {
+  const { message, during = 'steer' } = shaped(schemas().messageRequest, body)
+  const users = userMessages({ id: chat, messages: [message] } as ChatRequest, agent) // The fields that are read.
+  const parts = users.parts(message)
+  if (message.role !== 'user' || parts.length === 0)
+    throw new TurnwireError('bad_request', 'message must be a user message with some text or a file.')
+  return { parts, during, request: { key: users.key(message.id), hash: users.again(message).hash } }
 }
 
 export function decodeChatTools(tools: ChatRequest['tools']): ToolDeclaration[] | undefined {

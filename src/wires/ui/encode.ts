@@ -3,6 +3,7 @@
 
 import type { FollowItem, SessionSummary } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
+import type { InputPart } from '../../language/content.ts'
 import type { Delta, TurnStop } from '../../language/events.ts'
 import {
   type Shown,
@@ -17,7 +18,7 @@ import type { Json } from '../../lib/json/index.ts'
 import { present } from '../../lib/json/present.ts'
 import { doneFrame, eventFrames, type FrameEncoder } from '../http/stream.ts'
 import { argumentsValue } from './decode.ts'
-import type { Chunk, FinishReason } from './schema.ts'
+import type { Chunk, FinishReason, SteeringPart } from './schema.ts'
 
 const finishReasons: Record<TurnStop, FinishReason> = {
   end: 'stop',
@@ -216,6 +217,14 @@ export class MessageEncoder {
       case 'result':
         if (shown.call) this.#settle(shown.call, shown.outcome)
         break
+      case 'message':
+        if (shown.state === 'delivered' && shown.parts)
+          this.#out.push({
+            type: 'steering-message',
+            id: shown.message,
+            parts: shown.parts.flatMap(steeringPart),
+          })
+        break
       case 'end':
         this.#ended = shown.end
         break
@@ -266,6 +275,13 @@ export class MessageEncoder {
       this.#out.push({ type: 'tool-output-denied', toolCallId })
     else this.#out.push({ type: 'tool-output-error', toolCallId, errorText: outcomeText(outcome) })
   }
+}
+
+function steeringPart(part: InputPart): SteeringPart[] {
+  if (part.type === 'text') return [{ type: 'text', text: part.text }]
+  if (!('url' in part)) return []
+  const mediaType = 'mediaType' in part && part.mediaType !== undefined ? part.mediaType : 'image/*'
+  return [{ type: 'file', mediaType, url: part.url }]
 }
 
 function encodeInput({ part, text }: ShownCall): Json {

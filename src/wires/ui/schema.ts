@@ -1,5 +1,6 @@
 // The AI SDK's UI message stream, v1, as it goes over the wire: what is read of a request, and the chunks that are sent.
 import type { infer as Infer } from 'zod'
+import { waitModes } from '../../language/events.ts'
 import { answerActions, type FormSchema } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
@@ -55,7 +56,12 @@ function makeSchemas(z: Zod) {
     messageId: optional(id),
     tools: optional(z.array(tool, 'must be a list')),
   })
-  return { chatRequest }
+  /** Ours: a message while the answer to another one is streamed. */
+  const messageRequest = z.object({
+    message,
+    during: optional(z.enum(waitModes, `must be ${waitModes.map(each => `"${each}"`).join(', ')}`)),
+  })
+  return { chatRequest, messageRequest }
 }
 
 export const schemas = lazySchemas(makeSchemas)
@@ -68,9 +74,13 @@ export type UiMessage = ChatRequest['messages'][number]
 export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other'
 type CallNames = { toolCallId: string; toolName: string }
 
+export type SteeringPart = { type: 'text'; text: string } | { type: 'file'; mediaType: string; url: string }
+
 export type Chunk =
   | { type: 'start'; messageId: string }
   | { type: 'start-step' | 'finish-step' | 'reset-step' }
+  /** A user message that joined the turn. */
+  | { type: 'steering-message'; id: string; parts: SteeringPart[] }
   | { type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string }
   | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
   | ({ type: 'tool-input-start'; inputEncoding?: 'text' } & CallNames)

@@ -1,0 +1,119 @@
+// The AI SDK's UI: messages while an answer is streamed, and its WebSocket transport, with the SDK itself.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { readUIMessageStream, type UIMessage, type UIMessageChunk, WebSocketChatTransport } from 'ai'
+import { WebSocket } from 'ws'
+import { type Rig, rig, until } from '../rig.ts'
+import { Chat, shown } from './client.ts'
+
+const user = (id: string, text: string): UIMessage => ({ id, role: 'user', parts: [{ type: 'text', text }] })
+
+async function say(at: Rig, chat: string, message: UIMessage, during?: string): Promise<Response> {
+  return at.request('POST', `/ui/helper/${chat}/messages`, { message, ...(during && { during }) })
+}
+
+test('a message that steers is a part of the answer that is streamed; one that is queued is answered next', async t => {
+  const at = await rig(t, {
+    script: [{ calls: [{ name: 'slow' }] }, { text: 'In blue.' }, { text: 'Tidy.' }],
+  })
+  const chat = new Chat(at, { id: 'chat-1' })
+  const sent = chat.sendMessage({ text: 'paint' })
+  await until(() => at.runs.length > 0)
+  const steered = await say(at, 'chat-1', user('m2', 'in blue'))
+  assert.equal(steered.status, 202)
+  assert.equal(((await steered.json()) as { state: string }).state, 'queued')
+  await say(at, 'chat-1', user('m3', 'then tidy'), 'queue')
+  const dropped = (await (await say(at, 'chat-1', user('m4', 'never mind'), 'queue')).json()) as {
+    messageId: string
+  }
+  const again = (await (await say(at, 'chat-1', user('m4', 'never mind'), 'queue')).json()) as {
+    messageId: string
+  }
+  assert.equal(again.messageId, dropped.messageId, 'the same message is said once')
+  const path = `/ui/helper/chat-1/messages`
+  const listed = (await (await at.request('GET', path)).json()) as { messages: { during: string }[] }
+  assert.deepEqual(
+    listed.messages.map(({ during }) => during),
+    ['steer', 'queue', 'queue'],
+  )
+  assert.equal((await at.request('DELETE', `${path}/${dropped.messageId}`)).status, 204)
+  at.release()
+  await sent
+  const last = chat.messages.at(-1)!
+  const steering = last.parts.find(part => part.type === 'steering-message')
+  assert.deepEqual(steering?.type === 'steering-message' && steering.parts, [
+    { type: 'text', text: 'in blue' },
+  ])
+  assert.match(shown(last).join(), /In blue\./)
+  assert.doesNotMatch(shown(last).join(), /Tidy/)
+  const session = chat.answers[0]?.headers.get('x-session-id') ?? ''
+  const resumed = await at.turnwire.resume(session, { owner: 'alice' })
+  await until(async () => JSON.stringify(await resumed.history()).includes('Tidy.'))
+  assert.doesNotMatch(JSON.stringify(await resumed.history()), /never mind/)
+})
+
+function transport(t: TestContext, at: Rig): WebSocketChatTransport<UIMessage> {
+  class Keyed extends WebSocket {
+    constructor(url: string | URL) {
+      super(url, { headers: at.headers() })
+    }
+  }
+  const made = new WebSocketChatTransport({
+    url: `${at.url}/ui/helper/socket`,
+    // The SDK wants the constructor of a browser, and uses what both have.
+    webSocket: Keyed as never,
+  })
+  t.after(() => made.close())
+  return made
+}
+
+async function messageOf(stream: ReadableStream<UIMessageChunk>): Promise<UIMessage> {
+  let last: UIMessage | undefined
+  for await (const message of readUIMessageStream({ stream })) last = message
+  assert.ok(last)
+  return last
+}
+
+const request = (chatId: string, messages: UIMessage[]) => ({
+  chatId,
+  messages,
+  trigger: 'submit-message' as const,
+  messageId: undefined,
+  abortSignal: undefined,
+})
+
+test('the WebSocket transport sends several messages at once, each with its own answer', async t => {
+  const at = await rig(t, {
+    script: ({ history }) => ({ text: `Answer ${history.length}.`, chunk: 3 }),
+  })
+  const over = transport(t, at)
+  const [one, two] = await Promise.all([
+    over.sendMessages(request('chat-a', [user('m1', 'one')])),
+    over.sendMessages(request('chat-b', [user('m1', 'two')])),
+  ])
+  const messages = await Promise.all([messageOf(one), messageOf(two)])
+  for (const message of messages) assert.match(shown(message).join(), /Answer 1\./)
+})
+
+test('a message is resumed over another socket from its start; a chat at rest has none', async t => {
+  const at = await rig(t, { script: [{ text: 'On it.', calls: [{ name: 'slow' }] }, { text: 'Done.' }] })
+  const first = transport(t, at)
+  assert.equal(await first.reconnectToStream({ chatId: 'chat-1' }), null)
+  const stream = await first.sendMessages(request('chat-1', [user('m1', 'go')]))
+  await until(() => at.runs.length > 0)
+  first.close()
+  await stream.cancel().catch(() => {})
+  const second = transport(t, at)
+  const resumed = await second.reconnectToStream({ chatId: 'chat-1' })
+  assert.ok(resumed)
+  at.release()
+  assert.match(shown(await messageOf(resumed)).join(), /On it\..*Done\./)
+})
+
+test('a request that is wrong is an error of its own, and the socket stays open', async t => {
+  const at = await rig(t, { script: [{ text: 'Fine.' }] })
+  const over = transport(t, at)
+  await assert.rejects(async () => messageOf(await over.sendMessages(request('chat-1', []))))
+  const stream = await over.sendMessages(request('chat-1', [user('m1', 'go')]))
+  assert.match(shown(await messageOf(stream)).join(), /Fine\./)
+})
