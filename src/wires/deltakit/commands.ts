@@ -56,13 +56,14 @@ export async function sessionFor(
 export function sendMessage(
   engine: Engine,
   { ref, settings }: ChatSession,
-  message: string,
+  { message, during }: Pick<Chat, 'message' | 'during'>,
   request?: RequestKey,
 ): Promise<Accepted> {
   return engine.command(ref, {
     do: 'say',
     wire: wireName,
     parts: [{ type: 'text', text: message }],
+    ...(during && { during }),
     ...(settings && { settings }),
     ...(request && { request }),
   })

@@ -4,6 +4,7 @@
 import type { infer as Infer } from 'zod'
 import type { GivenAnswer, GivenDecision, GivenResult } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import { waitModes } from '../../language/events.ts'
 import { answerActions, type FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../lib/json/index.ts'
@@ -74,12 +75,16 @@ const makeAnswer = (z: Zod) =>
     'must be an object with question_id and action',
   )
 
+const durings = ['refuse', ...waitModes] as const
+
 const schemas = lazySchemas(z => ({
   target: z.object(makeTarget(z)),
   chat: z.object({
     message: z
       .string('must be a string: what the user says')
       .refine(text => text.trim() !== '', 'is empty: send what the user says'),
+    /** Ours: what becomes of it while a turn is under way. */
+    during: optional(z.enum(durings, `must be one of: ${durings.join(', ')}`)),
     ...makeTarget(z),
   }),
   answers: z.object({

@@ -2,7 +2,7 @@
 // for it, and it is found again wherever the log is. Its end is signed and names the owner: DeltaKit's hook stops a run
 // with a request that carries no key, so the id itself must allow that, and nothing else.
 import { timingSafeEqual } from 'node:crypto'
-import type { Engine, SessionRef } from '../../engine/index.ts'
+import type { Accepted, Engine, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { type ShownEnd, ShownFold, type ShownTurn } from '../../language/show.ts'
 import type { WireHost } from '../host.ts'
@@ -59,7 +59,7 @@ export async function findRun(engine: Engine, owner: string, id: string): Promis
 }
 
 /** Events that a message may record before its turn starts: its key, its settings, and the end of the turn before. */
-const beforeTurn = new Set(['request.accepted', 'session.configured', 'result', 'end'])
+const beforeTurn = new Set(['request.accepted', 'session.configured', 'result', 'end', 'message'])
 
 export async function readRun(
   engine: Engine,
@@ -77,6 +77,28 @@ export async function readRun(
       return { ref, first, turn, ended: shown.end }
   }
   return turn && { ref, first, turn }
+}
+
+/** The first event of the run that a message began which waited. Undefined: none has begun after event `last`. */
+export async function findNextRun(
+  engine: Engine,
+  ref: SessionRef,
+  last: number,
+): Promise<number | undefined> {
+  const fold = new ShownFold()
+  for await (const { seq, event } of readLog(engine, ref, last)) {
+    const shown = fold.take(event)
+    if (shown?.type === 'message' && shown.state === 'delivered' && !shown.parts) return seq
+  }
+  return undefined
+}
+
+/** A message that waits. It has no run of its own yet. */
+export function encodeQueued(
+  { session }: SessionRef,
+  { id, state }: NonNullable<Accepted['message']>,
+): { status: string; messageId: string; sessionId: string } {
+  return { status: state, messageId: id, sessionId: session }
 }
 
 export function encodeJob({ id, ref, turn, ended }: BackgroundRun, waiting: boolean): Job {

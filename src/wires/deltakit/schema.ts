@@ -60,10 +60,13 @@ export type Stopped = { type: 'stopped'; reason: Exclude<TurnStop, 'end' | 'erro
 // ---- runs ---------------------------------------------------------------------------------------------------
 
 export type RunStarted = { type: 'run_started'; runId: string; sessionId: string }
+/** A message that was sent while a turn was under way. */
+export type MessageQueued = { type: 'message_queued'; messageId: string; status: string; sessionId: string }
 export type Done = { type: 'done' }
 export type Failed = { type: 'error'; message: string; code?: string }
 
 export type DeltaKitEvent =
+  | MessageQueued
   | TextDelta
   | Reasoning
   | ToolCall

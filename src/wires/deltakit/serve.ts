@@ -15,7 +15,7 @@ import { namedSession, sendAnswers, sendMessage, sessionFor } from './commands.t
 import { decodeAnswered, decodeChat, decodeTarget } from './decode.ts'
 import { HistoryEncoder } from './encode.ts'
 import { chatFrames, failingEarly, RunEncoder, runFrames } from './encode-run.ts'
-import { type BackgroundRun, encodeJob, findRun, makeRunId, readRun } from './runs.ts'
+import { type BackgroundRun, encodeJob, encodeQueued, findRun, makeRunId, readRun } from './runs.ts'
 import type { DeltaKitEvent, SessionMade } from './schema.ts'
 
 type Handler = (c: Context<WireEnv>) => Promise<Response>
@@ -74,7 +74,8 @@ class DeltaKitHandlers {
     const { body, request } = await this.#read(c, 'deltakit:chat')
     const chat = decodeChat(body)
     const session = await sessionFor(c.get('engine'), this.#host, c.get('principal'), chat, request)
-    const accepted = await sendMessage(c.get('engine'), session, chat.message, request)
+    const accepted = await sendMessage(c.get('engine'), session, chat, request)
+    if (accepted.message) return sendJson(c, encodeQueued(session.ref, accepted.message), 202)
     const made: SessionMade | undefined = session.created
       ? { type: 'session', sessionId: session.ref.session }
       : undefined
@@ -135,7 +136,9 @@ class DeltaKitHandlers {
     const { body, request } = await this.#read(c, 'deltakit:job')
     const chat = decodeChat(body)
     const session = await sessionFor(c.get('engine'), this.#host, c.get('principal'), chat, request)
-    const { first } = await sendMessage(c.get('engine'), session, chat.message, request)
+    const { first, message } = await sendMessage(c.get('engine'), session, chat, request)
+    // Its run has an id once it begins.
+    if (message) return sendJson(c, encodeQueued(session.ref, message), 202)
     const id = session.ref.session
     const runId = makeRunId(this.#host, session.ref, first)
     c.env.outgoing.setHeader('X-Session-Id', id)

@@ -11,7 +11,7 @@ import { toFailure } from '../http/index.ts'
 import { namedSession, sendAnswers, sendMessage, sessionFor } from './commands.ts'
 import { decodeAnswered, decodeChat, decodeResume } from './decode.ts'
 import { type NumberedEvent, newEvents, RunEncoder } from './encode-run.ts'
-import { type BackgroundRun, findRun, makeRunId } from './runs.ts'
+import { type BackgroundRun, encodeQueued, findNextRun, findRun, makeRunId } from './runs.ts'
 import type { DeltaKitEvent } from './schema.ts'
 import { wholeRun } from './serve.ts'
 
@@ -31,6 +31,7 @@ class SocketClient {
   readonly #agent: string | undefined
   readonly #frames: FrameQueue
   #shown = new AbortController()
+  #hasQueued = false
 
   constructor(host: WireHost, socket: Socket, principal: Principal, agent: string | undefined) {
     this.#host = host
@@ -97,7 +98,12 @@ class SocketClient {
     const agent = this.#agent === undefined ? {} : { agent: this.#agent }
     const chat = wellFormed(() => decodeChat({ ...session, ...frame, ...agent }))
     const found = await sessionFor(this.#engine, this.#host, this.#principal, chat)
-    const { first } = await sendMessage(this.#engine, found, chat.message)
+    const { first, message } = await sendMessage(this.#engine, found, chat)
+    if (message) {
+      this.#hasQueued = true
+      this.#send({ type: 'message_queued', ...encodeQueued(found.ref, message) })
+      return
+    }
     this.#show(found.ref, first, -1)
   }
 
@@ -146,11 +152,19 @@ class SocketClient {
         if (isNew(each) && !signal.aborted)
           this.#send(each.event, each.number === undefined ? undefined : each.number + 1)
     }
+    let read = first
     for await (const batch of this.#engine.follow(ref, wholeRun(first), signal)) {
-      for (const item of batch) send(encoder.take(item))
+      for (const item of batch) {
+        if (item.type === 'event') read = item.seq
+        send(encoder.take(item))
+      }
       await this.#ready(signal)
     }
-    if (!signal.aborted) send(encoder.end('done'))
+    if (signal.aborted) return
+    send(encoder.end('done'))
+    // A message of this client waited for the end of the run.
+    const next = this.#hasQueued ? await findNextRun(this.#engine, ref, read) : undefined
+    if (next !== undefined && !signal.aborted) this.#show(ref, next, -1)
   }
 
   /** Waits while the client has much to read. One that reads nothing is dropped by `#send` or by the stall time. */

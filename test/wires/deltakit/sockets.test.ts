@@ -299,3 +299,30 @@ test('a socket that is refused is closed, though its peer does not hang up', asy
   t.after(() => clearInterval(writing))
   assert.match((await lost).message, /EPIPE|ECONNRESET/)
 })
+
+test('a message while a run goes on steers it, or is shown as a run of its own afterwards', async t => {
+  const at = await rig(t, {
+    script: [{ calls: [{ name: 'slow' }] }, { text: 'In blue.' }, { text: 'Tidy.' }],
+  })
+  const peer = await open(t, at)
+  peer.send({ message: 'paint' })
+  const { sessionId } = (await peer.next('run_started')) as unknown as { sessionId: string }
+  await until(() => at.runs.length > 0)
+  peer.send({ message: 'no', sessionId })
+  assert.equal(((await peer.next('error')) as unknown as { code: string }).code, 'busy')
+  peer.send({ message: 'in blue', sessionId, during: 'steer' })
+  await until(() => peer.frames.filter(({ type }) => type === 'message_queued').length === 1)
+  const queued = await at.request('POST', '/api/jobs', { message: 'then tidy', sessionId, during: 'queue' })
+  assert.equal(queued.status, 202)
+  assert.equal(((await queued.json()) as { status: string }).status, 'queued')
+  at.release()
+  await until(() => peer.frames.filter(({ type }) => type === 'done').length === 2)
+  const runs = peer.frames.filter(({ type }) => type === 'run_started') as unknown as { runId: string }[]
+  assert.equal(runs.length, 2)
+  const text = textIn(peer.frames)
+  assert.match(text, /In blue\..*Tidy\./s)
+  const job = (await (await at.request('GET', `/api/jobs/${runs[1]?.runId}`)).json()) as { status: string }
+  assert.equal(job.status, 'completed')
+  const session = await at.turnwire.resume(sessionId, { owner: 'alice' })
+  assert.match(JSON.stringify(await session.history()), /in blue/)
+})
