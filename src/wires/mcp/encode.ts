@@ -11,6 +11,7 @@ import type {
 import type { AgentInfo, GivenAnswer, SessionCall, SessionQuestion } from '../../engine/index.ts'
 import type { Outcome } from '../../language/calls.ts'
 import type { ResultPart } from '../../language/content.ts'
+import { waitModes } from '../../language/events.ts'
 import type { FormContent } from '../../language/questions.ts'
 import { findSuspicions } from '../../language/suspicions.ts'
 import { isJsonObject, type Json, type JsonObject, parseBounded } from '../../lib/json/index.ts'
@@ -34,6 +35,12 @@ export function askTool(agent: AgentInfo): McpTool {
       properties: {
         message: { type: 'string', description: 'What to ask.' },
         session: { type: 'string', description: 'The session of an earlier answer, to go on with it.' },
+        during: {
+          type: 'string',
+          enum: ['refuse', ...waitModes],
+          description:
+            'If the session is at work: refuse the message, queue it, steer the work, or interrupt it.',
+        },
       },
       required: ['message'],
     },

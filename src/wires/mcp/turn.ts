@@ -2,8 +2,10 @@
 // questions, or a task: the call goes on, and its client asks for it later. A call that waits while its client cannot be
 // asked is decided on another wire.
 import { type CallToolResult, type InputRequiredResult, inputRequired } from '@modelcontextprotocol/server'
-import type { AgentInfo, Engine, SessionRef } from '../../engine/index.ts'
+import type { AgentInfo, During, Engine, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
+import { waitModes } from '../../language/events.ts'
+import { ShownFold } from '../../language/show.ts'
 import type { TraceContext } from '../../language/trace.ts'
 import { isJsonObject, type Json, type JsonObject, parseJson } from '../../lib/json/index.ts'
 import { agentNamed, type Principal, type WireHost } from '../host.ts'
@@ -42,6 +44,12 @@ export class McpTask {
   get id(): string {
     return `${this.ref.session}.${this.first}`
   }
+}
+
+const durings: readonly During[] = ['refuse', ...waitModes]
+
+function isDuring(value: Json): value is During {
+  return durings.some(each => each === value)
 }
 
 export type TurnAnswer = CallToolResult | InputRequiredResult | McpTask
@@ -105,13 +113,30 @@ export class McpTurn {
       const { first } = await this.#engine.command(ref, call)
       return new McpTask(ref, first)
     }
-    const { message: text, session: earlier } = input
+    const { message: text, session: earlier, during } = input
+    if (during !== undefined && !isDuring(during))
+      throw new TurnwireError('bad_request', '"during" must be "refuse", "queue", "steer" or "interrupt".')
     if (typeof text !== 'string' || text.trim() === '')
       throw new TurnwireError('bad_request', `The tool "${tool}" needs "message": a text that is not empty.`)
     const ref = earlier === undefined ? await this.#create() : await this.#earlier(earlier)
     const parts = [{ type: 'text' as const, text }]
-    const { first } = await this.#engine.command(ref, { do: 'say', wire: mcpWire, parts, ...within })
-    return new McpTask(ref, first)
+    const say = { do: 'say', wire: mcpWire, parts, ...within, ...(during && { during }) } as const
+    const { first, message } = await this.#engine.command(ref, say)
+    return new McpTask(ref, message ? await this.#delivery(ref, first, message.id) : first)
+  }
+
+  /** The number of the event that delivers a message which waits. */
+  async #delivery(ref: SessionRef, from: number, id: string): Promise<number> {
+    const fold = new ShownFold()
+    const options = { from, until: 'never', deltas: 'none' } as const
+    for await (const batch of this.#engine.follow(ref, options, this.#call.signal))
+      for (const item of batch) {
+        const shown = item.type === 'event' ? fold.take(item.event) : undefined
+        if (item.type !== 'event' || shown?.type !== 'message' || shown.message !== id) continue
+        if (shown.state === 'withdrawn') throw new TurnwireError('not_found', 'The message was withdrawn.')
+        if (shown.state === 'delivered') return item.seq
+      }
+    throw new TurnwireError('stopping', 'The message waits still. It is delivered when its turn has come.')
   }
 
   /** A session of this agent, or one that began here and was handed over to another. */

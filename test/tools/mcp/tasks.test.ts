@@ -158,6 +158,25 @@ test('a cancelled call cancels its task on the server', async t => {
   assert.equal(outcome?.kind, 'cancelled')
 })
 
+test('a call that is stopped alone cancels its task on the server, and the turn goes on', async t => {
+  const { turnwire, logged } = await handWritten(t, 'endless', [{ name: 'jobs__work', input: {} }])
+  const session = await turnwire.session('desk')
+  const turn = session.send('go')
+  const stopping = (async () => {
+    for await (const item of turn)
+      if (item.type === 'call') {
+        while (!logged().includes('tasks/result')) await new Promise(resolve => setTimeout(resolve, 20))
+        await session.cancelCall(item.callId)
+      }
+  })()
+  const reply = await turn
+  await stopping
+  assert.equal(reply.status === 'done' && reply.stop, 'end')
+  while (!logged().includes('tasks/cancel t1')) await new Promise(resolve => setTimeout(resolve, 20))
+  const [outcome] = await outcomes(session)
+  assert.equal(outcome?.kind, 'cancelled')
+})
+
 test('a task whose connection is lost is followed on the next one, and is not begun again', async t => {
   const { turnwire, logged } = await handWritten(t, 'dies', [{ name: 'jobs__work', input: {} }])
   const session = await turnwire.session('desk')

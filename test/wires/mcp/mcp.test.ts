@@ -323,3 +323,23 @@ test('state of a question cannot be forged or used by another tool', async t => 
   assert.match(await answer.text(), /Invalid or expired requestState/)
   assert.deepEqual(ran, [])
 })
+
+test('a message to a session that is at work waits for its turn, and its result is that of its turn', async t => {
+  const rig = await serve(t, [
+    { calls: [{ name: 'wipe', input: { disk: 'sdc' } }] },
+    { text: 'Wiped.' },
+    { text: 'You are welcome.' },
+  ])
+  const client = await connect(t, rig, '2026-07-28')
+  const calling = client.callTool({ name: 'ask_desk', arguments: { message: 'Wipe sdc' } })
+  const session = await waitingSession(rig.turnwire)
+  const later = { message: 'Thanks', session: session.id, during: 'queue' }
+  const queued = client.callTool({ name: 'ask_desk', arguments: later })
+  while ((await session.messages()).length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+  const [pending] = await session.pending()
+  await session.approve(pending?.callId ?? '')
+  assert.equal(textOf(await calling), 'Wiped.')
+  assert.equal(textOf(await queued), 'You are welcome.')
+  const wrong = { ...later, during: 'later' }
+  assert.match(textOf(await client.callTool({ name: 'ask_desk', arguments: wrong })), /"during" must be/)
+})
