@@ -24,11 +24,7 @@ export function Conversation(props: ConversationProps): ReactElement {
   const renderSource = useCallback(
     (callId: string) => {
       const seq = view?.calls.get(callId)?.seq
-      return seq === undefined ? null : (
-        <Link to={`/sessions/${id}#seq=${seq}`} className="row-link">
-          Show it
-        </Link>
-      )
+      return seq === undefined ? null : <EventLink {...{ id, seq }}>Show it</EventLink>
     },
     [view, id],
   )
@@ -55,11 +51,7 @@ export function Conversation(props: ConversationProps): ReactElement {
             Session of the agent {printable(call.delegated.agent, 60)}
           </Link>
         )}
-        {call.seq !== undefined && (
-          <Link to={`/sessions/${id}#seq=${call.seq}`} className="row-link">
-            Event #{call.seq}
-          </Link>
-        )}
+        {call.seq !== undefined && <EventLink {...{ id, seq: call.seq }}>Event #{call.seq}</EventLink>}
       </>
     ),
     [renderClientCall, id, session.command],
@@ -96,5 +88,13 @@ function StopCall({ call, command }: StopCallProps): ReactElement {
       </button>
       {problem}
     </>
+  )
+}
+
+function EventLink({ id, seq, children }: { id: string; seq: number; children: ReactNode }): ReactElement {
+  return (
+    <Link to={`/sessions/${id}#seq=${seq}`} className="row-link">
+      {children}
+    </Link>
   )
 }
