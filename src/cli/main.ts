@@ -34,6 +34,7 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     () => import('./commands/prepare.ts'),
   ],
   doctor: ['Say why a vendor would refuse a history, and repair it.', () => import('./commands/doctor.ts')],
+  prices: ['List what the vendors charge for their models.', () => import('./commands/prices.ts')],
   double: ['Run a strict stand-in for a model API, for tests.', () => import('./commands/double.ts')],
   completions: ['Print a completion script for a shell.', async () => ({ command: completions })],
 }

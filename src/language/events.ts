@@ -59,7 +59,7 @@ export type Usage = {
   cacheRead?: number
   cacheWrite?: number
   thinking?: number
-  /** In the currency of the operator's prices. Absent: the operator gave no prices. */
+  /** In the currency of the operator's prices, or US dollars by the vendor's list. Absent: no price is known. */
   cost?: number
 }
 

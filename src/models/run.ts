@@ -77,8 +77,8 @@ export type ModelOptions<State, Reading> = {
   now?: () => number
 }
 
-/** A model behind HTTP. `prepare` gives the request that it would send, with no network. */
-export type HttpModel = Model & { prepare(request: ModelRequest): Prepared }
+/** A model behind HTTP. `prepare` gives the request that it would send, with no network. `prices`: those of its answers. */
+export type HttpModel = Model & { prepare(request: ModelRequest): Prepared; prices?: Prices }
 
 type Runner<State, Reading> = {
   protocol: Protocol<State, Reading>
@@ -110,6 +110,7 @@ export function createModel<State, Reading>(options: ModelOptions<State, Reading
     ...(protocol.mostTools !== undefined && { mostTools: protocol.mostTools }),
     ...(protocol.images && { images: protocol.images }),
     ...(options.contextTokens !== undefined && { contextTokens: options.contextTokens }),
+    ...(prices && { prices }),
     get searchesTools() {
       return protocol.searchesTools?.(runner.target) ?? false
     },

@@ -8,7 +8,7 @@ export type SessionStatus = 'idle' | 'running' | 'waiting'
 export type SessionFacts = {
   /** Of all model requests, input and output. */
   tokens: number
-  /** Absent: no price is configured. */
+  /** Absent: no price is known. */
   cost?: number
   /** While it waits: the tools whose calls wait for a client or a person. */
   waits?: readonly string[]

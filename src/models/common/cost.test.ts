@@ -36,7 +36,16 @@ test('an answer has its cost if prices are known', async t => {
   assert.equal((await ask({})).usage?.cost, undefined)
 })
 
+test('a longer prompt has its own prices, for the whole request', () => {
+  const tiered = { ...prices, above: { tokens: 200_000, input: 6, output: 22.5 } }
+  assert.equal(calculateCost({ input: 200_000, output: 10_000 }, tiered), 0.75)
+  assert.equal(calculateCost({ input: 200_001, output: 10_000, cacheRead: 200_000 }, tiered), 1.425006)
+})
+
 for (const wrong of [
+  { input: 1, output: 1, above: null },
+  { input: 1, output: 1, above: { input: 2, output: 2 } },
+  { input: 1, output: 1, above: { tokens: 1000, input: 2 } },
   {},
   { input: 1 },
   { input: -1, output: 1 },

@@ -10,6 +10,7 @@ import type { Protocol } from '../protocol.ts'
 import { createModel, type RunLimits } from '../run.ts'
 import { contextSize } from './context.ts'
 import { checkHosted } from './hosted-tools.ts'
+import { findPrice } from './price-table.ts'
 
 /** A key, or a function that is called for one at each request. */
 export type Secret = string | (() => string | Promise<string>)
@@ -38,8 +39,11 @@ export type ProviderOptions = {
   /** The token limit of a request. Default: the vendor's number for its own models, where there is one. */
   contextTokens?: number
   limits?: Partial<RunLimits>
-  /** Per million tokens. With prices, answers carry their cost and `limits.money` applies. */
-  prices?: Prices
+  /**
+   * Per million tokens. With prices, answers carry their cost and `limits.money` applies. Default: the vendor's list price, if it
+   * is known and no `baseUrl` is given. `false`: none.
+   */
+  prices?: Prices | false
   /** The model's name in records. */
   id?: string
 }
@@ -104,14 +108,14 @@ export function preset<State>(deployment: Deployment<State>): (options: Provider
 
 export function deploy<State>(deployment: Deployment<State>, options: ProviderOptions): Model {
   const { name, protocol, path } = deployment
-  const { model, thinking, limits, prices, id } = options
+  const { model, thinking, limits, id } = options
   if (typeof model !== 'string' || model === '')
     throw new TurnwireError(
       'config_invalid',
       `The provider "${name}" needs the name of a model, in an object: { model: "…" }.`,
     )
   checkProviderOptions(name, options, deployment.ownOptions ?? [])
-  if (prices !== undefined) checkPrices(prices, `${name}/${model}`)
+  const prices = modelPrices(name, options)
   checkHosted(options.hosted ?? [], protocol.name, `${name}/${model}`)
   const family = options.family ?? modelFamily(model)
   const contextTokens = options.contextTokens ?? (deployment.ownModels ? contextSize(model) : undefined)
@@ -143,6 +147,17 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
     ...(prices && { prices }),
     ...(id !== undefined && { id }),
   })
+}
+
+/** A gateway at another address may charge anything, so only the vendor's own address has the list price. */
+function modelPrices(
+  provider: string,
+  { model, baseUrl, prices }: Pick<ProviderOptions, 'model' | 'baseUrl' | 'prices'>,
+): Prices | undefined {
+  if (prices === false) return undefined
+  if (prices === undefined) return baseUrl === undefined ? findPrice(provider, model)?.prices : undefined
+  checkPrices(prices, `${provider}/${model}`)
+  return prices
 }
 
 /** Each model has its own limit, and a default of ours could exceed it. */

@@ -32,7 +32,7 @@ export function UsageView({ view }: { view: SessionView }): ReactElement {
         </tbody>
       </table>
       <p className="tw-muted">
-        {view.usage.priced ? '' : 'No price is configured for a model, so the cost is incomplete. '}
+        {view.usage.priced ? '' : 'No price is known for a model, so the cost is incomplete. '}
         Waiting for people took {duration(waits)} in all.
       </p>
       <Steps steps={view.steps} />
