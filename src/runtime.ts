@@ -309,6 +309,7 @@ export class Runtime {
       servers: toolServers(this.config, this.#mcp),
       egress: this.#egress,
       callSlots: this.callSlots,
+      ...(countsSpending(agents, store) && { countsSpending: true }),
       ...(summon && { summon }),
       ...(hooks && { hooks }),
       observer: this.telemetry.observer,
@@ -319,6 +320,17 @@ export class Runtime {
     })
     return this.#started
   }
+}
+
+/** An agent has a budget that sessions share. Throws `config_invalid` if the store cannot count for it. */
+function countsSpending(agents: readonly Agent[], store: Store): boolean {
+  const shared = agents.some(({ budgets }) => budgets?.agentDay ?? budgets?.ownerDay ?? budgets?.ownerMonth)
+  if (shared && !store.spent)
+    throw new TurnwireError(
+      'config_invalid',
+      'The store of `data` cannot count what agents and owners spend (it has no `spent`). Remove the budgets agentDay, ownerDay and ownerMonth, or use another store.',
+    )
+  return shared
 }
 
 /** How long a start waits for MCP servers. Those that take longer bring their tools later. */

@@ -176,6 +176,7 @@ const adapters: AdapterRule = {
     'src/stores/encoded-log.ts',
     'src/stores/failures.ts',
     'src/stores/payment-rows.ts',
+    'src/stores/spending-rows.ts',
     'src/tools/functions/tool.ts',
     'src/wires/client-threads.ts',
     'src/wires/host.ts',

@@ -131,6 +131,10 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
       return [dim(`late   the question of ${name} has expired`)]
     case 'question.withdrawn':
       return [dim(`gone   the question of ${name} was withdrawn`)]
+    case 'budget.decided':
+      return event.to === undefined
+        ? [dim('budget the turn ends')]
+        : [dim(`budget ${event.limit} may reach ${event.to}`)]
     case 'call.postponed':
       return [dim(`later  ${name} gives its result until ${new Date(event.expiresAt).toISOString()}`)]
     case 'call.delegated':

@@ -7,7 +7,7 @@ import { hostedApproval } from '../language/tools.ts'
 import { pickPresent } from '../lib/json/present.ts'
 import { describeSchema } from '../lib/schema/standard.ts'
 import type { Log } from '../log.ts'
-import { checkLimits, createGate } from '../policy/index.ts'
+import { checkBudgets, checkLimits, createGate } from '../policy/index.ts'
 import { codeTool, hostedApprovalTool, planTool } from '../tools/index.ts'
 import type { KeptServers } from '../tools/mcp/index.ts'
 import { agentSearch } from './agent-search.ts'
@@ -40,6 +40,7 @@ function buildAgent(
   const servers = mcp ? agentServers(config, agent.name) : []
   const changing = mcp && servers.length > 0 ? joined(fixed, () => mcp.tools(servers)) : undefined
   const tools = search ? search.following(changing ?? (() => fixed)) : changing
+  const budgets = checkBudgets({ ...config.budgets, ...agent.budgets })
   const built: Agent = {
     name: agent.name,
     version: agent.version ?? '1.0.0',
@@ -67,6 +68,7 @@ function buildAgent(
       agentFlow(agent, config),
     ),
     limits: checkLimits({ ...config.limits, ...agent.limits }),
+    ...(budgets && { budgets }),
     choice: agent.choice ?? 'auto',
     parallel: agent.parallel ?? true,
     callsAtOnce: agent.callsAtOnce ?? CALLS_AT_ONCE,

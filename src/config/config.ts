@@ -8,6 +8,7 @@ import type { HookSubject, Hooks } from '../engine/index.ts'
 import type {
   AgentOption,
   AppContext,
+  Budgets,
   Compaction,
   Limits,
   Model,
@@ -60,6 +61,8 @@ export type AgentConfig<Name extends string = string, ModelName extends string =
   /** Follows where the arguments of its calls came from: `warrants`, `strict` or `off`. Default `off`. */
   flow?: FlowMode | FlowSettings
   limits?: Partial<Limits>
+  /** What it may spend beyond one turn. Each replaces the one of the configuration with the same name. */
+  budgets?: Budgets
   choice?: ToolChoice
   parallel?: boolean
   /** How many calls of one turn run here at the same time. The others wait, in order. Default 16. */
@@ -159,6 +162,8 @@ export type TurnwireConfig<Name extends string = string, ModelName extends strin
   mcp?: Readonly<Record<string, McpServerConfig>>
   policy?: GateOptions
   limits?: Partial<Limits>
+  /** What sessions, agents and owners may spend beyond one turn, and whether a person is asked then. Default: none. */
+  budgets?: Budgets
   /** How many calls of all sessions run in this process at the same time. The others wait, in order. Default 256. */
   callsAtOnce?: number
   /** Hosts and limits for requests on behalf of a model. Default: every public host. */

@@ -28,7 +28,7 @@ import { type EgressRules, isHostPattern } from '../lib/net/egress.ts'
 import { checkDeclaredSchema } from '../lib/schema/declared.ts'
 import { describeSchema } from '../lib/schema/standard.ts'
 import { logLevels } from '../log.ts'
-import { checkLimits, createGate, type GateOptions } from '../policy/index.ts'
+import { checkBudgets, checkLimits, createGate, type GateOptions } from '../policy/index.ts'
 import { checkRelay } from '../relay/config.ts'
 import type { TelemetryConfig } from '../telemetry/index.ts'
 import { type CodeOptions, checkCodeLimits } from '../tools/index.ts'
@@ -120,6 +120,11 @@ const limits: Check = (value, key, wrong) => {
   else wrong(key, 'must be an object such as { steps: 20 }.')
 }
 
+const budgets: Check = (value, key, wrong) => {
+  if (isRecord(value)) passes(given => checkBudgets(given as object))(value, key, wrong)
+  else wrong(key, "must be an object such as { session: { money: 5, then: 'ask' } }.")
+}
+
 const rules: Check = (value, key, wrong) => {
   const agent = key.slice(0, key.lastIndexOf('.'))
   if (Array.isArray(value))
@@ -150,6 +155,7 @@ export function checkAgent(model: Check): Check {
     rules,
     flow: checkFlow,
     limits,
+    budgets,
     choice: must(isChoice, 'must be "auto", "none", "required", { tool } or { allowed, mode }.'),
     parallel: onOff,
     callsAtOnce: count,
@@ -306,6 +312,7 @@ export function checkSettings({ agents, payments }: { agents: Check; payments: C
     mcp: anything,
     policy: checkPolicy,
     limits,
+    budgets,
     callsAtOnce: count,
     egress: group(egress, 'must be an object.'),
     hooks: group(hooks, 'must be an object of functions.'),

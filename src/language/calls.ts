@@ -56,6 +56,9 @@ export function keptName(callId: string): string {
 /** The tool with which a model reads what was left out of a long result. */
 export const readOutputName = 'read_output'
 
+/** The call by which a turn asks whether it may go on although a budget is spent. */
+export const budgetToolName = 'raise_budget'
+
 /** The source that `read_output` reads: a kept output, or the blob with all parts of a result that was cut. */
 export type ReadableOutput = KeptOutput | { blob: string; parts: true }
 

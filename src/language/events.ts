@@ -86,6 +86,11 @@ export const limitNames = [
 ] as const
 export type LimitName = (typeof limitNames)[number]
 
+export const budgetNames = ['session', 'agentDay', 'ownerDay', 'ownerMonth'] as const
+export type BudgetName = (typeof budgetNames)[number]
+export const budgetLimits = ['tokens', 'money', 'calls'] as const satisfies readonly LimitName[]
+export type BudgetLimit = (typeof budgetLimits)[number]
+
 export type Grant = {
   id: string
   tool: string
@@ -383,6 +388,19 @@ export type ModelSampled = At & {
   usage?: Usage
 }
 
+/**
+ * A person was asked whether the turn may go on although a budget is spent. `to`: what may be spent from here on, in this
+ * session. Without it the turn ends. `key`: the budget, its limit, and the day or month that the answer holds for.
+ */
+export type BudgetDecided = At & {
+  type: 'budget.decided'
+  callId: string
+  budget: BudgetName
+  limit: BudgetLimit
+  key: string
+  to?: number
+}
+
 /** In old logs only: how a payment changed, or the receipt of one in the session whose turn it paid for. */
 export type PaymentRecorded = At & {
   type: 'payment.recorded'
@@ -406,6 +424,7 @@ export type Event =
   | CallAllowed
   | CallStarted
   | QuestionAsked
+  | BudgetDecided
   | QuestionAnswered
   | QuestionExpired
   | QuestionWithdrawn

@@ -25,6 +25,7 @@ import { redactArguments } from './redact-arguments.ts'
 import { finishReport } from './report.ts'
 
 export { matchesName } from './authorise.ts'
+export { checkBudgets } from './budgets.ts'
 export { describeFacts, resolveLabels } from './flow/index.ts'
 export { checkLimits, defaultLimits } from './limits.ts'
 export type { BuiltInRedaction, FlowSettings, PolicyRule, RedactRule, RuleFailure }

@@ -3,6 +3,7 @@
 import type { Append, SessionRow } from '../engine/ports/index.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Event, Recorded } from '../language/events.ts'
+import { type SpendingRow, spendingRows } from './spending-rows.ts'
 
 /** Larger appends become several rows, so that reading a page never parses much more than the page. */
 const LARGEST_BODY = 256 * 1024
@@ -15,6 +16,7 @@ export type EncodedLog = {
   lastAt: number | null
   summary?: string
   facts?: string
+  spending?: SpendingRow[]
   error?: string
 }
 type EncodedEvents = { count: number; body: string }
@@ -24,7 +26,8 @@ export function encodeLog({
   status,
   summary,
   facts,
-}: Pick<Append, 'events' | 'status' | 'summary' | 'facts'>): EncodedLog {
+  spending = [],
+}: Pick<Append, 'events' | 'status' | 'summary' | 'facts' | 'spending'>): EncodedLog {
   const log = { bodies: [], size: 0, status, lastAt: events.at(-1)?.at ?? null }
   try {
     return {
@@ -32,6 +35,7 @@ export function encodeLog({
       ...encodeEvents(events),
       ...(summary && { summary: JSON.stringify(summary) }),
       ...(facts && { facts: JSON.stringify(facts) }),
+      ...(spending.length > 0 && { spending: spendingRows(spending) }),
     }
   } catch (thrown) {
     return { ...log, error: wordsOf(thrown) }

@@ -9,6 +9,7 @@ import type {
   NodeStore,
   SeenNode,
   SessionRow,
+  Spending,
   Store,
 } from '../engine/ports/index.ts'
 import { TurnwireError } from '../language/errors.ts'
@@ -30,6 +31,7 @@ import {
   type WriteRequest,
 } from './failures.ts'
 import { listedPayment, pageRows, sameRequest, withChange } from './payment-rows.ts'
+import { addSpent, type SpendingRow, spender, spendingRows } from './spending-rows.ts'
 
 type MemorySession = {
   /** Grows by one with each creation: the position of the session in lists. */
@@ -68,6 +70,7 @@ class Memory {
   readonly requests = new Map<string, MemorySession>()
   readonly nodes = new Map<string, NodeInfo & { until: number }>()
   readonly payments = memoryPayments()
+  readonly spending = new Map<string, SpendingRow>()
   readonly cursorSecret = randomBytes(32).toString('hex')
   created = 0
 }
@@ -143,7 +146,24 @@ class MemoryStore implements Store, KeepsPayments {
       row.updatedAt = batch.events.at(-1)?.at ?? row.updatedAt
       session.summary = batch.summary ?? session.summary
       if (batch.facts) row.facts = batch.facts
+      if (batch.spending) this.#count(batch.spending)
     })
+
+  #count(spending: readonly Spending[]): void {
+    for (const { kind, name, day, ...more } of spendingRows(spending)) {
+      const key = JSON.stringify([kind, name, day])
+      const before = this.memory.spending.get(key)
+      this.memory.spending.set(key, { kind, name, day, ...(before ? addSpent(before, more) : more) })
+    }
+  }
+
+  readonly spent: NonNullable<Store['spent']> = async (of, period) => {
+    const { kind, name } = spender(of)
+    return this.memory.spending
+      .values()
+      .filter(row => row.kind === kind && row.name === name && row.day.startsWith(period))
+      .reduce(addSpent, { tokens: 0, money: 0, calls: 0 })
+  }
 
   readonly remove: Store['remove'] = (id, epoch) =>
     this.#write(id, { kind: 'remove', ...(epoch !== undefined && { epoch }) }, () => {

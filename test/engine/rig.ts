@@ -105,6 +105,7 @@ export function makeRig(options: RigOptions = {}): Rig {
     agent: name => (name === agent.name ? agent : undefined),
     agents: () => [{ agent }],
     ...(options.callSlots && { callSlots: options.callSlots }),
+    ...(agent.budgets && { countsSpending: true }),
     ...(options.hooks && { hooks: options.hooks }),
     ...(options.summon && { summon: options.summon }),
     ...(options.snapshotGrowth && { snapshotGrowth: options.snapshotGrowth }),

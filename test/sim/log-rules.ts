@@ -5,7 +5,7 @@ import { sessionStatus } from '../../src/engine/index.ts'
 import type { Limits, SessionStatus } from '../../src/engine/ports/index.ts'
 import { evolve } from '../../src/engine/rules/evolve.ts'
 import { emptyState, type SessionState } from '../../src/engine/rules/state.ts'
-import type { CallPart, Outcome } from '../../src/language/calls.ts'
+import { budgetToolName, type CallPart, type Outcome } from '../../src/language/calls.ts'
 import type { Event, Grant, Settings } from '../../src/language/events.ts'
 import { hashJson, sha256 } from '../../src/lib/json/hash.ts'
 import { parseJson } from '../../src/lib/json/index.ts'
@@ -176,7 +176,13 @@ export class LogRules {
   }
 
   #nest(parent: string, part: CallPart): string | undefined {
-    if (this.calls.get(parent)?.stage !== 'started') return `its parent ${parent} does not run`
+    const asks = part.name === budgetToolName && parent === this.#turn
+    if (asks) {
+      // Between two steps only.
+      const unsettled = this.#unsettled()
+      if (unsettled !== undefined) return unsettled
+      this.#open = []
+    } else if (this.calls.get(parent)?.stage !== 'started') return `its parent ${parent} does not run`
     if (this.calls.has(part.id)) return `call id ${part.id} is used twice`
     const record: CallRecord = {
       part,
@@ -226,6 +232,10 @@ export class LogRules {
       case 'question.expired':
       case 'question.withdrawn':
         return call.open.delete(event.question) ? undefined : 'the question is not open'
+      case 'budget.decided':
+        return call.part.name === budgetToolName && call.stage === 'started'
+          ? undefined
+          : 'its call does not ask'
       case 'call.postponed':
         if (call.stage !== 'started') return `it is ${call.stage}`
         call.stage = 'postponed'

@@ -74,6 +74,8 @@ for (const version of upTo(migrations.length)) {
     assert.equal(await store.blob('ses_one', 'call_2'), 'half a pair: \ud800')
     const inPieces = await store.blobRange('ses_two', 'call_3.output', 1, 9)
     assert.deepEqual(inPieces && [...inPieces.bytes], version < 3 ? undefined : [1, 255, 65, 66])
+    const spent = version < 5 ? { tokens: 0, money: 0, calls: 0 } : { tokens: 1200, money: 0.5, calls: 3 }
+    assert.deepEqual(await store.spent?.({ owner: 'ada' }, '2023-11'), spent)
     assert.equal((await store.row('ses_three'))?.owner, 'bob\ud800')
     const pages = await readInPages(store, 'ses_long', 4_000)
     assert.deepEqual(

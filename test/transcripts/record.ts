@@ -99,6 +99,22 @@ const sessions: Record<
       return { session, engine: rig.engine }
     },
   },
+  budgets: {
+    about: 'A budget of the session that a person lets grow once, and not a second time.',
+    async play() {
+      const usage = { input: 90, output: 10, cost: 1 }
+      const steps = [1, 2, 3].map(() => ({ calls: [call('look')], usage }))
+      const rig = rigOf(steps, { agent: { budgets: { session: { money: 1, then: 'ask' } } } })
+      const session = await begin(rig)
+      await say(session, 'Look around.')
+      for (const action of ['accept', 'decline'] as const) {
+        const question = session.state.batch[0]?.questions?.[0]?.id ?? ''
+        const answers = [{ question, action, by: owner, ...(action === 'accept' && { content: {} }) }]
+        await until(session, () => session.respond({ results: [], decisions: [], answers }))
+      }
+      return { session, engine: rig.engine }
+    },
+  },
   claimed: {
     about: 'A call of the application that one of its clients claims, and another answers.',
     async play() {

@@ -12,6 +12,7 @@ import type {
   World,
 } from '../ports/index.ts'
 import { evolve } from '../rules/evolve.ts'
+import { readSpending } from '../rules/spending.ts'
 import { type SessionState, sessionFacts, summariseForList, unusualStop } from '../rules/state.ts'
 import type { Feed, HeldItems } from './feed.ts'
 import { noteDiscarded } from './note-discarded.ts'
@@ -168,11 +169,12 @@ export class Journal {
     }
     const { seq, events } = batch
     const { state, feed } = this.#keeper
-    const { world, store, observer } = this.#keeper.ports
+    const { world, store, observer, countsSpending } = this.#keeper.ports
     const { status } = state
     // Repeated if it is the same and not running, so that a reader learns that nothing more comes of its request.
     if (status !== 'running' || this.#shownStatus !== 'running') feed.status(status)
     const changed = { ...this.#newSummary(), ...this.#newFacts(status) }
+    const counted = countsSpending && { spending: readSpending(events, state) }
     const isListed =
       status !== this.#shownStatus || changed.summary !== undefined || changed.facts?.waits !== undefined
     this.#shownStatus = status
@@ -190,7 +192,7 @@ export class Journal {
     }
     try {
       store
-        .append({ session: state.id, epoch: this.#epoch, seq, events, status, ...changed })
+        .append({ session: state.id, epoch: this.#epoch, seq, events, status, ...changed, ...counted })
         .then(kept, reason => {
           observer?.wrote?.((world.elapsed() - begun) / 1000)
           refuse(reason)

@@ -14,6 +14,7 @@ import type {
 } from '../../language/content.ts'
 import type { ErrorCode } from '../../language/errors.ts'
 import type {
+  BudgetName,
   Grant,
   LimitName,
   ModelStop,
@@ -329,6 +330,15 @@ export type Compaction = {
   instructions?: string
 }
 
+/** What may be spent, and what happens then: `end` (the default) ends the turn, `ask` asks a person. */
+export type Budget = { tokens?: number; money?: number; calls?: number; then?: 'ask' | 'end' }
+
+/**
+ * `session`: of one session, for life. `agentDay`: of all sessions of the agent in a day. `ownerDay`, `ownerMonth`: of all
+ * sessions of the owner. Days and months are those of UTC.
+ */
+export type Budgets = Partial<Record<BudgetName, Budget>>
+
 /** Contract: `isAlways` is pure. Of the agent's tools, those that are not always declared are found by a search. */
 export type AgentSearch = {
   isAlways(tool: string): boolean
@@ -352,6 +362,8 @@ export type Agent = {
   options: readonly AgentOption[]
   gate: Gate
   limits: Limits
+  /** Absent: there are none. */
+  budgets?: Budgets
   choice: ToolChoice
   parallel: boolean
   /** How many calls of one turn run here at the same time; the others wait, in order. Absent: all of them. */
@@ -426,6 +438,8 @@ export type EnginePorts = {
   /** Absent: any number of calls may run at the same time. */
   callSlots?: CallCounter
   hooks?: Hooks
+  /** An agent has a budget of agents or owners: what sessions spend is counted in the store. */
+  countsSpending?: true
   /** Absent: nobody watches. */
   observer?: Observer
   /** The address to which the result of a postponed call can be posted. Undefined: there is no server. */

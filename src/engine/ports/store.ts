@@ -67,7 +67,18 @@ export type Append = {
   summary?: ListSummary
   /** Only when they changed. */
   facts?: SessionFacts
+  /** Only where there are budgets of agents or owners. Counted with the events or not at all. */
+  spending?: readonly Spending[]
 }
+
+/** What was used: tokens and calls, and money as far as prices are known. */
+export type Spent = { tokens: number; money: number; calls: number }
+
+/**
+ * What an append adds to what its owner and its agent have spent on a day. `workers`: by sessions that work for it, which
+ * add it to their owner themselves.
+ */
+export type Spending = { day: string; owner: string; agent: string; own: Spent; workers: Spent }
 
 export type NewSession = {
   row: Pick<SessionRow, 'id' | 'owner' | 'agent' | 'status' | 'createdAt'>
@@ -135,6 +146,11 @@ export type Store = {
   owners(): Promise<string[]>
   /** How many sessions an owner has, and how many bytes their logs and blobs take. It may look at each of them. */
   usage(owner: string): Promise<{ sessions: number; bytes: number }>
+  /**
+   * What an owner, or an agent with the sessions that worked for it, has spent on a day (`2026-01-31`) or in a month (`2026-01`), by the
+   * `spending` of appends. Removing a session takes nothing back. Absent: the store cannot count it.
+   */
+  spent?(of: { owner: string } | { agent: string }, period: string): Promise<Spent>
   /** All sessions whose status is `running`, and those that wait and are `atWork` or have a `dueAt`. Asked once, when a process starts: it may look at every session. */
   unfinished(): Promise<string[]>
   /** False: there was none. `epoch`: rejects with `lease_lost`, as `append` does, if it is not the current one. */

@@ -1,7 +1,9 @@
 // The folds of what calls do while they run: they make calls of their own, are suspended, and ask people. A part of
 // evolve.ts, with the same rules.
+import { budgetToolName } from '../../language/calls.ts'
 import type {
   ApprovalDecided,
+  BudgetDecided,
   CallDelegated,
   CallNested,
   CallPostponed,
@@ -25,7 +27,19 @@ export function addNested(state: SessionState, { parent, key, call: part, mirror
   const nested: CallState = { ...proposed(part, state.batch.length), parent, key }
   if (mirrors) nested.mirrors = mirrors
   addToBatch(state, nested)
-  if (state.turn && !mirrors) state.turn.calls += 1
+  if (!mirrors && part.name !== budgetToolName) countCalls(state, 1)
+}
+
+/** A call counts for the turn and for the session. */
+export function countCalls(state: SessionState, calls: number): void {
+  state.calls = (state.calls ?? 0) + calls
+  if (state.turn) state.turn.calls += calls
+}
+
+/** A person let a budget grow, or the turn ends with it. */
+export function decidedBudget(state: SessionState, { key, limit, to }: BudgetDecided): void {
+  if (to !== undefined) state.raised = { ...state.raised, [key]: to }
+  else if (state.turn) state.turn.limit = limit
 }
 
 /** If one of its calls was settled or decided while it stopped, it runs again at once. */
@@ -84,9 +98,8 @@ export function countUse(state: SessionState, { callId, upTo, steps, calls, usag
   const call = findCall(state, callId)
   if (call?.delegated) call.delegated.upTo = upTo
   if (usage) spend(state, usage)
-  if (!state.turn) return
-  state.turn.steps += steps
-  state.turn.calls += calls
+  if (calls > 0) countCalls(state, calls)
+  if (state.turn) state.turn.steps += steps
 }
 
 export function askQuestion(state: SessionState, event: QuestionAsked): void {

@@ -26,8 +26,10 @@ import {
   answerQuestion,
   askQuestion,
   closeQuestion,
+  countCalls,
   countUse,
   decideCall,
+  decidedBudget,
   delegateCall,
   postpone,
   resumeParent,
@@ -165,6 +167,9 @@ export function evolve(state: SessionState, event: Event): SessionState {
     case 'model.sampled':
       if (event.usage) spend(state, event.usage)
       break
+    case 'budget.decided':
+      decidedBudget(state, event)
+      break
     case 'payment.recorded':
     case 'call.late':
     case 'hook.acted':
@@ -220,7 +225,7 @@ function takeAnswer(state: SessionState, event: ModelAnswered): void {
   const turn = state.turn
   if (!turn) return
   turn.steps += 1
-  turn.calls += calls.length
+  if (calls.length > 0) countCalls(state, calls.length)
   for (const part of event.parts) if ('text' in part) turn.bytes += part.text.length
   if (event.usage) spend(state, event.usage)
   if (calls.length > 0) turn.called = true
@@ -341,10 +346,10 @@ function readableOutput({ parent }: CallState, { kept, cut, from }: Outcome): Re
   return cut && from.source === 'tool' && parent === undefined ? { blob: cut.blob, parts: true } : undefined
 }
 
-/** A model reads the results of the calls that it made. */
+/** A model reads the results of the calls that it made. The loop's own call between two steps is none of them. */
 function closeBatch(state: SessionState): void {
   const own = state.batch.filter(call => call.parent === undefined)
-  addEntry(state, { role: 'tool', results: own.map(toCallResult) })
+  if (own.length > 0) addEntry(state, { role: 'tool', results: own.map(toCallResult) })
   if (own.length < state.batch.length) {
     const asked = state.batch.filter(call => call.parent !== undefined && wasPutToOthers(call))
     if (asked.length > 0) state.answered = [...(state.answered ?? []), ...asked.map(({ part }) => part.id)]

@@ -2,6 +2,7 @@
 import { TurnwireError } from '../../language/errors.ts'
 import { type LimitName, limitNames } from '../../language/events.ts'
 import type { Agent, Limits } from '../ports/index.ts'
+import { leftOfSession } from './budgets.ts'
 import type { SessionState } from './state.ts'
 
 type Spending = { readonly state: SessionState; readonly limits: Limits }
@@ -19,7 +20,12 @@ function withinCaps(limits: Limits, caps: Partial<Limits>): Limits {
 
 /** The limits for a session that works for this turn: what is left of the turn's, and never more than `most`. */
 export function remainingBudget(
-  { state, limits, driver }: Spending & { readonly driver: { readonly workedMs: number } },
+  {
+    state,
+    limits,
+    driver,
+    agent,
+  }: Spending & { readonly driver: { readonly workedMs: number }; readonly agent: Pick<Agent, 'budgets'> },
   most: Partial<Limits> = {},
 ): Partial<Limits> {
   const { turn } = state
@@ -32,9 +38,10 @@ export function remainingBudget(
     bytes: Math.max(limits.bytes - turn.bytes, 1),
     time: Math.max(Math.ceil(limits.time - driver.workedMs), 1),
   }
+  const ofSession: Partial<Limits> = agent.budgets ? leftOfSession(agent.budgets, state) : {}
   const names = limitNames.filter(name => left[name] !== undefined || most[name] !== undefined)
   const least = (name: LimitName): number =>
-    Math.min(left[name] ?? Number.POSITIVE_INFINITY, most[name] ?? Number.POSITIVE_INFINITY)
+    Math.min(...[left, most, ofSession].map(each => each[name] ?? Number.POSITIVE_INFINITY))
   return Object.fromEntries(names.map(name => [name, least(name)]))
 }
 

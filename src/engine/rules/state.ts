@@ -114,6 +114,10 @@ export type SessionState = {
   unsettled: number
   /** Of all model requests. Replaced, not changed. */
   used: { tokens: number; cost?: number }
+  /** Of all turns, those of sessions that worked for them included. Absent: none. */
+  calls?: number
+  /** What may be spent of budgets that people let grow, by their key. */
+  raised?: Record<string, number>
   grants: Map<string, Grant>
   /** The tools that searches have found, in the order in which they were first found. */
   loaded: string[]

@@ -297,7 +297,7 @@ export class Driver implements TurnLoop {
     try {
       for (const { isUsed, do: prepare } of preparations) {
         const preparing = isUsed(session) && prepare(session, step.stop)
-        if (preparing) await preparing
+        if (preparing && (await preparing) === true) return
       }
       if (step.over) return
       // They were about the calls of the last answer.

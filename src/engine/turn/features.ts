@@ -5,8 +5,10 @@ import type { Abort } from '../../lib/async/abort.ts'
 import { hideArguments } from '../calls/hidden-arguments.ts'
 import { tellTurnEnded } from '../calls/hooks.ts'
 import { settleNested, tellSettled } from '../calls/nested-calls.ts'
+import { offerBudgetTool } from '../calls/raise-budget.ts'
 import { offerReader } from '../calls/read-output.ts'
 import { hasNested } from '../rules/state.ts'
+import { checkBudgets } from './check-budgets.ts'
 import { compactIfDue } from './compact.ts'
 import { type Deadlines, watchDeadlines } from './deadlines.ts'
 import { joinMessages, startNextTurn } from './messages.ts'
@@ -24,7 +26,7 @@ type Feature<Done> = {
 const types = (...names: Event['type'][]): Types => new Set(names)
 
 /** Run when a session was opened. */
-export const openings: readonly ((session: TurnSession) => void)[] = [offerReader]
+export const openings: readonly ((session: TurnSession) => void)[] = [offerReader, offerBudgetTool]
 
 /** Run before events are recorded. Each gives the events to record instead. The state is still the one before them. */
 const changes: readonly Feature<readonly Event[]>[] = [
@@ -57,11 +59,16 @@ const tells: readonly Feature<void>[] = [
   { of: types('call.settled'), isUsed: ({ state }) => state.kept !== undefined, do: offerReader },
 ]
 
-/** Run before the model is asked. Gives a promise only if there is something to wait for. */
+/**
+ * Run before the model is asked. Gives a promise only if there is something to wait for, and true if there is something else to
+ * do first: then the model is not asked now.
+ */
 export const preparations: readonly {
   isUsed: (session: TurnSession) => boolean
-  do: (session: TurnSession, stop: Abort) => Promise<void> | undefined
+  do: (session: TurnSession, stop: Abort) => Promise<unknown> | undefined
 }[] = [
+  { isUsed: ({ agent }) => agent.budgets !== undefined, do: checkBudgets },
+  // After the budgets: a turn that they end leaves what waits to the next one.
   { isUsed: ({ state }) => state.messages !== undefined, do: joinMessages },
   { isUsed: ({ agent }) => agent.compaction !== undefined, do: compactIfDue },
 ]

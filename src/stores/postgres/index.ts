@@ -92,6 +92,8 @@ class PostgresStore implements NodeStore, KeepsPayments {
 
   readonly usage: Store['usage'] = owner => this.#read(reader => reader.usage(owner))
 
+  readonly spent: NonNullable<Store['spent']> = (of, period) => this.#read(reader => reader.spent(of, period))
+
   readonly unfinished: Store['unfinished'] = () => this.#read(reader => reader.unfinished(this.#selfId))
 
   readonly blob: Store['blob'] = (session, name) => this.#read(reader => reader.blob(session, name))

@@ -4,7 +4,7 @@
 // Several nodes may migrate at once, and no lock keeps them apart: each statement can be repeated, and runs on its own. A
 // node of the version before may still be at work: a migration only adds what that version does not notice.
 //
-// Every primary key but those of `requests` and `payments` begins with the session, so that all tables can be partitioned or sharded by it.
+// Every primary key but those of `requests`, `payments` and `spending` begins with the session, so that all tables can be partitioned or sharded by it.
 // Nothing refers to another table, and no column counts up by itself: not every engine that speaks to PostgreSQL's clients
 // shards these well. Statements that delete a session delete its rows everywhere.
 
@@ -118,5 +118,17 @@ export const migrations: readonly ((schema: string) => string[])[] = [
     `CREATE INDEX IF NOT EXISTS payments_by_session ON ${schema}.payments (session, position, id)
       WHERE session IS NOT NULL`,
     `CREATE INDEX IF NOT EXISTS open_payments ON ${schema}.payments (position, id) WHERE open`,
+  ],
+  // What owners and agents have spent on a day. Appends of several nodes add to the same row.
+  schema => [
+    `CREATE TABLE IF NOT EXISTS ${schema}.spending (
+      kind text NOT NULL,
+      name text NOT NULL,
+      day text NOT NULL,
+      tokens bigint NOT NULL,
+      money double precision NOT NULL,
+      calls bigint NOT NULL,
+      PRIMARY KEY (kind, name, day)
+    ) WITH (fillfactor = 50)`,
   ],
 ]

@@ -1,8 +1,9 @@
 // The reads of the store. Each sees every write that resolved before: all of them ask the primary.
-import type { BlobName, BlobRange, ListPage, ListSummary, Store } from '../../engine/ports/index.ts'
+import type { BlobName, BlobRange, ListPage, ListSummary, Spent, Store } from '../../engine/ports/index.ts'
 import type { Recorded } from '../../language/events.ts'
 import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
 import { EventPage } from '../encoded-log.ts'
+import { spender } from '../spending-rows.ts'
 import type { Database, Parameter } from './database.ts'
 import { type ListedColumns, type SessionColumns, type Statements, sessionRow } from './statements.ts'
 import { fromText, toText } from './text.ts'
@@ -81,6 +82,17 @@ export class Reader {
     ])
     const [sessions, bytes] = found!
     return { sessions, bytes }
+  }
+
+  async spent(...[of, period]: Parameters<NonNullable<Store['spent']>>): Promise<Spent> {
+    const { kind, name } = spender(of)
+    const [found] = await this.#rows<[tokens: number, money: string, calls: number]>(this.#sql.selectSpent, [
+      kind,
+      toText(name),
+      period,
+    ])
+    const [tokens, money, calls] = found!
+    return { tokens, money: Number(money), calls }
   }
 
   /** `self`: the node that asks. */

@@ -135,7 +135,7 @@ function appendStatements(schema: string) {
      * need them pay for `further` rows and for summaries.
      */
     appendEvents: forms(
-      ({ further, summarises }) => `
+      ({ further, summarises, spends }) => `
       WITH advanced AS (
         UPDATE ${schema}.sessions AS s SET
           head = s.head + g.count,
@@ -154,7 +154,7 @@ function appendStatements(schema: string) {
       ), logged AS (
         INSERT INTO ${schema}.events (session, first_seq, epoch, body)
         SELECT id, seq, epoch, body FROM advanced WHERE body IS NOT NULL
-      )${summarises ? summaryRows(schema, 11) : ''}${further ? furtherRows(schema, summarises ? 13 : 11) : ''}
+      )${summarises ? summaryRows(schema, 11) : ''}${further ? furtherRows(schema, summarises ? 13 : 11) : ''}${spends ? spendingRows(schema, 11 + (summarises ? 2 : 0) + (further ? 3 : 0)) : ''}
       SELECT count(*), NULL FROM advanced
       UNION ALL
       SELECT 0, id FROM advanced WHERE (SELECT count(*) FROM advanced) < cardinality($1::text[])`,
@@ -168,12 +168,30 @@ function appendStatements(schema: string) {
   }
 }
 
-export type AppendForm = { further: boolean; summarises: boolean }
+export type AppendForm = { further: boolean; summarises: boolean; spends: boolean }
 
-/** A statement in its four forms, each made once. */
+/** A statement in its eight forms, each made once. */
 function forms(make: (form: AppendForm) => string): (form: AppendForm) => string {
-  const made = [false, true].map(further => [false, true].map(summarises => make({ further, summarises })))
-  return ({ further, summarises }) => made[Number(further)]![Number(summarises)]!
+  const made = Array.from({ length: 8 }, (_, bits) =>
+    make({ further: (bits & 1) > 0, summarises: (bits & 2) > 0, spends: (bits & 4) > 0 }),
+  )
+  return ({ further, summarises, spends }) =>
+    made[Number(further) + 2 * Number(summarises) + 4 * Number(spends)]!
+}
+
+/** Rows are taken in one order, so that two statements that add to the same ones never wait for each other. */
+function spendingRows(schema: string, at: number): string {
+  const types = ['text', 'text', 'text', 'text', 'bigint', 'double precision', 'bigint']
+  return `, spent AS (
+        INSERT INTO ${schema}.spending AS p (kind, name, day, tokens, money, calls)
+        SELECT e.kind, e.name, e.day, sum(e.tokens)::bigint, sum(e.money), sum(e.calls)::bigint
+        FROM unnest(${types.map((type, index) => `$${at + index}::${type}[]`).join(', ')})
+          AS e (session, kind, name, day, tokens, money, calls)
+        JOIN advanced AS a ON a.id = e.session
+        GROUP BY e.kind, e.name, e.day ORDER BY e.kind, e.name, e.day
+        ON CONFLICT (kind, name, day) DO UPDATE
+        SET tokens = p.tokens + excluded.tokens, money = p.money + excluded.money, calls = p.calls + excluded.calls
+      )`
 }
 
 /** `at`: the number of its first parameter. */
@@ -236,6 +254,10 @@ function listStatements(schema: string) {
     /** The first owner after `$1`. One look into the index for each, instead of a look at every session. */
     nextOwner: `SELECT owner FROM ${schema}.sessions WHERE owner > $1 ORDER BY owner LIMIT 1`,
     selectUsage: `SELECT count(*), coalesce(sum(bytes + blob_bytes), 0)::bigint FROM ${schema}.sessions WHERE owner = $1`,
+    /** `$3`: a day or a month. */
+    selectSpent: `
+      SELECT coalesce(sum(tokens), 0)::bigint, coalesce(sum(money), 0)::text, coalesce(sum(calls), 0)::bigint
+      FROM ${schema}.spending WHERE kind = $1 AND name = $2 AND left(day, length($3)) = $3`,
     /** Those that the node `$1` could claim. */
     listUnfinished: `SELECT s.id FROM ${schema}.sessions AS s WHERE s.at_work AND ${isFree(schema, '$1::text')}`,
   }

@@ -2,6 +2,7 @@
 // statements take. Nothing here talks to the database.
 import type { Append, BlobPiece, NewSession, SessionFacts, SessionRow } from '../../engine/ports/index.ts'
 import { checkEncoded, type EncodedLog, encodeLog } from '../encoded-log.ts'
+import type { SpendingRow } from '../spending-rows.ts'
 import type { Parameter } from './database.ts'
 import type { AppendForm } from './statements.ts'
 import { arrayLiteral, toText } from './text.ts'
@@ -58,6 +59,8 @@ export function checkRun(run: readonly Write[]): void {
 class LogArrays {
   readonly #rows = { session: [] as string[], first: [] as number[], body: [] as string[] }
   readonly #summaries = { session: [] as string[], body: [] as string[] }
+  /** A session's spending, row by row. */
+  readonly #spending: (string | number)[][] = []
 
   addRow(session: string, first: number, body: string): void {
     this.#rows.session.push(session)
@@ -71,8 +74,21 @@ class LogArrays {
     this.#summaries.body.push(summary)
   }
 
+  addSpending(session: string, rows: readonly SpendingRow[]): void {
+    for (const { kind, name, day, tokens, money, calls } of rows)
+      this.#spending.push([session, kind, toText(name), day, tokens, money, calls])
+  }
+
+  get spending(): Parameter[] {
+    return toColumns(this.#spending)
+  }
+
   get form(): AppendForm {
-    return { further: this.#rows.body.length > 0, summarises: this.#summaries.body.length > 0 }
+    return {
+      further: this.#rows.body.length > 0,
+      summarises: this.#summaries.body.length > 0,
+      spends: this.#spending.length > 0,
+    }
   }
 
   get rows(): Parameter[] {
@@ -150,17 +166,19 @@ export function appendParameters(runs: readonly (readonly Appending[])[]): {
       summary = log.summary ?? summary
       facts = each.facts ?? facts
       told = log.facts ?? told
+      if (log.spending) logs.addSpending(id, log.spending)
     }
     logs.addSummary(id, summary)
     const { status } = run.at(-1)!.batch
     return [id, epoch, batch.seq, count, size, status, lastAt, told, resumes(facts), first]
   })
   const { form } = logs
-  const { further, summarises } = form
+  const { further, summarises, spends } = form
   const parameters = [
     ...toColumns(rows),
     ...(summarises ? logs.summaries : []),
     ...(further ? logs.rows : []),
+    ...(spends ? logs.spending : []),
   ]
   return { form, parameters }
 }

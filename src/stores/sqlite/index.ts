@@ -3,10 +3,11 @@
 // of their own, so that no slow fsync holds the event loop. Reads run at once on a connection of the main thread
 // (docs/decisions/0018).
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ListPage, ListSummary, SessionStatus, Store } from '../../engine/ports/index.ts'
+import type { ListPage, ListSummary, SessionStatus, Spent, Store } from '../../engine/ports/index.ts'
 import type { KeepsPayments, PaymentPage, PaymentStore } from '../../payments/port.ts'
 import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
 import { keptPayment, pageRows, paymentColumns, withChange } from '../payment-rows.ts'
+import { spender } from '../spending-rows.ts'
 import type { GroupOptions } from './group-commit.ts'
 import type { DatabaseOptions } from './open.ts'
 import { Reader } from './reader.ts'
@@ -39,10 +40,8 @@ export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): St
     create: session => writer.write<Created>({ kind: 'create', session: session.row.id, created: session }),
     claim: (session, recovering) =>
       writer.write<Claimed | undefined>({ kind: 'claim', session, recovering: recovering === true }),
-    append(batch) {
-      const { session, epoch } = batch
-      return writer.write<void>({ kind: 'append', session, epoch, batch })
-    },
+    append: batch =>
+      writer.write<void>({ kind: 'append', session: batch.session, epoch: batch.epoch, batch }),
     remove: (session, epoch) =>
       writer.write<boolean>({ kind: 'remove', session, ...(epoch !== undefined && { epoch }) }),
     putBlob: (session, name, body, epoch) =>
@@ -59,6 +58,7 @@ export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): St
     list: (owner, page) => read(sql => listSessions(sql, owner, page)),
     owners: () => read(sql => sql.listOwners.all().map(([owner]) => owner)),
     usage: owner => ownerUsage(reader, owner),
+    spent: (of, period) => read(sql => readSpent(sql, of, period)),
     unfinished: () => read(sql => sql.listUnfinished.all().map(([name]) => name)),
     blob: (session, name) => read(sql => sql.selectBlob.one(session, name)?.[0]),
     blobs: session =>
@@ -80,6 +80,12 @@ export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): St
     failure: () => writer.failure(),
     close: () => (closing ??= close()),
   }
+}
+
+function readSpent(sql: Statements, ...[of, period]: Parameters<NonNullable<Store['spent']>>): Spent {
+  const { kind, name } = spender(of)
+  const [tokens, money, calls] = sql.selectSpent.one(kind, name, period)!
+  return { tokens, money, calls }
 }
 
 /** Page by page, with pauses between: an owner may have a million sessions, and this runs on the main thread. */

@@ -101,4 +101,15 @@ CREATE INDEX payments_by_payer ON payments (payer, position);
 CREATE INDEX payments_by_session ON payments (session, position) WHERE session IS NOT NULL;
 CREATE INDEX open_payments ON payments (position) WHERE open;
 `,
+  `
+CREATE TABLE spending (
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  day TEXT NOT NULL,
+  tokens INTEGER NOT NULL,
+  money REAL NOT NULL,
+  calls INTEGER NOT NULL,
+  PRIMARY KEY (kind, name, day)
+) WITHOUT ROWID;
+`,
 ]

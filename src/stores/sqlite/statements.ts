@@ -103,6 +103,14 @@ export function prepareStatements(db: DatabaseSync) {
     selectUsage: query<[sessions: number, bytes: number, last: number | null]>(`
       SELECT count(*), coalesce(sum(bytes), 0), iif(count(*) < 2000, NULL, max(id)) FROM (
         SELECT id, bytes + blob_bytes AS bytes FROM sessions WHERE owner = ?1 AND id > ?2 ORDER BY id LIMIT 2000)`),
+    addSpending: change(`
+      INSERT INTO spending (kind, name, day, tokens, money, calls) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (kind, name, day) DO UPDATE
+      SET tokens = tokens + excluded.tokens, money = money + excluded.money, calls = calls + excluded.calls`),
+    /** ?3: a day or a month. */
+    selectSpent: query<[tokens: number, money: number, calls: number]>(`
+      SELECT coalesce(sum(tokens), 0), coalesce(sum(money), 0), coalesce(sum(calls), 0) FROM spending
+      WHERE kind = ?1 AND name = ?2 AND substr(day, 1, length(?3)) = ?3`),
     listUnfinished: query<[name: string]>(`
       SELECT name FROM sessions WHERE status = 'running'
       UNION ALL

@@ -210,7 +210,7 @@ type LogHead = { id: number; head: number; lastBatch: number | null }
 function recordEvents(
   sql: Statements,
   { id, head, lastBatch }: LogHead,
-  { bodies, status, lastAt, summary, facts }: EncodedLog,
+  { bodies, status, lastAt, summary, facts, spending = [] }: EncodedLog,
 ): void {
   let bytes = 0
   for (const { count, body } of bodies) {
@@ -220,4 +220,6 @@ function recordEvents(
   }
   sql.advanceSession(head, lastBatch, bytes, status, facts ?? null, lastAt, id)
   if (summary !== undefined) sql.upsertSummary(id, summary)
+  for (const { kind, name, day, tokens, money, calls } of spending)
+    sql.addSpending(kind, name, day, tokens, money, calls)
 }

@@ -10,6 +10,7 @@ import {
   events,
   newSession,
   readInPages,
+  rejects,
   type StoreSubject,
   sampleEvent,
   upTo,
@@ -208,5 +209,37 @@ function usageTests(subject: StoreSubject): void {
     assert.deepEqual(await store.usage('bob'), { sessions: 0, bytes: 0 })
     await store.remove('t')
     assert.deepEqual(await store.usage('ada'), { sessions: 1, bytes: rows[0]?.bytes })
+  })
+
+  test('spending is counted with the events of an append or not at all, and stays when a session is removed', async t => {
+    const { store } = subject
+    if (!store.spent) {
+      t.skip('The store counts no spending.')
+      return
+    }
+    const nothing = { tokens: 0, money: 0, calls: 0 }
+    const own = { tokens: 100, money: 0.25, calls: 1 }
+    const workers = { tokens: 10, money: 0.5, calls: 2 }
+    const spending = (day: string, owner = 'ada') => [{ day, owner, agent: 'helper', own, workers }]
+    assert.deepEqual(await store.spent({ owner: 'ada' }, '2026-01'), nothing)
+    await store.create(newSession('s'))
+    await store.create(newSession('t'))
+    const head = (await store.row('s'))!.head
+    // Together, so that stores which join writes join these.
+    await Promise.all([
+      store.append({ ...batch('s', head + 1, 1), spending: spending('2026-01-30') }),
+      store.append({ ...batch('s', head + 2, 1), spending: spending('2026-01-31') }),
+      store.append({ ...batch('t', head + 1, 1), spending: spending('2026-01-31', 'b\u0000b') }),
+    ])
+    await rejects(store.append({ ...batch('s', 99, 1), spending: spending('2026-01-31') }), 'lease_lost')
+    await store.append({ ...batch('s', head + 3, 1), spending: [] })
+    await store.remove('s')
+    const spent = store.spent.bind(store)
+    assert.deepEqual(await spent({ owner: 'ada' }, '2026-01-31'), own)
+    assert.deepEqual(await spent({ owner: 'ada' }, '2026-01'), { tokens: 200, money: 0.5, calls: 2 })
+    assert.deepEqual(await spent({ owner: 'b\u0000b' }, '2026-01'), own)
+    assert.deepEqual(await spent({ owner: 'ada' }, '2026-02'), nothing)
+    assert.deepEqual(await spent({ agent: 'helper' }, '2026-01-31'), { tokens: 220, money: 1.5, calls: 6 })
+    assert.deepEqual(await spent({ agent: 'ada' }, '2026-01'), nothing)
   })
 }

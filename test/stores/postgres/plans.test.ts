@@ -32,9 +32,9 @@ function cases(): Record<string, Case> {
   const more = ["'{s1}'", "'{x}'", "'{s1,s2}'", "'{4,4}'", "'{[],[]}'"]
   const page = ['1700000000000000', "'s5'", '20']
   return {
-    append: { text: sql.appendEvents({ further: false, summarises: false }), values: append },
+    append: { text: sql.appendEvents({ further: false, summarises: false, spends: false }), values: append },
     'append of much': {
-      text: sql.appendEvents({ further: true, summarises: true }),
+      text: sql.appendEvents({ further: true, summarises: true, spends: false }),
       values: [...append, ...more],
     },
     reread: { text: sql.rereadAppends, values: ["'{s1,s2}'", "'{1,1}'", "'{1,1}'"] },
@@ -50,6 +50,7 @@ function cases(): Record<string, Case> {
     'next owner': { text: sql.nextOwner, values: ["'owner3'"] },
     'first owner': { text: sql.firstOwner, values: [] },
     usage: { text: sql.selectUsage, values: ["'owner7'"] },
+    spent: { text: sql.selectSpent, values: ["'owner'", "'owner7'", "'2026-01'"] },
     unfinished: { text: sql.listUnfinished, values: ["'n1'"] },
     holder: { text: sql.selectHolder, values: ["'s1'"] },
     adopt: { text: sql.adoptSession, values: ["'s1'", '1', "'n1'"] },

@@ -1,0 +1,89 @@
+// The tool that asks a person whether a turn may go on although a budget is spent. Neither a model nor a program may call it: the
+// loop does, between two steps. It is a call so that its question is durable, survives a restart, and is shown and answered as
+// the questions of all calls are.
+import { budgetToolName } from '../../language/calls.ts'
+import { type ToolDeclaration, toolHash } from '../../language/tools.ts'
+import { isJsonObject, type Json } from '../../lib/json/index.ts'
+import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../ports/index.ts'
+import { type BudgetCall, budgetQuestion, decideBudget, type Reached } from '../rules/budgets.ts'
+import { findCall } from '../rules/state.ts'
+import type { CallSession } from './call-session.ts'
+
+const declaration: ToolDeclaration = {
+  name: budgetToolName,
+  description: 'Asks a person whether the turn may go on although a budget is spent.',
+  input: { form: 'json', schema: { type: 'object' } },
+  kind: 'other',
+  readOnly: false,
+  idempotent: true,
+  destructive: false,
+  side: 'server',
+  callers: [],
+}
+
+/** Offers the tool to the loop where a budget asks. */
+export function offerBudgetTool(session: CallSession): void {
+  const { budgets } = session.agent
+  if (budgets && Object.values(budgets).some(({ then }) => then === 'ask'))
+    session.addTool(budgetToolName, () => budgetTool(session))
+}
+
+function budgetTool(session: CallSession): Tool {
+  return {
+    ...declaration,
+    side: 'server',
+    exposed: false,
+    trust: 'trusted',
+    timeoutMs: 60_000,
+    retries: 0,
+    outputLimit: 4 * 1024,
+    run: (input, context) => askForMore(session, input, context),
+  }
+}
+
+/** Makes the call. False: nobody can be asked in this turn, as another tool has its name or the client has all the tools. */
+export function callBudgetTool(session: CallSession, reached: Reached): boolean {
+  const { turn } = session.state
+  const offered = session.offer.byName.get(budgetToolName)
+  if (!turn || offered?.side !== 'server' || offered.tool.callers?.length !== 0) return false
+  const { now: at, id } = session.context
+  const { budget, key, limit, spent, of, more } = reached
+  const args: BudgetCall = { budget, key, limit, spent, of, more }
+  const callId = id('call')
+  const call = {
+    type: 'call' as const,
+    id: callId,
+    name: budgetToolName,
+    form: 'json' as const,
+    text: JSON.stringify(args),
+  }
+  session.record([
+    { v: 1, at, type: 'call.nested', parent: turn.id, key: callId, call },
+    {
+      v: 1,
+      at,
+      type: 'call.allowed',
+      callId,
+      toolHash: toolHash(offered.tool),
+      rule: budgetToolName,
+    },
+  ])
+  return true
+}
+
+async function askForMore(
+  session: CallSession,
+  input: Json,
+  { callId, ask }: Pick<ToolContext, 'callId' | 'ask'>,
+): Promise<ToolOutput> {
+  const { state, agent } = session
+  if (!isJsonObject(input) || !state.turn || findCall(state, callId)?.parent !== state.turn.id)
+    throw new InvalidInput('Only the loop of a turn may call this tool.')
+  const reached = input as unknown as BudgetCall // The loop wrote it, as the parent shows.
+  const answer = await ask(budgetQuestion(reached, agent.name), { key: 'budget' })
+  const wanted = answer.action === 'accept' ? (answer.content?.['more'] ?? reached.more) : undefined
+  const more = typeof wanted === 'number' && wanted > 0 ? wanted : undefined
+  session.record([decideBudget(callId, reached, more, session.context)])
+  const text = more === undefined ? 'The turn ends.' : 'The turn goes on.'
+  return { parts: [{ type: 'text', text }] }
+}

@@ -1,0 +1,130 @@
+// Budgets: what a session, an agent and an owner may spend beyond one turn. Which budget is reached, and what a person is asked
+// then. Pure: the spending of agents and owners comes in, and is counted by `spending.ts`.
+import type { BudgetDecided, BudgetLimit, BudgetName } from '../../language/events.ts'
+import { budgetLimits, budgetNames } from '../../language/events.ts'
+import type { CallQuestion } from '../../language/questions.ts'
+import type { Budgets, Limits } from '../ports/index.ts'
+import type { Spent } from '../ports/store.ts'
+import type { Context } from './commands.ts'
+import type { SessionState } from './state.ts'
+
+/** A budget that is spent. `key`: names it among the raises of the session; a budget of a day has another key each day. */
+export type Reached = {
+  budget: BudgetName
+  key: string
+  limit: BudgetLimit
+  spent: number
+  /** What may be spent now, raises included. */
+  of: number
+  /** What one raise adds, if the person names no other amount. */
+  more: number
+  then: 'ask' | 'end'
+}
+
+export type Periods = { day: string; month: string }
+
+/** Days and months are those of UTC, so that all nodes agree. */
+export function periodsAt(now: number): Periods {
+  const day = new Date(now).toISOString().slice(0, 10)
+  return { day, month: day.slice(0, 7) }
+}
+
+export function sessionSpent({ used, calls = 0 }: Pick<SessionState, 'used' | 'calls'>): Spent {
+  return { tokens: used.tokens, money: used.cost ?? 0, calls }
+}
+
+/** Undefined: it is not known, as nothing reads it. */
+export type Spending = Readonly<Partial<Record<BudgetName, Spent>>>
+
+/** The first that is spent. One that ends the turn comes before one that asks: no answer could make the turn go on. */
+export function reachedBudget(
+  budgets: Budgets,
+  spending: Spending,
+  { raised }: Pick<SessionState, 'raised'>,
+  now: number,
+): Reached | undefined {
+  const found: Reached[] = []
+  for (const budget of budgetNames) {
+    const [allowed, spent] = [budgets[budget], spending[budget]]
+    if (!allowed || !spent) continue
+    for (const limit of budgetLimits) {
+      const more = allowed[limit]
+      if (more === undefined) continue
+      const key = budgetKey(budget, limit, now)
+      const of = raised?.[key] ?? more
+      if (spent[limit] >= of)
+        found.push({ budget, key, limit, spent: spent[limit], of, more, then: allowed.then ?? 'end' })
+    }
+  }
+  return found.find(({ then }) => then === 'end') ?? found[0]
+}
+
+function budgetKey(budget: BudgetName, limit: BudgetLimit, now: number): string {
+  const { day, month } = periodsAt(now)
+  const period = { session: '', agentDay: `@${day}`, ownerDay: `@${day}`, ownerMonth: `@${month}` }
+  return `${budget}.${limit}${period[budget]}`
+}
+
+/** What is left of the session's own budget, as limits for a session that works for it. */
+export function leftOfSession(
+  { session }: Budgets,
+  state: Pick<SessionState, 'used' | 'calls' | 'raised'>,
+): Partial<Limits> {
+  const spent = sessionSpent(state)
+  const left: Partial<Limits> = {}
+  for (const limit of budgetLimits) {
+    const allowed = session?.[limit]
+    if (allowed === undefined) continue
+    const of = state.raised?.[`session.${limit}`] ?? allowed
+    left[limit] = Math.max(of - spent[limit], limit === 'money' ? Number.MIN_VALUE : 1)
+  }
+  return left
+}
+
+// ---- the question ------------------------------------------------------------------------------------------------
+
+/** The arguments of the call that asks, as they are in the log. */
+export type BudgetCall = Pick<Reached, 'budget' | 'key' | 'limit' | 'spent' | 'of' | 'more'>
+
+export function budgetQuestion({ budget, limit, spent, of, more }: BudgetCall, agent: string): CallQuestion {
+  const who = {
+    session: 'This session has',
+    agentDay: `Today the agent "${agent}" has`,
+    ownerDay: 'Today your sessions have',
+    ownerMonth: 'This month your sessions have',
+  }
+  const did = limit === 'money' ? 'cost' : limit === 'tokens' ? 'used' : 'made'
+  const unit = limit === 'money' ? '' : ` ${limit}`
+  const [now, allowed, another] = [spent, of, more].map(amount => showAmount(limit, amount))
+  return {
+    message: `${who[budget]} ${did} ${now} of ${allowed}${unit}. Go on for another ${another}?`,
+    schema: {
+      type: 'object',
+      properties: {
+        more: {
+          type: limit === 'money' ? 'number' : 'integer',
+          title: 'How much more',
+          description: `Default: ${another}.`,
+          minimum: limit === 'money' ? 0 : 1,
+        },
+      },
+    },
+  }
+}
+
+function showAmount(limit: BudgetLimit, amount: number): string {
+  if (limit !== 'money') return amount.toLocaleString('en')
+  return amount > 0 && amount < 0.01 ? amount.toPrecision(2) : amount.toFixed(2)
+}
+
+/** `more` undefined: the person does not want the turn to go on. */
+export function decideBudget(
+  callId: string,
+  { budget, key, limit, spent, of }: BudgetCall,
+  more: number | undefined,
+  { now }: Pick<Context, 'now'>,
+): BudgetDecided {
+  const event: BudgetDecided = { v: 1, at: now, type: 'budget.decided', callId, budget, limit, key }
+  if (more !== undefined) event.to = Math.max(spent, of) + more
+  return event
+}
