@@ -299,8 +299,16 @@ export class Client {
       this.#never(id, `what ${by} answered`, () => !JSON.stringify(this.#log(id)).includes(`"${by}"`))
   }
 
-  #answered(id: string, { results, decisions }: Answers, by: string): boolean {
+  #answerTo(question: string, by: string): NonNullable<Answers['answers']> {
+    const action = this.#chance.weighted({ accept: 6, decline: 2, later: 2 })
+    if (action === 'later') return []
+    return [{ question, by, action, ...(action === 'accept' && { content: {} }) }]
+  }
+
+  #answered(id: string, { results, decisions, answers = [] }: Answers, by: string): boolean {
     const log = this.#log(id)
+    const given = (question: string): boolean =>
+      log.some(event => event.type === 'question.answered' && event.question === question && event.by === by)
     const settled = (callId: string): boolean =>
       log.some(
         event =>
@@ -316,6 +324,7 @@ export class Client {
       )
     return (
       results.every(({ callId }) => settled(callId)) &&
+      answers.every(({ question }) => given(question)) &&
       decisions.every(({ callId, granted }) => decided(callId, granted))
     )
   }
@@ -330,6 +339,8 @@ export class Client {
       if ((call.stage === 'handed') !== wrong) answers.results.push(this.#resultOf(call.part.id, by))
       else answers.decisions.push(this.#decisionOf(call, by))
     }
+    const asked = openQuestions(session.state.batch)
+    if (asked.length > 0) answers.answers = asked.flatMap(question => this.#answerTo(question, by))
     if (chance.maybe(0.06)) answers.results.push(this.#resultOf(this.#strayId(session), by))
     const first = answers.results[0]
     if (first && chance.maybe(0.04)) answers.results.push(first)
@@ -473,4 +484,8 @@ async function takeManualControl(
   by: string,
 ): Promise<ManualControl> {
   return ManualControl.take(await engine.open(owner, id), by)
+}
+
+export function openQuestions(batch: readonly Pick<SessionCall, 'questions'>[]): string[] {
+  return batch.flatMap(({ questions = [] }) => questions.flatMap(({ id, closed }) => (closed ? [] : [id])))
 }

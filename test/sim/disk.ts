@@ -92,6 +92,12 @@ export class Disk {
     return (await this.#shared?.open().holder(session))?.node?.id.split('.')[0]
   }
 
+  /** The tokens that an owner has used, as counted. The simulation's clock begins in 1970. */
+  async spent(owner: string): Promise<number> {
+    const store: Store = this.#shared?.open() ?? this.#inner
+    return (await store.spent!({ owner }, '1970')).tokens // See above.
+  }
+
   /** Sessions at work that no node with a lease has, but for those that nobody should continue. */
   async abandoned(mostRecoveries: number): Promise<string[]> {
     const store = this.#shared!.open() // It was made with leases.
@@ -140,6 +146,7 @@ export class Disk {
       list: (owner, page) => read(() => inner.list(owner, page)),
       owners: () => read(() => inner.owners()),
       usage: owner => read(() => inner.usage(owner)),
+      spent: (of, period) => read(() => inner.spent!(of, period)), // A memory can count.
       unfinished: () => read(() => inner.unfinished()),
       blob: (id, name) => read(() => inner.blob(id, name)),
       blobs: id => read(() => inner.blobs(id)),

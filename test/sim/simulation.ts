@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import {
   type Agent,
+  type Budgets,
   fold,
   type Gate,
   type Limits,
@@ -10,10 +11,11 @@ import {
   ManualControl,
   type SessionRef,
 } from '../../src/engine/index.ts'
+import { budgetToolName } from '../../src/language/calls.ts'
 import { TurnwireError } from '../../src/language/errors.ts'
 import { createGate } from '../../src/policy/index.ts'
 import { Chance } from './chance.ts'
-import { Client } from './client.ts'
+import { Client, openQuestions } from './client.ts'
 import { leaseMs, SimulatedNode } from './cluster.ts'
 import { Disk } from './disk.ts'
 import { modelOf } from './model.ts'
@@ -32,6 +34,9 @@ const limits: Limits = {
   tokens: 200,
   money: 20,
 }
+/** One that asks soon, and one that is counted in the store and never spent. */
+const budgets: Budgets = { session: { tokens: 40, then: 'ask' }, ownerMonth: { tokens: 1e9 } }
+const budgetTool = { trust: 'trusted', exposed: false } as const
 const mostTicks = 20_000
 /** A session that ended so many processes is left alone. */
 const mostRecoveries = 3
@@ -65,6 +70,7 @@ export class Simulation implements System {
   readonly #compacting: boolean
   readonly #snapshots: boolean
   readonly hasMessages: boolean
+  readonly #budgets: Budgets | undefined
   /** Machines are nodes with leases, and share the sessions. */
   readonly #isCluster: boolean
   /** Nodes do not ask their lease before they write: the store alone has to refuse it. */
@@ -76,12 +82,14 @@ export class Simulation implements System {
     this.#isDeceived = seed % 2 === 1
     this.chance = new Chance(seed)
     const known = new Map(declarations.map(tool => [tool.name, tool]))
-    this.disk = new Disk(this.scheduler, this.chance, this.trace, name => known.get(name), limits, isCluster)
+    const trustOf = (name: string) => known.get(name) ?? (name === budgetToolName ? budgetTool : undefined)
+    this.disk = new Disk(this.scheduler, this.chance, this.trace, trustOf, limits, isCluster)
     this.#misfortune = this.chance.pick([0, 0.002, 0.01, 0.03])
     this.#compacting = this.chance.maybe(0.3)
     // Drawn from the seed itself, so that the other choices stay as they were.
     this.#snapshots = seed % 3 === 0
     this.hasMessages = (seed >> 2) % 2 === 0
+    this.#budgets = seed % 4 === 0 ? budgets : undefined
     this.disk.failing = this.chance.pick([0, 0, 0.01, 0.05])
     this.disk.slowest = this.chance.pick([0, 2, 8, 40])
   }
@@ -116,6 +124,7 @@ export class Simulation implements System {
       fullHistory: true,
       images: { http: true, data: true },
       model: () => model,
+      ...(this.#budgets && { budgets: this.#budgets }),
       ...(this.#compacting && { compaction: { afterTokens: 12, keepEntries: 2 } }),
     }
     const member = this.#isCluster ? this.#memberOf(machine) : undefined
@@ -135,6 +144,7 @@ export class Simulation implements System {
       vault: { seal: text => text, open: text => text },
       agent: name => (name === agent.name ? agent : undefined),
       log: () => {},
+      ...(this.#budgets && { countsSpending: true }),
       ...(this.#snapshots && { snapshotGrowth: { events: 4, bytes: 1e9 } }),
     })
     const node: Node = { machine, local, engine: local.sessions, ...(member && { member }) }
@@ -259,6 +269,7 @@ export class Simulation implements System {
     const node = this.nodes[0] ?? (await this.start())
     if (this.#isCluster) await this.#checkNoneLeft()
     for (const session of this.sessions) await this.#finish(node, session)
+    if (this.#budgets) await this.#checkSpending()
     for (const client of clients) client.leave()
     // A lease is renewed for as long as its node lives.
     if (this.#isCluster) for (const { machine } of this.nodes) machine.die()
@@ -334,6 +345,7 @@ export class Simulation implements System {
             decisions: batch.flatMap(({ part, stage }) =>
               stage === 'asking' ? [{ callId: part.id, granted: true, by }] : [],
             ),
+            answers: openQuestions(batch).map(question => goOn(question, by)),
           }),
         )
       }
@@ -345,8 +357,26 @@ export class Simulation implements System {
     const session = opened.value
     await this.call(node, () => session.say({ parts: [{ type: 'text', text: 'and now?' }], wire: 'sim' }))
     await this.scheduler.sleep(4000)
+    const answers = openQuestions(session.state.batch).map(question => goOn(question, 'final'))
+    if (answers.length > 0) {
+      await this.call(node, () => session.respond({ results: [], decisions: [], answers }))
+      await this.scheduler.sleep(4000)
+    }
     this.trace.check(session.state.lastStop?.stop === 'end', `${id} cannot be continued`)
     this.#checkEnd(id, session.state)
+  }
+
+  /** The store has counted each token of each log once. */
+  async #checkSpending(): Promise<void> {
+    const used = new Map<string, number>()
+    for (const { owner, events } of this.disk.shadows.values())
+      for (const event of events)
+        if ('usage' in event && event.usage && event.type !== 'call.used')
+          used.set(owner, (used.get(owner) ?? 0) + event.usage.input + event.usage.output)
+    for (const [owner, tokens] of used) {
+      const spent = await this.disk.spent(owner)
+      this.trace.check(spent === tokens, () => `${owner} has used ${tokens} tokens, and ${spent} are counted`)
+    }
   }
 
   #checkEnd(id: string, state: object): void {
@@ -374,7 +404,7 @@ export class Simulation implements System {
   }
 
   /** A call that ran is never reported as having had no effect, and a call reported as done did run. */
-  #checkHonest(callId: string, outcome: { kind: string; from: { source: string }; parts: unknown[] }): void {
+  #checkHonest(callId: string, outcome: { kind: string; from: { source: string; tool?: string }; parts: unknown[] }): void {
     const { kind, from } = outcome
     const effect = this.effects.get(callId)
     if (effect && effect.runs > 0) {
@@ -384,8 +414,8 @@ export class Simulation implements System {
         `${callId} ran, but is ${kind}`,
       )
     }
-    if (kind === 'ok' && from.source === 'tool')
-      this.trace.check((effect?.runs ?? 0) > 0, `${callId} is ok, but never ran`)
+    const isOurs = from.source === 'tool' && from.tool !== budgetToolName
+    if (kind === 'ok' && isOurs) this.trace.check((effect?.runs ?? 0) > 0, `${callId} is ok, but never ran`)
   }
 }
 
@@ -420,4 +450,9 @@ export async function simulate(seed: number, isCluster = false): Promise<Result>
     takeOvers: disk.takeOvers,
     seen: log.map(event => (event.type === 'call.settled' ? event.outcome.kind : event.type)),
   }
+}
+
+/** For good. */
+function goOn(question: string, by: string) {
+  return { question, by, action: 'accept' as const, content: { more: 1_000_000 } }
 }
