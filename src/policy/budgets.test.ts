@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Budgets } from '../engine/ports/index.ts'
+import { checkBudgets } from './budgets.ts'
+
+test('budgets are taken as they are; none at all is undefined', () => {
+  const budgets: Budgets = { session: { money: 0.5, then: 'ask' }, ownerMonth: { tokens: 1, calls: 2 } }
+  assert.equal(checkBudgets(budgets), budgets)
+  assert.equal(checkBudgets({}), undefined)
+})
+
+for (const [given, words] of [
+  [{ sesion: { money: 1 } }, /no budget named "sesion"\. Did you mean "session"\?/],
+  [{ session: { then: 'ask' } }, /limits nothing\. Say one of: tokens, money, calls/],
+  [{ session: 5 }, /must be an object such as/],
+  [{ session: { money: 0 } }, /"money" of the budget "session" must be a number above 0, not 0/],
+  [{ session: { tokens: 1.5 } }, /must be a whole number from 1 up, not 1\.5/],
+  [{ session: { calls: 1, then: 'stop' } }, /must be 'ask' or 'end', not "stop"/],
+  [{ ownerDay: { steps: 1 } }, /no limit of the budget "ownerDay" named "steps"/],
+] as const)
+  test(`${JSON.stringify(given)} is refused`, () => {
+    // A configuration file can hold anything, whatever the type says.
+    assert.throws(() => checkBudgets(given as unknown as Budgets), { code: 'config_invalid', message: words })
+  })
