@@ -29,7 +29,7 @@ function checkLimit(budget: string, limit: string, value: unknown): void {
       : Number.isSafeInteger(value) && Number(value) >= 1
   if (value === undefined || allowed) return
   const form = limit === 'money' ? 'number above 0' : 'whole number from 1 up'
-  throw wrong(`"${limit}" of the budget "${budget}" must be a ${form}, not ${String(value)}.`)
+  throw wrong(`"${limit}" of the budget "${budget}" must be a ${form}, not ${JSON.stringify(value)}.`)
 }
 
 function refuseUnknown(given: string, known: readonly string[], what: string): void {

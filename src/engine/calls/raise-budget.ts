@@ -46,10 +46,11 @@ export function callBudgetTool(session: CallSession, reached: Reached): boolean 
   const { turn } = session.state
   const offered = session.offer.byName.get(budgetToolName)
   if (!turn || offered?.side !== 'server' || offered.tool.callers?.length !== 0) return false
-  const { now: at, id } = session.context
+  const { context } = session
+  const at = context.now
   const { budget, key, limit, spent, of, more } = reached
   const args: BudgetCall = { budget, key, limit, spent, of, more }
-  const callId = id('call')
+  const callId = context.id('call')
   const call = {
     type: 'call' as const,
     id: callId,
