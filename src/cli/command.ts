@@ -30,6 +30,11 @@ export type CliCommand = {
 /** How to start this command again. Under npm the shell may not find it, but npx does. */
 export const self = process.env['npm_lifecycle_event'] === undefined ? 'turnwire' : 'npx turnwire'
 
+/** Hints have the form "…: turnwire <command>"; they are shown as lines that this shell can run. */
+export function hintsAsStarted(text: string, start = self): string {
+  return text.replaceAll(/(?<=: |")turnwire (?=[a-z])/g, `${start} `)
+}
+
 /** The caller's mistake: exit code 2, and one line that says what to do. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'

@@ -10,7 +10,7 @@ export const initVendors: Readonly<Record<string, InitVendor>> = {
   anthropic: {
     about: 'Anthropic Messages',
     make: 'anthropic',
-    model: 'claude-sonnet-4-5',
+    model: 'claude-sonnet-4-6',
     variable: 'ANTHROPIC_API_KEY',
   },
   openai: { about: 'OpenAI Responses', make: 'openai', model: 'gpt-5.2', variable: 'OPENAI_API_KEY' },
@@ -18,7 +18,7 @@ export const initVendors: Readonly<Record<string, InitVendor>> = {
   openrouter: {
     about: 'many vendors through OpenRouter',
     make: 'openrouter',
-    model: 'anthropic/claude-sonnet-4.5',
+    model: 'anthropic/claude-sonnet-4.6',
     variable: 'OPENROUTER_API_KEY',
   },
   ollama: { about: 'a model on this machine, with Ollama', make: 'ollama', model: 'qwen3' },
@@ -38,7 +38,7 @@ function codeQuoted(value: string): string {
   return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 }
 
-const rehearsalNote = `// No key needed. A real model is made by its provider, such as anthropic({ model: 'claude-sonnet-4-5' }), imported
+const rehearsalNote = `// No key needed. A real model is made by its provider, such as anthropic({ model: 'claude-sonnet-4-6' }), imported
       // from 'turnwire' too; its key comes from the environment, here ANTHROPIC_API_KEY.`
 
 function keyNote(variable: string | undefined): string {

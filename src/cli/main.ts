@@ -4,7 +4,15 @@
 import { ownVersion } from '../data/version.ts'
 import { printable } from '../lib/text/index.ts'
 import { nearest } from '../lib/text/nearest.ts'
-import { type CliCommand, columns, commandHelp, readArguments, self, UsageError } from './command.ts'
+import {
+  type CliCommand,
+  columns,
+  commandHelp,
+  hintsAsStarted,
+  readArguments,
+  self,
+  UsageError,
+} from './command.ts'
 
 type Subcommand = readonly [summary: string, load: () => Promise<{ command: CliCommand }>]
 
@@ -117,7 +125,7 @@ function print(text: string): number {
 function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const expected = error instanceof UsageError || error.name === 'TurnwireError' || error.name === 'AapError'
-  return printable(expected ? error.message : (error.stack ?? error.message), {
+  return printable(expected ? hintsAsStarted(error.message) : (error.stack ?? error.message), {
     multiline: true,
     maxChars: 20_000,
   })

@@ -30,6 +30,11 @@ const apis = {
 export type ModelApi = keyof typeof apis
 export const modelApis = Object.keys(apis) as ModelApi[] // The keys of the record above, and no others.
 
+/** The vendor's name of the model, where none is given. */
+export const defaultModels = Object.fromEntries(modelApis.map(api => [api, apis[api].model])) as Readonly<
+  Record<ModelApi, string>
+> // One for each of the keys.
+
 export type PrepareOptions = {
   /** Absent: the session's own model. */
   as?: ModelApi

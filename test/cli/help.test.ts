@@ -89,3 +89,15 @@ describe('an unknown command exits with 2 and suggests the closest one', () => {
   test('also as the exit code of the process', t =>
     assert.equal(turnwire(['srve'], { cwd: folder(t) }).code, 2))
 })
+
+test('after npx, hints are lines that the shell finds', t => {
+  const options = { cwd: folder(t), env: { npm_lifecycle_event: 'npx' } }
+  for (const [args, hint] of [
+    [['srve'], 'Did you mean "npx turnwire serve"?'],
+    [['frobnicate'], 'See them all with: npx turnwire help'],
+    [['serve', '--config', 'none.ts'], 'Make one with: npx turnwire init'],
+  ] as const) {
+    const { stderr } = turnwire(args, options)
+    assert.ok(stderr.includes(hint), `${args.join(' ')}: ${stderr}`)
+  }
+})

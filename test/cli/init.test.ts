@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { initVendors } from '../../src/cli/init-template.ts'
 import { AapClient } from '../../src/client/index.ts'
+import { defaultModels } from '../../src/server/prepare.ts'
 import { folder, root, serve, turnwire } from './rig.ts'
 
 test('the written configuration can be served unchanged, in a folder where nothing is installed', async t => {
@@ -66,6 +67,15 @@ test('the configuration of every vendor loads', t => {
     const listed = turnwire(['keys', 'list', '--config', vendor], { cwd })
     assert.deepEqual([listed.code, listed.stderr], [0, ''], vendor)
   }
+})
+
+test('the models that it writes are those that prepare takes', () => {
+  for (const [vendor, api] of [
+    ['anthropic', 'anthropic'],
+    ['openai', 'openai-responses'],
+    ['gemini', 'gemini'],
+  ] as const)
+    assert.equal(initVendors[vendor]?.model, defaultModels[api], vendor)
 })
 
 test('a folder that cannot be made is told in one line', t => {

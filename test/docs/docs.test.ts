@@ -1,5 +1,5 @@
 // The docs say what is true: every error code and every setting is documented, code that is marked runnable runs and prints
-// what stands beside it, links lead somewhere, the README's tree is the tree, and nothing speaks of the machines it was
+// what stands beside it, links lead somewhere, the tree of ARCHITECTURE.md is the tree, and nothing speaks of the machines it was
 // written on.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
@@ -19,7 +19,7 @@ import { wires } from '../../src/server/wires.ts'
 import { folder, serve } from '../cli/rig.ts'
 import { undocumented } from './wire-pages.ts'
 
-const pages = globSync(['*.md', 'docs/**/*.md'])
+const pages = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], { exclude: ['**/node_modules/**'] })
 
 test('every error code is documented with its status, and no other', () => {
   const text = readFileSync('docs/operations/errors.md', 'utf8')
@@ -49,8 +49,8 @@ test('every relative link leads to a file', () => {
   assert.deepEqual(dead, [])
 })
 
-test('the tree that the README shows is there', () => {
-  const shown = [...readFileSync('README.md', 'utf8').matchAll(/^((?:src\/)?\w+) {2,}\S/gm)].map(
+test('the tree that ARCHITECTURE.md shows is there', () => {
+  const shown = [...readFileSync('ARCHITECTURE.md', 'utf8').matchAll(/^((?:src\/)?\w+) {2,}\S/gm)].map(
     row => row[1] ?? '',
   )
   assert.ok(shown.length >= 15)
@@ -112,8 +112,11 @@ function ran(program: string, args: readonly string[], input = ''): Promise<Done
   return new Promise(resolve => child.once('close', status => resolve({ ...done, status })))
 }
 
-describe('runnable code of the guide', { concurrency: 2 }, () => {
-  const programs = globSync('docs/guide/*.md').flatMap(programsOf)
+/** Pages whose programs are run. */
+const pagesWithPrograms = ['README.md', ...globSync('docs/{guide,concepts,migrate}/*.md')]
+
+describe('runnable code of the docs', { concurrency: 2 }, () => {
+  const programs = pagesWithPrograms.flatMap(programsOf)
 
   test('every page of the guide has some', () => {
     const shown = new Set(programs.map(({ page }) => basename(page)))
@@ -159,8 +162,11 @@ test('runnable code passes a strict check of types, as it does in a reader’s e
 }, t => {
   const made = folder(t)
   symlinkSync(resolve('node_modules'), join(made, 'node_modules'))
-  for (const { page, line, code } of globSync('docs/guide/*.md').flatMap(programsOf))
-    writeFileSync(join(made, `${basename(page, '.md')}-${line}.mts`), `${code}\nexport {}\n`)
+  for (const { page, line, code } of pagesWithPrograms.flatMap(programsOf))
+    writeFileSync(
+      join(made, `${page.replace(/\.md$/, '').replaceAll('/', '-')}-${line}.mts`),
+      `${code}\nexport {}\n`,
+    )
   const paths = Object.fromEntries(
     ['', '/testing', '/client'].map(door => [`turnwire${door}`, [resolve(`src${door}/index.ts`)]]),
   )
@@ -174,7 +180,7 @@ test('runnable code passes a strict check of types, as it does in a reader’s e
 })
 
 describe('lines for the shell', () => {
-  for (const page of ['README.md', ...globSync('docs/protocols/*.md')]) {
+  for (const page of ['README.md', ...globSync('docs/{protocols,concepts}/*.md')]) {
     const blocks = [...readFileSync(page, 'utf8').matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(
       ([, lines = '']) => lines,
     )

@@ -8,7 +8,7 @@ import { printable } from '../../lib/text/index.ts'
 import { createLog } from '../../log.ts'
 import type { LocalAgent } from '../../relay/owner/local-agent.ts'
 import type { AttachStatus } from '../../relay/owner/status.ts'
-import { type CliCommand, columns, textValue, UsageError, type Values } from '../command.ts'
+import { type CliCommand, columns, self, textValue, UsageError, type Values } from '../command.ts'
 import { guardProcess, untilSignalled } from '../guard-process.ts'
 import { agentOption, configOption, dataFolder, dataOption, setUp } from '../setup.ts'
 
@@ -186,7 +186,7 @@ async function whoHas(folder: string, { inputTokenPrice, outputTokenPrice }: Pri
         ? 'The running machine has told its relay.'
         : 'The running machine tells its relay as soon as it is connected.'
   }
-  return 'The running machine has not taken them yet. See: turnwire attach --status'
+  return `The running machine has not taken them yet. See: ${self} attach --status`
 }
 
 // ---- the status --------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import { toWhole } from '../../payments/amounts.ts'
 import type { PaymentDesk } from '../../payments/desk.ts'
 import { Ledger } from '../../payments/ledger.ts'
 import { writeCsv } from '../../payments/report.ts'
-import { type CliCommand, UsageError } from '../command.ts'
+import { type CliCommand, self, UsageError } from '../command.ts'
 import { configOption, dataOption, sessionPlace, setUp } from '../setup.ts'
 
 export const command: CliCommand = {
@@ -80,7 +80,7 @@ function paymentTable(records: readonly PaymentRecord[], decimals: number): stri
   const lines = records.map(record => `${paymentLine(record, decimals)}\n`).join('')
   const unclear = records.filter(record => record.unclear).length
   if (unclear === 0) return lines
-  return `${lines}\n${unclear} unclear: nobody here knows whether the money has moved. Look at the chain, then: turnwire payments resolve <id> <transaction>, or none\n`
+  return `${lines}\n${unclear} unclear: nobody here knows whether the money has moved. Look at the chain, then: ${self} payments resolve <id> <transaction>, or none\n`
 }
 
 function paymentLine(record: PaymentRecord, decimals: number): string {
