@@ -1,10 +1,12 @@
 // The configuration that `init` writes: it loads, it serves, and it is never written over.
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { initVendors } from '../../src/cli/init-template.ts'
 import { AapClient } from '../../src/client/index.ts'
+import { installedTarball } from '../../src/data/version.ts'
 import { defaultModels } from '../../src/server/prepare.ts'
 import { folder, root, serve, turnwire } from './rig.ts'
 
@@ -107,6 +109,59 @@ test('with an application the next lines set the key too, and npm takes this che
   const { name, dependencies } = JSON.parse(readFileSync(join(cwd, 'My Shop/package.json'), 'utf8'))
   assert.equal(name, 'my-shop')
   assert.equal(dependencies.turnwire, `file:${root}`)
+})
+
+test('the route of a Next.js application passes requests on, and refuses pages of other sites', async t => {
+  const cwd = folder(t)
+  const made = turnwire(['init', 'shop', '--app', 'next'], { cwd })
+  assert.equal(made.code, 0, made.stderr)
+  const shop = join(cwd, 'shop')
+  const { scripts, dependencies } = JSON.parse(readFileSync(join(shop, 'package.json'), 'utf8'))
+  assert.deepEqual(Object.keys(scripts), ['start', 'dev', 'build', 'start:built'])
+  assert.ok('next' in dependencies)
+  const { url } = await serve(t, { cwd: shop })
+  process.env['TURNWIRE_URL'] = url
+  t.after(() => delete process.env['TURNWIRE_URL'])
+  const route = pathToFileURL(join(shop, 'app/aap/[...path]/route.ts')).href
+  const { GET, POST } = (await import(route)) as Record<
+    'GET' | 'POST',
+    (request: Request) => Promise<Response>
+  > // just written
+  const headers = { host: 'shop.example', origin: 'https://shop.example', cookie: 'secret=1' }
+  const meta = await GET(new Request('https://shop.example/aap/v3/meta', { headers }))
+  assert.equal(meta.status, 200)
+  assert.match(await meta.text(), /"clerk"/)
+  const body = JSON.stringify({ agent: { name: 'clerk' } })
+  const json = { ...headers, 'content-type': 'application/json' }
+  const post = (more: object) =>
+    POST(
+      new Request('https://shop.example/aap/v3/sessions', {
+        method: 'POST',
+        body,
+        headers: { ...json, ...more },
+      }),
+    )
+  assert.equal((await post({})).status, 201)
+  assert.equal((await post({ origin: 'https://evil.example' })).status, 403)
+})
+
+test('an application that does not exist is refused with those that do', t => {
+  const { code, stderr } = turnwire(['init', '--app', 'nxt'], { cwd: folder(t) })
+  assert.equal(code, 2)
+  assert.match(stderr, /There is no application "nxt" to write\..*next/)
+})
+
+test('npm takes the tarball that turnwire was installed from, if it is still there', t => {
+  const cwd = join(folder(t), 'app')
+  const own = join(cwd, 'node_modules/turnwire')
+  mkdirSync(own, { recursive: true })
+  assert.equal(installedTarball(own), undefined)
+  const packages = { 'node_modules/turnwire': { resolved: 'file:../turnwire-0.1.0.tgz' } }
+  writeFileSync(join(cwd, 'node_modules/.package-lock.json'), JSON.stringify({ packages }))
+  assert.equal(installedTarball(own), undefined)
+  const file = join(cwd, '../turnwire-0.1.0.tgz')
+  writeFileSync(file, '')
+  assert.equal(installedTarball(own), `file:${file}`)
 })
 
 test('an application is not written beside a package.json that cannot be read', t => {

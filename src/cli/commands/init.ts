@@ -6,9 +6,13 @@ import { ownPackage } from '../../data/version.ts'
 import { wordsOf } from '../../language/errors.ts'
 import { isJsonObject } from '../../lib/json/index.ts'
 import { printable } from '../../lib/text/index.ts'
+import { type AppTemplate, withApp } from '../app-templates/app-template.ts'
+import { nextApp } from '../app-templates/next.ts'
+import { reactApp } from '../app-templates/react.ts'
 import { Terminal } from '../chat/terminal.ts'
 import {
   type CliCommand,
+  knownWord,
   self,
   shellWord,
   suggestWord,
@@ -16,24 +20,29 @@ import {
   UsageError,
   type Values,
 } from '../command.ts'
-import { reactApp, withReactApp } from '../init-app-template.ts'
 import { configTemplate, type InitChoice, type InitVendor, initVendors } from '../init-template.ts'
 import { styles, wantsColour } from '../style.ts'
 
 const vendorNames = Object.keys(initVendors)
+const apps: Readonly<Record<string, AppTemplate>> = { react: reactApp, next: nextApp }
+const appNames = Object.keys(apps)
 
 export const command: CliCommand = {
   name: 'init',
-  usage: '[folder] [--vendor <name>] [--model <name>] [--agent <name>] [--app react] [--yes]',
+  usage: '[folder] [--vendor <name>] [--model <name>] [--agent <name>] [--app react | next] [--yes]',
   about: `Writes turnwire.config.ts into the folder (default: this one): one agent, two tools, a policy, all explained. On a
 terminal it asks what the options do not say; with --yes, or without a terminal, it takes the defaults.
-With --app react it also writes a web application that talks to the agent; npm start runs both.
+With --app it also writes a web application that talks to the agent; npm start runs both.
 Vendors: ${vendorNames.join(', ')}. The default, rehearsal, needs no key.`,
   options: {
     vendor: { type: 'string', value: '<name>', help: 'Whose model. Default: rehearsal' },
     model: { type: 'string', value: '<name>', help: 'The vendor\u2019s name of the model' },
     agent: { type: 'string', value: '<name>', help: 'The name of the agent. Default: clerk' },
-    app: { type: 'string', value: 'react', help: 'Also write an application: react' },
+    app: {
+      type: 'string',
+      value: 'react | next',
+      help: 'Also write an application: React with Vite, or Next.js',
+    },
     yes: { type: 'boolean', short: 'y', help: 'Ask nothing: take the defaults' },
   },
   words: 1,
@@ -44,20 +53,24 @@ Vendors: ${vendorNames.join(', ')}. The default, rehearsal, needs no key.`,
         `${file} exists and is left as it is. Choose another folder: turnwire init <folder>`,
       )
     const app = textValue(values, 'app')
-    if (app !== undefined && app !== 'react')
-      throw new UsageError(`There is no application "${printable(app, 40)}" to write. There is: react.`)
-    const manifest = app === undefined ? undefined : readManifest(resolve(folder))
+    const template = app === undefined ? undefined : readApp(app)
+    const manifest = template === undefined ? {} : readManifest(resolve(folder))
     const choice = await choose(values)
     if (choice === undefined) return 130
     makeFolder(resolve(folder))
     // `wx`: a file that has appeared meanwhile is left as it is.
     writeFileSync(file, configTemplate(choice), { flag: 'wx' })
     const written = [file, ...ignoreData(resolve(folder))]
-    if (manifest !== undefined) written.push(...writeApp(resolve(folder), choice.agent, manifest))
-    const steps = manifest === undefined ? nextSteps : appSteps
+    if (template !== undefined) written.push(...writeApp(resolve(folder), choice.agent, manifest, template))
+    const steps = template === undefined ? nextSteps : appSteps
     process.stdout.write(steps(folder, written, choice))
     return 0
   },
+}
+
+function readApp(name: string): AppTemplate {
+  const problem = `There is no application "${printable(name, 40)}" to write.`
+  return apps[knownWord(name, appNames, problem)]!
 }
 
 function makeFolder(folder: string): void {
@@ -99,9 +112,9 @@ function readManifest(folder: string): object {
 }
 
 /** A file that is there stays as it is, except package.json, to which is added what the application needs. */
-function writeApp(folder: string, agent: string, manifest: object): string[] {
+function writeApp(folder: string, agent: string, manifest: object, app: AppTemplate): string[] {
   const written: string[] = []
-  for (const [path, text] of Object.entries(reactApp(agent))) {
+  for (const [path, text] of Object.entries(app.files(agent))) {
     const file = join(folder, path)
     if (existsSync(file)) continue
     mkdirSync(dirname(file), { recursive: true })
@@ -109,7 +122,7 @@ function writeApp(folder: string, agent: string, manifest: object): string[] {
     written.push(file)
   }
   const file = join(folder, 'package.json')
-  writeFileSync(file, `${JSON.stringify(withReactApp(manifest, ownPackage()), null, 2)}\n`)
+  writeFileSync(file, `${JSON.stringify(withApp(manifest, app, ownPackage()), null, 2)}\n`)
   return [...written, file]
 }
 

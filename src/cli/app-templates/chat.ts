@@ -1,0 +1,250 @@
+// What both applications share: the conversation as a component, and its look. The parts are those of the console.
+
+export const chat = `'use client'
+// One conversation: the transcript, the calls that wait for you, and what went wrong.
+import { type FormEvent, useState } from 'react'
+import type { AapClient } from 'turnwire/client'
+import { Approval, Transcript, useSession } from 'turnwire/react'
+
+/** Tools that run in this page. The model may call them like any other. */
+export const pageTools = { page_title: () => document.title }
+export const declaredTools = [
+  {
+    name: 'page_title',
+    description: 'The title of the page that the user looks at.',
+    parameters: { type: 'object', properties: {} },
+  },
+]
+
+const states = { connecting: 'Connecting …', live: 'Connected', broken: 'Not connected' }
+
+type ChatProps = { client: AapClient; session: string; title: string; onNewSession: () => void }
+
+export function Chat({ client, session, title, onNewSession }: ChatProps) {
+  const { view, connection, error, send, decide, cancel } = useSession(client, session, { tools: pageTools })
+  const [text, setText] = useState('')
+  const [problem, setProblem] = useState('')
+
+  async function submit(event: FormEvent) {
+    event.preventDefault()
+    if (text.trim() === '') return
+    setProblem('')
+    try {
+      await send(text)
+      setText('') // only now: what was typed is kept if it could not be sent
+    } catch (cause) {
+      setProblem(cause instanceof Error ? cause.message : String(cause))
+    }
+  }
+
+  const complaint = problem || error?.message
+  return (
+    <main>
+      <header>
+        <h1>{title}</h1>
+        <span className={'connection ' + connection} role="status">
+          {states[connection]}
+        </span>
+        <button
+          type="button"
+          className="tw-button"
+          onClick={() => {
+            setProblem('')
+            onNewSession()
+          }}
+        >
+          New session
+        </button>
+      </header>
+      <Transcript
+        items={view?.items ?? []}
+        empty={<p className="empty">Ask for something, such as: What is the state of order 7?</p>}
+        renderApproval={call => (
+          <Approval
+            question={{
+              callId: call.id,
+              tool: { name: call.name },
+              form: call.form,
+              text: call.text,
+              argsHash: call.argsHash ?? '',
+              rule: call.approval?.rule ?? '',
+              reason: call.approval?.reason,
+              askedAt: call.approval?.at ?? Date.now(),
+            }}
+            scopes={[]}
+            onAnswer={answer => decide(call.id, answer)}
+          />
+        )}
+      />
+      {complaint && (
+        <p className="complaint" role="alert">
+          {complaint}
+        </p>
+      )}
+      <form onSubmit={event => void submit(event)}>
+        <input
+          aria-label="Message"
+          className="tw-input"
+          placeholder="Message"
+          value={text}
+          onChange={event => setText(event.target.value)}
+        />
+        <button className="tw-button tw-primary">Send</button>
+        {view?.active && (
+          <button type="button" className="tw-button" onClick={() => void cancel()}>
+            Stop
+          </button>
+        )}
+      </form>
+    </main>
+  )
+}
+`
+
+/** The session of a page: it is in the address, so a reload continues it. */
+export const session = `'use client'
+// Makes the session of this page, or takes the one in its address.
+import { useCallback, useEffect, useState } from 'react'
+import { AapClient } from 'turnwire/client'
+import { Chat, declaredTools } from './chat'
+
+/** Tools of the server that this page lets run without a question. A rule of turnwire.config.ts may still ask. */
+const trusted = ['look_up_order']
+
+async function newSession(client: AapClient, agent: string): Promise<string> {
+  const { agents } = await client.getMeta()
+  const offered = agents.find(each => each.name === agent)?.tools ?? []
+  const tools = offered.map(({ name }) => ({ name, trust: trusted.includes(name) }))
+  const id = await client.createSession({ agent: { name: agent, tools }, tools: declaredTools })
+  history.replaceState(null, '', '?session=' + id)
+  return id
+}
+
+export function App({ agent }: { agent: string }) {
+  const [client, setClient] = useState<AapClient>()
+  const [id, setId] = useState<string>()
+  const [problem, setProblem] = useState('')
+  const begin = useCallback(
+    (of: AapClient) => {
+      setProblem('')
+      newSession(of, agent).then(setId, (cause: Error) => setProblem(cause.message))
+    },
+    [agent],
+  )
+  useEffect(() => {
+    const made = new AapClient({ baseUrl: location.origin + '/aap/v3' })
+    setClient(made)
+    const known = new URLSearchParams(location.search).get('session')
+    if (known) setId(known)
+    else begin(made)
+  }, [begin])
+  if (client && id) return <Chat client={client} session={id} title={agent} onNewSession={() => begin(client)} />
+  return (
+    <main>
+      <p className="empty">{problem || 'Connecting …'}</p>
+      {problem && client && (
+        <button type="button" className="tw-button" onClick={() => begin(client)}>
+          Try again
+        </button>
+      )}
+    </main>
+  )
+}
+`
+
+export const style = `:root {
+  color-scheme: light dark;
+}
+* {
+  box-sizing: border-box;
+}
+body {
+  margin: 0;
+  font: 15px / 22px var(--tw-font);
+  color: var(--tw-text);
+  background: var(--tw-bg);
+}
+main {
+  display: flex;
+  flex-direction: column;
+  height: 100dvh;
+  max-width: 820px;
+  margin: 0 auto;
+  padding: 0 16px;
+}
+main > header {
+  display: flex;
+  align-items: center;
+  gap: 12px;
+  padding: 12px 0;
+  border-bottom: 1px solid var(--tw-border);
+}
+main > header h1 {
+  flex: 1;
+  margin: 0;
+  font-size: 17px;
+}
+.connection {
+  color: var(--tw-muted);
+  font-size: 13px;
+}
+.connection::before {
+  content: "";
+  display: inline-block;
+  width: 8px;
+  height: 8px;
+  margin-right: 6px;
+  border-radius: 50%;
+  background: var(--tw-waiting);
+}
+.connection.live::before {
+  background: var(--tw-ok);
+}
+.connection.broken::before {
+  background: var(--tw-bad);
+}
+.empty {
+  padding: 24px 0;
+  color: var(--tw-muted);
+}
+.complaint {
+  margin: 8px 0 0;
+  padding: 8px 12px;
+  color: var(--tw-bad);
+  border: 1px solid var(--tw-bad);
+  border-radius: 8px;
+}
+main > form {
+  display: flex;
+  gap: 8px;
+  padding: 12px 0 16px;
+}
+main > form .tw-input {
+  flex: 1;
+  min-width: 0;
+}
+`
+
+/** Starts `turnwire serve` on a free port and gives its address; ends it with this process. */
+export const serveAgent = `import { spawn } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+
+const turnwire = dirname(createRequire(import.meta.url).resolve('turnwire/package.json'))
+const server = spawn(process.execPath, [join(turnwire, 'bin/turnwire.mjs'), 'serve', '--port', '0'], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+})
+server.on('exit', code => process.exit(code ?? 1))
+process.on('exit', () => server.kill())
+// A signal ends a process without its 'exit', unless somebody listens.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => process.exit())
+
+const target = await new Promise(resolve => {
+  let text = ''
+  server.stdout.setEncoding('utf8').on('data', piece => {
+    text += piece
+    const url = /listens on (http:\\S+)/.exec(text)?.[1]
+    if (url) resolve(url)
+  })
+})
+`
