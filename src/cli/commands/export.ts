@@ -1,10 +1,12 @@
 // Writes whole sessions to a file, as JSON lines.
 import { closeSync, openSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { exportSessions } from '../../data/copies/export.ts'
+import { allRows, exportSessions } from '../../data/copies/export.ts'
 import { withStore } from '../../data/data-place.ts'
+import type { SessionRow, Store } from '../../engine/index.ts'
 import { printable } from '../../lib/text/index.ts'
 import { type CliCommand, textValue, UsageError } from '../command.ts'
+import { progressPlace, withProgress } from '../progress.ts'
 import { configOption, dataOption, noSuchSession, sessionPlace } from '../setup.ts'
 
 export const command: CliCommand = {
@@ -34,14 +36,19 @@ elsewhere, vault.key has to be there too.`,
       const { sessions, leftOut } = await withStore(from, async store => {
         const file = await open(to, 'w')
         try {
-          const done = await exportSessions(
-            store,
-            row =>
-              row.id === (session ?? row.id) &&
-              row.owner === (owner ?? row.owner) &&
-              row.agent === (agent ?? row.agent),
-            line => file.appendFile(line),
-          )
+          const done = await withProgress('Exporting', 'sessions', async progress => {
+            const total = progressPlace() === 'nowhere' ? 0 : await countRows(store)
+            let seen = 0
+            const wants = (row: Pick<SessionRow, 'id' | 'owner' | 'agent'>): boolean => {
+              progress.step(Math.min(seen++, total), total)
+              return (
+                row.id === (session ?? row.id) &&
+                row.owner === (owner ?? row.owner) &&
+                row.agent === (agent ?? row.agent)
+              )
+            }
+            return exportSessions(store, wants, line => file.appendFile(line))
+          })
           await file.sync()
           return done
         } finally {
@@ -58,6 +65,12 @@ elsewhere, vault.key has to be there too.`,
       throw error
     }
   },
+}
+
+async function countRows(store: Store): Promise<number> {
+  let rows = 0
+  for await (const _ of allRows(store)) rows += 1
+  return rows
 }
 
 /** Only for its user: sessions hold what people said. */

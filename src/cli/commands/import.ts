@@ -4,6 +4,7 @@ import { importSessions } from '../../data/copies/import.ts'
 import { isPostgresUrl, withStore } from '../../data/data-place.ts'
 import { makePrivateFolder } from '../../data/private-folder.ts'
 import { type CliCommand, UsageError } from '../command.ts'
+import { withProgress } from '../progress.ts'
 import { configOption, databaseName, dataOption, sessionData } from '../setup.ts'
 
 export const command: CliCommand = {
@@ -19,7 +20,9 @@ they are, so an import that was interrupted can be repeated. A server may be at 
     if (!existsSync(from)) throw new UsageError(`There is no file ${from}.`)
     const to = await sessionData(values)
     if (!isPostgresUrl(to)) makePrivateFolder(to)
-    const { imported, there } = await withStore(to, store => importSessions(store, from))
+    const { imported, there } = await withProgress('Importing', 'sessions', progress =>
+      withStore(to, store => importSessions(store, from, done => progress.step(done))),
+    )
     const place = isPostgresUrl(to) ? databaseName(to) : to
     process.stdout.write(`${imported} imported into ${place}, ${there} there already.\n`)
     return 0

@@ -10,6 +10,7 @@ import { printable } from '../../lib/text/index.ts'
 import { Runtime } from '../../runtime.ts'
 import { UsageError, type Values } from '../command.ts'
 import { untilSignalled } from '../guard-process.ts'
+import { withProgress } from '../progress.ts'
 import { dataFolder, type Setup, setUp } from '../setup.ts'
 
 type Remote = ReturnType<typeof remoteServers>[number]
@@ -70,7 +71,10 @@ async function logout(values: Values, name: string | undefined): Promise<number>
 
 async function list(values: Values): Promise<number> {
   const setup = await setUp(values)
-  const runtime = await Runtime.open(setup.config, { log: () => {}, source: setup.source, recover: false })
+  // A server may be installed first, as `npx -y` does.
+  const runtime = await withProgress('Starting the MCP servers', 'servers', () =>
+    Runtime.open(setup.config, { log: () => {}, source: setup.source, recover: false }),
+  )
   try {
     const { servers = [] } = await runtime.engine.describe()
     process.stdout.write(

@@ -2,6 +2,7 @@
 import { isPostgresUrl } from '../../data/data-place.ts'
 import { vacuum } from '../../data/vacuum.ts'
 import { type CliCommand, UsageError } from '../command.ts'
+import { withProgress } from '../progress.ts'
 import { configOption, dataOption, sessionPlace } from '../setup.ts'
 
 export const command: CliCommand = {
@@ -15,7 +16,9 @@ needed only if many sessions were deleted for good. Stop the server first.`,
     const folder = await sessionPlace(values)
     if (isPostgresUrl(folder))
       throw new UsageError('PostgreSQL does this by itself (autovacuum). The command is for a data folder.')
-    const { before, after } = await vacuum(folder)
+    const { before, after } = await withProgress('Rewriting sessions.db', '', () => vacuum(folder), {
+      atOnce: true,
+    })
     process.stdout.write(`${folder} has ${kiB(after)} KiB of sessions, and had ${kiB(before)}.\n`)
     return 0
   },

@@ -14,8 +14,15 @@ export type Imported = { imported: number; there: number }
 
 const batchBytes = 1024 * 1024
 
-/** Throws a TurnwireError; nothing is written if the file is damaged, or if it has a session that is another one here. */
-export async function importSessions(store: Store, file: string): Promise<Imported> {
+/**
+ * Throws a TurnwireError; nothing is written if the file is damaged, or if it has a session that is another one here. `onSession` is told how many
+ * sessions of the file are done.
+ */
+export async function importSessions(
+  store: Store,
+  file: string,
+  onSession: (done: number) => void = () => {},
+): Promise<Imported> {
   await checkFile(file)
   await compareAll(store, file)
   const done: Imported = { imported: 0, there: 0 }
@@ -29,6 +36,7 @@ export async function importSessions(store: Store, file: string): Promise<Import
       if (current) done.imported += 1
       await current?.end()
       current = undefined
+      onSession(done.imported + done.there)
     } else if ('payment' in line) await importPayment(store, line.payment)
     else await current?.take(line)
   }
