@@ -2,9 +2,9 @@
 
 export const chat = `'use client'
 // One conversation: the transcript, the calls that wait for you, and what went wrong.
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
 import type { AapClient } from 'turnwire/client'
-import { Approval, Transcript, useSession } from 'turnwire/react'
+import { Approval, type ApprovalAnswer, type CallView, Transcript, useSession } from 'turnwire/react'
 
 /** Tools that run in this page. The model may call them like any other. */
 export const pageTools = { page_title: () => document.title }
@@ -22,8 +22,64 @@ type ChatProps = { client: AapClient; session: string; title: string; onNewSessi
 
 export function Chat({ client, session, title, onNewSession }: ChatProps) {
   const { view, connection, error, send, decide, cancel } = useSession(client, session, { tools: pageTools })
+  return (
+    <main>
+      <header>
+        <h1>{title}</h1>
+        <span className={'connection ' + connection} role="status">
+          {states[connection]}
+        </span>
+        <button type="button" className="tw-button" onClick={onNewSession}>
+          New session
+        </button>
+      </header>
+      <Transcript
+        items={view?.items ?? []}
+        empty={<p className="empty">Ask for something, such as: What is the state of order 7?</p>}
+        renderApproval={call => <Asked call={call} onAnswer={answer => decide(call.id, answer)} />}
+      />
+      {error && <Complaint words={error.message} />}
+      <Composer session={session} send={send}>
+        {view?.active && (
+          <button type="button" className="tw-button" onClick={() => void cancel()}>
+            Stop
+          </button>
+        )}
+      </Composer>
+    </main>
+  )
+}
+
+type AskedProps = { call: CallView; onAnswer: (answer: ApprovalAnswer) => Promise<void> }
+
+function Asked({ call, onAnswer }: AskedProps) {
+  const question = {
+    callId: call.id,
+    tool: { name: call.name },
+    form: call.form,
+    text: call.text,
+    argsHash: call.argsHash ?? '',
+    rule: call.approval?.rule ?? '',
+    reason: call.approval?.reason,
+    askedAt: call.approval?.at ?? Date.now(),
+  }
+  return <Approval question={question} scopes={[]} onAnswer={onAnswer} />
+}
+
+function Complaint({ words }: { words: string }) {
+  return (
+    <p className="complaint" role="alert">
+      {words}
+    </p>
+  )
+}
+
+type ComposerProps = { session: string; send: (text: string) => Promise<void>; children: ReactNode }
+
+function Composer({ session, send, children }: ComposerProps) {
   const [text, setText] = useState('')
   const [problem, setProblem] = useState('')
+  useEffect(() => setProblem(''), [session])
 
   async function submit(event: FormEvent) {
     event.preventDefault()
@@ -37,50 +93,9 @@ export function Chat({ client, session, title, onNewSession }: ChatProps) {
     }
   }
 
-  const complaint = problem || error?.message
   return (
-    <main>
-      <header>
-        <h1>{title}</h1>
-        <span className={'connection ' + connection} role="status">
-          {states[connection]}
-        </span>
-        <button
-          type="button"
-          className="tw-button"
-          onClick={() => {
-            setProblem('')
-            onNewSession()
-          }}
-        >
-          New session
-        </button>
-      </header>
-      <Transcript
-        items={view?.items ?? []}
-        empty={<p className="empty">Ask for something, such as: What is the state of order 7?</p>}
-        renderApproval={call => (
-          <Approval
-            question={{
-              callId: call.id,
-              tool: { name: call.name },
-              form: call.form,
-              text: call.text,
-              argsHash: call.argsHash ?? '',
-              rule: call.approval?.rule ?? '',
-              reason: call.approval?.reason,
-              askedAt: call.approval?.at ?? Date.now(),
-            }}
-            scopes={[]}
-            onAnswer={answer => decide(call.id, answer)}
-          />
-        )}
-      />
-      {complaint && (
-        <p className="complaint" role="alert">
-          {complaint}
-        </p>
-      )}
+    <>
+      {problem && <Complaint words={problem} />}
       <form onSubmit={event => void submit(event)}>
         <input
           aria-label="Message"
@@ -90,13 +105,9 @@ export function Chat({ client, session, title, onNewSession }: ChatProps) {
           onChange={event => setText(event.target.value)}
         />
         <button className="tw-button tw-primary">Send</button>
-        {view?.active && (
-          <button type="button" className="tw-button" onClick={() => void cancel()}>
-            Stop
-          </button>
-        )}
+        {children}
       </form>
-    </main>
+    </>
   )
 }
 `
