@@ -1,12 +1,12 @@
 // The examples are run as a reader would run them: what they print is what the docs say of them.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { findChromium } from '../scripts/install-chromium.mjs'
 import { AapClient } from '../src/client/index.ts'
-import { environment, folder, root, serve } from './cli/rig.ts'
+import { environment, folder, root, serve, start } from './cli/rig.ts'
 import { skip as noBubblewrap } from './tools/shell/bubblewrap.ts'
 
 const examples = join(root, 'examples')
@@ -152,6 +152,80 @@ describe('examples', () => {
     const sessionId = await client.createSession({ agent: { name: 'reader', tools } })
     const { messages } = await client.runTurn({ sessionId, text: 'Search tickets about "door"' })
     assert.match(JSON.stringify(messages), /The door does not open/)
+  })
+
+  test('page-tools/: the application runs its own tool', () =>
+    assert.equal(run('page-tools/run.ts'), 'read_cart ran in the page\nread_cart answered: pens, paper.\n'))
+
+  test('many-mcp-tools/: a model is declared a few of 2,000 tools', () =>
+    assert.equal(run('many-mcp-tools/run.ts'), '2000 tools; declared to the model: 1, then 3\nArchived.\n'))
+
+  test('big-data-set/: the rows never reach the model', () =>
+    assert.equal(
+      run('big-data-set/run.ts'),
+      'the model read 39 characters: {"eu":841700,"us":841667,"asia":841633}\nEurope leads.\n',
+    ))
+
+  test('openai-application/: two variables point it here', async t => {
+    const args = ['--config', join(examples, 'openai-application')]
+    const { url } = await serve(t, { cwd: folder(t), args })
+    const env = environment({ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: 'any' })
+    const app = join(examples, 'openai-application/app.ts')
+    const child = spawnSync(process.execPath, [app], { encoding: 'utf8', env })
+    assert.equal(
+      child.stdout,
+      'stock_level {"article":"pens"}\nstock_level answered: 42 pieces.\n',
+      child.stderr,
+    )
+  })
+
+  test('use-chat/: the transport talks to the agent, and its tool runs on the server', async t => {
+    const { url } = await serve(t, { cwd: folder(t) })
+    process.env['NEXT_PUBLIC_TURNWIRE_URL'] = url
+    t.after(() => delete process.env['NEXT_PUBLIC_TURNWIRE_URL'])
+    const { transport } = await import('../examples/use-chat/transport.ts')
+    const parts = [{ type: 'text' as const, text: 'What is the weather in Paris?' }]
+    const stream = await transport.sendMessages({
+      chatId: 'one',
+      messages: [{ id: 'm1', role: 'user', parts }],
+      trigger: 'submit-message',
+      messageId: undefined,
+      abortSignal: undefined,
+    })
+    let text = ''
+    for await (const chunk of stream) if (chunk.type === 'text-delta') text += chunk.delta
+    assert.match(text, /answered: Paris/)
+  })
+
+  test('coding-agent/: an editor gets what it read, and may not have files deleted', async t => {
+    const project = folder(t)
+    writeFileSync(join(project, 'notes.txt'), 'Buy milk.')
+    const args = ['acp', '--config', join(examples, 'coding-agent'), '--data', folder(t)]
+    const agent = start(t, args, { cwd: project, env: { CODE_ROOT: project } })
+    const send = (id: number, method: string, params: object) =>
+      agent.child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
+    send(1, 'initialize', { protocolVersion: 1, clientCapabilities: {} })
+    send(2, 'session/new', { cwd: project, mcpServers: [] })
+    const [, sessionId] = await agent.until(/"sessionId":"(sess_\w+)"/)
+    const prompt = (id: number, text: string) =>
+      send(id, 'session/prompt', { sessionId, prompt: [{ type: 'text', text }] })
+    prompt(3, 'Read file "notes.txt"')
+    await agent.until(/Buy milk\.[\s\S]*"id":3,"result":\{"stopReason":"end_turn"/)
+    prompt(4, 'Delete file "notes.txt"')
+    await agent.until(/Files are deleted by people\.[\s\S]*"id":4,"result"/)
+    assert.equal(readFileSync(join(project, 'notes.txt'), 'utf8'), 'Buy milk.')
+  })
+
+  test('each folder of the gallery says what it is, and is run here', () => {
+    const own = readFileSync(import.meta.filename, 'utf8')
+    const index = readFileSync(join(examples, 'README.md'), 'utf8')
+    const folders = readdirSync(examples, { withFileTypes: true }).filter(entry => entry.isDirectory())
+    assert.ok(folders.length >= 7)
+    for (const { name } of folders) {
+      assert.match(readFileSync(join(examples, name, 'README.md'), 'utf8'), /^# .+\n\n/, name)
+      assert.ok(own.includes(`test('${name}/: `), `${name} is run by no test`)
+      assert.ok(index.includes(`(${name}/README.md)`), `${name} is not in examples/README.md`)
+    }
   })
 
   test('each of them is short, and there is none that is not run here', () => {
