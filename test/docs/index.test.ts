@@ -7,6 +7,10 @@ import { drawings } from '../../scripts/drawings.mjs'
 import { pageText } from '../../site/content.mjs'
 import { allFiles, deadLinks, llmsFullText, llmsText, routeOf, sections } from '../../site/pages.mjs'
 import { crashPoints } from '../../src/engine/ports/index.ts'
+import * as compatible from '../../src/models/providers/compatible.ts'
+import * as vendors from '../../src/models/providers/vendors.ts'
+import { rehearsal } from '../../src/models/rehearsal/index.ts'
+import { scripted } from '../../src/models/scripted/index.ts'
 import type { Manifest } from '../requirements/manifest.ts'
 
 test('the index lists every page of the docs, once', () => {
@@ -26,6 +30,23 @@ test('every link leads to a page, and to a heading that the page has', () => {
 test('no two pages have the same address on the site', () => {
   const routes = allFiles().map(routeOf)
   assert.deepEqual(routes.toSorted(), [...new Set(routes)].sort())
+})
+
+test('every provider has a page, which names its key', () => {
+  const pages = globSync('docs/models/*.md').map(file => readFileSync(file, 'utf8'))
+  const providers = Object.keys({ ...compatible, ...vendors, rehearsal, scripted })
+  assert.ok(providers.length >= 18)
+  for (const name of providers)
+    assert.ok(
+      pages.some(page => page.includes(`\`${name}\``)),
+      `no page names ${name}`,
+    )
+  const source = readFileSync('src/models/providers/compatible.ts', 'utf8')
+  for (const [, key = ''] of source.matchAll(/keyVariable: '(\w+)'/g))
+    assert.ok(
+      pages.some(page => page.includes(`\`${key}\``)),
+      key,
+    )
 })
 
 test('llms.txt names every page of the index, and llms-full.txt has the text of each that users read', () => {
