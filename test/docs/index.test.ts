@@ -88,7 +88,7 @@ test('the numbers of the README are not above what the tests hold', async () => 
     assert.ok(found !== undefined, `the README has no ${pattern}`)
     return Number(found.replaceAll(',', ''))
   }
-  assert.equal(stated(/killed at each of (\d+) named points/), crashPoints.length)
+  assert.ok(crashPoints.length >= stated(/killed at each of (\d+) named points/))
   const manifests = readdirSync('test/requirements').filter(file => !/manifest|\.test\./.test(file))
   let clauses = 0
   for (const file of manifests) {
