@@ -1,6 +1,7 @@
 // Makes `npm pack` pack what can be installed. Before it packs, npm runs `pack.mjs before`: the build, and the package.json
 // of the published package in place of the checkout's. After it, `pack.mjs after` puts the checkout's own back. So does
 // the next `before`, if npm was killed in between. Publish the tarball: npm publish <file>.tgz
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -9,7 +10,14 @@ const manifest = `${root}package.json`
 const kept = `${root}package.json.checkout`
 
 /** The docs link to these pages. */
-const pages = ['ARCHITECTURE.md', 'CONTEXT.md', 'CONTRIBUTING.md', 'CHANGELOG.md']
+const pages = [
+  'ARCHITECTURE.md',
+  'CONTEXT.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
+  'CODE_OF_CONDUCT.md',
+]
 
 function published(checkout) {
   const {
@@ -30,7 +38,32 @@ function published(checkout) {
         : built(path),
     ]),
   )
-  return { ...rest, exports, files: ['bin', 'dist', 'deploy', 'docs', 'examples', '!**/.turnwire', ...pages] }
+  return {
+    ...rest,
+    ...origin(),
+    exports,
+    files: ['bin', 'dist', 'deploy', 'docs', 'examples', '!**/.turnwire', ...pages],
+    publishConfig: { access: 'public', provenance: true },
+  }
+}
+
+/** Where the sources are. npm accepts a provenance only from the repository that the package names, so it is the one that packs. */
+function origin() {
+  const remote = process.env.GITHUB_REPOSITORY
+    ? `https://github.com/${process.env.GITHUB_REPOSITORY}`
+    : gitRemote()
+  if (remote === '') return {}
+  const web = remote.replace(/^(?:ssh:\/\/)?git@([^:/]+)[:/]/, 'https://$1/').replace(/\.git$/, '')
+  return {
+    repository: { type: 'git', url: `git+${web}.git` },
+    homepage: `${web}#readme`,
+    bugs: { url: `${web}/issues` },
+  }
+}
+
+function gitRemote() {
+  const { stdout } = spawnSync('git', ['remote', 'get-url', 'origin'], { cwd: root, encoding: 'utf8' })
+  return (stdout ?? '').trim()
 }
 
 function putBack() {

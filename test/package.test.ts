@@ -55,10 +55,43 @@ describe('the published package', () => {
     assert.equal(readFileSync(file, 'utf8'), readFileSync('package.json', 'utf8'))
   })
 
-  test('zod is the program’s own: a second copy would not know its schemas', () => {
+  test('no peer is required: what an application has beside it never conflicts', () => {
     const manifest = JSON.parse(readFileSync(join(made.folder, 'package.json'), 'utf8'))
-    assert.equal(manifest.peerDependencies.zod, '^4.2.0')
-    assert.ok(!Object.hasOwn(manifest.dependencies, 'zod'))
+    const peers = Object.keys(manifest.peerDependencies)
+    assert.deepEqual(
+      peers.filter(name => manifest.peerDependenciesMeta[name]?.optional !== true),
+      [],
+    )
+    assert.ok(peers.includes('postgres') && !peers.includes('zod'))
+    const pinned = Object.entries<string>(manifest.dependencies).filter(([, range]) => !range.startsWith('^'))
+    assert.deepEqual(pinned, [])
+  })
+
+  test('npm would publish it: public, with provenance, and with a section of the changelog', t => {
+    let report: string
+    try {
+      report = execFileSync('npm', ['publish', '--dry-run', '--json', '--no-provenance', made.tarball], {
+        cwd: made.home,
+        env: environment(networkOf(process.env)),
+        encoding: 'utf8',
+        stdio: 'pipe',
+      })
+    } catch (error) {
+      if (!isOffline(error)) throw error
+      return t.skip('No registry answers.')
+    }
+    const told = JSON.parse(report)
+    const { name, version, unpackedSize, files } = told.turnwire ?? told
+    const manifest = JSON.parse(readFileSync(join(made.folder, 'package.json'), 'utf8'))
+    assert.deepEqual([name, version], ['turnwire', manifest.version])
+    assert.deepEqual(manifest.publishConfig, { access: 'public', provenance: true })
+    assert.ok(manifest.keywords.length > 5)
+    assert.ok(unpackedSize < 8_000_000, `${unpackedSize} bytes unpacked`)
+    assert.deepEqual(
+      files.filter(({ path }: { path: string }) => path.endsWith('.map')),
+      [],
+    )
+    assert.match(readFileSync('CHANGELOG.md', 'utf8'), new RegExp(`^## ${version} \\(`, 'm'))
   })
 
   test('the pages that it names are there', () => {
@@ -100,14 +133,15 @@ describe('the published package', () => {
       })
     npm('init', '-y')
     try {
-      npm('install', '--prefer-offline', '--no-audit', '--no-fund', made.tarball)
-    } catch (error) {
-      if (
-        !/ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|SELF_SIGNED_CERT/.test(
-          String(error),
-        )
+      // Beside an older zod: a package that asked for a newer one as its peer could not be installed.
+      npm('install', '--prefer-offline', '--no-audit', '--no-fund', 'zod@3.25.76', made.tarball)
+      const kept = Object.keys(
+        JSON.parse(readFileSync(join(cwd, 'node_modules/.package-lock.json'), 'utf8')).packages,
       )
-        throw error
+      assert.ok(kept.length <= 40, `${kept.length} packages: ${kept.join(' ')}`)
+      assert.equal(kept.filter(path => path.endsWith('/postgres')).length, 0)
+    } catch (error) {
+      if (!isOffline(error)) throw error
       t.diagnostic('No registry answers: the package is unpacked instead of installed.')
       unpackInto(cwd, made)
     }
@@ -189,6 +223,12 @@ function reachedFrom(files: readonly string[], reached = new Set<string>()): Set
     )
   }
   return reached
+}
+
+function isOffline(error: unknown): boolean {
+  return /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|ETIMEDOUT|SELF_SIGNED_CERT/.test(
+    String(error),
+  )
 }
 
 /** How this machine reaches a registry. */

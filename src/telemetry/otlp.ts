@@ -1,8 +1,21 @@
-// Sends spans and metrics to the collector at OTEL_EXPORTER_OTLP_ENDPOINT. The SDK is an optional peer and is loaded only
+// Sends spans and metrics to the collector at OTEL_EXPORTER_OTLP_ENDPOINT. The SDK is the program's own, and is loaded only
 // here. A program that has set up OpenTelemetry itself keeps its own setup.
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Context, type ContextManager, context, metrics, ROOT_CONTEXT, trace } from '@opentelemetry/api'
+import { pathToFileURL } from 'node:url'
+import {
+  type Context,
+  type ContextManager,
+  context,
+  metrics,
+  ROOT_CONTEXT,
+  type TracerProvider,
+  trace,
+} from '@opentelemetry/api'
+import type { Resource } from '@opentelemetry/resources'
+import type { SpanExporter } from '@opentelemetry/sdk-trace'
 import { TurnwireError } from '../language/errors.ts'
 
 export type Exporting = { close(): Promise<void> }
@@ -11,7 +24,7 @@ export type Exporting = { close(): Promise<void> }
 const lastSendMs = 2_000
 
 const missing =
-  'OTEL_EXPORTER_OTLP_ENDPOINT is set, but the OpenTelemetry SDK is not installed. Install it: npm i @opentelemetry/sdk-trace @opentelemetry/exporter-trace-otlp-http @opentelemetry/sdk-metrics @opentelemetry/exporter-metrics-otlp-http. Or unset the variable.'
+  'OTEL_EXPORTER_OTLP_ENDPOINT is set, but the OpenTelemetry SDK is not installed. Install it: npm i @opentelemetry/sdk-trace @opentelemetry/exporter-trace-otlp-http @opentelemetry/sdk-metrics @opentelemetry/exporter-metrics-otlp-http @opentelemetry/resources (before OpenTelemetry 2.12: sdk-trace-base in place of sdk-trace). Or unset the variable.'
 
 /** `everyMs`: how often metrics are sent. */
 export async function exportToCollector(
@@ -25,12 +38,7 @@ export async function exportToCollector(
     .merge(sdk.resources.resourceFromAttributes({ 'service.name': service, 'service.version': version }))
     // OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come last, so they hold.
     .merge(sdk.resources.detectResources({ detectors: [sdk.resources.envDetector] }))
-  const spans = new sdk.traces.TracerProvider({
-    resource,
-    spanProcessors: [
-      new sdk.traces.BatchSpanProcessor({ exporter: new sdk.traceExporter.OTLPTraceExporter() }),
-    ],
-  })
+  const spans = sdk.makeSpans(resource, new sdk.traceExporter.OTLPTraceExporter())
   const readers = [
     new sdk.metrics.PeriodicExportingMetricReader({
       exporter: new sdk.metricExporter.OTLPMetricExporter(),
@@ -53,16 +61,56 @@ export async function exportToCollector(
 
 async function loadSdk() {
   try {
-    const [traces, traceExporter, metricSdk, metricExporter, resources] = await Promise.all([
-      import('@opentelemetry/sdk-trace'),
-      import('@opentelemetry/exporter-trace-otlp-http'),
-      import('@opentelemetry/sdk-metrics'),
-      import('@opentelemetry/exporter-metrics-otlp-http'),
-      import('@opentelemetry/resources'),
+    const [makeSpans, traceExporter, metricSdk, metricExporter, resources] = await Promise.all([
+      loadTraces(),
+      load<typeof import('@opentelemetry/exporter-trace-otlp-http')>('exporter-trace-otlp-http'),
+      load<typeof import('@opentelemetry/sdk-metrics')>('sdk-metrics'),
+      load<typeof import('@opentelemetry/exporter-metrics-otlp-http')>('exporter-metrics-otlp-http'),
+      load<typeof import('@opentelemetry/resources')>('resources'),
     ])
-    return { traces, traceExporter, metrics: metricSdk, metricExporter, resources }
+    return { makeSpans, traceExporter, metrics: metricSdk, metricExporter, resources }
   } catch (cause) {
     throw new TurnwireError('config_invalid', missing, { cause })
+  }
+}
+
+/**
+ * A package of the program's own. Declared as peers, even as optional ones, these would be in conflict with the versions that an
+ * application has, so they are found beside this package, or else in the folder of the program.
+ */
+async function load<Module>(part: string): Promise<Module> {
+  const name = `@opentelemetry/${part}`
+  const found = await import(name).catch(() => {
+    const inProgram = createRequire(pathToFileURL(join(process.cwd(), 'package.json')))
+    return import(pathToFileURL(inProgram.resolve(name)).href)
+  })
+  return found as Module // as the package of that name declares it
+}
+
+type MakeSpans = (
+  resource: Resource,
+  exporter: SpanExporter,
+) => TracerProvider & { shutdown(): Promise<void> }
+
+/** The part of `sdk-trace-base` that is used. */
+type TracesBefore = {
+  BasicTracerProvider: new (options: {
+    resource: Resource
+    spanProcessors: object[]
+  }) => ReturnType<MakeSpans>
+  BatchSpanProcessor: new (exporter: SpanExporter) => object
+}
+
+/** OpenTelemetry before 2.12 has this package under another name, with another constructor. */
+async function loadTraces(): Promise<MakeSpans> {
+  try {
+    const sdk = await load<typeof import('@opentelemetry/sdk-trace')>('sdk-trace')
+    return (resource, exporter) =>
+      new sdk.TracerProvider({ resource, spanProcessors: [new sdk.BatchSpanProcessor({ exporter })] })
+  } catch {
+    const sdk = await load<TracesBefore>('sdk-trace-base')
+    return (resource, exporter) =>
+      new sdk.BasicTracerProvider({ resource, spanProcessors: [new sdk.BatchSpanProcessor(exporter)] })
   }
 }
 

@@ -23,7 +23,7 @@ export async function loadDriver(
   { url, connections = 10 }: DriverOptions,
   { prepare, turn }: { prepare: boolean; turn: number },
 ): Promise<Client> {
-  const { default: make } = await import('postgres')
+  const make = await loadClient()
   try {
     return make(url, {
       max: connections,
@@ -43,6 +43,19 @@ export async function loadDriver(
     throw new TurnwireError(
       'store_failed',
       'The address of the database cannot be read. It has the form postgres://user:password@host:5432/database, with %-escapes in the password.',
+      { cause },
+    )
+  }
+}
+
+/** It is an optional peer: only programs that keep sessions in PostgreSQL install it. */
+async function loadClient(): Promise<typeof postgres> {
+  try {
+    return (await import('postgres')).default
+  } catch (cause) {
+    throw new TurnwireError(
+      'config_invalid',
+      'Sessions are to be kept in PostgreSQL, but its client is not installed. Install it: npm i postgres',
       { cause },
     )
   }
