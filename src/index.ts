@@ -4,8 +4,10 @@
 export {
   type AgentConfig,
   defineConfig,
+  type OwnCaller,
   type ServerConfig,
   type TurnwireConfig,
+  type WireName,
 } from './config/config.ts'
 // ---- to implement a model, a tool or a store ---------------------------------------------------------------
 export type {

@@ -123,6 +123,8 @@ const rules: ImportRule[] = [
       'src/engine/index.ts',
       'src/engines/folder/find-engine.ts',
       'src/runtime.ts',
+      // Loaded with the first request.
+      'src/server/mount.ts',
       'src/world.ts',
       ...common,
     ],

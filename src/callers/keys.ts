@@ -30,10 +30,12 @@ export class Keys {
   #stamp = ''
   /** The number of this process's own writes at the last look, for as long as that look is good. */
   #lookedAfter: number | undefined
-  #hadKeys = false
+  #hadKeys: boolean
 
-  constructor(fixed: readonly KeyEntry[], folder?: string) {
+  /** `guarded`: callers are known in another way too, so that nobody is let in for want of keys. */
+  constructor(fixed: readonly KeyEntry[], folder?: string, guarded = false) {
     this.#fixed = fixed
+    this.#hadKeys = guarded
     this.#folder = folder
     this.#file = folder === undefined ? undefined : keyFile(folder)
     this.#read(this.#file === undefined ? '' : keyFileStamp(this.#file))

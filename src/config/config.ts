@@ -1,6 +1,7 @@
 // The types of an operator's configuration: agents, models, tools, policy, server. They check the names of agents and
 // models too; `check-config.ts` checks the values.
 
+import type { IncomingMessage } from 'node:http'
 import type { KeyEntry } from '../callers/keys.ts'
 import type { OwnerLimits, WalletLimits } from '../callers/owner-limits.ts'
 import type { Retention } from '../data/retention.ts'
@@ -103,6 +104,26 @@ export type SearchConfig = {
   byVendor?: boolean
 }
 
+/** A caller that the application knows. Sessions belong to `owner`; the log names `name`. `operator`: sees every owner. */
+export type OwnCaller = { owner: string; name?: string; operator?: boolean }
+
+export const wireNames = [
+  'aap',
+  'gemini',
+  'messages',
+  'responses',
+  'chat',
+  'deltakit',
+  'agui',
+  'ui',
+  'mcp',
+  'acp',
+  'callbacks',
+  'operator',
+] as const
+
+export type WireName = (typeof wireNames)[number]
+
 export type ServerConfig = {
   host?: string
   port?: number
@@ -114,6 +135,18 @@ export type ServerConfig = {
   origins?: readonly string[]
   /** Bearer keys by hash; `turnwire keys add <name>` keeps them in the data folder instead. */
   keys?: readonly KeyEntry[]
+  /**
+   * Who sends a request, by the application's own means: a session, a token. Undefined: nobody that it knows; a key still counts. The
+   * request comes without its body; `incoming` is Node's. Streams that are open are not asked about again.
+   */
+  authenticate?: (
+    request: Request,
+    incoming: IncomingMessage,
+  ) => OwnCaller | null | undefined | Promise<OwnCaller | null | undefined>
+  /** The wires that are served, by name. Default: all. */
+  wires?: readonly WireName[]
+  /** Where `turnwire.fetch` and `turnwire.node` are mounted, such as "/agents". Default: at the root. */
+  path?: string
   bodyBytes?: number
   /** A request that has not arrived whole after this long is answered with 408, and its connection is closed. Default 120,000. */
   requestMs?: number

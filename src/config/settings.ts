@@ -34,7 +34,13 @@ import type { TelemetryConfig } from '../telemetry/index.ts'
 import { type CodeOptions, checkCodeLimits } from '../tools/index.ts'
 import type { McpServing } from '../wires/mcp/index.ts'
 import { checkSearch } from './agent-search.ts'
-import { type AgentConfig, type ServerConfig, serverDefaults, type TurnwireConfig } from './config.ts'
+import {
+  type AgentConfig,
+  type ServerConfig,
+  serverDefaults,
+  type TurnwireConfig,
+  wireNames,
+} from './config.ts'
 import { checkFlow } from './flow.ts'
 
 type HookSettings = Required<NonNullable<TurnwireConfig['hooks']>>
@@ -232,6 +238,18 @@ const server: SettingChecks<ServerConfig> = {
   keys: instances(
     isKeyEntry,
     'must be a list of { name, sha256 }, the hash in base64url as `turnwire keys add` keeps it.',
+  ),
+  authenticate: must(
+    value => typeof value === 'function',
+    'must be a function: request => ({ owner }), or undefined for a caller that is not known.',
+  ),
+  wires: instances(
+    value => wireNames.some(name => name === value),
+    `must be a list of: ${wireNames.join(', ')}.`,
+  ),
+  path: must(
+    path => typeof path === 'string' && /^(?:\/[\w.~-]+)+$/.test(path),
+    'must be like "/agents", without a slash at the end.',
   ),
   ...each(serverDefaults, count),
   perOwner: group(each(defaultOwnerLimits, count), 'must be an object such as { requests: 100 }.'),

@@ -1,14 +1,17 @@
 // The library: sessions of a configuration, in this process. Its runtime is private; the server and the command get it
 // from `runtimeOf`.
 
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { localOwner } from '../callers/keys.ts'
 import type { TurnwireConfig } from '../config/config.ts'
 import type { AppContext, SessionRow } from '../engine/index.ts'
 import type { InputPart } from '../language/content.ts'
+import { wordsOf } from '../language/errors.ts'
 import type { AskedName } from '../language/model-names.ts'
 import { promptParts } from '../language/prompt-line.ts'
 import type { ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
 import { type OpenOptions, Runtime } from '../runtime.ts'
+import type { Mount } from '../server/mount.ts'
 import { ControlHandle } from './control-handle.ts'
 import type { Reply } from './reply.ts'
 import { SessionHandle } from './session-handle.ts'
@@ -32,6 +35,31 @@ export let runtimeOf: (turnwire: Turnwire) => Runtime
 
 export class Turnwire<Name extends string = string, ModelName extends string = string> {
   readonly #runtime: Runtime
+  #mounted: Promise<Mount> | undefined
+
+  /**
+   * Answers a web-standard request on the wires, inside a server of the application: `export const POST = turnwire.fetch`. The
+   * configuration says where it is mounted (`server.path`), which wires there are (`server.wires`) and who calls
+   * (`server.authenticate`). Opens no port.
+   */
+  readonly fetch = async (request: Request): Promise<Response> => (await this.#mount()).fetch(request)
+
+  /**
+   * The same for a request of Node's: `createServer(turnwire.node)`, `app.use(turnwire.node)`. `given`: the body, if the
+   * framework has read it, or `next` of Express.
+   */
+  readonly node = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    given?: unknown,
+  ): Promise<void> => {
+    const mount = await this.#mount().catch((error: unknown) => {
+      this.#runtime.log('error', 'Requests cannot be served.', { error: wordsOf(error) })
+      if (typeof given === 'function') given(error)
+      else response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":"internal"}')
+    })
+    mount?.node(request, response, given)
+  }
 
   static {
     runtimeOf = turnwire => turnwire.#runtime
@@ -141,7 +169,14 @@ export class Turnwire<Name extends string = string, ModelName extends string = s
   }
 
   /** Model steps are dropped, and asked again at the next start; running tools get time to finish. */
-  close(): Promise<void> {
-    return this.#runtime.close()
+  async close(): Promise<void> {
+    await this.#runtime.close()
+    await (await this.#mounted?.catch(() => undefined))?.close()
+  }
+
+  /** Loaded with the first request: most programs have none. */
+  #mount(): Promise<Mount> {
+    this.#mounted ??= import('../server/mount.ts').then(({ openMount }) => openMount(this.#runtime))
+    return this.#mounted
   }
 }

@@ -1,7 +1,8 @@
 // Identifies the caller by a bearer key, a cookie of the console, an id in the path that counts as a key, or a wallet
 // that signed in to the relay or pays. Which requests are let in at all is decided in server.ts.
-import type { Context } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
 import type { AdmittedKey, Keys } from '../callers/keys.ts'
+import type { OwnCaller, ServerConfig } from '../config/config.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { sha256 } from '../lib/json/hash.ts'
 import { parseBearer } from '../lib/net/http.ts'
@@ -59,6 +60,31 @@ export function authenticate(
     }
     c.set('principal', principal)
   }
+}
+
+/** Asks the application who calls. */
+export function identifyCaller(
+  identify: NonNullable<ServerConfig['authenticate']>,
+): MiddlewareHandler<WireEnv> {
+  return async (c, next) => {
+    const known = await identify(c.req.raw, c.env.incoming)
+    if (known) c.set('principal', toPrincipal(known))
+    return next()
+  }
+}
+
+/** For callers that the application does not know. */
+export function unlessKnown(admit: (c: Context<WireEnv>) => void): (c: Context<WireEnv>) => void {
+  return c => {
+    const known: Principal | undefined = c.get('principal')
+    if (!known) admit(c)
+  }
+}
+
+function toPrincipal({ owner, name = owner, operator }: OwnCaller): Principal {
+  if (typeof owner !== 'string' || owner === '' || owner.length > 256)
+    throw new TypeError('server.authenticate must give { owner } with 1 to 256 characters, or undefined.')
+  return { owner, name, ...(operator === true && { operator }) }
 }
 
 /**

@@ -78,10 +78,10 @@ function destroyed(this: ServerResponse): void {
   this.destroy()
 }
 
-function makeListener({
+export function makeListener({
   fetch,
   table,
-}: MountedApp): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
+}: Pick<MountedApp, 'fetch' | 'table'>): (incoming: IncomingMessage, outgoing: ServerResponse) => void {
   const answer = getRequestListener(fetch, { overrideGlobalObjects: false })
   return (incoming, outgoing) => {
     // The default. An answer that may be cached, or is a stream, replaces this header.

@@ -24,15 +24,15 @@ import { requireOperator } from '../wires/operator/index.ts'
 import type { ServedWire } from '../wires/wire.ts'
 import { killer } from '../world.ts'
 import { logRequests } from './access-log.ts'
-import { authenticate } from './authenticate.ts'
+import { authenticate, identifyCaller, unlessKnown } from './authenticate.ts'
 import { ConsoleCookies } from './console-cookie.ts'
 import { consoleRoutes, missingPage } from './console-files.ts'
 import { listen, MountedApp } from './listen.ts'
 import { operatorBackend } from './operator.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
 import type { OpenRelay } from './relay.ts'
-import { acceptUpgrades } from './upgrades.ts'
-import { type ServedHost, WireTable, type wires } from './wires.ts'
+import { acceptUpgrades, type Sockets } from './upgrades.ts'
+import { chooseWires, type ServedHost, WireTable, type wires } from './wires.ts'
 
 export type Running = { url: string; port: number; open: boolean; stop(): Promise<void> }
 
@@ -48,57 +48,86 @@ export async function serveRuntime(
   runtime: Runtime,
   options: ServeOptions & { shared?: true; wires?: typeof wires } = {},
 ): Promise<Running> {
-  const { server: config = {}, relay: relayed } = runtime.config
+  const { server: config = {} } = runtime.config
   const hostname = options.host ?? config.host ?? '127.0.0.1'
-  const keys = new Keys(config.keys ?? [], runtime.folder)
+  const keys = new Keys(config.keys ?? [], runtime.folder, config.authenticate !== undefined)
   if (keys.open && !isLoopback(hostname))
     throw new TurnwireError(
       'config_invalid',
       `The server would be open to everyone on ${hostname}. Make a key first: turnwire keys add <name>. Or listen on 127.0.0.1.`,
     )
   // The port comes first: a server that cannot listen must not take the folder from anyone.
-  const table = new WireTable(options.wires)
+  const table = new WireTable(options.wires ?? chooseWires(config.wires))
   const mounted = new MountedApp(table)
   const { requestMs = serverDefaults.requestMs } = config
   const server = await listen(mounted, hostname, options.port ?? config.port ?? 4117, requestMs)
   try {
     runtime.serveAt(config.publicUrl ?? serverAddress(server, hostname).url)
-    // The relay comes before interrupted sessions are resumed: some may be for attached agents.
-    const relay = relayed && (await loadRelay(runtime))
-    if (!options.shared) {
-      await runtime.becomeServer()
-      await runtime.recover()
-    }
-    const bounds = new WorkLimits(runtime.engine, config)
-    const plain = await makeHost(runtime, bounds)
-    const payments = await openPayments(runtime, plain, bounds, keys, table)
-    const host: WireHost = { ...plain, ...(payments && { engineFor: payments.engineFor }) }
-    const accounts = new OwnerAccounts(config, host.limits.bodyBytes)
-    const measures = measured(runtime, accounts)
-    if (relay) host.relay = relay.join(payments?.desk)
-    const cookies = new ConsoleCookies(keys, runtime.vault)
-    const served = await table.serve(await servedHost(runtime, host, keys, cookies))
-    const { origins = [], hosts = [] } = config
-    const { limits, log } = host
-    const gate = { table, keys, hosts: hostNames(hosts, hostname), origins, limits, accounts, log }
-    const sockets = acceptUpgrades(gate, [
-      ...served.flatMap(({ sockets = [] }) => sockets),
-      ...(relay?.sockets ?? []),
-    ])
-    const given = { runtime, table, served, keys, cookies, hostname, host, accounts, measures, payments }
-    mounted.mount(createApp({ ...given, relay: relay?.server }), sockets)
-    const stopRetention = options.shared ? undefined : await startRetention(runtime)
-    const close = (): void => {
+    const service = await openService(runtime, { table, keys, hostname, shared: options.shared === true })
+    mounted.mount(service.app, service.sockets)
+    return running(server, hostname, keys, () => stop(server, runtime, service))
+  } catch (error) {
+    server.close()
+    throw error
+  }
+}
+
+export type ServiceOptions = {
+  table: WireTable
+  keys: Keys
+  /** Undefined: it is mounted in another server, which has the port and checks the Host. */
+  hostname: string | undefined
+  /** The folder is left to another server, if there is one. */
+  shared: boolean
+}
+
+export type Service = {
+  app: Hono<WireEnv>
+  sockets: Sockets
+  /** Ends everything but the wires and the runtime. */
+  close(): void
+  closeWires(): Promise<void>
+}
+
+/** What is served, without a port. */
+export async function openService(runtime: Runtime, options: ServiceOptions): Promise<Service> {
+  const { table, keys, hostname, shared } = options
+  const { server: config = {}, relay: relayed } = runtime.config
+  // The relay comes before interrupted sessions are resumed: some may be for attached agents.
+  const relay = relayed && (await loadRelay(runtime))
+  if (!shared) {
+    await runtime.becomeServer()
+    await runtime.recover()
+  }
+  const bounds = new WorkLimits(runtime.engine, config)
+  const plain = await makeHost(runtime, bounds)
+  const payments = await openPayments(runtime, plain, bounds, keys, table)
+  const host: WireHost = { ...plain, ...(payments && { engineFor: payments.engineFor }) }
+  const accounts = new OwnerAccounts(config, host.limits.bodyBytes)
+  const measures = measured(runtime, accounts)
+  if (relay) host.relay = relay.join(payments?.desk)
+  const cookies = new ConsoleCookies(keys, runtime.vault)
+  const served = await table.serve(await servedHost(runtime, host, keys, cookies))
+  const { origins = [], hosts = [] } = config
+  const { limits, log } = host
+  const gate = { table, keys, hosts: hostNames(hosts, hostname), origins, limits, accounts, log }
+  const sockets = acceptUpgrades(gate, [
+    ...served.flatMap(({ sockets = [] }) => sockets),
+    ...(relay?.sockets ?? []),
+  ])
+  const given = { runtime, table, served, keys, cookies, hostname, host, accounts, measures, payments }
+  const stopRetention = shared ? undefined : await startRetention(runtime)
+  return {
+    app: createApp({ ...given, relay: relay?.server }),
+    sockets,
+    close: () => {
       stopRetention?.()
       payments?.stop()
       // Attached machines are told to come back before all sockets are closed.
       relay?.close()
       sockets.close()
-    }
-    return running(server, hostname, keys, () => stop(server, runtime, close, served))
-  } catch (error) {
-    server.close()
-    throw error
+    },
+    closeWires: async () => void (await Promise.all(served.map(async wire => wire.close?.()))),
   }
 }
 
@@ -238,7 +267,7 @@ export type AppOptions = {
   served: readonly ServedWire[]
   keys: Keys
   cookies: ConsoleCookies
-  hostname: string
+  hostname: string | undefined
   host: WireHost
   accounts: OwnerAccounts
   measures?: Measures
@@ -268,12 +297,16 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
     const { code, message } = publicError(new TurnwireError(failure.code, failure.message))
     return c.json({ status: 'failing', agents: agents.length, store: { code, error: message } }, 503)
   })
-  const console = consoleRoutes()
+  // Its pages have fixed addresses, which are the other server's.
+  const console = hostname === undefined ? undefined : consoleRoutes()
   if (console) app.route('/', console)
   if (relay) app.route('/', relay.routes(routeHost(host)))
   if (payments) app.route('/', payments.signInRoutes())
   for (const { keyless } of served) if (keyless) app.route('/', keyless)
-  const admit = authenticate(table, keys, host, cookies, payments, relay)
+  const identify = config.server?.authenticate
+  if (identify) app.use(identifyCaller(identify))
+  const byKey = authenticate(table, keys, host, cookies, payments, relay)
+  const admit = identify ? unlessKnown(byKey) : byKey
   const [count, bind] = [countRequests(accounts), bindEngine(host)]
   if (payments) app.use(inTurn(admit), payments.middleware, inTurn(count, bind))
   else app.use(inTurn(admit, count, bind))
@@ -287,21 +320,25 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
 }
 
 /** The names under which this server is reached. */
-function hostNames(hosts: readonly string[], hostname: string): string[] {
-  return [...hosts, ...(hostname === '0.0.0.0' || hostname === '::' ? [] : [hostname])]
+function hostNames(hosts: readonly string[], hostname: string | undefined): string[] {
+  return hostname === undefined || hostname === '0.0.0.0' || hostname === '::'
+    ? [...hosts]
+    : [...hosts, hostname]
 }
 
 /** Host and Origin are checked before anything else: a web page must not reach a server on the user's machine. */
 function checkCaller(
   hosts: readonly string[],
   origins: readonly string[],
-  hostname: string,
+  hostname: string | undefined,
   log: WireHost['log'],
 ): MiddlewareHandler<WireEnv> {
   const allowed = hostNames(hosts, hostname)
+  // Every caller has a key or is known to the application, so a page that lies about its Host gains nothing.
+  const anyHost = hostname === undefined && hosts.length === 0
   return (c, next) => {
     const host = c.req.header('host')
-    if (!checkHost(host, allowed))
+    if (!anyHost && !checkHost(host, allowed))
       throw new TurnwireError(
         'forbidden_host',
         'This server does not answer to that Host. Add it to server.hosts.',
@@ -382,17 +419,12 @@ function isLoopback(hostname: string): boolean {
 }
 
 /** Refuses new connections, stops the engine, then closes the streams. */
-async function stop(
-  server: NodeServer,
-  runtime: Runtime,
-  closeSockets: () => void,
-  served: readonly ServedWire[],
-): Promise<void> {
+async function stop(server: NodeServer, runtime: Runtime, service: Service): Promise<void> {
   const closed = new Promise<void>(resolve => void server.close(() => resolve()))
   server.closeIdleConnections()
   await runtime.close()
-  closeSockets()
-  await Promise.all(served.map(async wire => wire.close?.()))
+  service.close()
+  await service.closeWires()
   setTimeout(() => server.closeAllConnections(), 500).unref()
   await closed
 }

@@ -36,6 +36,11 @@ export const wires: readonly Wire<ServedHost>[] = [
   operator,
 ]
 
+/** Those of the configuration. Undefined: all. */
+export function chooseWires(names: readonly string[] | undefined): typeof wires {
+  return names === undefined ? wires : wires.filter(({ name }) => names.includes(name))
+}
+
 /** A wire, or routes that are served beside the wires. */
 type Row = Pick<Wire, 'paths' | 'about'> & Partial<Wire<ServedHost>>
 

@@ -1,0 +1,91 @@
+// The recipes of docs/guide/mount.md, each with the framework that it is for.
+import { readFileSync } from 'node:fs'
+import type { Case } from './cases.ts'
+
+const page = readFileSync('docs/guide/mount.md', 'utf8')
+
+/** The blocks under a heading that begin with a file's name. */
+function filesUnder(heading: string): Record<string, string> {
+  const section = page.split(/^## /m).find(each => each.startsWith(`${heading}\n`)) ?? ''
+  const files = blocks(section)
+  if (Object.keys(files).length === 0) throw new Error(`docs/guide/mount.md has no recipe for ${heading}.`)
+  return files
+}
+
+function blocks(text: string): Record<string, string> {
+  const found = text.matchAll(/^```(?:ts|js)\n\/\/ (\S+\.\w+)\n([\s\S]*?)^```$/gm)
+  return Object.fromEntries([...found].map(([, name = '', code = '']) => [name, code]))
+}
+
+const shared = blocks(page.split(/^## /m)[0] ?? '')
+
+/** Starts the server with the words after it, has a turn over the Responses wire, and is refused without a user. */
+export const check = `
+import { spawn } from 'node:child_process'
+import { createServer } from 'node:net'
+const port = await new Promise(done => {
+  const server = createServer().listen(0, '127.0.0.1', () => {
+    const { port } = server.address()
+    server.close(() => done(port))
+  })
+})
+const [, , program, ...args] = process.argv
+const env = { ...process.env, PORT: String(port), NEXT_TELEMETRY_DISABLED: '1' }
+const server = spawn(program, args, { env, stdio: ['ignore', 'inherit', 'inherit'], detached: true })
+const url = \`http://127.0.0.1:\${port}/agents\`
+const end = () => { try { process.kill(-server.pid) } catch {} }
+try {
+  for (let tries = 0; ; tries++) {
+    const up = await fetch(\`\${url}/health\`).then(answer => answer.ok, () => false)
+    if (up) break
+    if (tries === 600) throw new Error('It does not listen.')
+    await new Promise(done => setTimeout(done, 100))
+  }
+  const ask = headers => fetch(\`\${url}/v1/responses\`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify({ model: 'helper', input: 'Hello', stream: true }),
+  })
+  const refused = await ask({})
+  if (refused.status !== 401) throw new Error(\`\${refused.status} \${await refused.text()}\`)
+  const answer = await ask({ 'x-user': 'ann' })
+  const text = await answer.text()
+  if (!/text\\/event-stream/.test(answer.headers.get('content-type')) || !text.includes('response.completed')) throw new Error(\`\${answer.status} \${text}\`)
+} finally {
+  end()
+}
+console.log('ok')
+`
+
+const recipe = (name: string, packages: readonly string[], more: Partial<Case> = {}): Case => ({
+  group: 'framework',
+  name,
+  packages,
+  run: [['node', 'check.mjs', 'node', 'server.ts']],
+  ...more,
+  files: { 'check.mjs': check, ...shared, ...filesUnder(name), ...more.files },
+})
+
+const blankPage = 'export default function Page() { return null }\n'
+
+export const frameworks: readonly Case[] = [
+  recipe('node:http', []),
+  recipe('Express', ['express']),
+  recipe('Fastify', ['fastify']),
+  recipe('Hono', ['hono', '@hono/node-server']),
+  recipe('Nest', ['@nestjs/core', '@nestjs/common', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'], {
+    files: {
+      'app.module.js': `import 'reflect-metadata'\nimport { Module } from '@nestjs/common'\nexport class AppModule {}\nModule({})(AppModule)\n`,
+    },
+  }),
+  recipe('Next.js', ['next', 'react', 'react-dom', 'typescript@5', '@types/node@24', '@types/react'], {
+    files: {
+      'app/layout.tsx': `import type { ReactNode } from 'react'\nexport default function Layout({ children }: { children: ReactNode }) { return <html><body>{children}</body></html> }\n`,
+      'app/page.tsx': blankPage,
+    },
+    run: [
+      ['next', 'build'],
+      ['node', 'check.mjs', 'next', 'start'],
+    ],
+  }),
+]

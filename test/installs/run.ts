@@ -1,0 +1,85 @@
+// `npm run test:installs`: packs this checkout and installs the tarball beside what applications have, each in a folder of its own, with
+// npm's own rules for peers. Words narrow it: `npm run test:installs -- zod`. `--write` puts the table into the docs.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type Packed, packed } from '../packed.ts'
+import { type Case, cases } from './cases.ts'
+
+const page = 'docs/operations/compatibility.md'
+const marks = ['<!-- installs -->', '<!-- /installs -->'] as const
+
+const words = process.argv.slice(2).filter(word => !word.startsWith('-'))
+const chosen = cases.filter(
+  ({ group, name }) => words.length === 0 || words.some(word => `${group} ${name}`.includes(word)),
+)
+
+type Result = { case: Case; packages: number; failure?: string }
+
+function runCase(each: Case, { tarball, home }: Packed): Result {
+  const cwd = mkdtempSync(join(home, 'app-'))
+  writeFileSync(join(cwd, 'package.json'), '{ "name": "app", "private": true, "type": "module" }\n')
+  for (const [name, text] of Object.entries(each.files)) {
+    mkdirSync(dirname(join(cwd, name)), { recursive: true })
+    writeFileSync(join(cwd, name), text)
+  }
+  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
+  // In two steps, as in an application that is there before.
+  const steps = [
+    ...(each.packages.length > 0 ? [['npm', ...install, ...each.packages]] : []),
+    ['npm', ...install, tarball],
+    ...each.run,
+  ]
+  for (const step of steps) {
+    const failure = runStep(step, cwd)
+    if (failure !== undefined) return { case: each, packages: 0, failure }
+  }
+  const lock = JSON.parse(readFileSync(join(cwd, 'package-lock.json'), 'utf8')) as { packages: object }
+  rmSync(cwd, { recursive: true, force: true })
+  return { case: each, packages: Object.keys(lock.packages).length - 1 }
+}
+
+function runStep([program = '', ...args]: readonly string[], cwd: string): string | undefined {
+  const env = {
+    ...process.env,
+    PATH: `${join(cwd, 'node_modules/.bin')}:${dirname(process.execPath)}:${process.env['PATH']}`,
+  }
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    cwd,
+    env,
+    encoding: 'utf8',
+    timeout: 300_000,
+  })
+  if (status === 0 && (program === 'npm' || args[0] === 'build' || /(^|\n)ok\n$/.test(stdout)))
+    return undefined
+  return `${[program, ...args].join(' ')}\n${stdout}${stderr}`.trim().slice(-3_000)
+}
+
+function table(results: readonly Result[]): string {
+  const rows = results.map(
+    ({ case: { group, name }, failure }) =>
+      `| ${group} | ${name} | ${failure === undefined ? 'works' : 'does not work'} |`,
+  )
+  return ['| beside it | version | |', '|---|---|---|', ...rows].join('\n')
+}
+
+const made = packed()
+const results: Result[] = []
+try {
+  for (const each of chosen) {
+    const result = runCase(each, made)
+    results.push(result)
+    console.log(`${result.failure === undefined ? 'ok    ' : 'FAILED'} ${each.group}: ${each.name}`)
+    if (result.failure !== undefined) console.log(result.failure.replace(/^/gm, '    '))
+  }
+} finally {
+  rmSync(made.home, { recursive: true, force: true, maxRetries: 3 })
+}
+if (process.argv.includes('--write') && words.length === 0) {
+  const [before = '', rest = ''] = readFileSync(page, 'utf8').split(marks[0])
+  writeFileSync(
+    page,
+    `${before}${marks[0]}\n\n${table(results)}\n\n${marks[1]}${rest.split(marks[1])[1] ?? ''}`,
+  )
+}
+process.exitCode = results.some(({ failure }) => failure !== undefined) ? 1 : 0
