@@ -19,6 +19,11 @@ type Subcommand = readonly [summary: string, load: () => Promise<{ command: CliC
 /** A new command is a line here and a file in commands/. */
 const subcommands: Readonly<Record<string, Subcommand>> = {
   serve: ['Serve the agents over HTTP.', () => import('./commands/serve.ts')],
+  dev: ['Serve them, and start again when the configuration changes.', () => import('./commands/dev.ts')],
+  check: [
+    'Say what is wrong with the configuration, keys, servers and data, and what to do.',
+    () => import('./commands/check.ts'),
+  ],
   chat: ['Talk to an agent in the terminal.', () => import('./commands/chat.ts')],
   mcp: ['Serve an agent to MCP clients (Model Context Protocol).', () => import('./commands/mcp.ts')],
   acp: ['Serve an agent to an editor (Agent Client Protocol).', () => import('./commands/acp.ts')],

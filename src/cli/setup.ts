@@ -6,6 +6,7 @@ import { findConfig, loadConfig } from '../config/load-config.ts'
 import { defaultFolder, isPostgresUrl } from '../data/data-place.ts'
 import { printable } from '../lib/text/index.ts'
 import { type CommandOption, textValue, UsageError, type Values } from './command.ts'
+import { loadEnvBeside } from './env-file.ts'
 
 export const dataOption: CommandOption = {
   type: 'string',
@@ -30,8 +31,8 @@ export const configOption: CommandOption = {
 export type Setup = { config: TurnwireConfig; source: string; demo: boolean }
 
 export async function setUp(values: Values, demo: { delayMs?: number } = {}): Promise<Setup> {
+  const file = findConfigAndEnv(values)
   const data = givenData(values)
-  const file = findConfig(textValue(values, 'config'), process.cwd())
   if (file === undefined) {
     const { demoConfig } = await import('../demo/agent.ts')
     return {
@@ -48,6 +49,12 @@ export async function setUp(values: Values, demo: { delayMs?: number } = {}): Pr
   }
 }
 
+function findConfigAndEnv(values: Values): string | undefined {
+  const file = findConfig(textValue(values, 'config'), process.cwd())
+  if (file !== undefined) loadEnvBeside(file)
+  return file
+}
+
 function givenData(values: Values): string | undefined {
   return textValue(values, 'data') ?? (process.env['TURNWIRE_DATA'] || undefined)
 }
@@ -60,9 +67,9 @@ function databaseUrl(): string | undefined {
 
 /** Where `serve` would keep sessions, for commands that start no agent: a folder, or the address of a database. */
 export async function sessionData(values: Values): Promise<string> {
+  const file = findConfigAndEnv(values)
   const given = givenData(values)
   if (given !== undefined) return given
-  const file = findConfig(textValue(values, 'config'), process.cwd())
   const { data = databaseUrl() ?? defaultFolder } = file === undefined ? {} : await loadConfig(file)
   if (typeof data === 'string' && data !== 'memory') return data
   throw new UsageError(

@@ -2,6 +2,7 @@
 // pages of the console are left to a server of our own, since both need addresses that the application's server has.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
+import { environmentKeys } from '../callers/environment-keys.ts'
 import { Keys } from '../callers/keys.ts'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import type { Runtime } from '../runtime.ts'
@@ -20,7 +21,8 @@ export type Mount = {
 /** Throws `config_invalid` if nobody says who calls. */
 export async function openMount(runtime: Runtime): Promise<Mount> {
   const { server: config = {} } = runtime.config
-  const keys = new Keys(config.keys ?? [], runtime.folder, config.authenticate !== undefined)
+  const fixed = [...(config.keys ?? []), ...environmentKeys()]
+  const keys = new Keys(fixed, runtime.folder, config.authenticate !== undefined)
   if (keys.open)
     throw new TurnwireError(
       'config_invalid',

@@ -15,7 +15,10 @@ export function operatorBackend(runtime: Runtime, keys: Keys, cookies: ConsoleCo
   const startedAt = Date.now()
   const folder = (): string => {
     if (runtime.folder !== undefined) return runtime.folder
-    throw new TurnwireError('bad_request', 'This server keeps nothing on disk. Put keys into server.keys.')
+    throw new TurnwireError(
+      'bad_request',
+      'This server keeps nothing on disk. Put keys into TURNWIRE_KEYS or server.keys.',
+    )
   }
   return {
     version: ownVersion(),

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { BoundEngine } from '../callers/bound-engine.ts'
 import type { RouteHost } from '../callers/caller.ts'
+import { environmentKeys } from '../callers/environment-keys.ts'
 import { Keys } from '../callers/keys.ts'
 import { OwnerAccounts, WorkLimits } from '../callers/owner-limits.ts'
 import { serverDefaults } from '../config/config.ts'
@@ -50,11 +51,12 @@ export async function serveRuntime(
 ): Promise<Running> {
   const { server: config = {} } = runtime.config
   const hostname = options.host ?? config.host ?? '127.0.0.1'
-  const keys = new Keys(config.keys ?? [], runtime.folder, config.authenticate !== undefined)
+  const fixed = [...(config.keys ?? []), ...environmentKeys()]
+  const keys = new Keys(fixed, runtime.folder, config.authenticate !== undefined)
   if (keys.open && !isLoopback(hostname))
     throw new TurnwireError(
       'config_invalid',
-      `The server would be open to everyone on ${hostname}. Make a key first: turnwire keys add <name>. Or listen on 127.0.0.1.`,
+      `The server would be open to everyone on ${hostname}. Make a key first: turnwire keys add <name>, or give its hash in TURNWIRE_KEYS. Or listen on 127.0.0.1.`,
     )
   // The port comes first: a server that cannot listen must not take the folder from anyone.
   const table = new WireTable(options.wires ?? chooseWires(config.wires))

@@ -18,6 +18,7 @@ test('bash completes commands, actions and options', t => {
     'add',
     'list',
     'remove',
+    'hash',
     '--operator',
     '--data',
     '--config',

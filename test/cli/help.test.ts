@@ -67,7 +67,7 @@ describe('an unknown command exits with 2 and suggests the closest one', () => {
     [['doctor'], 'Say what to look at: turnwire doctor <history.json | session> --as <vendor>'],
     [['prepare'], 'Say which session: turnwire prepare <id>. See them with: turnwire sessions list'],
     [['backup'], 'Say where to: turnwire backup <folder>'],
-    [['keys', 'ad'], 'turnwire keys knows add, list and remove, not "ad".'],
+    [['keys', 'ad'], 'turnwire keys knows add, list, remove and hash, not "ad".'],
     [['keys', 'add'], 'Say which: turnwire keys add <name>'],
     [['keys', 'add', 'a b'], 'The name of a key has 1 to 64 letters, digits, ".", "_", "@" or "-".'],
     [['keys', 'remove', 'x'], 'There is no key named "x" in .turnwire.'],

@@ -125,3 +125,36 @@ test('keys and sessions use the data folder of the configuration', t => {
   assert.equal(code, 2)
   assert.match(stderr, /keeps sessions in memory, so there is no data folder/)
 })
+
+test('a key of the environment is made by `keys hash`, kept nowhere, and counts; an operator among them', async t => {
+  const cwd = folder(t)
+  const hashed = (args: string[], input = '') => turnwire(['keys', 'hash', ...args], { cwd, input }).stdout
+  const made = hashed(['ana'])
+  const [, ana = ''] = /^(tw_\S+)$/m.exec(made) ?? []
+  const [, first = ''] = /^TURNWIRE_KEYS=(ana=\S+)$/m.exec(made) ?? []
+  const given = 'a-key-that-somebody-has'
+  const [, second = ''] =
+    /^TURNWIRE_KEYS=(ops=\S+:operator)\n$/.exec(hashed(['ops', '--operator'], given)) ?? []
+  assert.equal(existsSync(join(cwd, '.turnwire')), false)
+  writeFileSync(join(cwd, 'more'), second)
+  const { url } = await serve(t, { cwd, env: { TURNWIRE_KEYS: first, TURNWIRE_KEYS_FILE: 'more' } })
+  const status = async (path: string, key?: string) =>
+    (await fetch(url + path, key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } })).status
+  assert.deepEqual(
+    [await status('/meta'), await status('/meta', ana), await status('/meta', given)],
+    [401, 200, 200],
+  )
+  assert.deepEqual([await status('/metrics', ana), await status('/metrics', given)], [403, 200])
+  assert.match(turnwire(['keys', 'hash', 'a'], { cwd, input: 'short' }).stderr, /shorter than 16/)
+})
+
+test('with sessions in PostgreSQL `keys add` says that only servers of this machine know the key', t => {
+  const cwd = folder(t)
+  const { stdout, code } = turnwire(['keys', 'add', 'ana'], {
+    cwd,
+    env: { DATABASE_URL: 'postgres://ana:secret@127.0.0.1:1/none' },
+  })
+  assert.equal(code, 0)
+  assert.match(stdout, /keys are not: this one counts for servers that run here/)
+  assert.doesNotMatch(stdout, /counts at once|secret/)
+})

@@ -208,7 +208,7 @@ describe('an error at the start is one line', () => {
     assert.equal(code, 1)
     assert.equal(
       stderr,
-      'The server would be open to everyone on 0.0.0.0. Make a key first: turnwire keys add <name>. Or listen on 127.0.0.1.\n',
+      'The server would be open to everyone on 0.0.0.0. Make a key first: turnwire keys add <name>, or give its hash in TURNWIRE_KEYS. Or listen on 127.0.0.1.\n',
     )
   })
 })

@@ -1,6 +1,7 @@
 // Talks to an agent in the terminal: to one that is served somewhere, or to the configured one in a server of its own,
 // which nobody else can reach because its key never leaves this process.
 import { AapClient, AapError, type AgentInfo, type SessionInfo } from '../../client/index.ts'
+import { unsetModels } from '../../config/unset-models.ts'
 import { isPostgresUrl } from '../../data/data-place.ts'
 import { printable } from '../../lib/text/index.ts'
 import { Chat } from '../chat/chat.ts'
@@ -222,7 +223,10 @@ async function ownServer(values: Values): Promise<ChatServer> {
       apiKey: key,
       where: `here. See them with: ${self} sessions list`,
       again: `${self} chat${givenPlace(values)}`,
-      notices: taken(),
+      notices: [
+        ...unsetModels(config).map(({ where, problem }) => `The model of ${where}: ${problem}`),
+        ...taken(),
+      ],
       troubles: taken,
       words: demo ? 'The demonstration: no key, no network.' : `From ${source}.`,
       trusted: name => {

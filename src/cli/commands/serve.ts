@@ -4,6 +4,7 @@ import { relative } from 'node:path'
 import { serverDefaults, type TurnwireConfig } from '../../config/config.ts'
 import { closingRule, reportFlow } from '../../config/flow-report.ts'
 import { idleRules } from '../../config/idle-rules.ts'
+import { unsetModels } from '../../config/unset-models.ts'
 import { defaultFolder, isPostgresUrl, isShared } from '../../data/data-place.ts'
 import { clusterSettings } from '../../engines/cluster/settings.ts'
 import { present } from '../../lib/json/present.ts'
@@ -39,14 +40,16 @@ needs no key. Open to this machine only until there is a key: turnwire keys add 
   },
   words: 0,
   async run({ values }) {
-    const port = readPort(textValue(values, 'port'), '--port') ?? readPort(process.env['PORT'], 'PORT')
     const host = textValue(values, 'host')
+    const asked = readPort(textValue(values, 'port'), '--port')
     const setup = await setUp(values)
+    const port = asked ?? readPort(process.env['PORT'], 'PORT')
     const log = createLog({ level: setup.config.server?.log ?? 'info', secrets })
     const guard = guardProcess(log, setup.config.server?.graceMs ?? serverDefaults.graceMs)
     for (const idle of idleRules(setup.config))
       log('warn', 'A rule names a tool that no agent has: it never applies to their tools.', idle)
     warnOfPaths(setup.config, log)
+    for (const unset of unsetModels(setup.config)) log('warn', 'A model cannot be asked yet.', unset)
     warnIfAlone(setup.config, log)
     const runtime = await Runtime.open(setup.config, { log, source: setup.source, recover: false })
     let running: Running

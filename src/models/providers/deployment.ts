@@ -2,7 +2,7 @@
 // are read when a request is made, so that a configuration loads without them.
 
 import type { Model } from '../../engine/ports/index.ts'
-import { TurnwireError } from '../../language/errors.ts'
+import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
 import { nearest } from '../../lib/text/nearest.ts'
 import { checkPrices, type Prices } from '../common/cost.ts'
@@ -120,7 +120,7 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
   const family = options.family ?? modelFamily(model)
   const contextTokens = options.contextTokens ?? (deployment.ownModels ? contextSize(model) : undefined)
   const thinkingFields = thinking === undefined ? {} : (deployment.thinking?.(thinking) ?? {})
-  return createModel({
+  const made = createModel({
     protocol,
     provider: {
       name,
@@ -147,6 +147,24 @@ export function deploy<State>(deployment: Deployment<State>, options: ProviderOp
     ...(prices && { prices }),
     ...(id !== undefined && { id }),
   })
+  readers.set(made, () => {
+    if (options.baseUrl === undefined) readBaseUrl(deployment.baseUrl)
+    if (typeof options.apiKey !== 'function') authHeaders(deployment, options.apiKey)
+  })
+  return made
+}
+
+/** Each reads the settings of a model as a request does, and throws for one that is missing. */
+const readers = new WeakMap<Model, () => void>()
+
+/** The setting that a model lacks now, and how to give it. A key that a function gives is not asked for. */
+export function unsetIn(model: Model): string | undefined {
+  try {
+    readers.get(model)?.()
+    return undefined
+  } catch (error) {
+    return wordsOf(error)
+  }
 }
 
 /** A gateway at another address may charge anything, so only the vendor's own address has the list price. */

@@ -1,6 +1,6 @@
 // One function per provider; each makes a model.
 export * from './compatible.ts'
-export { modelFamily, type ProviderOptions, type Secret } from './deployment.ts'
+export { modelFamily, type ProviderOptions, type Secret, unsetIn } from './deployment.ts'
 export {
   findPrice,
   type PricedProvider,

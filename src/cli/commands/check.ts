@@ -1,0 +1,153 @@
+// Looks at everything that `serve` would need, and says for each part whether it is right, and if not, what to do. Nothing is served, no
+// model is asked, and no session is touched.
+import { createServer } from 'node:net'
+import { environmentKeys } from '../../callers/environment-keys.ts'
+import { Keys } from '../../callers/keys.ts'
+import type { TurnwireConfig } from '../../config/config.ts'
+import { idleRules } from '../../config/idle-rules.ts'
+import { unsetModels } from '../../config/unset-models.ts'
+import { isPostgresUrl } from '../../data/data-place.ts'
+import { wordsOf } from '../../language/errors.ts'
+import type { ToolServerInfo } from '../../language/servers.ts'
+import { printable } from '../../lib/text/index.ts'
+import type { Log } from '../../log.ts'
+import { Runtime } from '../../runtime.ts'
+import { type CliCommand, readPort, textValue, type Values } from '../command.ts'
+import { configOption, databaseName, dataOption, type Setup, setUp } from '../setup.ts'
+import { styles, wantsColour } from '../style.ts'
+
+/** `wrong`: it would not work. `look`: it works, but may not be what was meant. */
+type Finding = { state: 'ok' | 'look' | 'wrong'; part: string; words: string }
+
+export const command: CliCommand = {
+  name: 'check',
+  usage: '[--config <file>] [--data <folder>] [--port <n>] [--json]',
+  about: `Checks the configuration, models and their keys, tools and schemas, rules, data, MCP servers, access and the port, and says
+what to do about each mistake. Exits with 1 if something would not work.`,
+  options: {
+    config: configOption,
+    data: dataOption,
+    port: { type: 'string', short: 'p', value: '<n>', help: 'The port that serve would be given' },
+    json: { type: 'boolean', help: 'One JSON object a line, for programs' },
+  },
+  words: 0,
+  async run({ values }) {
+    const findings = await findAll(values)
+    const line = values['json'] === true ? (each: Finding) => JSON.stringify(each) : shown()
+    for (const finding of findings) process.stdout.write(`${line(finding)}\n`)
+    return findings.some(({ state }) => state === 'wrong') ? 1 : 0
+  },
+}
+
+function shown(): (finding: Finding) => string {
+  const { green, yellow, red, bold } = styles(wantsColour(process.stdout))
+  const marks = { ok: green('ok   '), look: yellow('look '), wrong: red('wrong') }
+  return ({ state, part, words }) =>
+    `${marks[state]}  ${bold(part.padEnd(6))}  ${printable(words, { multiline: true, maxChars: 4_000 })}`
+}
+
+async function findAll(values: Values): Promise<Finding[]> {
+  let setup: Setup
+  try {
+    setup = await setUp(values)
+  } catch (error) {
+    return [{ state: 'wrong', part: 'config', words: wordsOf(error) }]
+  }
+  return [
+    {
+      state: setup.demo ? 'look' : 'ok',
+      part: 'config',
+      words: setup.demo
+        ? 'There is no turnwire.config.ts here, so the demonstration would be served. Make one: turnwire init'
+        : setup.source,
+    },
+    ...agentFindings(setup.config),
+    ...(await openFindings(setup)),
+    ...(await portFindings(setup.config, readPort(textValue(values, 'port'), '--port'))),
+  ]
+}
+
+function agentFindings(config: TurnwireConfig): Finding[] {
+  return [
+    ...config.agents.map(({ name, tools = [] }): Finding => {
+      return { state: 'ok', part: 'agent', words: `${name}: ${tools.length} tools of its own` }
+    }),
+    ...unsetModels(config).map(({ where, problem }): Finding => {
+      return { state: 'wrong', part: 'model', words: `${where}: ${problem}` }
+    }),
+    ...idleRules(config).map(({ rule, tool }): Finding => {
+      const words = `${rule} names "${tool}", which no agent has: it applies to no tool of theirs. Look for a typing error.`
+      return { state: 'look', part: 'rule', words }
+    }),
+  ]
+}
+
+/** Opens everything as `serve` does, and closes it again. The log's warnings are findings. */
+async function openFindings({ config, source }: Setup): Promise<Finding[]> {
+  const warned: Finding[] = []
+  const log: Log = (level, message, fields = {}) => {
+    if (level !== 'warn' && level !== 'error') return
+    const more = Object.entries(fields).map(([name, value]) => `${name} ${String(value)}`)
+    warned.push({ state: 'look', part: 'tools', words: [message, ...more].join(' · ') })
+  }
+  try {
+    const runtime = await Runtime.open(config, { log, source, recover: false })
+    try {
+      const { servers = [] } = await runtime.engine.describe()
+      return [
+        dataFinding(config, runtime),
+        ...servers.map(serverFinding),
+        accessFinding(config, runtime.folder),
+        ...warned,
+      ]
+    } finally {
+      await runtime.close()
+    }
+  } catch (error) {
+    return [...warned, { state: 'wrong', part: 'data', words: wordsOf(error) }]
+  }
+}
+
+function dataFinding({ data }: TurnwireConfig, { folder }: Runtime): Finding {
+  const place =
+    typeof data === 'string' && isPostgresUrl(data) ? databaseName(data) : (folder ?? 'nothing is kept')
+  const url = process.env['DATABASE_URL'] ?? ''
+  if (!isPostgresUrl(url) || (typeof data === 'string' && isPostgresUrl(data)))
+    return { state: 'ok', part: 'data', words: place }
+  const words = `${place}. DATABASE_URL is not used, because --data, TURNWIRE_DATA or the configuration names this. To use it, leave out the other.`
+  return { state: 'look', part: 'data', words }
+}
+
+function serverFinding({ name, state, tools, problem = '' }: ToolServerInfo): Finding {
+  if (state === 'connected') return { state: 'ok', part: 'mcp', words: `${name}: ${tools} tools` }
+  const advice = state === 'login' ? `Log in: turnwire mcp login ${name}` : problem
+  return { state: 'wrong', part: 'mcp', words: `${name}: ${state}. ${advice}` }
+}
+
+function accessFinding({ server = {} }: TurnwireConfig, folder: string | undefined): Finding {
+  const fixed = [...(server.keys ?? []), ...environmentKeys()]
+  const keys = new Keys(fixed, folder, server.authenticate !== undefined)
+  if (!keys.open) return { state: 'ok', part: 'access', words: 'with a key, or as the application says' }
+  const isLocal = server.host === undefined || /^(?:localhost|::1|127\..*)$/.test(server.host)
+  const words = isLocal
+    ? 'no key exists: it is open to every program on this machine, and to no other machine'
+    : `server.host is ${server.host}, but no key exists: serve will refuse to start. Make one: turnwire keys add <name>, or set TURNWIRE_KEYS`
+  return { state: isLocal ? 'look' : 'wrong', part: 'access', words }
+}
+
+async function portFindings({ server = {} }: TurnwireConfig, asked: number | undefined): Promise<Finding[]> {
+  const port = asked ?? readPort(process.env['PORT'], 'PORT') ?? server.port ?? 4117
+  if (port === 0) return [{ state: 'ok', part: 'port', words: 'any free one' }]
+  const host = server.host ?? '127.0.0.1'
+  const failure = await new Promise<string | undefined>(resolve => {
+    const probe = createServer()
+    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    probe.listen(port, host, () => probe.close(() => resolve(undefined)))
+  })
+  if (failure === undefined) return [{ state: 'ok', part: 'port', words: `${port} on ${host}` }]
+  const words =
+    failure === 'EADDRINUSE'
+      ? `${port} on ${host} is taken, perhaps by a server of yours that runs. Choose another with --port <n> or PORT=<n>`
+      : `${port} on ${host} cannot be used: ${failure}`
+  return [{ state: 'wrong', part: 'port', words }]
+}
