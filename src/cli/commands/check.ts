@@ -87,7 +87,7 @@ async function openFindings({ config, source }: Setup): Promise<Finding[]> {
   const warned: Finding[] = []
   const log: Log = (level, message, fields = {}) => {
     if (level !== 'warn' && level !== 'error') return
-    const more = Object.entries(fields).map(([name, value]) => `${name} ${String(value)}`)
+    const more = Object.entries(fields).map(([name, value]) => `${name} ${JSON.stringify(value)}`)
     warned.push({ state: 'look', part: 'tools', words: [message, ...more].join(' · ') })
   }
   try {

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
 import { findConfig } from '../../config/load-config.ts'
 import { type CliCommand, textValue, type Values } from '../command.ts'
 import { untilSignalled } from '../guard-process.ts'
@@ -31,7 +32,7 @@ Sessions go on. Opens the console in a browser, once, if this is a terminal.`,
       process.stdout.write(text)
       if (!wantsBrowser || seen === 'opened') return
       seen = `${seen}${text}`.slice(-4_000)
-      const [, url] = /listens on \S*?(http:\/\/[^\s\u001b]+)/.exec(seen) ?? []
+      const [, url] = /listens on (http:\/\/\S+)\s/.exec(stripVTControlCharacters(seen)) ?? []
       if (url === undefined) return
       seen = 'opened'
       openBrowser(url)
