@@ -96,6 +96,9 @@ export function sourceUri(address: string | URL): string | undefined {
   return url ? `${url.protocol}//${url.host}${url.pathname}`.slice(0, 500) : undefined
 }
 
+/** `stack`: its innermost places. `cause`: the messages of its causes, the nearest first. */
+export type Thrown = { message: string; stack?: string[]; cause?: string[] }
+
 export type Outcome = {
   kind: OutcomeKind
   /** The content that the model reads. Never empty: an empty result becomes a text that says so. */
@@ -107,6 +110,8 @@ export type Outcome = {
   input?: Json
   /** The class or the code of the error that the tool threw. */
   errorType?: string
+  /** What the tool threw, redacted. For its author: no model reads it, and callers who are no operators are not shown it. */
+  thrown?: Thrown
   /** For the application and people. No model reads it. */
   details?: Json
   /** The length of details that were dropped because they exceed the limit. */

@@ -1,10 +1,10 @@
 // Turns a tool's exception into the outcome of its call: refused and never ran, failed, or sent with an unknown result.
 // Whether a call may run again is decided here for every tool, wherever it runs.
-import type { Outcome } from '../../language/calls.ts'
+import type { Outcome, Thrown } from '../../language/calls.ts'
 import { mayRepeat } from '../../language/tools.ts'
 import { Unanswered } from '../../lib/net/unanswered.ts'
 import { type Finished, InvalidInput, ProtocolFailure, type Tool } from '../ports/index.ts'
-import { errorType, kindAndPlace, safeReason } from '../rules/safe-reason.ts'
+import { describeThrown, errorType, isDefect, safeReason } from '../rules/safe-reason.ts'
 import type { CallState } from '../rules/state.ts'
 import type { CallSession } from './call-session.ts'
 
@@ -20,23 +20,34 @@ export function decideFailed(
   error: unknown,
 ): Attempt | Promise<Attempt> {
   const failure = describeFailure(call, tool, error)
-  session.ports.log('warn', 'A tool threw.', {
-    session: session.id,
-    callId: call.part.id,
-    tool: tool.name,
-    ...kindAndPlace(error),
-  })
   const finished = session.agent.gate.finish(
-    { parts: [{ type: 'text', text: wordsFor(failure, safeReason(error)) }], failed: true },
+    {
+      parts: [{ type: 'text', text: wordsFor(failure, safeReason(error)) }],
+      failed: true,
+      // The gate redacts them.
+      details: describeThrown(error),
+    },
     { name: tool.name, outputLimit: tool.outputLimit },
     call.part.id,
     session.state.owner,
   )
-  const asFailure = ({ outcome, blob }: Finished): Attempt => ({
-    outcome: failedOutcome(outcome, failure, tool, error),
-    ...(blob && { blob }),
-    ...(!(error instanceof InvalidInput) && mayRepeat(tool) && { retry: true }),
-  })
+  const asFailure = ({ outcome: { details, ...outcome }, blob }: Finished): Attempt => {
+    const thrown = details as Thrown | undefined // the same members, redacted
+    session.ports.log('warn', 'A tool threw.', {
+      session: session.id,
+      callId: call.part.id,
+      tool: tool.name,
+      error: errorType(error),
+      // The words of the tool's author may hold arguments. They are in the session's log, as arguments are.
+      ...(isDefect(error) && thrown && { words: thrown.message }),
+      ...(thrown?.stack && { stack: thrown.stack }),
+    })
+    return {
+      outcome: { ...failedOutcome(outcome, failure, tool, error), ...(thrown && { thrown }) },
+      ...(blob && { blob }),
+      ...(!(error instanceof InvalidInput) && mayRepeat(tool) && { retry: true }),
+    }
+  }
   return finished instanceof Promise ? finished.then(asFailure) : asFailure(finished)
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { safeReason } from './safe-reason.ts'
+import { describeThrown, safeReason } from './safe-reason.ts'
 
 function thrownBy(run: () => unknown): unknown {
   try {
@@ -26,5 +26,31 @@ test('of the system’s and the language’s own errors only the kind is', () =>
   })
   assert.equal(safeReason(refused), 'it met the error ECONNREFUSED.')
   const unread = thrownBy(() => JSON.parse('{"password": hunter2}'))
-  assert.equal(safeReason(unread), 'it has a defect (SyntaxError).')
+  assert.equal(
+    safeReason(unread),
+    'it has a defect (SyntaxError). Other arguments may work; if not, go on without it.',
+  )
+})
+
+test('a defect that the language describes by names in the code is told, and is bounded', () => {
+  const nothing: { city?: { name: string } } = {}
+  const read = thrownBy(() => (nothing.city as { name: string }).name)
+  assert.match(
+    safeReason(read),
+    /^it has a defect \(TypeError: Cannot read properties of undefined \(reading 'name'\)\)\. Other/,
+  )
+  assert.ok(safeReason(new RangeError('x'.repeat(9000))).length < 500)
+})
+
+test('its author gets the message, the causes and the innermost places', () => {
+  const inner = new Error('no route', { cause: 'the cable' })
+  const { message, cause, stack = [] } = describeThrown(new TypeError('fetch failed', { cause: inner }))
+  assert.deepEqual([message, cause], ['TypeError: fetch failed', ['no route', 'the cable']])
+  assert.match(stack[0] ?? '', /safe-reason\.test\.ts/)
+  assert.ok(stack.length <= 12)
+  assert.deepEqual(describeThrown('just text'), { message: 'just text' })
+  const unreadable = Object.defineProperty(new Error('x'), 'stack', {
+    get: () => assert.fail('no'),
+  })
+  assert.deepEqual(describeThrown(unreadable), { message: 'an error that cannot be read' })
 })

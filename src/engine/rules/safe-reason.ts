@@ -1,6 +1,7 @@
-// The reason that a model reads when a tool throws. A message that the tool's author wrote is shown. A message of the
-// system or the language may hold paths, addresses and pieces of data, so only its kind is shown. The operator's log
-// says where it was thrown.
+// What is told when a tool throws. The model reads a reason: a message that the tool's author wrote, or one that the language
+// makes of names in the code. Other messages of the system and the language may hold paths, addresses and pieces of data, so only
+// their kind is told. Operators get all of it, redacted.
+import type { Thrown } from '../../language/calls.ts'
 import { wordsOf } from '../../language/errors.ts'
 import { Unanswered } from '../../lib/net/unanswered.ts'
 import { printable } from '../../lib/text/index.ts'
@@ -17,12 +18,22 @@ const OF_THE_LANGUAGE: ReadonlySet<string> = new Set([
   'AggregateError',
 ])
 
+/** Their messages name members and types, such as "Cannot read properties of undefined (reading 'city')". */
+const SAYS_NAMES: ReadonlySet<string> = new Set(['TypeError', 'RangeError', 'ReferenceError'])
+const MOST_DEFECT_CHARS = 300
+
+/** An error of the language whose words are names in the code, not data. */
+export function isDefect(error: unknown): boolean {
+  return error instanceof Error && SAYS_NAMES.has(error.name) && safeErrorCode(error) === undefined
+}
+
 export function safeReason(error: unknown): string {
   // Its words are ours. Its cause has a code, which says less.
   if (error instanceof Unanswered) return printable(wordsOf(error), MOST_CHARS)
   const kind = safeErrorCode(error) ?? (error instanceof Error ? safeErrorCode(error.cause) : undefined)
   if (kind !== undefined) return `it met the error ${kind}.`
-  if (error instanceof Error && OF_THE_LANGUAGE.has(error.name)) return `it has a defect (${error.name}).`
+  if (error instanceof Error && OF_THE_LANGUAGE.has(error.name))
+    return `it has a defect (${error.name}${isDefect(error) ? `: ${printable(error.message, MOST_DEFECT_CHARS)}` : ''}). Other arguments may work; if not, go on without it.`
   return printable(wordsOf(error), MOST_CHARS)
 }
 
@@ -40,14 +51,28 @@ function safeErrorCode(error: unknown): string | undefined {
   return typeof code === 'string' && CODE.test(code) ? code : undefined
 }
 
-/** The class of the error and the place where it was thrown. Not its message, which may hold arguments or secrets. */
-export function kindAndPlace(error: unknown): { error: string; at?: string } {
+const MOST_MESSAGE_CHARS = 2_000
+const MOST_PLACES = 12
+const MOST_CAUSES = 4
+
+/** For the tool's author. It may hold arguments and secrets: redact it before it is kept or shown. */
+export function describeThrown(error: unknown): Thrown {
   try {
-    if (!(error instanceof Error)) return { error: typeof error }
+    if (!(error instanceof Error)) return { message: printable(wordsOf(error), MOST_MESSAGE_CHARS) }
     // The message comes before the places, and may look like one.
-    const at = /\n {4}at (.+)/.exec(error.stack?.slice(error.message.length) ?? '')?.[1]
-    return { error: error.name, ...(at !== undefined && { at }) }
+    const places = (error.stack ?? '').slice(error.message.length).matchAll(/\n {4}at (.+)/g)
+    const stack = [...places].slice(0, MOST_PLACES).map(([, place = '']) => printable(place, 300))
+    const cause: string[] = []
+    for (let inner = error.cause; inner !== undefined && cause.length < MOST_CAUSES; ) {
+      cause.push(printable(wordsOf(inner), MOST_MESSAGE_CHARS))
+      inner = inner instanceof Error ? inner.cause : undefined
+    }
+    return {
+      message: printable(`${error.name}: ${error.message}`, MOST_MESSAGE_CHARS),
+      ...(stack.length > 0 && { stack }),
+      ...(cause.length > 0 && { cause }),
+    }
   } catch {
-    return { error: 'an error that cannot be read' }
+    return { message: 'an error that cannot be read' }
   }
 }

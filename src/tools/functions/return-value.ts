@@ -6,8 +6,8 @@ import { sourceUri } from '../../language/calls.ts'
 import { isResultPart } from '../../language/content.ts'
 import type { Report } from '../../language/report.ts'
 import { isJsonObject, type Json } from '../../lib/json/index.ts'
-import { errorMessage } from '../../lib/text/error-message.ts'
 import { Detailed, Later } from './later.ts'
+import { jsonText } from './plain-value.ts'
 
 /** With an output schema every returned value is data, except an explicit `{ parts }`. */
 export function toOutput(value: unknown, name: string, hasOutput: boolean): ToolOutput {
@@ -96,18 +96,4 @@ function namedSources(sources: unknown, name: string): { uri: string }[] {
       )
     return { uri }
   })
-}
-
-function jsonText(value: unknown, name: string): string {
-  let text: string | undefined
-  try {
-    text = JSON.stringify(value)
-  } catch (error) {
-    throw new TypeError(`The tool "${name}" returned a value that is not JSON: ${errorMessage(error)}`, {
-      cause: error,
-    })
-  }
-  if (text === undefined)
-    throw new TypeError(`The tool "${name}" returned a ${typeof value}. Return text, JSON, parts or nothing.`)
-  return text
 }

@@ -368,6 +368,7 @@ describe('the returned value', () => {
       { parts: [], id: 1 },
       { parts: [{ type: 'text', text: '{"parts":[],"id":1}' }], structured: { parts: [], id: 1 } },
     ],
+    ['a bigint', 1n, { parts: [{ type: 'text', text: '1' }] }],
     ['a promise of text', Promise.resolve('hi'), { parts: [part] }],
   ] as [string, unknown, ToolOutput][])
     test(`${what} becomes the expected output`, async () => assert.deepEqual(await give(value), expected))
@@ -383,8 +384,8 @@ describe('the returned value', () => {
   const cycle: Record<string, unknown> = {}
   cycle['self'] = cycle
   for (const [what, value, message] of [
-    ['a bigint', 1n, /not JSON.*BigInt/s],
-    ['a cycle', cycle, /not JSON.*circular/s],
+    ['a cycle', cycle, /refers to itself/],
+    ['a buffer', Buffer.from('a'), /bytes\. Return text/],
     ['a function', () => 1, /returned a function/],
     ['an unknown part', { parts: [{ type: 'video' }] }, /parts\[0\], which is not a part/],
     ['an error', new Error('broke'), /broke/],

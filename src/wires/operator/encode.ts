@@ -9,7 +9,7 @@ import type {
   SessionChange,
   SessionSummary,
 } from '../../engine/index.ts'
-import type { Settings } from '../../language/events.ts'
+import type { Event, Settings } from '../../language/events.ts'
 import { isJsonObject } from '../../lib/json/index.ts'
 import { present } from '../../lib/json/present.ts'
 import type { Principal } from '../host.ts'
@@ -86,20 +86,29 @@ const statusWords = { running: 'running', waiting: 'waiting', ended: 'idle' } as
 
 const encodeLost = ({ code, message }: PlainError): string => sseFrame('lost', { code, error: message })
 
-export const followEncoder: FrameEncoder<FollowItem> = {
-  take(item) {
-    switch (item.type) {
-      case 'event':
-        return sseFrame('event', { seq: item.seq, event: item.event }, item.seq)
-      case 'delta':
-        return sseFrame('delta', item.delta)
-      case 'lost':
-        return encodeLost(item.error)
-      default:
-        return sseFrame('status', { status: statusWords[item.type] })
-    }
-  },
-  fail: encodeLost,
+/** What a tool threw holds places in its code: it is for operators. */
+export function encodeEvent(event: Event, { operator }: Principal): Event {
+  if (operator || !('outcome' in event)) return event
+  const { thrown, ...outcome } = event.outcome
+  return thrown === undefined ? event : { ...event, outcome }
+}
+
+export function followEncoder(caller: Principal): FrameEncoder<FollowItem> {
+  return {
+    take(item) {
+      switch (item.type) {
+        case 'event':
+          return sseFrame('event', { seq: item.seq, event: encodeEvent(item.event, caller) }, item.seq)
+        case 'delta':
+          return sseFrame('delta', item.delta)
+        case 'lost':
+          return encodeLost(item.error)
+        default:
+          return sseFrame('status', { status: statusWords[item.type] })
+      }
+    },
+    fail: encodeLost,
+  }
 }
 
 export function changesEncoder(agents: Agents): FrameEncoder<SessionChange> {

@@ -29,6 +29,7 @@ import {
 import {
   changesEncoder,
   encodeAgents,
+  encodeEvent,
   encodeRow,
   encodeSession,
   followEncoder,
@@ -235,7 +236,8 @@ async function serveEvents(c: C): Promise<Response> {
   const ref = await findSessionRef(c)
   const after = wholeNumber(c.req.query('after') || '0', 'after', 0, Number.MAX_SAFE_INTEGER)
   const bytes = wholeNumber(c.req.query('bytes') || `${256 * KiB}`, 'bytes', 1, 1024 * KiB)
-  const events = await c.get('engine').events(ref, after, bytes)
+  const page = await c.get('engine').events(ref, after, bytes)
+  const events = page.map(each => ({ ...each, event: encodeEvent(each.event, c.get('principal')) }))
   const { seq } = await c.get('engine').summary(ref)
   return sendJson(c, { events, end: (events.at(-1)?.seq ?? after) >= seq })
 }
@@ -245,16 +247,19 @@ async function serveFollow(c: C, host: WireHost): Promise<Response> {
   const after = lastEventId(c)
   if (after === undefined) throw new TurnwireError('bad_request', 'Last-Event-ID must be a whole number.')
   const options = { from: after + 1, until: 'never', deltas: 'raw' } as const
-  return streamItems(c, host, signal => c.get('engine').follow(ref, options, signal), followEncoder)
+  const encoder = followEncoder(c.get('principal'))
+  return streamItems(c, host, signal => c.get('engine').follow(ref, options, signal), encoder)
 }
 
 async function serveExport(c: C, host: WireHost): Promise<Response> {
   const ref = await findSessionRef(c)
+  const caller = c.get('principal')
   async function* lines(): AsyncGenerator<string> {
     for (let after = 0; ; ) {
       const page = await c.get('engine').events(ref, after, 256 * KiB)
       if (page.length === 0) return
-      yield page.map(recorded => `${JSON.stringify(recorded)}\n`).join('')
+      const shown = page.map(each => ({ ...each, event: encodeEvent(each.event, caller) }))
+      yield shown.map(recorded => `${JSON.stringify(recorded)}\n`).join('')
       after = page.at(-1)!.seq
     }
   }
