@@ -134,6 +134,7 @@ export {
   type ShellOptions,
   shell,
   type ToolDefinition,
+  type ToolOutputOf,
   tool,
   type WorkspaceOptions,
   type WorkspaceTool,

@@ -37,8 +37,11 @@ export type PendingQuestion = {
 }
 
 export type Reply =
-  /** The turn is over. `error` goes with the stop `error`, `limit` with the stop `limit`. */
-  | { status: 'done'; text: string; stop: TurnStop; limit?: LimitName; error?: PlainError }
+  /**
+   * The turn is over. `error` goes with the stop `error`, `limit` with the stop `limit`. `object`: the text as data, where the agent
+   * has the setting `answer` and the turn came to its end.
+   */
+  | { status: 'done'; text: string; object?: Json; stop: TurnStop; limit?: LimitName; error?: PlainError }
   /** The turn goes on once these calls are answered. */
   | { status: 'waiting'; text: string; pending: PendingCall[] }
   /** The message was taken back before it was delivered. */
@@ -54,11 +57,11 @@ export type TurnItem =
   | CalledItem
   /** A call waits, as of now; other calls may still run. */
   | ({ type: 'pending' } & PendingCall)
-  | { type: 'progress'; callId: string; message?: string; done?: number; total?: number }
+  | { type: 'progress'; callId: string; tool: string; message?: string; done?: number; total?: number }
   /** Output of a tool while it runs. */
-  | { type: 'output'; callId: string; text: string; terminal?: string }
+  | { type: 'output'; callId: string; tool: string; text: string; terminal?: string }
   /** Which files a call works on, what it changes and what it runs. Each member replaces what was reported before. */
-  | { type: 'report'; callId: string; report: Report }
+  | { type: 'report'; callId: string; tool: string; report: Report }
   | { type: 'result'; callId: string; tool: string; outcome: Outcome }
   /** The last item. */
   | { type: 'end'; reply: Reply }
@@ -83,6 +86,11 @@ export class TurnReader {
     else if (shown?.type === 'turn') this.ended = undefined
     else if (shown?.type === 'end') this.ended = shown.end
     return shown
+  }
+
+  /** The tool of a call of this turn. */
+  toolName(callId: string): string {
+    return this.#shown.calls.get(callId)?.part.name ?? ''
   }
 
   take(event: Event): TurnItem[] {

