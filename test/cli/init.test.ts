@@ -15,6 +15,7 @@ test('the written configuration can be served unchanged, in a folder where nothi
   const made = turnwire(['init', 'shop'], { cwd })
   assert.equal(made.code, 0)
   assert.match(made.stdout, /^Wrote shop\/turnwire\.config\.ts and shop\/\.gitignore\.$/m)
+  assert.match(readFileSync(join(cwd, 'shop/.gitignore'), 'utf8'), /^\.env$/m, 'keys are read from it')
   assert.match(made.stdout, /cd shop && turnwire serve/)
   const { url, stdout, stderr } = await serve(t, { cwd: join(cwd, 'shop') })
   assert.match(stdout(), /agents {4}clerk \(turnwire\.config\.ts\)/)

@@ -14,7 +14,16 @@ const { devDependencies, dependencies } = JSON.parse(readFileSync('package.json'
   string,
   Record<string, string>
 >
-const installed: Record<string, string> = { ...devDependencies, ...dependencies }
+const { packages: locked } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+  packages: Record<string, { version: string }>
+}
+/** Of the package itself the dependencies are ranges, so the lock says which version is installed. */
+const installed = Object.fromEntries(
+  Object.keys({ ...devDependencies, ...dependencies }).map(name => [
+    name,
+    locked[`node_modules/${name}`]?.version,
+  ]),
+)
 
 test('every section with commands or files belongs to a client', () => {
   const used = new Set(clients.flatMap(({ section }) => section ?? []))

@@ -55,12 +55,18 @@ function runStep([program = '', ...args]: readonly string[], cwd: string): strin
   return `${[program, ...args].join(' ')}\n${stdout}${stderr}`.trim().slice(-3_000)
 }
 
-function table(results: readonly Result[]): string {
-  const rows = results.map(
-    ({ case: { group, name }, failure }) =>
-      `| ${group} | ${name} | ${failure === undefined ? 'works' : 'does not work'} |`,
-  )
-  return ['| beside it | version | |', '|---|---|---|', ...rows].join('\n')
+/** Puts results into the table of the page. Rows of cases that were not run stay as they are. */
+function write(results: readonly Result[]): void {
+  const [before = '', rest = ''] = readFileSync(page, 'utf8').split(marks[0])
+  const [old = '', after = ''] = rest.split(marks[1])
+  const rows = cases.flatMap(each => {
+    const start = `| ${each.group} | ${each.name} |`
+    const result = results.find(({ case: ran }) => ran === each)
+    if (result) return [`${start} ${result.failure === undefined ? 'works' : 'does not work'} |`]
+    return old.split('\n').filter(line => line.startsWith(start))
+  })
+  const table = ['| beside it | version | |', '|---|---|---|', ...rows].join('\n')
+  writeFileSync(page, `${before}${marks[0]}\n\n${table}\n\n${marks[1]}${after}`)
 }
 
 const made = packed()
@@ -69,18 +75,12 @@ try {
   for (const each of chosen) {
     const result = runCase(each, made)
     results.push(result)
+    if (process.argv.includes('--write')) write(results)
     console.log(`${result.failure === undefined ? 'ok    ' : 'FAILED'} ${each.group}: ${each.name}`)
     if (result.failure !== undefined) console.log(result.failure.replace(/^/gm, '    '))
   }
 } finally {
   rmSync(made.home, { recursive: true, force: true, maxRetries: 3 })
-}
-if (process.argv.includes('--write') && words.length === 0) {
-  const [before = '', rest = ''] = readFileSync(page, 'utf8').split(marks[0])
-  writeFileSync(
-    page,
-    `${before}${marks[0]}\n\n${table(results)}\n\n${marks[1]}${rest.split(marks[1])[1] ?? ''}`,
-  )
 }
 const broken = results.filter(({ case: { tried }, failure }) => failure !== undefined && !tried)
 process.exitCode = broken.length > 0 ? 1 : 0

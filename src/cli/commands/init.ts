@@ -87,7 +87,7 @@ function makeFolder(folder: string): void {
 function ignoreData(folder: string): string[] {
   const file = join(folder, '.gitignore')
   if (existsSync(file)) return []
-  writeFileSync(file, 'node_modules/\n.turnwire/\n', { flag: 'wx' })
+  writeFileSync(file, 'node_modules/\n.turnwire/\n.env\n', { flag: 'wx' })
   return [file]
 }
 
