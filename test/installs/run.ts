@@ -14,29 +14,38 @@ const chosen = cases.filter(
   ({ group, name }) => words.length === 0 || words.some(word => `${group} ${name}`.includes(word)),
 )
 
-type Result = { case: Case; packages: number; failure?: string }
+type Result = { case: Case; failure?: string }
+
+/** By packages: the folder that has them and the tarball. Cases that need the same share it. */
+const installed = new Map<string, string>()
 
 function runCase(each: Case, { tarball, home }: Packed): Result {
-  const cwd = mkdtempSync(join(home, 'app-'))
-  writeFileSync(join(cwd, 'package.json'), '{ "name": "app", "private": true, "type": "module" }\n')
+  const wanted = each.packages.join(' ')
+  const known = installed.get(wanted)
+  const cwd = known ?? mkdtempSync(join(home, 'app-'))
+  if (known === undefined) {
+    writeFileSync(join(cwd, 'package.json'), '{ "name": "app", "private": true, "type": "module" }\n')
+    const install = ['npm', 'install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
+    // In two steps, as in an application that is there before.
+    const steps = [...(wanted === '' ? [] : [[...install, ...each.packages]]), [...install, tarball]]
+    const failure = runSteps(steps, cwd)
+    if (failure !== undefined) return { case: each, failure }
+    installed.set(wanted, cwd)
+  }
   for (const [name, text] of Object.entries(each.files)) {
     mkdirSync(dirname(join(cwd, name)), { recursive: true })
     writeFileSync(join(cwd, name), text)
   }
-  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
-  // In two steps, as in an application that is there before.
-  const steps = [
-    ...(each.packages.length > 0 ? [['npm', ...install, ...each.packages]] : []),
-    ['npm', ...install, tarball],
-    ...each.run,
-  ]
+  const failure = runSteps(each.run, cwd)
+  return { case: each, ...(failure !== undefined && { failure }) }
+}
+
+function runSteps(steps: readonly (readonly string[])[], cwd: string): string | undefined {
   for (const step of steps) {
     const failure = runStep(step, cwd)
-    if (failure !== undefined) return { case: each, packages: 0, failure }
+    if (failure !== undefined) return failure
   }
-  const lock = JSON.parse(readFileSync(join(cwd, 'package-lock.json'), 'utf8')) as { packages: object }
-  rmSync(cwd, { recursive: true, force: true })
-  return { case: each, packages: Object.keys(lock.packages).length - 1 }
+  return undefined
 }
 
 function runStep([program = '', ...args]: readonly string[], cwd: string): string | undefined {
