@@ -88,4 +88,7 @@ export const frameworks: readonly Case[] = [
       ['node', 'check.mjs', 'next', 'start'],
     ],
   }),
+  recipe('Bun', ['@oven/bun-linux-x64@1.4'], {
+    run: [['node', 'check.mjs', 'node_modules/@oven/bun-linux-x64/bin/bun', 'server.ts']],
+  }),
 ]
