@@ -186,6 +186,7 @@ const adapters: AdapterRule = {
     'src/wires/left-open.ts',
     'src/wires/not-found.ts',
     'src/wires/own-tools.ts',
+    'src/wires/public-event.ts',
     'src/wires/read-log.ts',
     'src/wires/stateless/',
     'src/wires/stop-by-leaving.ts',

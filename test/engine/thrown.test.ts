@@ -75,6 +75,20 @@ test('the author gets message, cause and stack, redacted; the model a sentence; 
   assert.equal((await events(operator.key)).match(/"thrown"/g)?.length, 4)
   assert.doesNotMatch(await events(owner.key), /"thrown"|thrown\.test\.ts/)
 
+  const stop = new AbortController()
+  const aap = await fetch(`${server.url}/sessions/${session.id}/events`, {
+    headers: { authorization: `Bearer ${owner.key}`, 'last-event-id': '0' },
+    signal: stop.signal,
+  })
+  let shown = ''
+  for await (const chunk of aap.body!) {
+    shown += Buffer.from(chunk).toString()
+    if (shown.includes('turn.ended')) break
+  }
+  stop.abort()
+  assert.match(shown, /call\.settled/)
+  assert.doesNotMatch(shown, /"thrown"|thrown\.test\.ts/)
+
   const log = lines.filter(line => line.includes('A tool threw')).join('\n')
   assert.match(log, /"tool":"broken","error":"Error","stack":\[".*thrown\.test\.ts/)
   assert.match(log, /"tool":"defect".*Cannot read properties of undefined/)

@@ -404,7 +404,10 @@ export class Simulation implements System {
   }
 
   /** A call that ran is never reported as having had no effect, and a call reported as done did run. */
-  #checkHonest(callId: string, outcome: { kind: string; from: { source: string; tool?: string }; parts: unknown[] }): void {
+  #checkHonest(
+    callId: string,
+    outcome: { kind: string; from: { source: string; tool?: string }; parts: unknown[] },
+  ): void {
     const { kind, from } = outcome
     const effect = this.effects.get(callId)
     if (effect && effect.runs > 0) {

@@ -4,6 +4,7 @@ import type { AgentInfo, FollowItem } from '../../engine/index.ts'
 import type { Event } from '../../language/events.ts'
 import { sseFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
+import { publicEvent } from '../public-event.ts'
 import { maskSettings } from './encode.ts'
 
 /** Frames are kept with their items: many readers may follow one session. */
@@ -31,9 +32,9 @@ export class EventFrames implements FrameEncoder<FollowItem> {
   }
 }
 
-/** The event as it stands in the log, with secrets masked. */
+/** The event as it stands in the log, with secrets masked and without what is for operators. */
 function masked(event: Event, agent: AgentInfo | undefined): Event {
-  if (!('settings' in event) || !event.settings) return event
+  if (!('settings' in event) || !event.settings) return publicEvent(event)
   // The settings are those of this event, with other values.
   return { ...event, settings: maskSettings(event.settings, agent) } as Event
 }

@@ -15,6 +15,7 @@ import { present } from '../../lib/json/present.ts'
 import type { Principal } from '../host.ts'
 import { sseFrame } from '../http/index.ts'
 import type { FrameEncoder } from '../http/stream.ts'
+import { publicEvent } from '../public-event.ts'
 import { wireName } from './decode.ts'
 import type { OperatorAgents, OperatorSession, OperatorSessionState } from './schema.ts'
 
@@ -86,11 +87,8 @@ const statusWords = { running: 'running', waiting: 'waiting', ended: 'idle' } as
 
 const encodeLost = ({ code, message }: PlainError): string => sseFrame('lost', { code, error: message })
 
-/** What a tool threw holds places in its code: it is for operators. */
 export function encodeEvent(event: Event, { operator }: Principal): Event {
-  if (operator || !('outcome' in event)) return event
-  const { thrown, ...outcome } = event.outcome
-  return thrown === undefined ? event : { ...event, outcome }
+  return operator ? event : publicEvent(event)
 }
 
 export function followEncoder(caller: Principal): FrameEncoder<FollowItem> {
