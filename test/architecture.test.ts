@@ -137,6 +137,7 @@ const rules: ImportRule[] = [
       'src/callers/',
       'src/config/build-agent.ts',
       'src/config/config.ts',
+      'src/config/flow-report.ts',
       'src/data/retention.ts',
       'src/data/version.ts',
       'src/library/turnwire.ts',

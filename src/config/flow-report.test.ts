@@ -4,7 +4,7 @@ import type { FlowLabels } from '../language/flow.ts'
 import { rehearsal } from '../models/rehearsal/index.ts'
 import { agentTool, tool } from '../tools/index.ts'
 import type { AgentConfig, TurnwireConfig } from './config.ts'
-import { closingRule, reportFlow } from './flow-report.ts'
+import { reportFlow } from './flow-report.ts'
 
 const make = (name: string, readOnly: boolean, flow?: FlowLabels, trust: 'trusted' | 'ask' = 'trusted') =>
   tool({
@@ -26,7 +26,7 @@ test('a path is where untrusted text, private data and an acting tool meet with 
   const found = report(agent({ tools: [page, files, send] }))
   assert.deepEqual(found.paths, [['read_page', 'read_files', 'send']])
   assert.deepEqual([found.untrusted, found.private, found.acting], [['read_page'], ['read_files'], ['send']])
-  assert.match(closingRule(found), /flow: 'warrants'.*\{ tool: \['send'\], then: 'ask' \}/)
+  assert.match(found.closedBy ?? '', /flow: 'warrants'.*\{ tool: \['send'\], then: 'ask' \}/)
 })
 
 test('there is none where a part is missing, where someone is asked, or where values are followed', () => {

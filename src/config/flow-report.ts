@@ -2,29 +2,10 @@
 // all three meet with nobody asked, a text can have data sent elsewhere. From the configuration and labels alone; tools of
 // MCP servers are known once they are connected, and are not looked at here.
 import type { Tool } from '../engine/ports/index.ts'
-import type { FlowMode } from '../language/flow.ts'
+import type { AgentFlowReport, FlowMode } from '../language/flow.ts'
 import { matchesName, type PolicyRule, resolveLabels } from '../policy/index.ts'
 import type { AgentConfig, TurnwireConfig } from './config.ts'
 import { readFlow } from './flow.ts'
-
-export type AgentFlowReport = {
-  agent: string
-  mode: FlowMode
-  /** Names of tools; `agent/tool` for one of an agent that it can use. */
-  untrusted: string[]
-  private: string[]
-  acting: string[]
-  /** Those of `acting` that run with nobody asked, whatever their arguments are. */
-  unasked: string[]
-  /** Tools that nobody has labelled. They count as all of it. */
-  unlabelled: string[]
-  /** A tool of each kind, or of two where one tool is both. */
-  paths: string[][]
-  /** How many paths there are, if more than are listed. */
-  pathCount: number
-  /** Servers whose tools are not known here. */
-  servers: string[]
-}
 
 const mostPaths = 20
 
@@ -42,7 +23,7 @@ function reportAgent(agent: AgentConfig, config: TurnwireConfig): AgentFlowRepor
   const acting = known.filter(({ tool }) => resolveLabels(tool).acts)
   const unasked = acting.filter(({ isUnasked }) => isUnasked)
   const paths = findPaths(names(untrusted), names(secret), names(unasked))
-  return {
+  const report = {
     agent: agent.name,
     mode: readFlow(agent.flow)?.mode ?? (agent.flow === undefined ? 'off' : readMode(agent)),
     untrusted: names(untrusted),
@@ -54,6 +35,7 @@ function reportAgent(agent: AgentConfig, config: TurnwireConfig): AgentFlowRepor
     pathCount: paths.length,
     servers: Object.keys(config.mcp ?? {}).filter(server => agent.mcpServers?.includes(server) ?? true),
   }
+  return { ...report, ...(paths.length > 0 && { closedBy: closingRule(report) }) }
 }
 
 function readMode({ flow }: AgentConfig): FlowMode {
@@ -108,7 +90,7 @@ function findPaths(untrusted: string[], secret: string[], acting: string[]): str
 }
 
 /** How to close the paths of an agent, in the words of a configuration. */
-export function closingRule({ mode, unasked }: AgentFlowReport): string {
+function closingRule({ mode, unasked }: Pick<AgentFlowReport, 'mode' | 'unasked'>): string {
   const names = unasked.map(name => name.split('/').at(-1) ?? name)
   const tools = [...new Set(names)].map(name => `'${name}'`).join(', ')
   return mode === 'off'

@@ -166,3 +166,25 @@ export function labelProblem(labels: unknown): string | undefined {
   }
   return undefined
 }
+
+/** What the tools of an agent can do together. */
+export type AgentFlowReport = {
+  agent: string
+  mode: FlowMode
+  /** Names of tools; `agent/tool` for one of an agent that it can use. */
+  untrusted: string[]
+  private: string[]
+  acting: string[]
+  /** Those of `acting` that run with nobody asked, whatever their arguments are. */
+  unasked: string[]
+  /** Tools that nobody has labelled. They count as all of it. */
+  unlabelled: string[]
+  /** A tool of each kind, or of two where one tool is both. */
+  paths: string[][]
+  /** How many paths there are, if more than are listed. */
+  pathCount: number
+  /** How to close the paths, in the words of a configuration. Absent: there is none. */
+  closedBy?: string
+  /** Servers whose tools are not known here. */
+  servers: string[]
+}

@@ -18,11 +18,16 @@ export function FlowFacts({ facts, renderSource }: FlowFactsProps): ReactElement
         <li key={`${fact.argument} ${fact.why}`} data-warranted={fact.warranted}>
           {fact.argument !== '' && <b>{printable(fact.argument, 80)}</b>}{' '}
           {fact.value !== undefined && <code>{printable(fact.value, 160)}</code>}{' '}
-          <span>{printable(fact.why, 200)}</span>
+          <span>{withCode(printable(fact.why, 200))}</span>
           {fact.around !== undefined && <q>{printable(fact.around, 240)}</q>}{' '}
           {fact.call !== undefined && renderSource?.(fact.call)}
         </li>
       ))}
     </ul>
   )
+}
+
+/** Names in a sentence stand between backticks. */
+function withCode(text: string): ReactNode[] {
+  return text.split('`').map((part, index) => (index % 2 === 0 ? part : <code key={part}>{part}</code>))
 }

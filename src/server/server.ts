@@ -9,6 +9,7 @@ import { environmentKeys } from '../callers/environment-keys.ts'
 import { Keys } from '../callers/keys.ts'
 import { OwnerAccounts, WorkLimits } from '../callers/owner-limits.ts'
 import { serverDefaults } from '../config/config.ts'
+import { reportFlow } from '../config/flow-report.ts'
 import { startRetention } from '../data/retention.ts'
 import { ownVersion } from '../data/version.ts'
 import { publicError, TurnwireError } from '../language/errors.ts'
@@ -167,6 +168,7 @@ export async function makeHost(
     ...(await engine.describe()),
     anyModel,
     storesResponses: responses?.store ?? true,
+    flow: reportFlow(runtime.config),
   }
   runtime.onTools(() => {
     // The engine may be stopping: then the last description stays.

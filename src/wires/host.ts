@@ -3,6 +3,7 @@
 import type { Caller, Relay } from '../callers/caller.ts'
 import type { AgentInfo, Engine, EngineDescription, EnginePorts } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
+import type { AgentFlowReport } from '../language/flow.ts'
 import type { SealUse } from '../language/seals.ts'
 
 export type {
@@ -20,6 +21,8 @@ export type ServedDescription = EngineDescription & {
   anyModel?: boolean
   /** False: a response is stored only if its request says so. */
   storesResponses?: boolean
+  /** What the tools of each agent can do together. For operators. */
+  flow?: readonly AgentFlowReport[]
 }
 
 export type WireHost = {

@@ -4,6 +4,7 @@ import { printable } from '../../../src/lib/text/index.ts'
 import { Approval, type CallView, Transcript, type TranscriptProps } from '../../../src/react/index.ts'
 import { useAttempt } from './attempt.tsx'
 import { useConsole } from './console-state.tsx'
+import { EventLink } from './event-link.tsx'
 import type { LiveSession } from './live-session.ts'
 import { Link } from './router.tsx'
 
@@ -88,13 +89,5 @@ function StopCall({ call, command }: StopCallProps): ReactElement {
       </button>
       {problem}
     </>
-  )
-}
-
-function EventLink({ id, seq, children }: { id: string; seq: number; children: ReactNode }): ReactElement {
-  return (
-    <Link to={`/sessions/${id}#seq=${seq}`} className="row-link">
-      {children}
-    </Link>
   )
 }

@@ -1,5 +1,6 @@
 // Shows, for each agent, what its tools can do together: where untrusted text, private data and a tool that acts meet.
-import { type AgentFlowReport, closingRule, reportFlow } from '../../config/flow-report.ts'
+import { reportFlow } from '../../config/flow-report.ts'
+import type { AgentFlowReport } from '../../language/flow.ts'
 import { printable } from '../../lib/text/index.ts'
 import type { CliCommand } from '../command.ts'
 import { configOption, setUp } from '../setup.ts'
@@ -38,6 +39,6 @@ function describeReport(report: AgentFlowReport): string {
   lines.push(`  ${report.pathCount} paths with nobody asked:`)
   for (const path of report.paths) lines.push(`    ${path.map(each => printable(each, 80)).join(' → ')}`)
   if (report.pathCount > report.paths.length) lines.push('    …')
-  lines.push(`  close them with       ${closingRule(report)}`)
+  lines.push(`  close them with       ${report.closedBy}`)
   return `${lines.join('\n')}\n`
 }

@@ -2,7 +2,7 @@
 
 import { relative } from 'node:path'
 import { serverDefaults, type TurnwireConfig } from '../../config/config.ts'
-import { closingRule, reportFlow } from '../../config/flow-report.ts'
+import { reportFlow } from '../../config/flow-report.ts'
 import { idleRules } from '../../config/idle-rules.ts'
 import { unsetModels } from '../../config/unset-models.ts'
 import { defaultFolder, isPostgresUrl, isShared } from '../../data/data-place.ts'
@@ -102,7 +102,7 @@ function warnOfPaths(config: TurnwireConfig, log: Log): void {
         agent: report.agent,
         path: report.paths[0] ?? [],
         paths: report.pathCount,
-        close: closingRule(report),
+        close: report.closedBy ?? '',
       })
 }
 

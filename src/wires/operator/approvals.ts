@@ -3,6 +3,7 @@
 
 import type { AgentInfo, Engine, ListedSession, SessionCall, SessionSummary } from '../../engine/index.ts'
 import type { Recorded } from '../../language/events.ts'
+import type { FlowFact } from '../../language/flow.ts'
 import { ShownFold } from '../../language/show.ts'
 import { present } from '../../lib/json/present.ts'
 import type { OperatorApproval } from './schema.ts'
@@ -50,7 +51,7 @@ function waiting(
   { id, owner, agent, opening }: SessionSummary,
   { part, text, argsHash, toolHash, rule, reason, expiresAt }: SessionCall,
   tool: OperatorApproval['tool'],
-  { asked, approved }: PastApprovals,
+  { asked, approved, flow }: PastApprovals,
 ): OperatorApproval {
   const last = approved.get(part.name)
   return {
@@ -60,22 +61,48 @@ function waiting(
     callId: part.id,
     tool,
     text,
-    ...present({ opening, argsHash, toolHash, rule, reason, expiresAt, askedAt: asked.get(part.id) }),
+    ...present({
+      opening,
+      argsHash,
+      toolHash,
+      rule,
+      reason,
+      expiresAt,
+      askedAt: asked.get(part.id),
+      flow: flow.get(part.id),
+    }),
     ...(last && { last: { ...last, session: id } }),
   }
 }
 
-/** When each call was asked about last, and by tool the arguments that a person approved last. */
-type PastApprovals = { asked: Map<string, number>; approved: Map<string, { text: string; at: number }> }
+/** When and why each call was asked about last, and by tool the arguments that a person approved last. */
+type PastApprovals = {
+  asked: Map<string, number>
+  approved: Map<string, { text: string; at: number }>
+  flow: Map<string, NonNullable<OperatorApproval['flow']>>
+}
 
 function pastApprovals(log: readonly Recorded[]): PastApprovals {
-  const past: PastApprovals = { asked: new Map(), approved: new Map() }
+  const past: PastApprovals = { asked: new Map(), approved: new Map(), flow: new Map() }
   const fold = new ShownFold()
-  for (const { event } of log) {
+  const made = new Map<string, number>()
+  for (const { event, seq } of log) {
     const shown = fold.take(event)
-    if (shown?.type === 'waits' && shown.for === 'permission') past.asked.set(shown.callId, event.at)
-    else if (shown?.type === 'decided' && shown.decision.granted && shown.call)
+    if (shown?.type === 'answer') for (const { part } of shown.calls) made.set(part.id, seq)
+    if (shown?.type === 'waits' && shown.for === 'permission') {
+      past.asked.set(shown.callId, event.at)
+      const { flow } = shown.asked
+      if (flow)
+        past.flow.set(
+          shown.callId,
+          flow.map(fact => withPlace(fact, made)),
+        )
+    } else if (shown?.type === 'decided' && shown.decision.granted && shown.call)
       past.approved.set(shown.call.part.name, { text: shown.call.text, at: event.at })
   }
   return past
+}
+
+function withPlace(fact: FlowFact, made: ReadonlyMap<string, number>): FlowFact & { seq?: number } {
+  return { ...fact, ...present({ seq: fact.call === undefined ? undefined : made.get(fact.call) }) }
 }

@@ -3,6 +3,7 @@
 // engine may call a row or a call otherwise.
 import type { CallPart, Outcome } from '../../language/calls.ts'
 import type { Delta, Event, Grant, Settings, TurnStop, WaitMode } from '../../language/events.ts'
+import type { AgentFlowReport, FlowFact } from '../../language/flow.ts'
 import type { PaymentRecord } from '../../language/payments.ts'
 import type { AnswerAction, FormContent } from '../../language/questions.ts'
 import type { ToolServerInfo } from '../../language/servers.ts'
@@ -125,6 +126,8 @@ export type OperatorAgents = {
   models: Record<string, { id: string; contextTokens?: number }>
   /** MCP servers, with their health. */
   servers?: ToolServerInfo[]
+  /** For each agent, what its tools can do together. */
+  flow?: readonly AgentFlowReport[]
 }
 
 /** `upTo`: the number of the last event that is taken over. */
@@ -202,6 +205,8 @@ export type OperatorApproval = {
   expiresAt?: number
   askedAt?: number
   last?: { text: string; at: number; session: string }
+  /** Where its arguments came from, if that is why it asks. `seq`: of the answer in which the call that read a value was made. */
+  flow?: (FlowFact & { seq?: number })[]
 }
 
 export type VendorProtocol =

@@ -6,6 +6,7 @@ import { isTyping } from '../../../../src/react/approval.tsx'
 import { Approval, type ApprovalAnswer, type ApprovalQuestion, Time } from '../../../../src/react/index.ts'
 import { Fact } from '../../../../src/react/parts.tsx'
 import { useConsole } from '../../lib/console-state.tsx'
+import { EventLink } from '../../lib/event-link.tsx'
 import { readUndoSeconds, undoSeconds, writeUndoSeconds } from '../../lib/held-decisions.ts'
 import { describeChange, toQuestionTool } from '../../lib/live-session.ts'
 import { Empty, Failure, Loading, shortId } from '../../lib/parts.tsx'
@@ -72,7 +73,15 @@ function One({ approval, onAnswer }: OneProps): ReactElement {
   const { session, owner, agent, opening } = approval
   return (
     <div className="inbox-one">
-      <Approval question={approvalQuestion(approval)} onAnswer={onAnswer} autoFocus>
+      <Approval
+        question={approvalQuestion(approval)}
+        onAnswer={onAnswer}
+        autoFocus
+        renderSource={callId => {
+          const seq = approval.flow?.find(({ call }) => call === callId)?.seq
+          return seq === undefined ? null : <EventLink {...{ id: session, seq }}>Show it</EventLink>
+        }}
+      >
         <Fact name="Session">
           <Link to={`/sessions/${session}`} className="link">
             {shortId(session)}
@@ -122,7 +131,7 @@ function useWalkKeys(move: (step: number) => void): void {
 }
 
 export function approvalQuestion(approval: OperatorApproval): ApprovalQuestion {
-  const { tool, text, argsHash, toolHash, rule, reason, askedAt, expiresAt, last } = approval
+  const { tool, text, argsHash, toolHash, rule, reason, askedAt, expiresAt, last, flow } = approval
   return {
     callId: approval.callId,
     session: approval.session,
@@ -137,6 +146,7 @@ export function approvalQuestion(approval: OperatorApproval): ApprovalQuestion {
     expiresAt,
     expired: expiresAt !== undefined && expiresAt < Date.now(),
     last,
+    flow,
     changed: describeChange(tool),
   }
 }

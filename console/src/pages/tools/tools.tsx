@@ -11,6 +11,7 @@ import { type OperatorTool, useConsole } from '../../lib/console-state.tsx'
 import { describeChange } from '../../lib/live-session.ts'
 import { Empty, Loading } from '../../lib/parts.tsx'
 import { type Address, Link, useAddress, withQuery } from '../../lib/router.tsx'
+import { Flow } from './flow.tsx'
 import { Servers } from './servers.tsx'
 import { TryTool } from './try-tool.tsx'
 
@@ -35,6 +36,7 @@ export default function Tools(): ReactElement {
       <div className={tool ? 'tools-body tools-chosen' : 'tools-body'}>
         <div className="tools-list page-scroll">
           <About agent={agent} />
+          <Flow report={catalogue.flow?.find(each => each.agent === agent.name)} />
           <input
             type="search"
             className="tw-input"
