@@ -163,7 +163,7 @@ test('payments that are sessions of a data folder are moved, once, and are sessi
   await makeOld(before)
   await before.close()
   const db = new DatabaseSync(file)
-  db.exec('DROP TABLE payments; PRAGMA user_version = 3')
+  db.exec('DROP TABLE payments; DROP TABLE spending; PRAGMA user_version = 3')
   db.close()
   const runtime = await openOn(t, data)
   const listed = await runtime.engine.list(null, { limit: 10 })
@@ -183,7 +183,9 @@ test('the same on PostgreSQL, by several nodes at once', { skip: own.skip }, asy
   await makeOld(under.store)
   const { schema } = under
   await withClient(under.url, sql =>
-    sql.unsafe(`DROP TABLE "${schema}".payments; DELETE FROM "${schema}".migrations WHERE number = 3`),
+    sql.unsafe(
+      `DROP TABLE "${schema}".payments, "${schema}".spending; DELETE FROM "${schema}".migrations WHERE number >= 3`,
+    ),
   )
   const nodes = [1, 2, 3].map(() => postgresStore({ url: under.url, schema, connections: 2 }))
   await Promise.all(nodes.map(node => node.payments.find('pay_a')))
