@@ -194,10 +194,10 @@ export async function perform(
       const watch = await tab.downloads.watch(tab.address, action, {
         allowed: impact?.download,
         signal,
-        run: () =>
-          tab.posting(impact?.kind === 'submit' ? [impact.url] : [], () =>
-            act(tab, action, settings, performed),
-          ),
+        run: () => {
+          const run = (): Promise<void> => act(tab, action, settings, performed)
+          return impact?.kind === 'submit' ? tab.posting(impact.url, run) : run()
+        },
       })
       performed.saved.push(...watch.saved)
       performed.isRefused ||= watch.isRefused

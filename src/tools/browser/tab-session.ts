@@ -9,6 +9,8 @@ import { Downloads } from './downloads.ts'
 import { type BrowserSettings, isPageAddress } from './options.ts'
 import type { BrowserProxy } from './proxy.ts'
 
+/** How long an action that may send a form is waited for. */
+const longestSending = 2_000
 const mostPages = 4
 const mostNotes = 12
 
@@ -25,8 +27,8 @@ export class TabSession {
   #notes: string[] = []
   /** The newest page is watched for downloads. */
   #attached: Promise<void> | undefined
-  /** Addresses to which the current action may send a form. */
-  #mayPost = new Set<string>()
+  /** The current action may send a form to this address. `led`: it led to a page. */
+  #posting: { address: string; led: () => void } | undefined
   readonly downloads: Downloads
   /** Where the pointer is, on the page. */
   pointer = { x: 0, y: 0 }
@@ -124,13 +126,25 @@ export class TabSession {
     this.#allowed.add(url.port === '' ? url.hostname : url.host)
   }
 
-  /** Runs an action during which forms may go to these addresses. */
-  async posting<Value>(addresses: readonly string[], run: () => Promise<Value>): Promise<Value> {
-    this.#mayPost = new Set(addresses.map(withoutFragment))
+  /**
+   * Runs an action that may send a form to this address. It is over when the form was answered: on a busy machine a page may begin
+   * to send it only a while after the click. A form that a script sends leads to no page.
+   */
+  async posting<Value>(address: string, run: () => Promise<Value>): Promise<Value> {
+    const led = Promise.withResolvers<void>()
+    this.#posting = { address: withoutFragment(address), led: led.resolve }
+    const late = setTimeout(led.resolve, longestSending)
     try {
-      return await run()
+      const value = await run()
+      await led.promise
+      await this.#pages
+        .at(-1)
+        ?.waitForLoadState('domcontentloaded', { timeout: longestSending })
+        .catch(() => {})
+      return value
     } finally {
-      this.#mayPost = new Set()
+      clearTimeout(late)
+      this.#posting = undefined
     }
   }
 
@@ -174,6 +188,8 @@ export class TabSession {
       this.#want(request.url())
       const refusal = request.isNavigationRequest() ? this.#findRefusal(request) : undefined
       if (refusal !== undefined) this.note(refusal)
+      const { led } = this.#posting ?? {}
+      if (led && request.isNavigationRequest()) request.response().then(led, led)
       await (refusal === undefined ? route.continue() : route.abort('blockedbyclient'))
     } catch {
       // The page that asked is gone.
@@ -192,7 +208,7 @@ export class TabSession {
       return `The page led to ${url.origin}, which is not on the list of hosts. Navigate there to ask a person.`
     const method = request.method()
     if (!this.#settings.askBeforeSubmit || method === 'GET' || method === 'HEAD') return undefined
-    if (this.#mayPost.has(withoutFragment(url.href))) return undefined
+    if (this.#posting?.address === withoutFragment(url.href)) return undefined
     return `The page wanted to send a form to ${url.href}, which nobody has allowed. Click the button that sends it to ask a person.`
   }
 }

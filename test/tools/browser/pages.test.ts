@@ -178,6 +178,21 @@ describe('what a page may not do', { skip }, () => {
     assert.deepEqual(shop.orders, ['name=BoBo'])
   })
 
+  test('a form that the page sends a while after the allowed click is sent, and its page is shown', async t => {
+    const { run, go, shop } = await rig(t)
+    shop.pages.set(
+      '/slow',
+      html(`<form action="/order" method=post onsubmit="setTimeout(() => this.submit(), 700); return false">
+      <input name=name value=Cy><button style="position:absolute;left:100px;top:400px;width:240px;height:60px">Order</button></form>`),
+    )
+    await go('/slow')
+    const click = act({ action: 'click', x: 200, y: 430 })
+    assert.match((await run(click)).asked ?? '', /submits a form/)
+    assert.deepEqual(shop.orders, [])
+    assert.match((await run(click, { allow: true })).text, /Page: .*\/order/)
+    assert.deepEqual(shop.orders, ['name=Cy'])
+  })
+
   test('what was allowed holds for the page that was shown', async t => {
     const { computer, run, go, shop } = await rig(t)
     await go('/basket')
