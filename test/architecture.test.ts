@@ -323,6 +323,7 @@ test('the session and its loop know no feature by name', () => {
 const readsEvents: Record<string, string> = {
   'src/engine/': 'makes them, and folds them into its state',
   'src/engines/moving/resumed-deltas.ts': 'keeps that promise when a reader moves',
+  'src/language/approval-events.ts': 'declares them',
   'src/language/events.ts': 'declares them',
   'src/language/show.ts': 'says what they mean to a client',
   'src/language/seals.ts': 'takes sealed texts out of them',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Command, OnceRequest } from '../engine/index.ts'
+import type { Command, Engine, OnceRequest, SessionRef } from '../engine/index.ts'
 import { scripted, Turnwire } from '../index.ts'
 import { runtimeOf } from '../library/turnwire.ts'
 import { BoundEngine } from './bound-engine.ts'
@@ -75,4 +75,28 @@ test('what a caller starts belongs to its trace', async t => {
   const { first } = await ann.command(ref, say)
   const [started] = await ann.events(ref, first - 1)
   assert.equal(started?.event.type === 'turn.started' && started.event.trace?.traceparent, trace.traceparent)
+})
+
+test('decisions, grants and messages are those of the caller, whatever a wire says', async () => {
+  const given: Command[] = []
+  const inner = {
+    command: async (_ref: SessionRef, command: Command) => void given.push(command),
+    lookUp: async () => ({ running: [], sessions: 0, bytes: 0 }),
+  }
+  const engine = inner as unknown as Engine // Nothing else of it is used.
+  const eve = { owner: 'ana', name: 'eve', roles: ['finance'] }
+  const bound = new BoundEngine(engine, new WorkLimits(engine), eve)
+  const ref = { owner: 'ana', session: 's' }
+  const people = [{ name: 'boss', roles: ['all'] }]
+  const decision = { callId: 'c', granted: true, by: 'boss', people }
+  await bound.command(ref, { do: 'respond', results: [], decisions: [decision] })
+  await bound.command(ref, { do: 'grant', grant: { tool: 't', toolHash: 'h', by: 'boss', people } })
+  await bound.command(ref, { do: 'say', wire: 'test', parts: [], requesters: ['boss'] })
+  await new BoundEngine(engine, new WorkLimits(engine), { owner: 'ana', name: 'ana' }).command(ref, say)
+  const [respond, grant, said, own] = given
+  const known = [{ name: 'eve', roles: ['finance'] }]
+  assert.deepEqual(respond?.do === 'respond' && respond.decisions[0]?.people, known)
+  assert.deepEqual(grant?.do === 'grant' && grant.grant.people, known)
+  assert.deepEqual(said?.do === 'say' && said.requesters, ['eve'])
+  assert.equal(own, say)
 })

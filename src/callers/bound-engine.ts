@@ -1,8 +1,16 @@
 // The engine as one caller may use it. It reaches only the caller's own sessions, unless the caller is an operator.
-// Turns that it starts count towards the limits of the session's owner, and belong to the caller's trace. Wires get no
+// Decisions, grants and messages are the caller's own, whatever the request says. Turns that it starts count towards the limits of the session's owner, and belong to the caller's trace. Wires get no
 // other engine, so no wire can give a caller another owner's session.
-import type { Command, Engine, LookUpAnswer, LookUpQuery, SessionChange } from '../engine/ports/boundary.ts'
+import type {
+  Command,
+  Engine,
+  LookUpAnswer,
+  LookUpQuery,
+  SessionChange,
+  SessionRef,
+} from '../engine/ports/boundary.ts'
 import { type CallName, callByName, ForwardingEngine } from '../engine/ports/forward.ts'
+import type { Person } from '../language/approvers.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { stoppable } from '../lib/async/stoppable.ts'
 import type { Caller } from './caller.ts'
@@ -67,7 +75,7 @@ export class BoundEngine extends ForwardingEngine {
   }
 
   override command(...[ref, command]: Parameters<Engine['command']>): ReturnType<Engine['command']> {
-    const act = (): ReturnType<Engine['command']> => this.#pass('command', ref, this.#traced(command))
+    const act = (): ReturnType<Engine['command']> => this.#pass('command', ref, this.#signed(ref, command))
     return startsTurn.has(command.do) ? this.#limits.starting(ref.owner, ref.session, act) : act()
   }
 
@@ -91,11 +99,29 @@ export class BoundEngine extends ForwardingEngine {
     return this.#engine.answerOnce(trace ? { ...request, trace } : request, signal)
   }
 
-  /** A turn that it starts belongs to the trace of the request. */
-  #traced(command: Command): Command {
-    if ((command.do !== 'say' && command.do !== 'call') || command.trace) return command
-    const { trace } = this.caller
-    return trace ? { ...command, trace } : command
+  /** With the person who commands, and for a turn that it starts, the trace of the request. */
+  #signed({ owner }: SessionRef, command: Command): Command {
+    switch (command.do) {
+      case 'say':
+      case 'call': {
+        const { name, trace: callers } = this.caller
+        const isOwner = name === undefined || name === owner
+        const trace = command.trace ?? callers
+        if (isOwner && !trace && !command.requesters) return command
+        const { requesters: _, ...start } = command
+        return { ...start, ...(trace && { trace }), ...(!isOwner && { requesters: [name] }) }
+      }
+      case 'respond': {
+        const { decisions } = command
+        if (decisions.length === 0) return command
+        const people = [callerPerson(this.caller)]
+        return { ...command, decisions: decisions.map(decision => ({ ...decision, people })) }
+      }
+      case 'grant':
+        return { ...command, grant: { ...command.grant, people: [callerPerson(this.caller)] } }
+      default:
+        return command
+    }
   }
 
   #mayReach(owner: unknown): boolean {
@@ -105,6 +131,10 @@ export class BoundEngine extends ForwardingEngine {
   #refuseOthers(owner: string): void {
     if (!this.#mayReach(owner)) throw notFound()
   }
+}
+
+export function callerPerson({ owner, name = owner, roles }: Caller): Person {
+  return { name, ...(roles?.length && { roles }) }
 }
 
 /** The owner that a call names, in a reference or a question. */

@@ -7,12 +7,21 @@ import type { Json, JsonObject } from '../lib/json/index.ts'
 
 /**
  * The caller's identity. Sessions belong to `owner`; the log names `name` for decisions. `operator`: sees every owner.
- * `wallet`: signed in with this wallet, and reaches agents on their owners' machines only.
+ * `roles`: what the caller may decide about, see language/approvers.ts. `wallet`: signed in with this wallet, and reaches agents
+ * on their owners' machines only.
  */
-export type Principal = { owner: string; name: string; operator?: boolean; wallet?: string }
+export type Principal = {
+  owner: string
+  name: string
+  operator?: boolean
+  roles?: readonly string[]
+  wallet?: string
+}
 
 /** A caller as the engine is bound to it: one request, or one connection. */
-export type Caller = Pick<Principal, 'owner' | 'operator'> & {
+export type Caller = Pick<Principal, 'owner' | 'operator' | 'roles'> & {
+  /** Absent: the owner. */
+  name?: string
   /** The trace that its turns belong to. */
   trace?: TraceContext | undefined
   /** Absent: nothing can be paid with it, as on a socket. */

@@ -14,8 +14,8 @@ export function environmentKeys(env = process.env): KeyEntry[] {
 }
 
 /** One entry, as these variables have it. */
-export function keyText({ name, sha256, operator }: KeyEntry): string {
-  return `${name}=${sha256}${operator ? ':operator' : ''}`
+export function keyText({ name, sha256, operator, roles = [] }: KeyEntry): string {
+  return `${name}=${sha256}${operator ? ':operator' : ''}${roles.map(role => `:role=${role}`).join('')}`
 }
 
 function readEntries(text: string, source: string): KeyEntry[] {
@@ -23,14 +23,21 @@ function readEntries(text: string, source: string): KeyEntry[] {
     .split(/[\s,]+/)
     .filter(entry => entry !== '' && !entry.startsWith('#'))
     .map((entry, index) => {
-      const [, name, sha256, operator] = /^([\w.@-]{1,64})=([\w-]{43})(:operator)?$/.exec(entry) ?? []
+      const [, name, sha256, operator, given = ''] =
+        /^([\w.@-]{1,64})=([\w-]{43})(:operator)?((?::role=[\w.@/-]{1,64})*)$/.exec(entry) ?? []
+      const roles = given.split(':role=').slice(1)
       // The entry itself may be a key that someone put there by mistake.
       if (name === undefined || sha256 === undefined)
         throw new TurnwireError(
           'config_invalid',
-          `Entry ${index + 1} of ${source} cannot be read. Each is <name>=<sha256> or <name>=<sha256>:operator, as this prints it: turnwire keys hash <name>`,
+          `Entry ${index + 1} of ${source} cannot be read. Each is <name>=<sha256>, with :operator and :role=<role> after it where they are wanted, as this prints it: turnwire keys hash <name>`,
         )
-      return { name, sha256, ...(operator !== undefined && { operator: true as const }) }
+      return {
+        name,
+        sha256,
+        ...(operator !== undefined && { operator: true as const }),
+        ...(roles.length > 0 && { roles }),
+      }
     })
 }
 

@@ -11,8 +11,8 @@ import type { Principal } from './caller.ts'
 /** The owner of sessions that are made without a key: by the library, the command, and a server without keys. */
 export const localOwner = 'local'
 
-/** `operator`: the key sees the sessions of every owner, and the system. */
-export type KeyEntry = { name: string; sha256: string; operator?: true }
+/** `operator`: the key sees the sessions of every owner, and the system. `roles`: which approvals it may decide. */
+export type KeyEntry = { name: string; sha256: string; operator?: true; roles?: readonly string[] }
 
 /** An admitted caller. Connections may outlive the key: they ask `holds`, which never throws, at each frame. */
 export type AdmittedKey = { principal: Principal; holds: () => boolean }
@@ -27,6 +27,7 @@ export class Keys {
   /** The file of the folder's keys. */
   readonly #file: string | undefined
   #byHash = new Map<string, Principal>()
+  #names: ReadonlySet<string> = new Set()
   #stamp = ''
   /** The number of this process's own writes at the last look, for as long as that look is good. */
   #lookedAfter: number | undefined
@@ -81,12 +82,18 @@ export class Keys {
   }
 
   /** `fixed`: from the configuration, so it cannot be removed here. */
-  list(): { name: string; operator: boolean; fixed: boolean }[] {
+  list(): { name: string; operator: boolean; fixed: boolean; roles?: readonly string[] }[] {
     const kept = this.#folder === undefined ? [] : readKeys(this.#folder)
-    return [
-      ...this.#fixed.map(({ name, operator = false }) => ({ name, operator, fixed: true })),
-      ...kept.map(({ name, operator = false }) => ({ name, operator, fixed: false })),
-    ]
+    const listed = ({ name, operator, roles }: KeyEntry, fixed: boolean) => {
+      return { name, operator: operator === true, fixed, ...(roles && { roles }) }
+    }
+    return [...this.#fixed.map(entry => listed(entry, true)), ...kept.map(entry => listed(entry, false))]
+  }
+
+  /** There is a key of this name, so the name is its owner's. */
+  hasName(name: string): boolean {
+    this.#refresh()
+    return this.#names.has(name)
   }
 
   /** Looks at the file once in a turn of the event loop: requests that arrive together share it. */
@@ -104,18 +111,25 @@ export class Keys {
   #read(stamp: string): void {
     const entries = [...this.#fixed, ...(this.#folder === undefined ? [] : readKeys(this.#folder))]
     this.#byHash = new Map(
-      entries.map(({ name, sha256: hash, operator }) => [
+      entries.map(({ name, sha256: hash, operator, roles }) => [
         hash,
-        operator ? { owner: name, name, operator } : { owner: name, name },
+        { owner: name, name, ...(operator && { operator }), ...(roles?.length && { roles }) },
       ]),
     )
+    this.#names = new Set(entries.map(({ name }) => name))
     this.#stamp = stamp
     this.#hadKeys ||= entries.length > 0
   }
 }
 
-function isSameKey(found: Principal | undefined, { owner, operator }: Principal): boolean {
-  return found?.owner === owner && found.operator === operator
+function isSameKey(found: Principal | undefined, { owner, operator, roles = [] }: Principal): boolean {
+  const now = found?.roles ?? []
+  return (
+    found?.owner === owner &&
+    found.operator === operator &&
+    now.length === roles.length &&
+    now.every((role, index) => role === roles[index])
+  )
 }
 
 /** Changes with every write, since a write puts a new file in the old one's place. */
@@ -124,13 +138,30 @@ function keyFileStamp(file: string): string {
   return found === undefined ? '' : `${found.ino} ${found.mtimeNs} ${found.size}`
 }
 
-export function newKey(name: string, operator = false): { key: string; entry: KeyEntry } {
+export function newKey(
+  name: string,
+  operator = false,
+  roles: readonly string[] = [],
+): { key: string; entry: KeyEntry } {
   const key = `tw_${randomBytes(24).toString('base64url')}`
-  return { key, entry: { name, sha256: sha256(key), ...(operator && { operator }) } }
+  const scope = { ...(operator && { operator }), ...(roles.length > 0 && { roles }) }
+  return { key, entry: { name, sha256: sha256(key), ...scope } }
+}
+
+export const roleRule = 'A role has 1 to 64 letters, digits, ".", "_", "@", "/" or "-".'
+const roleForm = /^[\w.@/-]{1,64}$/
+
+export function isRole(role: unknown): role is string {
+  return typeof role === 'string' && roleForm.test(role)
 }
 
 /** Adds a key to a data folder, and gives it. Throws `bad_request` for a name that cannot be used. */
-export function addKey(folder: string, name: string, operator = false): string {
+export function addKey(
+  folder: string,
+  name: string,
+  operator = false,
+  roles: readonly string[] = [],
+): string {
   if (!/^[\w.@-]{1,64}$/.test(name))
     throw refusedName('The name of a key has 1 to 64 letters, digits, ".", "_", "@" or "-".')
   if (name === localOwner)
@@ -140,7 +171,8 @@ export function addKey(folder: string, name: string, operator = false): string {
   const known = readKeys(folder)
   if (known.some(each => each.name === name))
     throw refusedName(`There is a key named "${name}". Remove it first, or choose another name.`)
-  const { key, entry } = newKey(name, operator)
+  if (!roles.every(isRole)) throw refusedName(roleRule)
+  const { key, entry } = newKey(name, operator, roles)
   writeKeys(folder, [...known, entry])
   return key
 }
@@ -210,6 +242,7 @@ export function isKeyEntry(value: unknown): value is KeyEntry {
     'sha256' in value &&
     typeof value.sha256 === 'string' &&
     /^[\w-]{43}$/.test(value.sha256) &&
-    (!('operator' in value) || value.operator === true)
+    (!('operator' in value) || value.operator === true) &&
+    (!('roles' in value) || (Array.isArray(value.roles) && value.roles.every(isRole)))
   )
 }

@@ -1,5 +1,6 @@
 // A session's log for people: lines for each event, in order. Text of models, tools and clients is bounded and made
 // printable.
+import { describeApprovers } from '../language/approvers.ts'
 import type { CallPart } from '../language/calls.ts'
 import { joinText } from '../language/content.ts'
 import type { Event, Recorded } from '../language/events.ts'
@@ -97,6 +98,31 @@ function answerLine(part: AnswerPart, { bold, cyan, dim, yellow }: Styles): stri
   return dim(`vendor ${cutText(part.tool, 128)} ${cutText(part.summary)}`)
 }
 
+type ApprovalEvent = Extract<Event, { type: `approval.${string}` }>
+
+function approvalLines(event: ApprovalEvent, name: string, { dim, green, red, yellow }: Styles): string[] {
+  switch (event.type) {
+    case 'approval.requested':
+      return [
+        `${yellow('asks')}   ${name} may not run by itself (${cutText(event.rule, 80)})${detail(event.reason)}`,
+        ...(event.v === 2 ? [dim(`needs  ${cutText(describeApprovers(event.approvers), 300)}`)] : []),
+        ...(event.again ? [`${yellow('call')}   ${name} ${cutText(event.again.text)}`] : []),
+      ]
+    case 'approval.voted':
+      return [`${green('vote')}   ${name} by ${cutText(event.by, 80)}: more people have to allow it`]
+    case 'approval.refused': {
+      const what = event.granted ? 'allow' : 'deny'
+      return [`${red('refused')} ${cutText(event.by, 80)} may not ${what} ${name}${detail(event.why)}`]
+    }
+    case 'approval.expired':
+      return [dim(`late   the question about ${name} has expired`)]
+    case 'approval.decided': {
+      const verdict = event.granted ? green('allowed') : red('denied')
+      return [`${verdict} ${name} by ${cutText(event.by, 80)}${detail(event.reason)}`]
+    }
+  }
+}
+
 function callLines(event: Extract<Event, { callId: string }>, tool: string, style: Styles): string[] {
   const { dim, green, red, yellow } = style
   const name = style.bold(tool)
@@ -106,16 +132,11 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
     case 'call.claimed':
       return [dim(`claimed ${name} by ${cutText(event.by, 80)}`)]
     case 'approval.requested':
-      return [
-        `${yellow('asks')}   ${name} may not run by itself (${cutText(event.rule, 80)})${detail(event.reason)}`,
-        ...(event.again ? [`${yellow('call')}   ${name} ${cutText(event.again.text)}`] : []),
-      ]
+    case 'approval.voted':
+    case 'approval.refused':
     case 'approval.expired':
-      return [dim(`late   the question about ${name} has expired`)]
-    case 'approval.decided': {
-      const verdict = event.granted ? green('allowed') : red('denied')
-      return [`${verdict} ${name} by ${cutText(event.by, 80)}${detail(event.reason)}`]
-    }
+    case 'approval.decided':
+      return approvalLines(event, name, style)
     case 'call.edited':
       return [`${yellow('edited')} ${name} by ${cutText(event.by, 80)}${detail(event.text)}`]
     case 'call.allowed':

@@ -104,8 +104,11 @@ export type SearchConfig = {
   byVendor?: boolean
 }
 
-/** A caller that the application knows. Sessions belong to `owner`; the log names `name`. `operator`: sees every owner. */
-export type OwnCaller = { owner: string; name?: string; operator?: boolean }
+/**
+ * A caller that the application knows. Sessions belong to `owner`; the log names `name`. `operator`: sees every owner. `roles`:
+ * which approvals the caller may decide, where policy names approvers.
+ */
+export type OwnCaller = { owner: string; name?: string; operator?: boolean; roles?: readonly string[] }
 
 export const wireNames = [
   'aap',

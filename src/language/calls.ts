@@ -64,9 +64,10 @@ export type ReadableOutput = KeptOutput | { blob: string; parts: true }
 
 /**
  * The permission under which a call ran. `rule`: the rule that allowed the call or that required a person. `by`: the
- * person, who approved this call or, with `grantId`, gave an earlier grant that covers it.
+ * person, who approved this call or, with `grantId`, gave an earlier grant that covers it. `votes`: those who approved it before
+ * that person, where several had to.
  */
-export type Approval = { rule: string; by?: string; grantId?: string }
+export type Approval = { rule: string; by?: string; grantId?: string; votes?: string[] }
 
 /**
  * A page or file that a tool read for its result. `uri`: its final address, without user, query and fragment, which may

@@ -19,6 +19,7 @@ export const errorCodes = {
   unauthorized: { status: 401, retry: false, audience: 'caller' },
   payment_required: { status: 402, retry: false, audience: 'caller' },
   forbidden: { status: 403, retry: false, audience: 'caller' },
+  not_approver: { status: 403, retry: false, audience: 'caller' },
   hook_refused: { status: 403, retry: false, audience: 'caller' },
   forbidden_host: { status: 403, retry: false, audience: 'caller' },
   forbidden_origin: { status: 403, retry: false, audience: 'caller' },

@@ -1,11 +1,19 @@
 // The event types of the log. Events are durable and are read forever: a published version of an event is never edited;
 // a change is a new version beside it, and `evolve` reads both.
 import type { JsonObject } from '../lib/json/index.ts'
+import type {
+  ApprovalDecided,
+  ApprovalExpired,
+  ApprovalRefused,
+  ApprovalRequested,
+  ApprovalRestricted,
+  ApprovalVoted,
+} from './approval-events.ts'
+import type { Person } from './approvers.ts'
 import type { ArgumentPatterns } from './argument-patterns.ts'
 import type { CallPart, Outcome } from './calls.ts'
 import type { HostedPart, InputPart, Native, Origin, Phase, TextPart, ThinkingPart } from './content.ts'
 import type { ErrorCode } from './errors.ts'
-import type { FlowFact } from './flow.ts'
 import type { AnswerFormat } from './format.ts'
 import type { Entry } from './history.ts'
 import type { PaymentRecord } from './payments.ts'
@@ -13,6 +21,8 @@ import type { AnswerAction, FormContent, FormSchema } from './questions.ts'
 import type { Report } from './report.ts'
 import type { ToolChoice, ToolDeclaration } from './tools.ts'
 import type { TraceContext } from './trace.ts'
+
+export type * from './approval-events.ts'
 
 /** A secret option's value is sealed before it comes near the log. */
 export type OptionValue = string | { sealed: string }
@@ -100,6 +110,8 @@ export type Grant = {
   /** The arguments that it covers, by patterns; absent: any arguments, or those of `argsHash`. */
   where?: ArgumentPatterns
   by: string
+  /** Those who gave it, as the server knew them, where policy asks for approvers. */
+  people?: readonly Person[]
   expiresAt?: number
   usesLeft?: number
   /** A remembered refusal: no further call of the tool runs, whatever its definition has become. */
@@ -108,7 +120,7 @@ export type Grant = {
   copyOf?: string
 }
 
-type At = { v: 1; at: number }
+export type At = { v: 1; at: number }
 
 /** Facts that the vendor reports about its answer: the id, the model that gave it, and the version of the API. */
 export type VendorAnswer = { id?: string; model?: string; version?: string }
@@ -141,6 +153,8 @@ export type TurnStarted = At & {
   parts: InputPart[]
   wire: string
   ask?: Ask
+  /** Those who asked for it. Absent: the owner of the session. */
+  requesters?: readonly string[]
   /** The trace that it belongs to: its own first span where traces are made, otherwise that of its caller. */
   trace?: TraceContext
   /** Of Turnwire, when the turn began. */
@@ -176,35 +190,6 @@ export type ShownPart = TextPart | ThinkingPart
 export type CallHanded = At & { type: 'call.handed'; callId: string; argsHash: string; toolHash: string }
 /** One of several clients says that it runs the call, until a time: the others leave it alone. */
 export type CallClaimed = At & { type: 'call.claimed'; callId: string; by: string; until: number }
-export type ApprovalRequested = At & {
-  type: 'approval.requested'
-  callId: string
-  argsHash: string
-  toolHash: string
-  rule: string
-  reason?: string
-  expiresAt?: number
-  /** The tool's preview of the effects of the call, for the person who decides. */
-  preview?: Report
-  /** Where its arguments came from, if that is why it asks. */
-  flow?: FlowFact[]
-  /** Set if the call was allowed before and its tool has changed since: the call, for readers that did not see it. */
-  again?: Pick<CallPart, 'name' | 'form' | 'text'>
-}
-
-/** The time to approve is over, whatever a clock says later: from here on the call can only be refused. */
-export type ApprovalExpired = At & { type: 'approval.expired'; callId: string }
-
-export type ApprovalDecided = At & {
-  type: 'approval.decided'
-  callId: string
-  granted: boolean
-  by: string
-  argsHash: string
-  reason?: string
-  /** Of a call that runs in another session: the decision is remembered there. */
-  remember?: true
-}
 /** A person changed the arguments while approving: from here on these are the call's arguments. */
 export type CallEdited = At & {
   type: 'call.edited'
@@ -321,6 +306,8 @@ export type MessageQueued = At & {
   wire: string
   ask?: Ask
   settings?: Partial<Settings>
+  /** As of a turn. */
+  requesters?: readonly string[]
   trace?: TraceContext
   key?: string
 }
@@ -418,6 +405,9 @@ export type Event =
   | CallHanded
   | CallClaimed
   | ApprovalRequested
+  | ApprovalRestricted
+  | ApprovalVoted
+  | ApprovalRefused
   | ApprovalExpired
   | ApprovalDecided
   | CallEdited

@@ -2,13 +2,17 @@
 // tracks the calls of the last answer, everything that waits for a person or the application, and the status of the
 // session. Wires, the library, the client and pages map its items; none of them reads the types of events itself.
 // Deltas are shown as they are. It reads no clock. A model does not read its items: a model reads the history.
+import type { Approvers, Vote } from './approvers.ts'
 import type { CallPart, Outcome } from './calls.ts'
 import type { InputPart } from './content.ts'
 import type { ErrorCode } from './errors.ts'
 import type {
   Allowed,
   ApprovalDecided,
+  ApprovalRefused,
   ApprovalRequested,
+  ApprovalRestricted,
+  ApprovalVoted,
   CallDelegated,
   CallEdited,
   CallSettled,
@@ -63,7 +67,14 @@ export type ShownEnd = Content<TurnEnded>
 export type ShownPermission = Pick<
   ApprovalRequested,
   'argsHash' | 'toolHash' | 'rule' | 'reason' | 'expiresAt' | 'preview' | 'flow' | 'again'
->
+> & {
+  /** Who may decide. Absent: anyone. */
+  approvers?: Approvers
+  /** Those who asked for the turn, if they may not decide. */
+  requesters?: readonly string[]
+  /** Those who said yes, while more people have to. */
+  votes?: readonly Vote[]
+}
 export type ShownQuestion = Pick<QuestionAsked, 'message' | 'schema' | 'url' | 'expiresAt'> & { id: string }
 
 /** `call` is undefined for a call that was made before the first event that was taken. */
@@ -85,6 +96,10 @@ export type Shown =
   | ShownWait
   /** The time for a permission is over: it can only be refused. */
   | (About & { type: 'expired' })
+  /** A person said yes, and more people have to: `asked` has all votes. */
+  | (About & { type: 'voted'; by: string; at: number; asked: ShownPermission | undefined })
+  /** Someone who may not decide tried to. */
+  | (About & { type: 'refused'; attempt: Content<ApprovalRefused> })
   | (About & { type: 'decided'; decision: Content<ApprovalDecided> })
   /** The call no longer waits for the answer to a question. */
   | (About & { type: 'closed'; question: string; answer: ShownClose })
@@ -129,6 +144,9 @@ export type KnownCall = {
   expiresAt?: number
   preview?: Report
   flow?: FlowFact[]
+  approvers?: Approvers
+  requesters?: readonly string[]
+  votes?: readonly Vote[]
   questions?: readonly (ShownQuestion & { closed?: string })[]
 }
 
@@ -240,6 +258,10 @@ export class ShownFold {
     switch (event.type) {
       case 'approval.expired':
         return { type: 'expired', callId, call }
+      case 'approval.voted':
+        return this.#voted(event)
+      case 'approval.refused':
+        return { type: 'refused', callId, call, attempt: event }
       case 'call.edited':
         if (call) call.text = event.text
         return { type: 'edited', callId, call, edit: event }
@@ -285,7 +307,17 @@ export class ShownFold {
     return { type: 'answer', answer, calls }
   }
 
-  #asked(asked: ApprovalRequested): Shown {
+  #voted({ callId, by, roles, at }: ApprovalVoted): Shown {
+    const wait = this.waits.get(callId)
+    const call = this.calls.get(callId)
+    if (wait?.for !== 'permission') return { type: 'voted', callId, call, by, at, asked: undefined }
+    const vote = { name: by, at, ...(roles && { roles }) }
+    const asked = { ...wait.asked, votes: [...(wait.asked.votes ?? []), vote] }
+    this.waits.set(callId, { ...wait, asked })
+    return { type: 'voted', callId, call, by, at, asked }
+  }
+
+  #asked(asked: ApprovalRequested | ApprovalRestricted): Shown {
     const { callId, again } = asked
     const known = this.calls.get(callId)
     // A call that is asked about again may have been made before the first event that was taken.

@@ -1,6 +1,7 @@
 // A turn as a program gets it: items while it runs, and a reply when it stops. Everything is a copy, so that a program
 // can change it without reaching the session. Pure.
 import type { PlainError, SessionCall } from '../engine/index.ts'
+import type { Approvers, Vote } from '../language/approvers.ts'
 import type { Outcome } from '../language/calls.ts'
 import { joinText } from '../language/content.ts'
 import type { Event, LimitName, TurnStop } from '../language/events.ts'
@@ -23,6 +24,10 @@ export type PendingCall = {
   preview?: Report
   /** Where its arguments came from, if that is why it asks. */
   flow?: FlowFact[]
+  /** Who may decide, if not anyone. */
+  approvers?: Approvers
+  /** Those who allowed it already, while more people have to. */
+  votes?: readonly Vote[]
   /** Of the arguments. */
   hash: string
 } & ({ needs: 'permission' | 'result' } | { needs: 'answer'; question: PendingQuestion })
@@ -57,6 +62,8 @@ export type TurnItem =
   | CalledItem
   /** A call waits, as of now; other calls may still run. */
   | ({ type: 'pending' } & PendingCall)
+  /** Someone tried to decide who may not. */
+  | { type: 'refused'; callId: string; tool: string; by: string; granted: boolean; why: string }
   | { type: 'progress'; callId: string; tool: string; message?: string; done?: number; total?: number }
   /** Output of a tool while it runs. */
   | { type: 'output'; callId: string; tool: string; text: string; terminal?: string }
@@ -102,6 +109,16 @@ export class TurnReader {
         return [calledItem(shown.call)]
       case 'waits':
         return pendingCall(shown).map(pending => ({ type: 'pending', ...pending }))
+      case 'voted': {
+        // It waits still, for more people.
+        const wait = this.#shown.waits.get(shown.callId)
+        return wait ? pendingCall(wait).map(pending => ({ type: 'pending', ...pending })) : []
+      }
+      case 'refused': {
+        const { callId, call, attempt } = shown
+        const { by, granted, why } = attempt
+        return [{ type: 'refused', callId, tool: call?.part.name ?? '', by, granted, why }]
+      }
       case 'result': {
         const { callId, call, outcome } = shown
         return [{ type: 'result', callId, tool: call?.part.name ?? '', outcome: structuredClone(outcome) }]
@@ -126,7 +143,7 @@ function pendingCall(wait: ShownWait, hash = ''): PendingCall[] {
   if (wait.for === 'result') return [{ ...called, needs: 'result', hash: wait.argsHash }]
   if (wait.for === 'answer')
     return [{ ...called, needs: 'answer', question: pendingQuestion(wait.question), hash }]
-  const { argsHash, reason, preview, flow } = wait.asked
+  const { argsHash, reason, preview, flow, approvers, votes } = wait.asked
   return [
     {
       ...called,
@@ -134,6 +151,8 @@ function pendingCall(wait: ShownWait, hash = ''): PendingCall[] {
       ...(reason !== undefined && { reason }),
       ...(preview && { preview: structuredClone(preview) }),
       ...(flow && { flow: structuredClone(flow) }),
+      ...(approvers && { approvers: structuredClone(approvers) }),
+      ...(votes && { votes: structuredClone(votes) }),
       hash: argsHash,
     },
   ]

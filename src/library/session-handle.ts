@@ -30,6 +30,8 @@ import { type LibraryHost, TurnHandle, type TurnStart } from './turn-handle.ts'
 export type DecisionOptions = {
   /** The name of the person who decides, for the log. Default: the owner of the session. */
   by?: string
+  /** The roles of that person, where a policy rule names approvers. The program vouches for both. */
+  roles?: readonly string[]
   /** Told to the model when the call is denied. */
   reason?: string
   /** The decision also holds for every further call of this tool in this session, until it is revoked. */
@@ -50,7 +52,8 @@ export type CallAnswers = {
 
 export type ResultOptions = { failed?: boolean; structured?: Json; details?: Json }
 
-export type SendOptions = { context?: Partial<AppContext>; during?: During }
+/** `by`: the person who asks, where approvers may not be the one who asks. Default: the owner of the session. */
+export type SendOptions = { context?: Partial<AppContext>; during?: During; by?: string }
 
 /** `by`: for the log. Default: the owner of the session. `reason`: told to the model where it is told anything. */
 export type StopOptions = { by?: string; reason?: string }
@@ -58,6 +61,8 @@ export type StopOptions = { by?: string; reason?: string }
 export type NewGrant = {
   tool: string
   by?: string
+  /** The roles of the person who gives it, where a policy rule names approvers. */
+  roles?: readonly string[]
   /** The only arguments that it covers. Default: any. */
   input?: Json
   /** Patterns of the arguments that it covers, by name; an argument without one is not covered. Not with `input`. */
@@ -92,8 +97,8 @@ export class SessionHandle<ModelName extends string = string> {
    * abandons calls that wait. A message that waits gives the reply of the turn that it is delivered to. `context` is added to what
    * tools get as `context.app` in this turn; it is not recorded, so that it is gone if another process continues the turn.
    */
-  send(message: string | readonly InputPart[], { context, during }: SendOptions = {}): TurnHandle {
-    return this.#turn(this.#say(toResultParts(message, 'send'), context, checkDuring(during)))
+  send(message: string | readonly InputPart[], { context, during, by }: SendOptions = {}): TurnHandle {
+    return this.#turn(this.#say(toResultParts(message, 'send'), context, checkDuring(during), by))
   }
 
   /** The messages that wait for their delivery, in the order in which they were sent. */
@@ -190,8 +195,14 @@ export class SessionHandle<ModelName extends string = string> {
     return new TurnHandle(this.#host, this.#ref, started)
   }
 
-  async #say(parts: InputPart[], app?: Partial<AppContext>, during?: During): Promise<TurnStart> {
-    const options = { ...(app && { app }), ...(during && { during }) }
+  async #say(
+    parts: InputPart[],
+    app?: Partial<AppContext>,
+    during?: During,
+    by?: string,
+  ): Promise<TurnStart> {
+    const requesters = by === undefined || by === this.#owner ? undefined : [by]
+    const options = { ...(app && { app }), ...(during && { during }), ...(requesters && { requesters }) }
     const { first, waited, message } = await this.#command({ do: 'say', wire: 'library', parts, ...options })
     return message ? { from: first, calls: [], message } : { from: first, calls: waited }
   }
@@ -218,11 +229,12 @@ export class SessionHandle<ModelName extends string = string> {
   }
 
   #decision(given: ApproveOptions & { callId: string; granted: boolean }): GivenDecision {
-    const { callId, granted, by = this.#owner, reason, remember, seen, input } = given
+    const { callId, granted, by = this.#owner, roles, reason, remember, seen, input } = given
     return {
       callId,
       granted,
       by,
+      ...(roles && { people: [{ name: by, roles: [...roles] }] }),
       ...(reason !== undefined && { reason }),
       ...(seen !== undefined && { seen }),
       ...(remember && { remember }),
@@ -286,7 +298,7 @@ export class SessionHandle<ModelName extends string = string> {
   }
 
   /** Lets calls of a tool run without asking, as long as its definition stays as it is. Gives the id of the grant. */
-  async grant({ tool, by = this.#owner, input, ...rest }: NewGrant): Promise<string> {
+  async grant({ tool, by = this.#owner, roles = [], input, ...rest }: NewGrant): Promise<string> {
     const { engine } = this.#host
     const [{ agents }, { agent, settings }] = await Promise.all([
       engine.describe(),
@@ -299,7 +311,8 @@ export class SessionHandle<ModelName extends string = string> {
     if (!declared)
       throw new TurnwireError('unknown_tool', `There is no tool named "${tool}" in this session.`)
     const argsHash = input === undefined ? {} : { argsHash: hashJson(input) }
-    const grant = { ...rest, tool, by, toolHash: toolHash(declared), ...argsHash }
+    const people = [{ name: by, ...(roles.length > 0 && { roles: [...roles] }) }]
+    const grant = { ...rest, tool, by, people, toolHash: toolHash(declared), ...argsHash }
     return (await this.#command({ do: 'grant', grant })).grant ?? ''
   }
 

@@ -3,11 +3,13 @@
 // and asks nobody; the engine acts on the verdict.
 
 import type { Question, Verdict } from '../engine/ports/index.ts'
+import { type Approvers, areApprovers } from '../language/approvers.ts'
 import { coversArguments } from '../language/argument-patterns.ts'
 import { operatorTrust } from '../language/calls.ts'
 import type { Grant } from '../language/events.ts'
 import { type ToolDeclaration, type ToolKind, toolKinds } from '../language/tools.ts'
 import { isThenable } from '../lib/async/promises.ts'
+import { type RuleApprovers, readApprovers } from './approvers.ts'
 import { describeFacts, type FlowJudge } from './flow/index.ts'
 import { invalidPolicy } from './invalid-policy.ts'
 import { checkRate, type Rate, RateCount } from './rate.ts'
@@ -32,6 +34,8 @@ export type PolicyRule = {
   reason?: string
   /** With `ask`: how long the question stays open. */
   expiresInMs?: number
+  /** With `ask`: who may decide. Absent: anyone who reaches the session. */
+  approvers?: RuleApprovers
 }
 
 /** Called when a rule failed, so that the operator learns why calls are denied. The model is not told the cause. */
@@ -42,6 +46,7 @@ type CompiledRule = {
   fits: (question: Pick<Question, 'tool' | 'agent'>) => boolean
   rule: PolicyRule
   count?: RateCount
+  approvers?: Approvers
 }
 
 export function createAuthoriser(
@@ -211,12 +216,15 @@ function failed(compiled: CompiledRule, error: unknown, onFailure: RuleFailure):
 }
 
 /** Undefined: the rule has a rate, which the call is within. */
-function ruleVerdict({ name, rule, count }: CompiledRule, question: Question): Verdict | undefined {
+function ruleVerdict(
+  { name, rule, count, approvers }: CompiledRule,
+  question: Question,
+): Verdict | undefined {
   const waitMs = count?.take(question)
   if (waitMs === 0) return undefined
   if (rule.then === 'allow')
     return { verdict: 'allow', rule: name, ...(rule.warranted === false && { overrules: true }) }
-  if (rule.then === 'ask') return ask(question, name, rule.reason, rule.expiresInMs)
+  if (rule.then === 'ask') return ask(question, name, rule.reason, rule.expiresInMs, approvers)
   return {
     verdict: 'deny',
     rule: name,
@@ -239,26 +247,38 @@ function byTrust(question: Question): Verdict {
   return ask(question, operatorTrust)
 }
 
-function ask(question: Question, rule: string, reason?: string, expiresInMs?: number): Verdict {
-  const grant = coveringGrant(question)
+function ask(
+  question: Question,
+  rule: string,
+  reason?: string,
+  expiresInMs?: number,
+  approvers?: Approvers,
+): Verdict {
+  const grant = coveringGrant(question, approvers)
   if (grant !== undefined) return { verdict: 'allow', rule: 'grant', grantId: grant.id }
   return {
     verdict: 'ask',
     rule,
     ...(reason !== undefined && { reason }),
     ...(expiresInMs !== undefined && { expiresInMs }),
+    ...(approvers && { approvers }),
   }
 }
 
 /** Prefers a grant without a count of uses, so that counted uses are not spent needlessly. */
-function coveringGrant(question: Question): Grant | undefined {
+function coveringGrant(question: Question, approvers?: Approvers): Grant | undefined {
   let counted: Grant | undefined
   for (const grant of question.grants) {
-    if (!covers(grant, question)) continue
+    if (!covers(grant, question) || (approvers && !isByApprovers(grant, approvers, question))) continue
     if (grant.usesLeft === undefined) return grant
     counted ??= grant
   }
   return counted
+}
+
+/** Those who gave it may decide about this call: all that are needed, and none who asked for this turn if they may not. */
+function isByApprovers({ people }: Grant, approvers: Approvers, { requesters, owner }: Question): boolean {
+  return people !== undefined && areApprovers(approvers, people, requesters ?? [owner])
 }
 
 /** A remembered refusal applies to the tool's name, so that a changed definition does not lift it. */
@@ -292,7 +312,7 @@ function covers(grant: Grant, question: Question): boolean {
 
 const ruleKeys: ReadonlySet<string> = new Set([
   ...(['tool', 'kind', 'readOnly', 'destructive', 'warranted', 'agent', 'when', 'rate'] as const),
-  ...(['then', 'reason', 'expiresInMs'] as const),
+  ...(['then', 'reason', 'expiresInMs', 'approvers'] as const),
 ] satisfies (keyof PolicyRule)[])
 
 function compileRule(rule: PolicyRule, index: number): CompiledRule {
@@ -307,7 +327,10 @@ function compileRule(rule: PolicyRule, index: number): CompiledRule {
     (kinds === undefined || kinds.has(called.kind)) &&
     sameFlag(rule.readOnly, called, 'readOnly') &&
     sameFlag(rule.destructive, called, 'destructive')
-  return { name, fits, rule, ...(rule.rate && { count: new RateCount(rule.rate) }) }
+  const approvers =
+    rule.approvers === undefined ? undefined : readApprovers(rule.approvers, rule.then, `${name}.approvers`)
+  const count = rule.rate && new RateCount(rule.rate)
+  return { name, fits, rule, ...(count && { count }), ...(approvers && { approvers }) }
 }
 
 function sameFlag(

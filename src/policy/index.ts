@@ -24,6 +24,7 @@ import {
 import { redactArguments } from './redact-arguments.ts'
 import { finishReport } from './report.ts'
 
+export type { RuleApprovers } from './approvers.ts'
 export { matchesName } from './authorise.ts'
 export { checkBudgets } from './budgets.ts'
 export { describeFacts, resolveLabels } from './flow/index.ts'
@@ -76,6 +77,7 @@ export function createGate(options: GateOptions = {}, given?: FlowOptions): Gate
     admit: (call, tool, owner) => admitCall(call, tool, input, owner),
     authorise,
     ...(flow && { followsValues: true }),
+    ...(options.rules?.some(({ approvers }) => approvers) && { namesApprovers: true }),
     denies: createDenial(options.rules ?? []),
     finish: (result, tool, callId, owner) => finishTool(result, tool, callId, output, owner),
     ...(redactor && { redactArguments: (text, form) => redactArguments(text, form, redactor) }),

@@ -81,10 +81,12 @@ export function unlessKnown(admit: (c: Context<WireEnv>) => void): (c: Context<W
   }
 }
 
-function toPrincipal({ owner, name = owner, operator }: OwnCaller): Principal {
+function toPrincipal({ owner, name = owner, operator, roles = [] }: OwnCaller): Principal {
   if (typeof owner !== 'string' || owner === '' || owner.length > 256)
     throw new TypeError('server.authenticate must give { owner } with 1 to 256 characters, or undefined.')
-  return { owner, name, ...(operator === true && { operator }) }
+  if (!Array.isArray(roles) || !roles.every(role => typeof role === 'string'))
+    throw new TypeError('server.authenticate must give "roles" as a list of texts, or leave it out.')
+  return { owner, name, ...(operator === true && { operator }), ...(roles.length > 0 && { roles }) }
 }
 
 /**

@@ -115,6 +115,29 @@ const sessions: Record<
       return { session, engine: rig.engine }
     },
   },
+  approvers: {
+    about:
+      'A call that two people of a role have to allow: one who may not tries, one votes, another changes the arguments, a vote each for these; and a remembered permission of such people.',
+    async play() {
+      const approvers = { roles: ['finance'], notRequester: true, quorum: 2 }
+      const rules = [{ tool: 'mail', then: 'ask' as const, approvers }]
+      const steps = [{ calls: [call('mail')] }, { calls: [call('mail')] }, { text: 'Sent.' }]
+      const rig = rigOf(steps, { gate: { rules } })
+      const session = await begin(rig)
+      await until(session, () => session.say({ parts: words('Write.'), wire: 'test', requesters: ['kim'] }))
+      const by = (name: string, over: object = {}) => {
+        const people = [{ name, roles: ['finance'] }]
+        const seen = session.state.batch[0]?.argsHash ?? ''
+        const decisions = [decide(session, 'mail', { people, seen, remember: true, ...over })]
+        return runCommand(session, { do: 'respond', results: [], decisions })
+      }
+      await by('kim').catch(() => {})
+      await by('ben')
+      await by('eve', { edit: '{"n":2}' })
+      await until(session, () => by('ben'))
+      return { session, engine: rig.engine }
+    },
+  },
   claimed: {
     about: 'A call of the application that one of its clients claims, and another answers.',
     async play() {

@@ -4,8 +4,7 @@ import type { ToolDeclaration } from '../../language/tools.ts'
 import type { LoggedSession } from '../log/logged-session.ts'
 import type { Accepted, Command, FollowItem, SessionRef } from '../ports/boundary.ts'
 import type { Admission, Agent, AppContext, Limits, Tool } from '../ports/index.ts'
-import type { Context, Create } from '../rules/commands.ts'
-import type { AdmittedCall } from '../rules/decide-call.ts'
+import type { Context, Create, EditedArguments } from '../rules/commands.ts'
 import type { IdenticalCalls } from '../rules/identical.ts'
 import type { Offer } from '../rules/offer.ts'
 import type { CallState, SessionState } from '../rules/state.ts'
@@ -75,7 +74,7 @@ export type WorkingSessions = {
   follow(ref: SessionRef, from: number, signal: AbortSignal): AsyncIterable<readonly FollowItem[]>
   state(ref: SessionRef): Promise<SessionState>
   /** Whether other arguments would be allowed there. Rejects with `invalid_edit`. */
-  judgeEdit(ref: SessionRef, callId: string, text: string): Promise<AdmittedCall>
+  judgeEdit(ref: SessionRef, callId: string, text: string): Promise<EditedArguments>
   /** Ends its turn, and with it whatever works for its own calls. Never rejects. */
   cancel(ref: SessionRef): Promise<void>
 }

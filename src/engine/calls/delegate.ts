@@ -104,7 +104,14 @@ export class Delegation {
     }
     const parts = [{ type: 'text' as const, text }]
     const request = { key: 'task', hash: hashJson(text) }
-    await this.#home.command(ref, { do: 'say', wire: 'agent', parts, request })
+    const { requesters } = session.state.turn ?? {}
+    await this.#home.command(ref, {
+      do: 'say',
+      wire: 'agent',
+      parts,
+      request,
+      ...(requesters && { requesters }),
+    })
     return ref
   }
 
@@ -172,7 +179,7 @@ export class Delegation {
   }
 
   #passDecision(mirror: CallState, { part: { id: callId } }: CallState): GivenDecision {
-    const { granted, by, reason, remember } = mirror.decided ?? {
+    const { granted, by, reason, remember, people } = mirror.decided ?? {
       granted: false,
       by: 'runtime',
       reason: 'it is over in the session that it worked for',
@@ -184,6 +191,7 @@ export class Delegation {
       by,
       ...(reason !== undefined && { reason }),
       ...(remember && { remember }),
+      ...(people && { people }),
       ...(granted && text !== undefined && { edit: text }),
     }
   }

@@ -6,6 +6,7 @@ import type { Report } from '../../language/report.ts'
 import { type ToolCaller, type ToolDeclaration, toolHash } from '../../language/tools.ts'
 import type { Json } from '../../lib/json/index.ts'
 import type { Admission, FlowLog, Question, Tool, Verdict } from '../ports/index.ts'
+import type { EditedArguments } from '../rules/commands.ts'
 import {
   type AdmittedCall,
   decideLimit,
@@ -15,7 +16,7 @@ import {
 } from '../rules/decide-call.ts'
 import { isFor, type Offer, type Offered } from '../rules/offer.ts'
 import { outcomes } from '../rules/outcomes.ts'
-import type { CallState, SessionState } from '../rules/state.ts'
+import { type CallState, findRequesters, type SessionState } from '../rules/state.ts'
 import type { CallSession, KnownAdmission } from './call-session.ts'
 import { readFlowLog } from './flow-log.ts'
 import { exactText, openHidden } from './hidden-arguments.ts'
@@ -89,7 +90,7 @@ function judge(
       session.ports.world.crashPoint?.('intent-decided')
       session.record([decideStartAllowed(call, offered, verdict, session.context)])
       starting.calls.push(call)
-    } else session.record([decideVerdict(call, offered, admission, verdict, session.context)])
+    } else session.record([decideVerdict(session.state, call, offered, admission, verdict, session.context)])
     return undefined
   }
   return withPreview(session, call, offered, admission, verdict).then(([late, preview]) => {
@@ -99,7 +100,8 @@ function judge(
     if (session.state.settings !== settings || !sameGrants(grants, session.state.grants)) return
     // Other calls of the batch may have been counted meanwhile.
     const over = overLimit(session, call, offered)
-    session.record([over ?? decideVerdict(call, offered, admission, late, session.context, preview)])
+    const judged = decideVerdict(session.state, call, offered, admission, late, session.context, preview)
+    session.record([over ?? judged])
   })
 }
 
@@ -168,7 +170,11 @@ function wrongCaller({ context }: CallSession, call: CallState): CallSettled {
 }
 
 /** Policy's verdict on a person's edit: other arguments pass the same gate. */
-export async function judgeEdit(session: CallSession, call: CallState, text: string): Promise<AdmittedCall> {
+export async function judgeEdit(
+  session: CallSession,
+  call: CallState,
+  text: string,
+): Promise<EditedArguments> {
   const offered = session.offer.byName.get(call.part.name)
   if (!offered) throw new TurnwireError('unknown_call', `There is no tool "${call.part.name}" any more.`)
   const { name, form } = call.part
@@ -176,11 +182,12 @@ export async function judgeEdit(session: CallSession, call: CallState, text: str
   if (!admission.ok)
     throw new TurnwireError('invalid_edit', `The changed arguments do not fit: ${admission.reason}`)
   await checkEditedInput(session, call, offered, admission.input)
-  if (offered.side === 'client') return admission
+  const edit = { text, argsHash: admission.argsHash }
+  if (offered.side === 'client') return edit
   const verdict = await authorise(session, call, offered, admission, [])
   if (verdict.verdict === 'deny')
     throw new TurnwireError('invalid_edit', `The changed call is denied: ${verdict.reason}`)
-  return admission
+  return verdict.verdict === 'ask' && verdict.approvers ? { ...edit, approvers: verdict.approvers } : edit
 }
 
 function sameGrants(before: readonly Grant[], now: ReadonlyMap<string, Grant>): boolean {
@@ -292,6 +299,7 @@ class PolicyQuestion implements Question {
   readonly grants: readonly Grant[]
   readonly now: number
   readonly #admission: AdmittedCall
+  readonly #state: SessionState
 
   constructor(
     { state, agent, ports }: CallSession,
@@ -313,10 +321,15 @@ class PolicyQuestion implements Question {
     this.grants = grants
     this.now = ports.world.now()
     this.#admission = admission
+    this.#state = state
   }
 
   get argsHash(): string {
     return this.#admission.argsHash
+  }
+
+  get requesters(): readonly string[] {
+    return findRequesters(this.#state)
   }
 }
 

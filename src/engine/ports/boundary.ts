@@ -1,7 +1,7 @@
 // The engine's boundary: all that wires, the library, the command and other processes may use of it. Only asynchronous
 // calls, async iterables and plain data cross it (an AbortSignal or a broken-off loop ends an iterable), so the engine
 // behind it may live in another process. Nothing that crosses it is a live object of a session.
-import type { InputPart, Native, Origin, ResultPart } from '../../language/content.ts'
+import type { InputPart, Native, Origin } from '../../language/content.ts'
 import type { ErrorCode } from '../../language/errors.ts'
 import type {
   Ask,
@@ -16,13 +16,12 @@ import type {
   Usage,
 } from '../../language/events.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
-import type { AnswerAction, FormContent } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../../language/servers.ts'
 import type { DeltaMode } from '../../language/step-deltas.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import type { TraceContext } from '../../language/trace.ts'
-import type { Json, JsonObject } from '../../lib/json/index.ts'
+import type { Json } from '../../lib/json/index.ts'
 import type {
   AgentOption,
   AppContext,
@@ -37,10 +36,12 @@ import type {
   Tool,
   ToolOutput,
 } from './index.ts'
+import type { GivenAnswer, GivenDecision, GivenResult } from './session-answer.ts'
 import type { SessionCall } from './session-call.ts'
 import type { During, MessageState, SessionMessage } from './session-message.ts'
 
 export type { DeltaMode } from '../../language/step-deltas.ts'
+export type * from './session-answer.ts'
 export type * from './session-call.ts'
 export type * from './session-message.ts'
 
@@ -221,26 +222,6 @@ export type CreateSession = {
 /** `existing`: the request key was used before, and this is the session that it made. */
 export type CreatedSession = { session: string; existing: boolean }
 
-/** A person's decision about a call that waits for approval. */
-export type GivenDecision = {
-  callId: string
-  granted: boolean
-  by: string
-  reason?: string
-  /** Other arguments to run the call with: their text, or a JSON object. Free text goes into its member `input`. */
-  edit?: string | JsonObject
-  /** The hash of the arguments that the approver saw, if the wire carries one. */
-  seen?: string
-  /** The decision also holds for every further call of this tool in this session, until it is revoked. */
-  remember?: true
-}
-
-/** The result of a client's tool. `loads`: of a search, the client's deferred tools that it found. */
-export type GivenResult = { callId: string; parts: ResultPart[]; failed?: boolean; loads?: string[] }
-
-/** A person's answer to a question of a running call. `content`: of a form that was accepted. */
-export type GivenAnswer = { question: string; action: AnswerAction; content?: FormContent; by: string }
-
 export type Command =
   | {
       do: 'say'
@@ -249,6 +230,8 @@ export type Command =
       during?: During
       /** Empty: the history already ends with what the model is to answer. */
       parts: InputPart[]
+      /** Those who ask for it, as the server knows them. Absent: the owner of the session. */
+      requesters?: readonly string[]
       /** Added to what tools are given, for this turn. It stays in this process: it is neither logged nor sent elsewhere. */
       app?: Partial<AppContext>
       ask?: Ask
@@ -277,6 +260,8 @@ export type Command =
       by: string
       tool: string
       text: string
+      /** As of a message. */
+      requesters?: readonly string[]
       request?: RequestKey
       trace?: TraceContext
     }

@@ -1,6 +1,7 @@
 // The ports of the engine: the interfaces that adapters implement. Each port has a contract suite, in
 // src/testing/contracts or test/contracts, and an adapter is right when it passes it. Nothing here does any work.
 
+import type { Approvers } from '../../language/approvers.ts'
 import type { CallForm, Outcome } from '../../language/calls.ts'
 import type {
   HostedPart,
@@ -249,6 +250,8 @@ export type Question = {
   /** The client's word, when the tool is exposed and the client has spoken. */
   clientTrust?: boolean
   grants: readonly Grant[]
+  /** Those who asked for the turn. Absent: the owner. */
+  readonly requesters?: readonly string[]
   now: number
   /** Where its arguments came from, of a call that acts. Undefined: the agent has no flow control, or the call only reads. */
   flow?: CallFlow
@@ -259,7 +262,15 @@ export type Question = {
 export type Verdict =
   /** `overrules`: a rule allows it although its arguments lack a warrant. */
   | { verdict: 'allow'; rule: string; grantId?: string; overrules?: true }
-  | { verdict: 'ask'; rule: string; reason?: string; expiresInMs?: number; flow?: CallFlow }
+  | {
+      verdict: 'ask'
+      rule: string
+      reason?: string
+      expiresInMs?: number
+      flow?: CallFlow
+      /** Absent: anyone who reaches the session may decide. */
+      approvers?: Approvers
+    }
   | { verdict: 'deny'; rule: string; reason: string }
 
 export type Finished = { outcome: Outcome; blob?: { name: string; body: string } }
@@ -285,6 +296,8 @@ export type Gate = {
   authorise(question: Question): Verdict | Promise<Verdict>
   /** It asks where arguments came from, so questions have the log. */
   readonly followsValues?: true
+  /** A rule names approvers, so grants say who gave them. */
+  readonly namesApprovers?: true
   /** Whether every call of this tool would be denied, whatever its arguments. Absent: nobody knows before it is called. */
   denies?(question: Omit<Question, 'callId' | 'input' | 'argsHash' | 'toolHash'>): boolean
   /** Prepares a tool's output: checks it against its schema, bounds it, redacts it, labels it. */

@@ -1,4 +1,5 @@
 // The inputs of `decide` as types: a command from outside, and the context that brings time, ids and the agent.
+import type { Approvers, Person } from '../../language/approvers.ts'
 import type { CallForm, Outcome } from '../../language/calls.ts'
 import type { InputPart } from '../../language/content.ts'
 import type { Ask, LimitName, SessionParent, Settings } from '../../language/events.ts'
@@ -15,13 +16,17 @@ export type Decision = {
   granted: boolean
   by: string
   reason?: string
-  /** New arguments, already found valid, with their hash. */
-  edit?: { text: string; argsHash: string }
+  /** New arguments, already found valid, with their hash. `approvers`: who may allow a call with these. */
+  edit?: EditedArguments
+  /** Those who decide, as the server knows them. Absent: `by`, without roles. */
+  people?: readonly Person[]
   /** The hash of the arguments that the approver saw, when the wire carries one. */
   seen?: string
   /** The decision also holds for every further call of this tool in this session, until it is revoked. */
   remember?: true
 }
+
+export type EditedArguments = { text: string; argsHash: string; approvers?: Approvers }
 
 export type Create = {
   owner: string
@@ -41,6 +46,7 @@ export type Say = {
   ask?: Ask
   settings?: Partial<Settings>
   request?: RequestKey
+  requesters?: readonly string[]
   trace?: TraceContext
   /** Set if the message was said before and is said anew: the view before it was said first. */
   rewindTo?: Entry[]
@@ -52,6 +58,7 @@ export type DirectCall = {
   form: CallForm
   text: string
   request?: RequestKey
+  requesters?: readonly string[]
   trace?: TraceContext
 }
 export type Respond = {

@@ -1,11 +1,13 @@
 // Makes the events of one call: the gate's verdict, its start, its outcome. Pure: time and ids come in with the
 // context. The verdict and the tool's output come from judge.ts and run-call.ts.
+import type { Approvers } from '../../language/approvers.ts'
 import type { Outcome } from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type {
   Allowed,
   ApprovalExpired,
   ApprovalRequested,
+  ApprovalRestricted,
   CallClaimed,
   CallEdited,
   CallLate,
@@ -21,13 +23,21 @@ import type { Admission, Limits, Verdict } from '../ports/index.ts'
 import type { Context } from './commands.ts'
 import type { Offered } from './offer.ts'
 import { outcomes } from './outcomes.ts'
-import { type CallState, findCall, hasBegun, type SessionState, settledCalls } from './state.ts'
+import {
+  type CallState,
+  findCall,
+  findRequesters,
+  hasBegun,
+  type SessionState,
+  settledCalls,
+} from './state.ts'
 
 export type AdmittedCall = Extract<Admission, { ok: true }>
 type Now = Pick<Context, 'now'>
 
 /** `verdict` is absent for a client's tool: no policy stands between a model and its own application. */
 export function decideVerdict(
+  state: Pick<SessionState, 'turn' | 'owner'>,
   call: CallState,
   offered: Offered,
   { argsHash }: AdmittedCall,
@@ -44,9 +54,8 @@ export function decideVerdict(
     case 'allow':
       return { v: 1, at, type: 'call.allowed', callId, ...allowedBy(verdict, offered) }
     case 'ask': {
-      const { rule, reason, expiresInMs, flow } = verdict
-      const event: ApprovalRequested = {
-        v: 1,
+      const { rule, reason, expiresInMs, flow, approvers } = verdict
+      const event: Omit<ApprovalRequested, 'v'> = {
         at,
         type: 'approval.requested',
         callId,
@@ -62,9 +71,18 @@ export function decideVerdict(
         event.again = { name: call.part.name, form: call.part.form, text: call.text }
         event.reason ??= 'Its tool has changed since this call was allowed.'
       }
-      return event
+      return approvers ? restrict(event, approvers, findRequesters(state)) : { v: 1, ...event }
     }
   }
+}
+
+/** Only some people may decide about the call. */
+export function restrict(
+  event: Omit<ApprovalRequested, 'v'>,
+  approvers: Approvers,
+  requesters: readonly string[] | undefined,
+): ApprovalRestricted {
+  return { v: 2, ...event, approvers, ...(approvers.notRequester && requesters && { requesters }) }
 }
 
 /** The call was judged and starts in one event. */

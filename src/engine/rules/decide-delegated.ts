@@ -10,6 +10,7 @@ import type {
 } from '../../language/events.ts'
 import type { Agent } from '../ports/index.ts'
 import type { Context } from './commands.ts'
+import { restrict } from './decide-call.ts'
 import { checkOfferSettings } from './offer.ts'
 import type { CallState } from './state.ts'
 
@@ -68,24 +69,21 @@ export function decideMirror(parent: CallState, call: CallState, session: string
     call: { type: 'call', id, name, form, text: call.text },
     mirrors: { session, callId },
   }
-  const { argsHash = '', toolHash = '', rule = '', reason, expiresAt, flow } = call
+  const { argsHash = '', toolHash = '', rule = '', reason, expiresAt, flow, approvers, requesters } = call
   if (call.stage === 'handed')
     return [nested, { v: 1, at, type: 'call.handed', callId: id, argsHash, toolHash }]
-  return [
-    nested,
-    {
-      v: 1,
-      at,
-      type: 'approval.requested',
-      callId: id,
-      argsHash,
-      toolHash,
-      rule,
-      ...(reason !== undefined && { reason }),
-      ...(expiresAt !== undefined && { expiresAt }),
-      ...(flow && { flow }),
-    },
-  ]
+  const asked = {
+    at,
+    type: 'approval.requested' as const,
+    callId: id,
+    argsHash,
+    toolHash,
+    rule,
+    ...(reason !== undefined && { reason }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(flow && { flow }),
+  }
+  return [nested, approvers ? restrict(asked, approvers, requesters) : { v: 1, ...asked }]
 }
 
 /** The settings that the client chose for the agent before are dropped. The client's own tools stay, if allowed. */

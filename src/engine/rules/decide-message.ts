@@ -59,6 +59,7 @@ export function decideQueued(
     wire: say.wire,
     ...(say.ask && { ask: say.ask }),
     ...(settings && Object.keys(settings).length > 0 && { settings }),
+    ...(say.requesters && { requesters: say.requesters }),
     ...(say.trace && { trace: say.trace }),
     ...(say.request && { key: say.request.key }),
   }
@@ -131,7 +132,7 @@ export function nextMessage(messages: readonly WaitingMessage[]): WaitingMessage
 /** `trace`: of the turn. */
 export function decideStartedBy(
   state: SessionState,
-  { id, parts, wire, ask, settings }: WaitingMessage,
+  { id, parts, wire, ask, settings, requesters }: WaitingMessage,
   trace: TurnStarted['trace'],
   context: Context,
 ): Event[] {
@@ -148,6 +149,7 @@ export function decideStartedBy(
       parts,
       wire,
       ...(ask && { ask }),
+      ...(requesters && { requesters }),
       ...(trace && { trace }),
       ...(version !== undefined && { version }),
     },

@@ -327,7 +327,7 @@ describe('a judged call', () => {
       { verdict: 'ask', rule: 'r', expiresInMs: 50 },
       { verdict: 'deny', rule: 'r', reason: 'no' },
     ] as const
-    const events = verdicts.map(verdict => decideVerdict(call, offered, admitted, verdict, context()))
+    const events = verdicts.map(verdict => decideVerdict(state, call, offered, admitted, verdict, context()))
     assert.deepEqual(then(events), [
       'call.handed c1',
       'call.allowed c1',

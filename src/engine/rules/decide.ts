@@ -7,13 +7,13 @@ import type { Entry } from '../../language/history.ts'
 import type { RequestKey } from '../ports/boundary.ts'
 import { awaited, isNeedlessGrant } from './awaited.ts'
 import type { Context, Create, Decision, DirectCall, Respond, Say } from './commands.ts'
-import { decideSettled, isOverdue } from './decide-call.ts'
+import { decideApproval } from './decide-approval.ts'
+import { decideSettled } from './decide-call.ts'
 import { decideAnswered } from './decide-question.ts'
 import { decideAbandon, decideAnswer } from './decide-turn.ts'
 import { checkAsk, checkOfferSettings } from './offer.ts'
-import { outcomes } from './outcomes.ts'
 import { checkSeed } from './seed.ts'
-import type { CallState, SessionState } from './state.ts'
+import type { SessionState } from './state.ts'
 
 export function decideCreate(create: Create, context: Context): Event[] {
   const { clientOnly, ...created } = create
@@ -39,6 +39,7 @@ export function decideSay(state: SessionState, say: Say, context: Context): Even
     parts,
     wire,
     ...(ask && { ask }),
+    ...(say.requesters && { requesters: say.requesters }),
     ...(say.trace && { trace: say.trace }),
     ...(context.version !== undefined && { version: context.version }),
   })
@@ -56,7 +57,7 @@ function decideRewind({ view }: SessionState, entries: readonly Entry[], { now }
 /** A caller asks for a tool in place of a model: a turn of one call. */
 export function decideDirectCall(state: SessionState, direct: DirectCall, context: Context): Event[] {
   if (state.status === 'running') throw busy()
-  const { tool: name, form, text, by, wire, trace } = direct
+  const { tool: name, form, text, by, wire, requesters, trace } = direct
   const { now: at } = context
   const turn = context.id('turn')
   // Vendors want a history to begin with a user's words.
@@ -72,6 +73,7 @@ export function decideDirectCall(state: SessionState, direct: DirectCall, contex
       parts,
       wire,
       ask: { direct: true },
+      ...(requesters && { requesters }),
       ...(trace && { trace }),
       ...(context.version !== undefined && { version: context.version }),
     },
@@ -119,50 +121,6 @@ function refuseRepeats(respond: Respond): void {
   }
 }
 
-function decideApproval(state: SessionState, decision: Decision, context: Context): Event[] {
-  const call = awaited(state, decision.callId, 'asking')
-  const { callId, granted, by, reason, edit } = decision
-  if (decision.seen !== undefined && decision.seen !== call.argsHash)
-    throw new TurnwireError(
-      'stale_approval',
-      `The arguments of call "${callId}" are not those that were shown.`,
-    )
-  if (granted && (call.expired || isOverdue(call, context.now)))
-    throw new TurnwireError(
-      'approval_expired',
-      `The approval of call "${callId}" has expired. Deny it, cancel the turn, or send a new message.`,
-    )
-  const at = context.now
-  const events: Event[] = []
-  if (granted && edit) events.push({ v: 1, at, type: 'call.edited', callId, by, ...edit })
-  const argsHash = edit?.argsHash ?? call.argsHash ?? ''
-  events.push({
-    v: 1,
-    at,
-    type: 'approval.decided',
-    callId,
-    granted,
-    by,
-    argsHash,
-    ...(reason !== undefined && { reason }),
-    ...(call.mirrors && decision.remember && { remember: true }),
-  })
-  if (decision.remember && !call.mirrors) events.push(remembered(call, decision, context))
-  if (!granted) events.push(decideSettled(call, outcomes.deniedByPerson(by, reason), context))
-  return events
-}
-
-function remembered(call: CallState, { granted, by }: Decision, context: Context): Event {
-  const id = context.id('grant')
-  const bound = { id, tool: call.part.name, toolHash: call.toolHash ?? '', by }
-  return {
-    v: 1,
-    at: context.now,
-    type: 'grant.given',
-    grant: granted ? bound : { ...bound, deny: true },
-  }
-}
-
 export function decideGrant(grant: Omit<Grant, 'id'>, context: Context): GrantGiven {
   if (grant.expiresAt !== undefined && grant.expiresAt <= context.now)
     throw new TurnwireError('bad_request', 'The grant has expired before it was given.')
@@ -173,7 +131,15 @@ export function decideGrant(grant: Omit<Grant, 'id'>, context: Context): GrantGi
       throw new TurnwireError('bad_request', 'Patterns are for a permission without a hash of arguments.')
     checkPatterns(grant.where)
   }
-  return { v: 1, at: context.now, type: 'grant.given', grant: { ...grant, id: context.id('grant') } }
+  const { people, ...given } = grant
+  // A copy is no word of the person in whose session it is made.
+  const byPeople = people && context.agent.gate.namesApprovers && grant.copyOf === undefined
+  return {
+    v: 1,
+    at: context.now,
+    type: 'grant.given',
+    grant: { ...given, ...(byPeople && { people }), id: context.id('grant') },
+  }
 }
 
 export function decideRevoke(state: SessionState, grantId: string, by: string, context: Context): Event[] {

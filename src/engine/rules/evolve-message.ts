@@ -10,11 +10,17 @@ export function queueMessage(state: SessionState, event: MessageQueued): void {
   if (request) request.message = id
 }
 
-/** It waits no longer. */
-export function takeMessage(state: SessionState, id: string, as: 'delivered' | 'withdrawn'): void {
+/** It waits no longer. Gives it. */
+export function takeMessage(
+  state: SessionState,
+  id: string,
+  as: 'delivered' | 'withdrawn',
+): WaitingMessage | undefined {
+  const taken = state.messages?.find(message => message.id === id)
   state.heard ??= {}
   state.heard[id] = as
   const left = state.messages?.filter(message => message.id !== id) ?? []
   if (left.length > 0) state.messages = left
   else delete state.messages
+  return taken
 }

@@ -1,8 +1,11 @@
 // The folds of what calls do while they run: they make calls of their own, are suspended, and ask people. A part of
 // evolve.ts, with the same rules.
+import type { Person } from '../../language/approvers.ts'
 import { budgetToolName } from '../../language/calls.ts'
 import type {
   ApprovalDecided,
+  ApprovalRefused,
+  ApprovalVoted,
   BudgetDecided,
   CallDelegated,
   CallNested,
@@ -76,16 +79,40 @@ export function decideCall(state: SessionState, event: ApprovalDecided): void {
   const call = findCall(state, event.callId)
   if (!call) return
   const { granted, by, reason, remember } = event
+  const votes = call.votes ?? []
+  delete call.votes
   if (!call.mirrors) {
     if (!granted) return
     call.stage = 'approved'
     call.approval = { by, rule: call.rule ?? '' }
+    if (votes.length > 0) call.approval.votes = votes.map(({ name }) => name)
     return
   }
   call.decided = { granted, by, ...(reason !== undefined && { reason }), ...(remember && { remember }) }
+  if (call.approvers) {
+    const person = { name: by, ...(event.roles && { roles: event.roles }) }
+    call.decided.people = granted ? [...votes.map(toPerson), person] : [person]
+  }
   if (!granted) return
   call.stage = 'started'
   resumeParent(state, call)
+}
+
+function toPerson({ name, roles }: Person): Person {
+  return { name, ...(roles && { roles }) }
+}
+
+/** A person allowed it, and more people have to. */
+export function countVote(state: SessionState, { callId, by, roles, at, remember }: ApprovalVoted): void {
+  const call = findCall(state, callId)
+  if (!call) return
+  const vote = { name: by, at, ...(roles && { roles }), ...(remember && { remember }) }
+  call.votes = [...(call.votes ?? []), vote]
+}
+
+export function noteRefused(state: SessionState, { callId, by }: ApprovalRefused): void {
+  const call = findCall(state, callId)
+  if (call) call.refused = [...(call.refused ?? []), by]
 }
 
 export function delegateCall(state: SessionState, { callId, agent, session }: CallDelegated): void {

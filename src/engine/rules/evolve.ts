@@ -28,9 +28,11 @@ import {
   closeQuestion,
   countCalls,
   countUse,
+  countVote,
   decideCall,
   decidedBudget,
   delegateCall,
+  noteRefused,
   postpone,
   resumeParent,
   suspend,
@@ -40,7 +42,7 @@ import { sessionStatus } from './next.ts'
 import { type CallState, findCall, indexBatch, proposed, type SessionState, spend } from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
-  if (event.v !== 1) throw unreadable(event)
+  if (event.v !== 1 && !(event.v === 2 && event.type === 'approval.requested')) throw unreadable(event)
   state.seq += 1
   state.updatedAt = event.at
   switch (event.type) {
@@ -91,6 +93,12 @@ export function evolve(state: SessionState, event: Event): SessionState {
     case 'approval.decided':
       decideCall(state, event)
       break
+    case 'approval.voted':
+      countVote(state, event)
+      break
+    case 'approval.refused':
+      noteRefused(state, event)
+      break
     case 'call.edited':
       editCall(state, event)
       break
@@ -139,10 +147,11 @@ export function evolve(state: SessionState, event: Event): SessionState {
     case 'message.queued':
       queueMessage(state, event)
       break
-    case 'message.delivered':
-      takeMessage(state, event.message, 'delivered')
-      if (event.parts) join(state, event.parts)
+    case 'message.delivered': {
+      const message = takeMessage(state, event.message, 'delivered')
+      if (event.parts) join(state, event.parts, message?.requesters)
       break
+    }
     case 'message.withdrawn':
       takeMessage(state, event.message, 'withdrawn')
       break
@@ -195,14 +204,20 @@ function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.star
     admitted: new Map(),
   }
   if (event.ask) state.turn.ask = event.ask
+  if (event.requesters) state.turn.requesters = event.requesters
   if (event.trace) state.turn.trace = event.trace
   if (event.parts.length > 0) addEntry(state, { role: 'user', parts: event.parts })
 }
 
 /** A message joins the turn. An answer that it interrupted was not the last one. */
-function join(state: SessionState, parts: InputPart[]): void {
+function join(state: SessionState, parts: InputPart[], by?: readonly string[]): void {
   addEntry(state, { role: 'user', parts })
   if (!state.turn) return
+  // The owner's own message adds the owner to the others who asked.
+  if (by || state.turn.requesters)
+    state.turn.requesters = [
+      ...new Set([...(state.turn.requesters ?? [state.owner]), ...(by ?? [state.owner])]),
+    ]
   delete state.turn.answered
   state.turn.joined = (state.turn.joined ?? 0) + 1
 }
@@ -276,6 +291,14 @@ function requestApproval(state: SessionState, event: Extract<Event, { type: 'app
   delete call.expired
   delete call.preview
   delete call.flow
+  delete call.approvers
+  delete call.requesters
+  delete call.votes
+  delete call.refused
+  if (event.v === 2) {
+    call.approvers = event.approvers
+    if (event.requesters) call.requesters = event.requesters
+  }
   if (event.reason !== undefined) call.reason = event.reason
   if (event.preview !== undefined) call.preview = event.preview
   if (event.flow !== undefined) call.flow = event.flow
@@ -295,6 +318,8 @@ function editCall(state: SessionState, event: Extract<Event, { type: 'call.edite
   else call.sealed = event.sealed
   call.argsHash = event.argsHash
   call.editedBy = event.by
+  // Each vote was for the arguments before.
+  delete call.votes
 }
 
 function allowCall(state: SessionState, callId: string, allowed: Allowed): void {

@@ -1,5 +1,6 @@
 // A session's state: the fold of its log. It is changed in place, one event at a time, so that the cost of a step does
 // not grow with the session. Folding the log anew gives an equal state.
+import type { Person } from '../../language/approvers.ts'
 import type { Approval, CallPart, ReadableOutput } from '../../language/calls.ts'
 import type { ErrorCode } from '../../language/errors.ts'
 import type {
@@ -29,7 +30,9 @@ export type CallState = Omit<SessionCall, 'questions'> & {
   /** The call that it stands for, which runs in a session that works for the parent. */
   mirrors?: { session: string; callId: string }
   /** Of such a call: the decision, which is passed on to that session. */
-  decided?: { granted: boolean; by: string; reason?: string; remember?: true }
+  decided?: { granted: boolean; by: string; reason?: string; remember?: true; people?: Person[] }
+  /** Those who tried to decide and may not, by the log. */
+  refused?: string[]
   /** Set when `text` was redacted: the exact arguments. */
   sealed?: string
   /** The rule, person or grant that let it run. Absent: the operator trusts its tool. */
@@ -53,6 +56,8 @@ export type TurnState = {
   /** The number of the event that started it. */
   first: number
   ask?: Ask
+  /** Those who asked for it. Absent: the owner of the session. */
+  requesters?: readonly string[]
   trace?: TraceContext
   /** The model has made a call since it was asked: a demand of one is met. */
   called?: true
@@ -160,6 +165,11 @@ export function emptyState(id: string): SessionState {
     loaded: [],
     requests: new Map(),
   }
+}
+
+/** Those who asked for the turn. */
+export function findRequesters({ turn, owner }: Pick<SessionState, 'turn' | 'owner'>): readonly string[] {
+  return turn?.requesters ?? [owner]
 }
 
 /** A batch this large is looked up by an index. */

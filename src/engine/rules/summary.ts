@@ -67,7 +67,14 @@ function shownMessage({ id, during, parts, wire, at }: WaitingMessage): SessionM
 /** Calls as readers outside the engine are given them: without what only the engine knows, and without seals. */
 export function shownCalls(calls: readonly CallState[]): SessionCall[] {
   return calls.map(({ questions, part, ...state }) => {
-    const { key: _key, mirrors: _mirrors, decided: _decided, sealed: _sealed, ...more } = state
+    const {
+      key: _key,
+      mirrors: _mirrors,
+      decided: _decided,
+      refused: _refused,
+      sealed: _sealed,
+      ...more
+    } = state
     const { claim: _claim, expired: _expired, suspensions: _suspensions, approval: _approval, ...call } = more
     const shown: SessionCall = { ...call, part: withoutSeal(part) }
     if (questions) shown.questions = questions.map(({ answer: _answer, ...question }) => question)

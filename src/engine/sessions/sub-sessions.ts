@@ -6,8 +6,7 @@ import type { WorkingSessions } from '../calls/call-session.ts'
 import { judgeEdit } from '../calls/judge.ts'
 import { Follower } from '../log/follow.ts'
 import type { Accepted, Command, FollowItem, SessionRef } from '../ports/boundary.ts'
-import type { Create } from '../rules/commands.ts'
-import type { AdmittedCall } from '../rules/decide-call.ts'
+import type { Create, EditedArguments } from '../rules/commands.ts'
 import { findCall, type SessionState } from '../rules/state.ts'
 import { type LoadedCommand, runCommand } from '../turn/run-command.ts'
 import type { LoadOptions, OpenSessions } from './open-sessions.ts'
@@ -58,7 +57,7 @@ export class SubSessions implements WorkingSessions {
   }
 
   /** Whether other arguments would be allowed there. Rejects with `invalid_edit`. */
-  judgeEdit(ref: SessionRef, callId: string, text: string): Promise<AdmittedCall> {
+  judgeEdit(ref: SessionRef, callId: string, text: string): Promise<EditedArguments> {
     return this.#use(ref, session => {
       const call = findCall(session.state, callId)
       if (!call) throw new TurnwireError('unknown_call', 'The call is over in the session that it runs in.')

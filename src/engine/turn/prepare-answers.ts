@@ -5,8 +5,7 @@ import { afterClientCall } from '../calls/hooks.ts'
 import { judgeEdit } from '../calls/judge.ts'
 import type { GivenAnswer } from '../ports/boundary.ts'
 import { awaited } from '../rules/awaited.ts'
-import type { Decision, Respond } from '../rules/commands.ts'
-import type { AdmittedCall } from '../rules/decide-call.ts'
+import type { Decision, EditedArguments, Respond } from '../rules/commands.ts'
 import { findQuestion } from '../rules/decide-question.ts'
 import { type CallState, findCall } from '../rules/state.ts'
 import type { Answers, TurnSession } from './turn-session.ts'
@@ -64,18 +63,14 @@ export function refuseWhileRunning(
 }
 
 /** A call that runs in another session is judged there. */
-function judge(session: TurnSession, call: CallState, text: string): Promise<AdmittedCall> {
+function judge(session: TurnSession, call: CallState, text: string): Promise<EditedArguments> {
   const { mirrors } = call
   if (!mirrors) return judgeEdit(session, call, text)
   const ref = { owner: session.state.owner, session: mirrors.session }
   return session.subSessions.judgeEdit(ref, mirrors.callId, text)
 }
 
-async function checkEdit(
-  session: TurnSession,
-  callId: string,
-  text: string,
-): Promise<{ text: string; argsHash: string }> {
+async function checkEdit(session: TurnSession, callId: string, text: string): Promise<EditedArguments> {
   const call = awaited(session.state, callId, 'asking')
   const late = Promise.withResolvers<never>()
   late.promise.catch(() => {})
@@ -83,8 +78,7 @@ async function checkEdit(
     late.reject(new TurnwireError('invalid_edit', 'Policy has not judged the changed arguments in time.')),
   )
   try {
-    const { argsHash } = await Promise.race([judge(session, call, text), late.promise])
-    return { text, argsHash }
+    return await Promise.race([judge(session, call, text), late.promise])
   } finally {
     stopClock()
   }

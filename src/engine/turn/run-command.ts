@@ -1,5 +1,6 @@
 // A command from outside, carried out on a session: secrets are sealed, results bounded, edits checked, and the answer
 // says which events came of it. decide.ts decides which events a command makes; this only prepares and reports.
+import type { Person } from '../../language/approvers.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { OptionValue, Settings } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
@@ -16,6 +17,7 @@ import type {
   GivenSettings,
   RequestKey,
 } from '../ports/boundary.ts'
+import { NotApprover } from '../rules/decide-approval.ts'
 import { decideClaim } from '../rules/decide-call.ts'
 import { decideTakeAllBack } from '../rules/decide-message.ts'
 import { findQuestion } from '../rules/decide-question.ts'
@@ -110,6 +112,9 @@ function traced<Start extends { trace?: TraceContext }>(session: CommandedSessio
   return trace ? { ...start, trace } : start
 }
 
+/** A result, or a decision of these people. */
+type AnsweredCall = { callId: string; people?: readonly Person[] }
+
 type CommandAttempt = { request: RequestKey; repeats?: 'failed' | 'again' }
 
 /** The key under which a request is made now: that of its last attempt, or a new one if it is to be made once more. */
@@ -145,7 +150,7 @@ async function runRespond(
   command: CommandOf<'respond'>,
 ): Promise<Partial<Accepted>> {
   const { do: _, settings, results, decisions, answers = [], afterStop, skipAnswered, ...rest } = command
-  const isOpen = ({ callId }: { callId: string }): boolean => !skipAnswered || !isAnswered(session, callId)
+  const isOpen = (answered: AnsweredCall): boolean => !skipAnswered || !isAnswered(session, answered)
   const isAsked = ({ question }: GivenAnswer): boolean =>
     !skipAnswered || findQuestion(session.state, question)?.question.closed === undefined
   const open = {
@@ -155,20 +160,27 @@ async function runRespond(
   }
   const count = open.results.length + open.decisions.length + open.answers.length
   if (skipAnswered && count === 0) return {}
-  return session.respond(
-    {
-      ...rest,
-      results: open.results,
-      ...(open.answers.length > 0 && { answers: open.answers }),
-      decisions: open.decisions.map(decision => checkDecision(session, decision)),
-      ...(settings && { settings: sealSettings(session, settings) }),
-    },
-    afterStop,
-  )
+  try {
+    return await session.respond(
+      {
+        ...rest,
+        results: open.results,
+        ...(open.answers.length > 0 && { answers: open.answers }),
+        decisions: open.decisions.map(decision => checkDecision(session, decision)),
+        ...(settings && { settings: sealSettings(session, settings) }),
+      },
+      afterStop,
+    )
+  } catch (error) {
+    // Nothing of the request is recorded but the attempt.
+    if (error instanceof NotApprover && error.attempt) await session.save([error.attempt])
+    throw error
+  }
 }
 
-function isAnswered({ state }: CommandedSession, callId: string): boolean {
+function isAnswered({ state }: CommandedSession, { callId, people }: AnsweredCall): boolean {
   const call = findCall(state, callId)
+  if (call?.votes && people?.every(({ name }) => call.votes?.some(vote => vote.name === name))) return true
   if (call) return call.stage !== 'asking' && call.stage !== 'handed'
   return settledCalls(state).includes(callId)
 }
