@@ -2,6 +2,7 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import '../../src/react/style.css'
+import './style/tokens.css'
 import './style/base.css'
 import './style/frame.css'
 import './style/parts.css'

@@ -73,6 +73,33 @@ export function KindIcon({ kind = 'other' }: { kind?: ToolKind | undefined }): R
   return <Svg className={`tw-kind tw-kind-${kind}`}>{kindPaths[kind]}</Svg>
 }
 
+const actionPaths = {
+  copy: (
+    <>
+      <rect x="5.5" y="5.5" width="8" height="8" rx="1.5" />
+      <path d="M3.5 10.5h-1v-8h8v1" />
+    </>
+  ),
+  close: <path d="m4 4 8 8M12 4l-8 8" />,
+  more: <path d="M3.2 8h.1M8 8h.1M12.8 8h.1" strokeWidth="2.2" />,
+  link: (
+    <path d="M6.8 9.2a2.6 2.6 0 0 0 3.7 0l2-2a2.6 2.6 0 0 0-3.7-3.7l-.7.7M9.2 6.8a2.6 2.6 0 0 0-3.7 0l-2 2a2.6 2.6 0 0 0 3.7 3.7l.7-.7" />
+  ),
+  settings: (
+    <path d="M2.5 5h6M12 5h1.5M2.5 11h1.5M7.5 11h6M8.5 5a1.75 1.75 0 1 0 3.5 0 1.75 1.75 0 1 0-3.5 0M4 11a1.75 1.75 0 1 0 3.5 0A1.75 1.75 0 1 0 4 11" />
+  ),
+  fold: <path d="M2.5 3h11v10h-11zM6.5 3v10" />,
+  theme: <path d="M8 2.5a5.5 5.5 0 1 0 0 11zM8 2.5a5.5 5.5 0 0 1 0 11" />,
+  keys: <path d="M2 4.5h12v7H2zM4.5 7h.1M7 7h.1M9.5 7h.1M12 7h.1M5 9.5h6" />,
+} as const
+
+export type ActionName = keyof typeof actionPaths
+
+/** The picture of something that a button does. */
+export function ActionIcon({ name }: { name: ActionName }): ReactElement {
+  return <Svg className="tw-action">{actionPaths[name]}</Svg>
+}
+
 export function Svg({ className, children }: { className: string; children: ReactElement }): ReactElement {
   return (
     <svg

@@ -1,7 +1,7 @@
 // Small parts that the others are made of: a status in shape and word, text that hides nothing, copying, folding.
 import { type ReactElement, type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { printable, utf8Length } from '../lib/text/index.ts'
-import { ShapeIcon, statusShapes } from './icons.tsx'
+import { ActionIcon, ShapeIcon, statusShapes } from './icons.tsx'
 import type { CallStatus } from './view.ts'
 import { byteSize, exactTime, relativeTime, statusWords } from './words.ts'
 
@@ -22,9 +22,12 @@ export function SafeText({ text, oneLine = false }: { text: string; oneLine?: bo
 export function CopyButton({
   text,
   label = 'Copy',
+  look = 'words',
 }: {
   text: string | (() => string)
   label?: string
+  /** `icon`: a picture, whose label is read out and shown on hover. */
+  look?: 'words' | 'icon'
 }): ReactElement {
   const [copied, setCopied] = useState(false)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
@@ -36,9 +39,21 @@ export function CopyButton({
       timer.current = setTimeout(() => setCopied(false), 1500)
     })
   }
+  if (look === 'words')
+    return (
+      <button type="button" className="tw-button tw-small" onClick={copy} data-stays>
+        {copied ? 'Copied' : label}
+      </button>
+    )
   return (
-    <button type="button" className="tw-button tw-small" onClick={copy}>
-      {copied ? 'Copied' : label}
+    <button
+      type="button"
+      className="tw-button tw-icon"
+      onClick={copy}
+      aria-label={copied ? 'Copied' : label}
+      title={copied ? 'Copied' : label}
+    >
+      {copied ? <ShapeIcon shape="check" /> : <ActionIcon name="copy" />}
     </button>
   )
 }

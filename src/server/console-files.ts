@@ -39,6 +39,7 @@ const types: Record<string, string> = {
   '.png': 'image/png',
   '.woff2': 'font/woff2',
   '.json': 'application/json',
+  '.txt': 'text/plain; charset=utf-8',
 }
 
 /** The build has files in these two places only. */
@@ -103,7 +104,7 @@ class CompressedFiles {
 
   /** Undefined: its kind does not get smaller. */
   of(file: string): Promise<Buffer> | undefined {
-    if (!['.js', '.css', '.svg', '.json'].includes(extname(file))) return undefined
+    if (!['.js', '.css', '.svg', '.json', '.txt'].includes(extname(file))) return undefined
     const known = this.#files.get(file) ?? compress(readFileSync(file), { level: 9 })
     this.#files.set(file, known)
     return known

@@ -52,6 +52,7 @@ describe('a session with results of every kind', { skip }, () => {
       .trim()
       .split('\n')
     assert.equal(lines.length, (await operator.session(id)).seq)
+    await page.locator('summary', { hasText: 'More' }).click()
     await page.getByRole('button', { name: 'Copy as curl' }).click()
     await page.getByRole('button', { name: 'Copied' }).waitFor()
     const copied = await page.evaluate<string>('navigator.clipboard.readText()')

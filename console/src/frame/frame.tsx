@@ -1,7 +1,7 @@
 // The frame of every page: the rail, the palette, the list of keys, and a line that says when the server is away.
 import { type ReactElement, type ReactNode, useEffect, useMemo, useState } from 'react'
 import { isTyping } from '../../../src/react/approval.tsx'
-import { ShapeIcon, Svg } from '../../../src/react/icons.tsx'
+import { ActionIcon, type ActionName, KindIcon, ShapeIcon, Svg } from '../../../src/react/icons.tsx'
 import { operator, useConsole } from '../lib/console-state.tsx'
 import { Link, navigate } from '../lib/router.tsx'
 import { applyTheme, read, readTheme, type Theme, write } from '../lib/theme.ts'
@@ -42,6 +42,16 @@ export function Frame({ page, children }: { page: PageName | undefined; children
           <img src="/console/icon.svg" alt="" width="20" height="20" />
           <span>Turnwire</span>
         </p>
+        <button
+          type="button"
+          className="rail-button rail-go"
+          title="Go to…"
+          onClick={() => setOpen('palette')}
+        >
+          <KindIcon kind="search" />
+          <span className="rail-label">Go to…</span>
+          <kbd>{isApple ? '⌘K' : 'Ctrl K'}</kbd>
+        </button>
         {pages.map(({ name, label, path }) => (
           <Link
             key={name}
@@ -60,12 +70,7 @@ export function Frame({ page, children }: { page: PageName | undefined; children
             )}
           </Link>
         ))}
-        <RailFoot
-          isNarrow={isNarrow}
-          fold={fold}
-          openPalette={() => setOpen('palette')}
-          openKeys={() => setOpen('keys')}
-        />
+        <RailFoot isNarrow={isNarrow} fold={fold} openKeys={() => setOpen('keys')} />
       </nav>
       <main id="main" className="main" tabIndex={-1}>
         {connection === 'broken' && <Away />}
@@ -98,30 +103,34 @@ const paletteActions = [
 /** Apple's keyboards have another key for commands. */
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
-type FootProps = { isNarrow: boolean; fold: () => void; openPalette: () => void; openKeys: () => void }
+type FootProps = { isNarrow: boolean; fold: () => void; openKeys: () => void }
 
-function RailFoot({ isNarrow, fold, openPalette, openKeys }: FootProps): ReactElement {
+function RailFoot({ isNarrow, fold, openKeys }: FootProps): ReactElement {
   const { me } = useConsole()
   const [theme, setTheme] = useState(readTheme)
   const next: Theme = theme === 'system' ? 'light' : theme === 'light' ? 'dark' : 'system'
-  const button = (label: string, short: string, onClick: () => void, look = ''): ReactElement => (
-    <button type="button" className={`rail-button ${look}`} onClick={onClick} title={label}>
-      <span className="rail-key" aria-hidden="true">
-        {short}
-      </span>
-      <span className="rail-label">{label}</span>
+  const button = (label: string, icon: ActionName, onClick: () => void, look = ''): ReactElement => (
+    <button
+      type="button"
+      className={`tw-button tw-icon ${look}`}
+      onClick={onClick}
+      title={label}
+      aria-label={label}
+    >
+      <ActionIcon name={icon} />
     </button>
   )
   return (
     <div className="rail-foot">
-      {button('Go to…', isApple ? '⌘K' : '^K', openPalette)}
-      {button('Keys', '?', openKeys)}
-      {button(`Theme: ${theme}`, '◐', () => {
-        applyTheme(next)
-        setTheme(next)
-      })}
-      {button(isNarrow ? 'Unfold' : 'Fold', isNarrow ? '»' : '«', fold, 'rail-fold')}
       <p className="who">{me.open ? 'No keys: open on this machine' : `Signed in as ${me.name}`}</p>
+      <div className="rail-icons">
+        {button('Keys', 'keys', openKeys)}
+        {button(`Theme: ${theme}`, 'theme', () => {
+          applyTheme(next)
+          setTheme(next)
+        })}
+        {button(isNarrow ? 'Unfold' : 'Fold', 'fold', fold, 'rail-fold')}
+      </div>
     </div>
   )
 }

@@ -61,6 +61,9 @@ export function KeyList({ onClose }: { onClose: () => void }): ReactElement {
           </dl>
         </section>
       ))}
+      <p className="licences">
+        <a href="/console/licences.txt">Licences of the typeface and the libraries in these pages</a>
+      </p>
       <button type="button" className="tw-button" onClick={onClose}>
         Close
       </button>

@@ -10,7 +10,7 @@ export function Id({ id }: { id: string }): ReactElement {
   return (
     <span className="id">
       <code title={id}>{shortId(id)}</code>
-      <CopyButton text={id} label="Copy" />
+      <CopyButton text={id} label="Copy" look="icon" />
     </span>
   )
 }
@@ -72,13 +72,20 @@ export function Failure(props: {
   )
 }
 
-export function Loading({ what }: { what: string }): ReactElement {
+/** Grey lines where rows, or the lines of a text, will be. Screen readers are told what is loaded. */
+export function Loading({ what, rows = 6 }: { what: string; rows?: number }): ReactElement {
   return (
-    <p className="loading" role="status">
-      <ShapeIcon shape="ring" /> Loading {what} …
-    </p>
+    <div className="loading" role="status">
+      <span className="tw-hidden">Loading {what} …</span>
+      {Array.from({ length: rows }, (_, index) => (
+        <span key={index} className="skeleton" style={{ width: `${skeletonWidths[index % 5]}%` }} />
+      ))}
+    </div>
   )
 }
+
+/** Of different lengths, as lines of a text are. */
+const skeletonWidths = [72, 54, 88, 63, 41]
 
 /** A line to copy into a terminal. */
 export function CommandLine({ text }: { text: string }): ReactElement {

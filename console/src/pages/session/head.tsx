@@ -12,6 +12,7 @@ import { Fact } from '../../../../src/react/parts.tsx'
 import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
+import { Menu } from '../../lib/menu.tsx'
 import { count, Id, money, State } from '../../lib/parts.tsx'
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { writeCurl } from './curl.ts'
@@ -151,21 +152,18 @@ function More({ session, view, attempt }: MoreProps): ReactElement {
     </button>
   )
   return (
-    <details className="menu">
-      <summary className="tw-button">More</summary>
-      <div className="menu-box">
-        <CopyButton text={() => writeCurl(session.id, view)} label="Copy as curl" />
-        {button('Export the log', () => attempt(exportLog(session.id)))}
-        <Link className="tw-button tw-small" to={`/compare?a=${encodeURIComponent(session.id)}`}>
-          Compare…
-        </Link>
-        {me.operator &&
-          view.controlledBy === undefined &&
-          button('Take manual control', () => attempt(session.command({ do: 'take-control' })))}
-        {button('Summarise the history', () => attempt(session.command({ do: 'compact' })))}
-        {button('Delete…', remove, 'tw-danger')}
-      </div>
-    </details>
+    <Menu label="More">
+      <CopyButton text={() => writeCurl(session.id, view)} label="Copy as curl" />
+      {button('Export the log', () => attempt(exportLog(session.id)))}
+      <Link className="tw-button tw-small" to={`/compare?a=${encodeURIComponent(session.id)}`}>
+        Compare…
+      </Link>
+      {me.operator &&
+        view.controlledBy === undefined &&
+        button('Take manual control', () => attempt(session.command({ do: 'take-control' })))}
+      {button('Summarise the history', () => attempt(session.command({ do: 'compact' })))}
+      {button('Delete…', remove, 'tw-danger')}
+    </Menu>
   )
 }
 
