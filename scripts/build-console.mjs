@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { licenceText, packageOf } from './licences.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const stamp = join(root, 'console/dist/.built')
@@ -42,8 +43,24 @@ async function buildConsole() {
   // Whatever runs this, the build is the one for production: React's other build is larger and slower.
   process.env.NODE_ENV = 'production'
   const { build } = await import('vite')
-  await build({ configFile: join(root, 'console/vite.config.ts'), logLevel: 'warn' })
+  await build({
+    configFile: join(root, 'console/vite.config.ts'),
+    logLevel: 'warn',
+    plugins: [licences()],
+  })
   writeFileSync(stamp, hash)
+}
+
+/** The style names the typeface's file; the packages of scripts are found by their modules. */
+function licences() {
+  return {
+    name: 'licences',
+    generateBundle(_options, bundle) {
+      const files = Object.values(bundle).flatMap(each => (each.type === 'chunk' ? each.moduleIds : []))
+      const names = ['@fontsource-variable/inter', ...files.flatMap(file => packageOf(file) ?? [])]
+      this.emitFile({ type: 'asset', fileName: 'licences.txt', source: licenceText(names) })
+    },
+  }
 }
 
 if (import.meta.main ?? process.argv[1]?.endsWith('build-console.mjs')) await buildConsole()

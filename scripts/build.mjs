@@ -1,8 +1,9 @@
 // Builds JavaScript and types into dist/, since Node does not run TypeScript from inside node_modules, and the web console
 // into dist/console.
 import { execFileSync } from 'node:child_process'
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { licenceText, packageOf } from './licences.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 rmSync(`${root}dist`, { recursive: true, force: true })
@@ -18,3 +19,40 @@ writeFileSync(
 )
 execFileSync(process.execPath, [`${root}scripts/build-console.mjs`], { cwd: root, stdio: ['ignore', 2, 2] })
 cpSync(`${root}console/dist`, `${root}dist/console`, { recursive: true })
+await bundleReactLibraries()
+
+/** The libraries that only the React parts use go into the package as files, so that a server installs none of them. */
+async function bundleReactLibraries() {
+  const names = ['marked', '@tanstack/virtual-core', 'sugar-high/core', 'sugar-high/lang']
+  const folder = `${root}dist/react/npm`
+  const { build } = await import('vite')
+  await build({
+    root,
+    configFile: false,
+    logLevel: 'warn',
+    build: {
+      outDir: folder,
+      target: 'es2023',
+      minify: false,
+      lib: {
+        entry: Object.fromEntries(
+          names.map(name => [fileOf(name), fileURLToPath(import.meta.resolve(name))]),
+        ),
+        formats: ['es'],
+      },
+    },
+  })
+  writeFileSync(`${folder}/licences.txt`, licenceText(names.map(name => packageOf(`node_modules/${name}/`))))
+  for (const file of readdirSync(`${root}dist/react`).filter(each => each.endsWith('.js'))) {
+    const path = `${root}dist/react/${file}`
+    const code = readFileSync(path, 'utf8')
+    writeFileSync(
+      path,
+      names.reduce((text, name) => text.replaceAll(`'${name}'`, `'./npm/${fileOf(name)}.js'`), code),
+    )
+  }
+}
+
+function fileOf(name) {
+  return name.replace(/^@/, '').replace('/', '-')
+}

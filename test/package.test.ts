@@ -183,6 +183,21 @@ describe('the published package', () => {
     assert.deepEqual(rooms, new Set(['client', 'react', 'language', 'lib']))
   })
 
+  test('the React parts bring their libraries with them, with their licences: a server installs none', () => {
+    const folder = join(made.folder, 'dist/react')
+    const named = globSync('**/*.js', { cwd: folder }).flatMap(file =>
+      [...readFileSync(join(folder, file), 'utf8').matchAll(/(?:from|import\() ?'([^.'][^']*)'/g)].map(
+        ([, name]) => name,
+      ),
+    )
+    assert.deepEqual(new Set(named), new Set(['react', 'react/jsx-runtime']))
+    const licences = readFileSync(join(folder, 'npm/licences.txt'), 'utf8')
+    for (const name of ['marked', '@tanstack/virtual-core', 'sugar-high'])
+      assert.match(licences, new RegExp(`^${name} \\d.*\nLicence: MIT`, 'm'))
+    const manifest = JSON.parse(readFileSync(join(made.folder, 'package.json'), 'utf8'))
+    assert.ok(!Object.hasOwn(manifest.dependencies, 'marked'))
+  })
+
   test('its contract suites run under node --test', () => {
     const program = `
       import { memoryStore } from ${JSON.stringify(pathToFileURL(join(made.folder, 'dist/index.js')).href)}

@@ -2,6 +2,7 @@
 // it the parts are plain elements with class names.
 export { Approval, type ApprovalAnswer, type ApprovalProps, type ApprovalQuestion } from './approval.tsx'
 export type { Scope } from './approval-always.tsx'
+export { Code } from './code.tsx'
 export { Composer, type ComposerProps } from './composer.tsx'
 export type {
   BackgroundSseOptions,
@@ -14,6 +15,7 @@ export type {
 } from './deltakit-transports.ts'
 export { KindIcon, ShapeIcon } from './icons.tsx'
 export { JsonTree } from './json-tree.tsx'
+export { Markdown, type MarkdownProps } from './markdown.tsx'
 export { Diff, Image, Output, Terminal } from './output.tsx'
 export { CopyButton, LongText, SafeText, Status, Time } from './parts.tsx'
 export { Question, type QuestionAnswer, type QuestionProps } from './question.tsx'

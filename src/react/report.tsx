@@ -34,13 +34,20 @@ export function ReportView({ report }: { report: Report | undefined }): ReactEle
 }
 
 function FileChange({ diff: { path, oldText, newText } }: { diff: FileDiff }): ReactElement {
-  const what = oldText === null ? 'is new' : newText === null ? 'is deleted' : 'is changed'
+  const what = oldText === null ? 'is new' : newText === null ? 'is deleted' : undefined
   return (
     <div>
-      <p className="tw-muted tw-path">
-        <code>{printable(path, 300)}</code> {what}
-      </p>
-      <Diff before={oldText ?? ''} after={newText ?? ''} label={`Changes in ${printable(path, 200)}`} />
+      {what !== undefined && (
+        <p className="tw-muted tw-path">
+          <code>{printable(path, 300)}</code> {what}
+        </p>
+      )}
+      <Diff
+        before={oldText ?? ''}
+        after={newText ?? ''}
+        label={`Changes in ${printable(path, 200)}`}
+        path={path}
+      />
     </div>
   )
 }

@@ -4,8 +4,9 @@ import { memo, type ReactElement, type ReactNode, useCallback } from 'react'
 import type { InputPart } from '../language/content.ts'
 import type { ToolKind } from '../language/tools.ts'
 import { printable } from '../lib/text/index.ts'
+import { Markdown } from './markdown.tsx'
 import { Image } from './output.tsx'
-import { Fold, LongText, SafeText, Time } from './parts.tsx'
+import { Fold, LongText, Time } from './parts.tsx'
 import type { QuestionAnswer } from './question.tsx'
 import { ToolCall } from './tool-call.tsx'
 import type { AnswerItem, CallView, HostedItem, NoteItem, UserItem, ViewItem } from './view.ts'
@@ -154,10 +155,10 @@ function Answer({ item }: { item: AnswerItem }): ReactElement {
         </Fold>
       )}
       {item.text !== '' && (
-        <p className="tw-prose">
-          <SafeText text={item.text} />
+        <div className="tw-prose">
+          <Markdown text={item.text} isLive={isLive} />
           {isLive && <span className="tw-caret" aria-hidden="true" />}
-        </p>
+        </div>
       )}
       {item.warnings?.map(words => (
         <p key={words} className="tw-muted">

@@ -16,6 +16,28 @@ export const attacks = {
 
 export const poem = 'A list of a hundred thousand rows, and each of them a story that somebody has told.'
 
+export const essay = `## What I found
+
+Totals **ignore the count** of a line: \`sum += line.price\`.
+
+| day | orders | total |
+|:----|-------:|------:|
+| Monday | 12 | 59.97 |
+| Tuesday | 7 | 19.99 |
+
+\`\`\`ts
+export function total(lines: Line[]): number {
+  return lines.reduce((sum, { price, count }) => sum + price * count, 0)
+}
+\`\`\`
+
+- [x] read the file
+- [ ] mend it
+
+See [the ticket](https://example.org/t/7), <b>not bold</b>, [a trap](https://example.org@evil.example/x),
+[another](javascript:window.hacked=1), [a third](https://p\u0430ypal.com/login) and ![a pixel](https://evil.example/pixel.png).
+`
+
 const anyObject = { type: 'object', properties: {} }
 const weather = tool({
   name: 'get_weather',
@@ -116,6 +138,11 @@ export default defineConfig({
           id: 'verse-1',
         },
       ),
+      tools: [],
+    },
+    {
+      name: 'writer',
+      model: scripted([{ text: essay, chunk: 9, delayMs: 5 }], { whenOver: 'repeat-last' }),
       tools: [],
     },
     {

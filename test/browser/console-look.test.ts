@@ -1,7 +1,7 @@
 // What all pages of the console share: its typeface, menus, and what is shown while something loads.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { open, said, skip, suite } from './console-rig.ts'
+import { open, said, skip, suite, violationsInThemes } from './console-rig.ts'
 
 describe('the look of the console', { skip }, () => {
   const { browser, rig } = suite()
@@ -27,7 +27,8 @@ describe('the look of the console', { skip }, () => {
     assert.equal(widths[0], widths[1])
     const licences = await (await fetch(`${url}/console/licences.txt`)).text()
     assert.match(licences, /@fontsource-variable\/inter .*\nLicence: OFL-1\.1\n[\s\S]*SIL OPEN FONT LICENSE/)
-    for (const name of ['react', 'react-dom']) assert.match(licences, new RegExp(`^${name} \\d`, 'm'))
+    for (const name of ['react', 'react-dom', 'marked'])
+      assert.match(licences, new RegExp(`^${name} \\d`, 'm'))
     await page.keyboard.press('?')
     await page.getByRole('link', { name: /Licences/ }).waitFor()
     assert.deepEqual(problems, [])
@@ -54,6 +55,43 @@ describe('the look of the console', { skip }, () => {
     await more.click()
     await page.getByRole('link', { name: 'Compare…' }).click()
     await page.waitForURL(/\/compare/)
+  })
+
+  test('Markdown of a model is shown as tables, lists and code in colours, and only safe links are links', async t => {
+    const { url, operator } = rig()
+    const { id } = await operator.create({ agent: 'writer' })
+    const { page, problems } = await open(t, browser(), `${url}/sessions/${id}`)
+    // While it arrives, no mark of the emphasis, of the table or of the code is ever seen.
+    await page.evaluate(`window.seen = []; new MutationObserver(() => {
+      const shown = document.querySelector('.tw-answer .tw-markdown')
+      if (shown) window.seen.push(shown.innerText)
+    }).observe(document.body, { subtree: true, childList: true, characterData: true })`)
+    await operator.command(id, { do: 'say', text: 'Write' })
+    const answer = page.locator('.tw-answer .tw-markdown')
+    await answer.getByText('another').waitFor()
+    await page.locator('.state', { hasText: 'Done' }).waitFor()
+    const seen = await page.evaluate<string[]>('window.seen')
+    assert.ok(seen.length > 10, `${seen.length} states`)
+    assert.deepEqual(
+      seen.filter(text => /\*\*|```|\|/.test(text)),
+      [],
+    )
+    await answer.getByRole('heading', { name: 'What I found' }).waitFor()
+    const table = answer.getByRole('table')
+    assert.deepEqual(await table.getByRole('columnheader').allInnerTexts(), ['day', 'orders', 'total'])
+    assert.equal(await table.getByRole('row').count(), 3)
+    await answer.locator('.tw-word-keyword', { hasText: 'export' }).waitFor()
+    assert.equal(await answer.locator('.tw-task').count(), 2)
+    const links = await answer
+      .getByRole('link')
+      .evaluateAll(all => all.map(each => each.getAttribute('href')))
+    assert.deepEqual(links, ['https://example.org/t/7'])
+    assert.equal(await answer.getByRole('link').innerText(), 'the ticket (example.org)')
+    assert.equal(await answer.locator('img, b').count(), 0)
+    assert.ok((await answer.innerText()).includes('<b>not bold</b>'))
+    assert.equal(await page.evaluate('window.hacked'), undefined)
+    assert.deepEqual(await violationsInThemes(page), [])
+    assert.deepEqual(problems, [])
   })
 
   test('a page that loads shows where its rows will be, and says so to screen readers', async t => {

@@ -42,16 +42,7 @@ export function Frame({ page, children }: { page: PageName | undefined; children
           <img src="/console/icon.svg" alt="" width="20" height="20" />
           <span>Turnwire</span>
         </p>
-        <button
-          type="button"
-          className="rail-button rail-go"
-          title="Go to…"
-          onClick={() => setOpen('palette')}
-        >
-          <KindIcon kind="search" />
-          <span className="rail-label">Go to…</span>
-          <kbd>{isApple ? '⌘K' : 'Ctrl K'}</kbd>
-        </button>
+        <GoTo onOpen={() => setOpen('palette')} />
         {pages.map(({ name, label, path }) => (
           <Link
             key={name}
@@ -102,6 +93,16 @@ const paletteActions = [
 
 /** Apple's keyboards have another key for commands. */
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
+
+function GoTo({ onOpen }: { onOpen: () => void }): ReactElement {
+  return (
+    <button type="button" className="rail-button rail-go" title="Go to…" onClick={onOpen}>
+      <KindIcon kind="search" />
+      <span className="rail-label">Go to…</span>
+      <kbd>{isApple ? '⌘K' : 'Ctrl K'}</kbd>
+    </button>
+  )
+}
 
 type FootProps = { isNarrow: boolean; fold: () => void; openKeys: () => void }
 

@@ -1,2 +1,0 @@
-export function packageOf(file: string): string | undefined
-export function licenceText(names: readonly string[]): string
