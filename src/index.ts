@@ -39,7 +39,14 @@ export type { FileDiff, Location, Report, Rows, TerminalReport } from './languag
 export type { ToolDeclaration, ToolKind } from './language/tools.ts'
 export { Unanswered } from './lib/net/unanswered.ts'
 export type { ControlHandle as Control } from './library/control-handle.ts'
-export type { PendingCall, PendingQuestion, Reply, TurnItem } from './library/reply.ts'
+export type {
+  PendingCall,
+  PendingQuestion,
+  Reply,
+  ResultItem,
+  TurnItem,
+  TurnTypes,
+} from './library/reply.ts'
 export type {
   ApproveOptions,
   CallAnswers,

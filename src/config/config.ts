@@ -17,24 +17,30 @@ import type {
   Tool,
 } from '../engine/ports/index.ts'
 import type { ClusterSettings } from '../engines/cluster/settings.ts'
-import type { FlowMode } from '../language/flow.ts'
+import type { budgetToolName, readOutputName } from '../language/calls.ts'
+import type { FlowMode, planActionsName } from '../language/flow.ts'
 import type { ToolChoice } from '../language/tools.ts'
 import type { EgressRules } from '../lib/net/egress.ts'
-import type { AnySchema } from '../lib/schema/standard.ts'
+import type { AnySchema, InferOutput } from '../lib/schema/standard.ts'
 import type { LogLevel } from '../log.ts'
 import type { PaymentsConfig, PriceConfig } from '../payments/config.ts'
 import type { FlowSettings, GateOptions, PolicyRule } from '../policy/index.ts'
 import type { RelayConfig } from '../relay/config.ts'
 import type { TelemetryConfig } from '../telemetry/index.ts'
-import type { CodeOptions, OwnPrompt, OwnResource } from '../tools/index.ts'
-import type { EmbedderOptions, ToolLookup } from '../tools/search/index.ts'
+import type { CodeOptions, defaultCodeName, OwnPrompt, OwnResource, ToolOutputOf } from '../tools/index.ts'
+import type { EmbedderOptions, findToolsName, ToolLookup } from '../tools/search/index.ts'
 import type { McpServing } from '../wires/mcp/index.ts'
 import type { McpServerConfig } from './mcp-config.ts'
 
 /** Without the patterns. */
 type WholeName<Key extends string> = Exclude<Key, `${string}*${string}`>
 
-export type AgentConfig<Name extends string = string, ModelName extends string = string> = {
+export type AgentConfig<
+  Name = string,
+  ModelName extends string = string,
+  Tools = readonly Tool[],
+  Answer = AnySchema,
+> = {
   name: Name
   title?: string
   version?: string
@@ -43,7 +49,7 @@ export type AgentConfig<Name extends string = string, ModelName extends string =
   system?: string
   /** A model, or the name of one in `models`. */
   model: Model | WholeName<NoInfer<ModelName>>
-  tools?: readonly Tool[]
+  tools?: Tools
   /**
    * The model may write programs that call the tools. `only`: tools that programs alone may call, by name or all (`true`);
    * the model is not told of them, so that a large catalogue costs no context.
@@ -70,7 +76,7 @@ export type AgentConfig<Name extends string = string, ModelName extends string =
   callsAtOnce?: number
   maxTokens?: number
   /** The shape of its answers: a JSON Schema, a zod 4 schema or another Standard Schema. Answers are then JSON text. */
-  answer?: AnySchema
+  answer?: Answer
   /** When the conversation has grown past so many tokens, its beginning is summarised by the model itself. */
   compaction?: Compaction
   /** Whether clients may bring tools of their own. Default true. */
@@ -187,7 +193,11 @@ export const serverDefaults = {
   graceMs: 10_000,
 } satisfies ServerConfig
 
-export type TurnwireConfig<Name extends string = string, ModelName extends string = string> = {
+export type TurnwireConfig<
+  Name extends string = string,
+  ModelName extends string = string,
+  Server extends string = string,
+> = {
   agents: readonly AgentConfig<Name, ModelName>[]
   /**
    * Models by the names that agents and requests give. A name with `*` is a pattern, for names that clients choose
@@ -195,7 +205,7 @@ export type TurnwireConfig<Name extends string = string, ModelName extends strin
    */
   models?: Readonly<Record<ModelName, Model | WholeName<NoInfer<ModelName>>>>
   /** MCP servers by name: `{ command, args }` or `{ url }`. They are started and stopped with the process. */
-  mcp?: Readonly<Record<string, McpServerConfig>>
+  mcp?: Readonly<Record<Server, McpServerConfig>>
   policy?: GateOptions
   limits?: Partial<Limits>
   /** What sessions, agents and owners may spend beyond one turn, and whether a person is asked then. Default: none. */
@@ -218,9 +228,97 @@ export type TurnwireConfig<Name extends string = string, ModelName extends strin
   data?: string | Store
 }
 
-/** Gives its argument back, with the names of its agents and models as types. */
-export function defineConfig<Name extends string, ModelName extends string = never>(
-  config: TurnwireConfig<Name, ModelName>,
-): TurnwireConfig<Name, ModelName> {
-  return config
+/**
+ * A configuration that is written out: the compiler knows the tools and the form of the answers of each agent too. `Names`,
+ * `Tools` and `Answers` have an element for each agent. Each is inferred apart, so that an unknown setting stays an error.
+ */
+export type WrittenConfig<
+  Name extends string,
+  ModelName extends string,
+  Server extends string,
+  Names extends readonly string[],
+  Tools extends readonly unknown[],
+  Answers extends readonly unknown[],
+> = TurnwireConfig<Name, ModelName, Server> & {
+  // An empty list among the types makes the compiler infer a tuple.
+  agents: (readonly [] | readonly AgentConfig<Name, ModelName, readonly [] | readonly Tool[]>[]) &
+    OfKnownLength<Names, { [At in keyof Names]: AgentConfig<Names[At], ModelName> }> &
+    OfKnownLength<Tools, { [At in keyof Tools]: AgentConfig<string, ModelName, Tools[At]> }> &
+    OfKnownLength<
+      Answers,
+      { [At in keyof Answers]: AgentConfig<string, ModelName, readonly Tool[], Answers[At]> }
+    >
+}
+
+type OfKnownLength<List extends readonly unknown[], Agents> = number extends List['length'] ? unknown : Agents
+
+/** What `defineConfig` gives, with everything that the compiler knows of each agent in one place. */
+export type DefinedConfig<
+  Name extends string,
+  ModelName extends string,
+  Server extends string,
+  Names extends readonly string[],
+  Tools extends readonly unknown[],
+  Answers extends readonly unknown[],
+> = Omit<TurnwireConfig<Name, ModelName, Server>, 'agents'> & {
+  agents: number extends Names['length']
+    ? readonly AgentConfig<Name, ModelName>[]
+    : {
+        [At in keyof Names]: AgentConfig<
+          Names[At],
+          ModelName,
+          At extends keyof Tools ? (unknown extends Tools[At] ? readonly [] : Tools[At]) : readonly Tool[],
+          At extends keyof Answers ? (unknown extends Answers[At] ? never : Answers[At]) : AnySchema
+        >
+      }
+}
+
+/** What the compiler knows of an agent. `answer`: what its answers are as data; never: they are text. */
+export type AgentTypes = { name: string; tool: ToolTypes; answer: unknown }
+
+export type ToolTypes = { name: string; output: unknown }
+
+/** Tools that an agent has without naming them. */
+export type ImpliedTool =
+  | typeof readOutputName
+  | typeof budgetToolName
+  | typeof planActionsName
+  | typeof defaultCodeName
+  | typeof findToolsName
+
+/** The agents of a written configuration: a union of `AgentTypes`. */
+export type WrittenAgents<
+  Names extends readonly string[],
+  Tools extends readonly unknown[],
+  Answers extends readonly unknown[],
+> = {
+  [At in keyof Names]: {
+    name: Names[At]
+    tool: At extends keyof Tools ? ListedTools<Tools[At]> : ToolTypes
+    answer: At extends keyof Answers ? AnswerOf<Answers[At]> : unknown
+  }
+}[number]
+
+type ListedTools<List> = List extends readonly (infer Each extends Tool)[]
+  ? Each extends Tool
+    ? { name: Each['name']; output: ToolOutputOf<Each> }
+    : never
+  : never
+
+/** Unknown: the agent has no `answer`. */
+type AnswerOf<Schema> = unknown extends Schema ? never : Schema extends object ? InferOutput<Schema> : never
+
+/** Gives its argument back, with the names of its agents and models, their tools and their answers as types. */
+export function defineConfig<
+  Name extends string,
+  const Names extends readonly string[],
+  const Tools extends readonly unknown[],
+  const Answers extends readonly unknown[],
+  ModelName extends string = never,
+  Server extends string = never,
+>(
+  config: WrittenConfig<Name, ModelName, Server, Names, Tools, Answers>,
+): DefinedConfig<Name, ModelName, Server, Names, Tools, Answers> {
+  // The same value: each agent has one type here, where the parameter has three.
+  return config as unknown as DefinedConfig<Name, ModelName, Server, Names, Tools, Answers>
 }

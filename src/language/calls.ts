@@ -100,11 +100,12 @@ export function sourceUri(address: string | URL): string | undefined {
 /** `stack`: its innermost places. `cause`: the messages of its causes, the nearest first. */
 export type Thrown = { message: string; stack?: string[]; cause?: string[] }
 
-export type Outcome = {
+/** `Structured`: a type for the data, where a program knows it. */
+export type Outcome<Structured = Json> = {
   kind: OutcomeKind
   /** The content that the model reads. Never empty: an empty result becomes a text that says so. */
   parts: ResultPart[]
-  structured?: Json
+  structured?: Structured
   /** No model reads it. Absent: there is nothing to say beyond `from`. */
   provenance?: OutcomeProvenance
   /** The arguments that the tool ran with, where its schema changed them: defaults, transforms. No model reads it. */

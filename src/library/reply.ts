@@ -1,5 +1,6 @@
 // A turn as a program gets it: items while it runs, and a reply when it stops. Everything is a copy, so that a program
 // can change it without reaching the session. Pure.
+import type { ImpliedTool, ToolTypes } from '../config/config.ts'
 import type { PlainError, SessionCall } from '../engine/index.ts'
 import type { Approvers, Vote } from '../language/approvers.ts'
 import type { Outcome } from '../language/calls.ts'
@@ -41,12 +42,13 @@ export type PendingQuestion = {
   expiresAt?: number
 }
 
-export type Reply =
+/** `Answer`: the type of `object`. */
+export type Reply<Answer = unknown> =
   /**
    * The turn is over. `error` goes with the stop `error`, `limit` with the stop `limit`. `object`: the text as data, where the agent
-   * has the setting `answer` and the turn came to its end.
+   * has the setting `answer`, the turn came to its end and the schema's own check took the data.
    */
-  | { status: 'done'; text: string; object?: Json; stop: TurnStop; limit?: LimitName; error?: PlainError }
+  | { status: 'done'; text: string; object?: Answer; stop: TurnStop; limit?: LimitName; error?: PlainError }
   /** The turn goes on once these calls are answered. */
   | { status: 'waiting'; text: string; pending: PendingCall[] }
   /** The message was taken back before it was delivered. */
@@ -55,7 +57,10 @@ export type Reply =
 /** The model wants a tool, or the call `parent` made this call. `input` is text where it is no JSON. */
 export type CalledItem = { type: 'call'; callId: string; tool: string; input: Json; parent?: string }
 
-export type TurnItem =
+/** What the compiler knows of the turns of a session: items of results, and answers as data. */
+export type TurnTypes = { result: ResultItem; answer: unknown }
+
+export type TurnItem<Known extends TurnTypes = TurnTypes> =
   /** A piece of the model's answer. Pieces add up to the answer. */
   | { type: 'text'; text: string }
   | { type: 'thinking'; text: string }
@@ -69,9 +74,26 @@ export type TurnItem =
   | { type: 'output'; callId: string; tool: string; text: string; terminal?: string }
   /** Which files a call works on, what it changes and what it runs. Each member replaces what was reported before. */
   | { type: 'report'; callId: string; tool: string; report: Report }
-  | { type: 'result'; callId: string; tool: string; outcome: Outcome }
+  | Known['result']
   /** The last item. */
-  | { type: 'end'; reply: Reply }
+  | { type: 'end'; reply: Reply<Known['answer']> }
+
+export type ResultItem<Name extends string = string, Structured = unknown> = {
+  type: 'result'
+  callId: string
+  tool: Name
+  outcome: Outcome<Structured>
+}
+
+/**
+ * `item.tool === 'x'` narrows `item.outcome.structured` to what the tool's output schema says. `Other`: names of tools of which the
+ * compiler knows nothing else. If it does not know all names, every comparison is allowed and nothing is narrowed.
+ */
+export type ResultOf<Known extends ToolTypes, Other extends string> = string extends Known['name'] | Other
+  ? ResultItem
+  :
+      | (Known extends ToolTypes ? ResultItem<Known['name'], Known['output']> : never)
+      | ResultItem<Other | ImpliedTool>
 
 /** Makes items of events, and remembers what the reply needs. */
 export class TurnReader {

@@ -24,7 +24,7 @@ import type { CallAnswer } from '../language/questions.ts'
 import { toolHash } from '../language/tools.ts'
 import { hashJson } from '../lib/json/hash.ts'
 import type { Json } from '../lib/json/index.ts'
-import { type PendingCall, pendingCalls } from './reply.ts'
+import { type PendingCall, pendingCalls, type TurnTypes } from './reply.ts'
 import { type LibraryHost, TurnHandle, type TurnStart } from './turn-handle.ts'
 
 export type DecisionOptions = {
@@ -79,7 +79,7 @@ export type WatchOptions = {
   signal?: AbortSignal
 }
 
-export class SessionHandle<ModelName extends string = string> {
+export class SessionHandle<ModelName extends string = string, Known extends TurnTypes = TurnTypes> {
   readonly id: string
   readonly #host: LibraryHost
   readonly #owner: string
@@ -97,7 +97,7 @@ export class SessionHandle<ModelName extends string = string> {
    * abandons calls that wait. A message that waits gives the reply of the turn that it is delivered to. `context` is added to what
    * tools get as `context.app` in this turn; it is not recorded, so that it is gone if another process continues the turn.
    */
-  send(message: string | readonly InputPart[], { context, during, by }: SendOptions = {}): TurnHandle {
+  send(message: string | readonly InputPart[], { context, during, by }: SendOptions = {}): TurnHandle<Known> {
     return this.#turn(this.#say(toResultParts(message, 'send'), context, checkDuring(during), by))
   }
 
@@ -112,11 +112,11 @@ export class SessionHandle<ModelName extends string = string> {
   }
 
   /** Lets a call run; with `input`, with these arguments. */
-  approve(callId: string, options: ApproveOptions = {}): TurnHandle {
+  approve(callId: string, options: ApproveOptions = {}): TurnHandle<Known> {
     return this.answer({ decisions: [{ ...options, callId, granted: true }] })
   }
 
-  deny(callId: string, options: DecisionOptions = {}): TurnHandle {
+  deny(callId: string, options: DecisionOptions = {}): TurnHandle<Known> {
     return this.answer({ decisions: [{ ...options, callId, granted: false }] })
   }
 
@@ -128,7 +128,7 @@ export class SessionHandle<ModelName extends string = string> {
     callId: string,
     output: string | readonly ResultPart[],
     { failed = false, structured, details }: ResultOptions = {},
-  ): TurnHandle {
+  ): TurnHandle<Known> {
     const parts = toResultParts(output, 'result')
     const later: ToolOutput = {
       parts,
@@ -150,12 +150,12 @@ export class SessionHandle<ModelName extends string = string> {
   }
 
   /** The answer to a question that a running call asks. */
-  answerQuestion(question: string, answer: CallAnswer, { by }: { by?: string } = {}): TurnHandle {
+  answerQuestion(question: string, answer: CallAnswer, { by }: { by?: string } = {}): TurnHandle<Known> {
     return this.answer({ answers: [{ ...answer, question, ...(by !== undefined && { by }) }] })
   }
 
   /** Several answers at once, in one step. */
-  answer({ results = [], decisions = [], answers = [] }: CallAnswers): TurnHandle {
+  answer({ results = [], decisions = [], answers = [] }: CallAnswers): TurnHandle<Known> {
     return this.#turn(
       this.#respond({
         do: 'respond',
@@ -172,12 +172,12 @@ export class SessionHandle<ModelName extends string = string> {
   }
 
   /** The turn that is under way, from its beginning: after a restart, or when another program started it. */
-  wait(): TurnHandle {
+  wait(): TurnHandle<Known> {
     return this.#turn(this.#current())
   }
 
   /** Goes on without a new message: after an error, a limit or a cancellation. A turn that is under way is waited for. */
-  resume(): TurnHandle {
+  resume(): TurnHandle<Known> {
     return this.#turn(this.#goOn())
   }
 
@@ -191,7 +191,7 @@ export class SessionHandle<ModelName extends string = string> {
     await this.#command({ do: 'cancel-call', callId, by, ...(reason !== undefined && { reason }) })
   }
 
-  #turn(started: Promise<TurnStart>): TurnHandle {
+  #turn(started: Promise<TurnStart>): TurnHandle<Known> {
     return new TurnHandle(this.#host, this.#ref, started)
   }
 

@@ -9,14 +9,19 @@ import { type AnySchema, describeSchema } from '../lib/schema/standard.ts'
 import { nearest } from '../lib/text/nearest.ts'
 
 /** A tool that the calling program runs itself: the turn stops for it. */
-export type OwnTool = { name: string; title?: string; description: string; input: AnySchema }
+export type OwnTool<Name extends string = string> = {
+  name: Name
+  title?: string
+  description: string
+  input: AnySchema
+}
 
-export type SessionOptions<ModelName extends string = string> = {
+export type SessionOptions<ModelName extends string = string, OwnName extends string = string> = {
   owner?: string
   /** Exposed tools that are on, and whether each runs without asking. Default: all, as they are declared. */
   tools?: { name: string; trust: boolean }[]
   options?: Record<string, string>
-  ownTools?: readonly OwnTool[]
+  ownTools?: readonly OwnTool<OwnName>[]
   history?: Entry[]
   model?: ModelName
 }

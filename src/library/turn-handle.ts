@@ -5,8 +5,9 @@ import type { Accepted, Engine, FollowItem, FollowOptions, SessionCall, SessionR
 import { TurnwireError } from '../language/errors.ts'
 import { type ShownEnd, ShownFold } from '../language/show.ts'
 import { parseBounded } from '../lib/json/index.ts'
+import { refineBySchema } from '../lib/schema/standard.ts'
 import type { LogFailures } from './log-failures.ts'
-import { pendingCalls, type Reply, type TurnItem, TurnReader } from './reply.ts'
+import { pendingCalls, type Reply, type TurnItem, TurnReader, type TurnTypes } from './reply.ts'
 
 /**
  * Where to read from: the first event of the request. `calls` and `text` are what is known before it. `message`: it waits, and
@@ -22,14 +23,19 @@ export type TurnStart = {
 /** The parts of the runtime that a handle uses. */
 export type LibraryHost = { engine: Engine; failures: LogFailures; config: Pick<TurnwireConfig, 'agents'> }
 
-const withdrawn: Reply = { status: 'withdrawn', text: '' }
+/** Before its data is known. */
+type Done = Extract<Reply<never>, { status: 'done' }>
 
-export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {
+const withdrawn: Reply<never> = { status: 'withdrawn', text: '' }
+
+export class TurnHandle<Known extends TurnTypes = TurnTypes>
+  implements Promise<Reply<Known['answer']>>, AsyncIterable<TurnItem<Known>>
+{
   readonly [Symbol.toStringTag] = 'TurnHandle'
   readonly #host: LibraryHost
   readonly #ref: SessionRef
   readonly #started: Promise<TurnStart>
-  #reply: Promise<Reply> | undefined
+  #reply: Promise<Reply<Known['answer']>> | undefined
 
   constructor(host: LibraryHost, ref: SessionRef, started: Promise<TurnStart>) {
     this.#host = host
@@ -47,8 +53,8 @@ export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {
     return this.#started.then(({ message }) => message)
   }
 
-  then<Done = Reply, Failed = never>(
-    onDone?: ((reply: Reply) => Done | PromiseLike<Done>) | null,
+  then<Done = Reply<Known['answer']>, Failed = never>(
+    onDone?: ((reply: Reply<Known['answer']>) => Done | PromiseLike<Done>) | null,
     onFailed?: ((reason: unknown) => Failed | PromiseLike<Failed>) | null,
   ): Promise<Done | Failed> {
     this.#reply ??= this.#wait()
@@ -57,16 +63,16 @@ export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {
 
   catch<Failed = never>(
     onFailed?: ((reason: unknown) => Failed | PromiseLike<Failed>) | null,
-  ): Promise<Reply | Failed> {
+  ): Promise<Reply<Known['answer']> | Failed> {
     return this.then(undefined, onFailed)
   }
 
-  finally(onEnd?: (() => void) | null): Promise<Reply> {
+  finally(onEnd?: (() => void) | null): Promise<Reply<Known['answer']>> {
     return this.then(reply => reply).finally(onEnd)
   }
 
   /** Reads the events alone: nobody is shown the deltas. */
-  async #wait(): Promise<Reply> {
+  async #wait(): Promise<Reply<Known['answer']>> {
     const { from: first, calls, text, message } = await this.#started
     const from = message ? await this.#findDelivery(first, message.id) : first
     if (from === undefined) return withdrawn
@@ -79,7 +85,7 @@ export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {
     return this.#makeReply(reader)
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<TurnItem> {
+  async *[Symbol.asyncIterator](): AsyncGenerator<TurnItem<Known>> {
     const { from: first, calls, text, message } = await this.#started
     const from = message ? await this.#findDelivery(first, message.id) : first
     if (from === undefined) {
@@ -90,7 +96,8 @@ export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {
     for await (const batch of this.#follow(from, 'append'))
       for (const item of batch) {
         if (item.type === 'lost') throw new TurnwireError(item.error.code, item.error.message)
-        for (const shown of turnItems(item, reader)) yield shown
+        // The configuration, whose type `Known` is, has these tools: the gate has checked their results.
+        for (const shown of turnItems(item, reader)) yield shown as TurnItem<Known>
       }
     yield { type: 'end', reply: await this.#makeReply(reader) }
   }
@@ -114,7 +121,7 @@ export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {
     throw new TurnwireError('internal', 'The session ended before the message was delivered.')
   }
 
-  async #makeReply({ text, ended }: TurnReader): Promise<Reply> {
+  async #makeReply({ text, ended }: TurnReader): Promise<Reply<Known['answer']>> {
     if (ended)
       return this.#hasShapes ? this.#withObject(this.#makeDone(text, ended)) : this.#makeDone(text, ended)
     const { turn, calls, lastStop } = await this.#host.engine.summary(this.#ref)
@@ -129,15 +136,18 @@ export class TurnHandle implements Promise<Reply>, AsyncIterable<TurnItem> {
   }
 
   /** The text of an answer with a shape, as data. */
-  async #withObject(reply: Reply): Promise<Reply> {
-    if (reply.status !== 'done' || reply.stop !== 'end') return reply
+  async #withObject(reply: Done): Promise<Reply<Known['answer']>> {
+    if (reply.stop !== 'end') return reply
     const { agent } = await this.#host.engine.summary(this.#ref)
-    const hasShape = this.#host.config.agents.some(each => each.name === agent && each.answer !== undefined)
-    const object = hasShape ? parseBounded(reply.text) : undefined
-    return object === undefined ? reply : { ...reply, object }
+    const shape = this.#host.config.agents.find(each => each.name === agent)?.answer
+    const data = shape === undefined ? undefined : parseBounded(reply.text)
+    if (data === undefined) return reply
+    const checked = await refineBySchema(shape, data)
+    // The schema whose type `Known` names has given the value.
+    return 'issues' in checked ? reply : { ...reply, object: checked.value as Known['answer'] }
   }
 
-  #makeDone(text: string, { stop, limit, error }: Pick<ShownEnd, 'stop' | 'limit' | 'error'>): Reply {
+  #makeDone(text: string, { stop, limit, error }: Pick<ShownEnd, 'stop' | 'limit' | 'error'>): Done {
     const { failures } = this.#host
     const cause = error && (failures.take(this.#ref.session) ?? error)
     return {

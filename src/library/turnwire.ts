@@ -3,7 +3,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { localOwner } from '../callers/keys.ts'
-import type { TurnwireConfig } from '../config/config.ts'
+import type { AgentTypes, WrittenAgents, WrittenConfig } from '../config/config.ts'
 import type { AppContext, SessionRow } from '../engine/index.ts'
 import type { InputPart } from '../language/content.ts'
 import { wordsOf } from '../language/errors.ts'
@@ -13,7 +13,7 @@ import type { ServerPrompt, ServerResource, ToolServerInfo } from '../language/s
 import { type OpenOptions, Runtime } from '../runtime.ts'
 import type { Mount } from '../server/mount.ts'
 import { ControlHandle } from './control-handle.ts'
-import type { Reply } from './reply.ts'
+import type { Reply, ResultOf } from './reply.ts'
 import { SessionHandle } from './session-handle.ts'
 import { type SessionOptions, toSettings } from './session-options.ts'
 
@@ -23,7 +23,10 @@ export type OwnerOptions = {
 }
 
 /** `context`: the value that tools get as `context.app`. */
-export type RunOptions<ModelName extends string = string> = SessionOptions<ModelName> & {
+export type RunOptions<ModelName extends string = string, OwnName extends string = string> = SessionOptions<
+  ModelName,
+  OwnName
+> & {
   context?: Partial<AppContext>
 }
 
@@ -33,7 +36,18 @@ export type ListedSession = Omit<SessionRow, 'head'> & { opening?: string }
 /** For the server and the command. */
 export let runtimeOf: (turnwire: Turnwire) => Runtime
 
-export class Turnwire<Name extends string = string, ModelName extends string = string> {
+/** `Server`: the names of its MCP servers. After a hand-over another agent's tools run, so that a session may have those of all. */
+type SessionTypes<Agent extends AgentTypes, Name, Server extends string, OwnName extends string> = {
+  result: ResultOf<Agent['tool'], `${Server}__${string}` | OwnName>
+  answer: Extract<Agent, { name: Name }>['answer']
+}
+
+export class Turnwire<
+  Name extends string = string,
+  ModelName extends string = string,
+  Agent extends AgentTypes = AgentTypes,
+  Server extends string = string,
+> {
   readonly #runtime: Runtime
   #mounted: Promise<Mount> | undefined
 
@@ -70,15 +84,25 @@ export class Turnwire<Name extends string = string, ModelName extends string = s
   }
 
   /** Opens the store, and resumes sessions that were at work when their process ended. */
-  static async open<Name extends string, ModelName extends string = never>(
-    config: TurnwireConfig<Name, ModelName>,
+  static async open<
+    Name extends string,
+    const Names extends readonly string[],
+    const Tools extends readonly unknown[],
+    const Answers extends readonly unknown[],
+    ModelName extends string = never,
+    Server extends string = never,
+  >(
+    config: WrittenConfig<Name, ModelName, Server, Names, Tools, Answers>,
     options: OpenOptions = {},
-  ): Promise<Turnwire<Name, AskedName<ModelName>>> {
+  ): Promise<Turnwire<Name, AskedName<ModelName>, WrittenAgents<Names, Tools, Answers>, Server>> {
     return new Turnwire(await Runtime.open(config, options))
   }
 
   /** A new session of an agent. Default: the first of the configuration. */
-  async session(agent?: Name, options: SessionOptions<ModelName> = {}): Promise<SessionHandle<ModelName>> {
+  async session<Own extends Name, OwnName extends string = never>(
+    agent?: Own,
+    options: SessionOptions<ModelName, OwnName> = {},
+  ): Promise<SessionHandle<ModelName, SessionTypes<Agent, Own, Server, OwnName>>> {
     const { engine, config } = this.#runtime
     const { owner = localOwner, history = [] } = options
     const { session } = await engine.create({
@@ -92,18 +116,21 @@ export class Turnwire<Name extends string = string, ModelName extends string = s
   }
 
   /** One message in a session of its own. The reply names the session, in which calls that wait can be answered. */
-  async run(
-    agent: Name,
+  async run<Own extends Name, OwnName extends string = never>(
+    agent: Own,
     message: string | readonly InputPart[],
-    { context, ...options }: RunOptions<ModelName> = {},
-  ): Promise<Reply & { session: string }> {
+    { context, ...options }: RunOptions<ModelName, OwnName> = {},
+  ): Promise<Reply<Extract<Agent, { name: Own }>['answer']> & { session: string }> {
     const session = await this.session(agent, options)
     const reply = await session.send(message, context ? { context } : {})
     return { ...reply, session: session.id }
   }
 
   /** A session that exists, by its id. */
-  async resume(id: string, { owner = localOwner }: OwnerOptions = {}): Promise<SessionHandle<ModelName>> {
+  async resume(
+    id: string,
+    { owner = localOwner }: OwnerOptions = {},
+  ): Promise<SessionHandle<ModelName, SessionTypes<Agent, Name, Server, never>>> {
     await this.#runtime.engine.summary({ owner, session: id })
     return new SessionHandle(this.#runtime, owner, id)
   }

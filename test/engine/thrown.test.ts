@@ -46,7 +46,7 @@ test('the author gets message, cause and stack, redacted; the model a sentence; 
   const server = await startServer(turnwire, { port: 0 })
   t.after(() => server.stop())
   const session = await turnwire.session('a', { owner: 'ana' })
-  const outcomes = new Map<string, Outcome>()
+  const outcomes = new Map<string, Outcome<unknown>>()
   for await (const item of session.send('Go.'))
     if (item.type === 'result') outcomes.set(item.tool, item.outcome)
 

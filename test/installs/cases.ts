@@ -151,9 +151,18 @@ const typed = (version: string): Case => ({
   files: {
     'main.ts': `import { type Reply, rehearsal, tool, Turnwire } from 'turnwire'
 import { AapClient } from 'turnwire/client'
-const look = tool({ name: 'look', description: 'Looks.', input: { type: 'object' }, run: () => 'it' })
-const turnwire = await Turnwire.open({ agents: [{ name: 'a', model: rehearsal(), tools: [look] }], data: 'memory' })
+import * as z from 'zod'
+const look = tool({ name: 'look', description: 'Looks.', input: { type: 'object' }, output: z.object({ sky: z.string() }), run: () => ({ sky: 'blue' }) })
+const note = tool({ name: 'note', description: 'Notes.', input: z.object({ text: z.string() }), run: ({ text }) => text.length })
+const turnwire = await Turnwire.open({ agents: [{ name: 'a', model: rehearsal(), tools: [look, note], answer: z.object({ n: z.number() }) }], data: 'memory' })
 const reply: Reply = await turnwire.run('a', 'Hello')
+const session = await turnwire.session('a')
+for await (const item of session.send('Hello')) {
+  if (item.type === 'result' && item.tool === 'look') item.outcome.structured?.sky.toUpperCase()
+  // @ts-expect-error there is no such tool
+  if (item.type === 'result' && item.tool === 'lok') throw new Error()
+  if (item.type === 'end' && item.reply.status === 'done') item.reply.object?.n.toFixed()
+}
 // @ts-expect-error there is no such agent
 await turnwire.run('b', 'Hello')
 console.log(reply.text, new AapClient({ baseUrl: 'http://127.0.0.1' }))

@@ -97,7 +97,7 @@ test('file tools do not reach it', async t => {
   symlinkSync('deep/.turnwire/vault.key', join(root, 'key'))
   const before = readdirSync(data)
   const key = readFileSync(join(data, 'vault.key'), 'utf8')
-  const tools = new Map(
+  const tools = new Map<string, Tool>(
     workspace({ root, tools: ['read', 'list', 'search', 'write', 'move', 'delete', 'patch', 'editor'] }).map(
       each => [each.name, each],
     ),

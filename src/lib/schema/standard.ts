@@ -67,6 +67,12 @@ function wrapping(vendor: string): string {
   return vendor === 'zod' ? 'z.object({ … }).' : 'in a schema of an object.'
 }
 
+/** The library's own check of a value. A plain JSON Schema has none: the value is given back. */
+export function refineBySchema(schema: unknown, value: unknown): Promise<Refined> | Refined {
+  const standard = readStandard(schema)
+  return standard === undefined ? { value } : refine(standard, value)
+}
+
 type Standard = StandardSchema['~standard'] & {
   readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => unknown } | undefined
 }

@@ -3,6 +3,7 @@
 import type { Tool } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { LimitName } from '../../language/events.ts'
+import type { NamedTool } from '../functions/tool.ts'
 
 export type AgentToolOptions = {
   /** The tool's name. Default: `ask_<agent>`. */
@@ -39,9 +40,13 @@ const base = {
 } as const
 
 /** `agent`: the name of an agent of the configuration, or the agent itself. */
-export function agentTool(agent: string | { name: string }, options: AgentToolOptions = {}): Tool {
+export function agentTool<Name extends string = `ask_${string}`>(
+  agent: string | { name: string },
+  options: AgentToolOptions & { name?: Name } = {},
+): NamedTool<NoInfer<Name>> {
   const to = agentName(agent)
-  const { name = `ask_${toolName(to)}`, title, trust = 'trusted', exposed = false } = options
+  const { title, trust = 'trusted', exposed = false } = options
+  const name = options.name ?? (`ask_${toolName(to)}` as Name) // The default of the type has this form.
   const { clientTools, limits } = options
   return {
     ...base,
@@ -73,9 +78,13 @@ export function agentTool(agent: string | { name: string }, options: AgentToolOp
 }
 
 /** The model hands the conversation over: from the next step on the other agent answers, with its own tools and policy. */
-export function handOverTool(agent: string | { name: string }, options: HandOverOptions = {}): Tool {
+export function handOverTool<Name extends string = `hand_over_to_${string}`>(
+  agent: string | { name: string },
+  options: HandOverOptions & { name?: Name } = {},
+): NamedTool<NoInfer<Name>> {
   const to = agentName(agent)
-  const { name = `hand_over_to_${toolName(to)}`, title, trust = 'trusted', exposed = false } = options
+  const { title, trust = 'trusted', exposed = false } = options
+  const name = options.name ?? (`hand_over_to_${toolName(to)}` as Name) // As above.
   return {
     ...base,
     name,

@@ -1,11 +1,11 @@
 // The tools by which a model uses a browser: `computer` acts on the page by pointer and keys, in each vendor's own form where
 // it has one; `browser` opens addresses and reads the page. Both act on the session's one page, and each result has a
 // fresh screenshot.
-import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports/index.ts'
+import { InvalidInput, type ToolContext, type ToolOutput } from '../../engine/ports/index.ts'
 import { type OutcomeSource, sourceUri } from '../../language/calls.ts'
 import { untilAborted } from '../../lib/async/abort.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
-import { tool } from '../functions/tool.ts'
+import { type NamedTool, tool } from '../functions/tool.ts'
 import {
   type Action,
   actionFault,
@@ -189,7 +189,7 @@ const notices: Readonly<Record<NonNullable<Performed['why']>, string>> = {
 const describeNotice = (why: Performed['why']): string => (why === undefined ? '' : notices[why])
 
 /** Tools of one browser. Give both to an agent: `tools: [...browser({ hosts: ['shop.example'] })]`. */
-export function browser(options: BrowserOptions = {}): Tool[] {
+export function browser(options: BrowserOptions = {}): NamedTool<typeof computerName | typeof browserName>[] {
   const settings = checkBrowserOptions(options)
   const tools = new BrowserTools(settings)
   return [computerTool(tools, settings), pageTool(tools)]
@@ -197,7 +197,10 @@ export function browser(options: BrowserOptions = {}): Tool[] {
 
 const shared = { kind: 'execute', trust: 'trusted', timeoutMs: 120_000, outputLimit: 64 * 1024 } as const
 
-function computerTool(tools: BrowserTools, { display, anthropicType }: BrowserSettings): Tool {
+function computerTool(
+  tools: BrowserTools,
+  { display, anthropicType }: BrowserSettings,
+): NamedTool<typeof computerName> {
   const { width, height } = display
   const made = tool({
     name: computerName,
@@ -208,7 +211,7 @@ function computerTool(tools: BrowserTools, { display, anthropicType }: BrowserSe
     flow: { output: 'untrusted', effect: 'changes' },
     run: () => '',
   })
-  return Object.freeze<Tool>({
+  return Object.freeze<NamedTool<typeof computerName>>({
     ...made,
     vendorTyped: {
       anthropic:
@@ -240,7 +243,7 @@ function computerInput(input: Json): { actions: Action[]; checks: SafetyCheck[] 
 
 const pageActions = ['navigate', 'back', 'forward', 'reload', 'read'] as const
 
-function pageTool(tools: BrowserTools): Tool {
+function pageTool(tools: BrowserTools): NamedTool<typeof browserName> {
   const made = tool({
     name: browserName,
     title: 'Open or read a page',
@@ -261,7 +264,7 @@ function pageTool(tools: BrowserTools): Tool {
   })
   // The gate has checked it against the schema.
   const readAction = (input: Json): Action => input as unknown as Action
-  return Object.freeze<Tool>({
+  return Object.freeze<NamedTool<typeof browserName>>({
     ...made,
     demandsApproval: (input, about) => tools.demand([readAction(input)], [], about),
     run: (input, context) => tools.run([readAction(input)], [], context),

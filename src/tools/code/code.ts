@@ -3,6 +3,7 @@
 import type { Tool, ToolContext } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
+import type { NamedTool } from '../functions/tool.ts'
 import type { CodeLimits } from './messages.ts'
 import { moduleName, writeSignature } from './signatures.ts'
 
@@ -28,13 +29,16 @@ const longestShown = 12_000
 /** Calls may take long, and a suspended program takes no time at all. The limits of the turn come first. */
 const timeoutMs = 60 * 60 * 1000
 
-export function codeTool(options: CodeOptions = {}): Tool {
-  const { name = defaultCodeName, tools, trust = 'trusted', exposed = false } = options
+export function codeTool<Name extends string = typeof defaultCodeName>(
+  options: CodeOptions & { name?: Name } = {},
+): NamedTool<NoInfer<Name>> {
+  const { tools, trust = 'trusted', exposed = false } = options
+  const name = options.name ?? (defaultCodeName as Name) // The default of the type is this name.
   const limits = checkCodeLimits(options.limits)
   const allowed = tools && new Set(tools)
   const callable = (others: readonly ToolDeclaration[]): ToolDeclaration[] =>
     others.filter(other => (allowed ? allowed.has(other.name) : true))
-  const base: Tool = {
+  const base: NamedTool<Name> = {
     name,
     title: 'Run a program',
     description: describe([], limits),

@@ -8,7 +8,7 @@ import type { Report } from '../../language/report.ts'
 import { privateFolderAround } from '../../lib/files/private-folders.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
 import { quote } from '../../lib/text/index.ts'
-import { tool } from '../functions/tool.ts'
+import { type NamedTool, tool } from '../functions/tool.ts'
 import { carryOut, planEdit, planPatch, planWrite, preview, reportChanges } from './changes.ts'
 import { Disk } from './disk.ts'
 import { editorTool } from './editor.ts'
@@ -46,7 +46,16 @@ export type WorkspaceOptions = {
   vendorTyped?: readonly string[]
 }
 
-export function workspace(options: WorkspaceOptions): Tool[] {
+/** The names that its tools have behind the prefix. */
+type FileToolName =
+  | `${'read' | 'write' | 'edit' | 'move' | 'delete'}_file`
+  | `${'list' | 'search'}_files`
+  | 'apply_patch'
+  | 'file_editor'
+
+export function workspace<Prefix extends string = ''>(
+  options: WorkspaceOptions & { prefix?: Prefix },
+): NamedTool<`${NoInfer<Prefix>}${FileToolName}`>[] {
   const { root, tools = toolNames.filter(name => name !== 'editor'), prefix = '' } = options
   const { trust = 'ask', ignore = ['.git', 'node_modules'], vendorTyped = [] } = options
   const shared: Shared = {
@@ -72,8 +81,9 @@ export function workspace(options: WorkspaceOptions): Tool[] {
   return tools.map(name => {
     if (!Object.hasOwn(made, name))
       throw invalidPath(`has no tool ${quote(name)}; known are: ${toolNames.join(', ')}`)
-    return Object.freeze<Tool>({
-      ...made[name](),
+    const named = made[name]() as NamedTool<`${Prefix}${FileToolName}`> // Each is named by the prefix and one of these.
+    return Object.freeze({
+      ...named,
       folder: shared.disk.root.path,
       get unsafe() {
         return privateFolderAround(shared.disk.root.path) === undefined

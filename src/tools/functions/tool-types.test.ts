@@ -3,14 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
+import { sameType } from '../../../test/same-type.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
 import { contextFor } from '../../testing/contracts/tool.ts'
 import { type ToolOutputOf, tool } from './tool.ts'
-
-/** Fails to compile unless both types are the same. */
-function sameType<A, B>(
-  ..._same: (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? [] : ['other types']
-): void {}
 
 const base = { name: 'weather', description: 'The weather.', input: z.object({ city: z.string() }) }
 const output = z.object({ sky: z.enum(['blue', 'grey']), degrees: z.number().optional() })

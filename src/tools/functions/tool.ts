@@ -134,8 +134,13 @@ export type ToolDefinition<
   preview?: (input: InputOf<S>, context: PreviewContext) => Report | Promise<Report>
 }
 
-/** A tool whose output type the compiler knows. `~output` never has a value. */
-export type TypedTool<Output> = Tool & { readonly '~output'?: Output }
+/** A tool whose name the compiler knows. */
+export type NamedTool<Name extends string> = Tool & { readonly name: Name }
+
+/** A tool whose name and output type the compiler knows. `~output` never has a value. */
+export type TypedTool<Output, Name extends string = string> = NamedTool<Name> & {
+  readonly '~output'?: Output
+}
 
 /** The type of a tool's structured results: `ToolOutputOf<typeof myTool>`. Unknown without a Standard Schema. */
 export type ToolOutputOf<T> = T extends TypedTool<infer Output> ? Output : unknown
@@ -149,7 +154,10 @@ export function tool<
   S extends InputSchema,
   O extends OutputSchema = undefined,
   const R extends RunResult<O> = RunResult<O>,
->(definition: ToolDefinition<S, O, R>): TypedTool<O extends StandardSchema ? InferInput<O> : unknown> {
+  Name extends string = string,
+>(
+  definition: ToolDefinition<S, O, R> & { name: Name },
+): TypedTool<O extends StandardSchema ? InferInput<O> : unknown, Name> {
   checkMembers(definition)
   const { name, title, description, run } = definition
   const input = describeInput(definition.input, name, definition.strict)
@@ -164,7 +172,7 @@ export function tool<
       ? Promise.resolve(returned).then(settled => toOutput(settled, name, hasOutput))
       : toOutput(returned, name, hasOutput)
   }
-  const made: Tool = {
+  const made: NamedTool<Name> = {
     ...checkToolSettings(definition),
     name,
     description,
@@ -183,7 +191,7 @@ export function tool<
   if (definition.preview !== undefined) made.preview = previewWith(definition.preview, input.refine)
   if (definition.vendorTyped !== undefined) made.vendorTyped = checkVendorTyped(name, definition.vendorTyped)
   if (output === undefined) return Object.freeze(made)
-  return Object.freeze<Tool>({
+  return Object.freeze<NamedTool<Name>>({
     ...made,
     get output() {
       return output.schema

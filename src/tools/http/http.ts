@@ -5,7 +5,7 @@ import type { Tool } from '../../engine/ports/index.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
 import { type AnySchema, describeSchema } from '../../lib/schema/standard.ts'
 import { quote } from '../../lib/text/index.ts'
-import { refuseTool, type ToolDefinition, tool } from '../functions/tool.ts'
+import { type NamedTool, refuseTool, type ToolDefinition, tool } from '../functions/tool.ts'
 
 import { type BodyType, type HttpMethod, methods, type Operation, runOperation } from './operation.ts'
 import type { Placement } from './place.ts'
@@ -48,7 +48,7 @@ const memberNames: ReadonlySet<string> = new Set<keyof HttpToolDefinition>([
   ...(['headerArguments', 'body', 'headers', 'auth', 'hosts', 'idempotencyHeader'] as const),
 ])
 
-export function http(definition: HttpToolDefinition): Tool {
+export function http<Name extends string>(definition: HttpToolDefinition & { name: Name }): NamedTool<Name> {
   const { name, description, input, url, query = [], headerArguments = {}, auth, hosts = [] } = definition
   const { method = 'GET', body = 'json', headers = {}, idempotencyHeader } = definition
   for (const member of Object.keys(definition))

@@ -6,7 +6,7 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { TerminalReport } from '../../language/report.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { quote } from '../../lib/text/index.ts'
-import { tool } from '../functions/tool.ts'
+import { type NamedTool, tool } from '../functions/tool.ts'
 import { type CommandEnd, type CommandLimits, runCommand } from './run-command.ts'
 import {
   exposedFolder,
@@ -86,9 +86,12 @@ const schema: JsonObject = {
 
 const description = `Runs command lines with bash in a sandbox. The working folder is ${workspaceFolder}, the only place that can be changed besides /tmp. There is no network. The working folder and exported variables stay for later commands; processes in the background do not.`
 
-export function shell(options: ShellOptions): Tool {
+export function shell<Name extends string = 'shell'>(
+  options: ShellOptions & { name?: Name },
+): NamedTool<NoInfer<Name>> {
   const limits = { ...defaults, ...options.limits }
-  const { root, name = 'shell', trust = 'ask', vendorTyped = [], env = {}, readable = [] } = options
+  const { root, trust = 'ask', vendorTyped = [], env = {}, readable = [] } = options
+  const name = options.name ?? ('shell' as Name) // The default of the type is this name.
   if (typeof root !== 'string' || !isFolder(root))
     throw invalidCommand(`needs "root", a folder that exists, not ${quote(root, 200)}`)
   // Options of bubblewrap end with a zero character, and a name ends with "=".
@@ -124,7 +127,7 @@ export function shell(options: ShellOptions): Tool {
       return runAll({ sandbox, limits, states }, input as ShellInput, context)
     },
   })
-  return Object.freeze<Tool>({
+  return Object.freeze<NamedTool<Name>>({
     ...made,
     get unavailable() {
       return program() === undefined ? missingBubblewrap : undefined
