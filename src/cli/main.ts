@@ -42,6 +42,10 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     () => import('./commands/flow.ts'),
   ],
   policy: ['Say why a call ran, was asked about, or was refused.', () => import('./commands/policy.ts')],
+  replay: [
+    'Play a recorded session again, as it was or with one thing changed.',
+    () => import('./commands/replay.ts'),
+  ],
   prepare: [
     'Show the request that a session would send next, to any vendor.',
     () => import('./commands/prepare.ts'),

@@ -29,6 +29,13 @@ function configIn(folder: string): string | undefined {
 }
 
 export async function loadConfig(file: string): Promise<TurnwireConfig> {
+  const config = await loadDefault(file, 'export default defineConfig({ … })')
+  checkConfig(config, file)
+  return config
+}
+
+/** The default export of a file of the operator's. `wanted`: how it ends, for those who forgot it. */
+export async function loadDefault(file: string, wanted: string): Promise<unknown> {
   let loaded: { default?: unknown }
   hookImports()
   try {
@@ -40,11 +47,7 @@ export async function loadConfig(file: string): Promise<TurnwireConfig> {
     })
   }
   if (loaded.default === undefined)
-    throw new TurnwireError(
-      'config_invalid',
-      `${file} has no default export. End it with: export default defineConfig({ … })`,
-    )
-  checkConfig(loaded.default, file)
+    throw new TurnwireError('config_invalid', `${file} has no default export. End it with: ${wanted}`)
   return loaded.default
 }
 

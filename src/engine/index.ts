@@ -1,5 +1,6 @@
 // The exports of the engine. `ports/boundary.ts` is the interface for callers; adapters implement `ports/index.ts`.
 
+export { openArguments } from './calls/hidden-arguments.ts'
 export { CallSlots } from './calls/running-calls.ts'
 export type { FeedItem, Watcher } from './log/feed.ts'
 export { fold } from './log/read-state.ts'

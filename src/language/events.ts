@@ -176,6 +176,8 @@ export type ModelAnswered = At & {
   /** The vendor's own id of the request, by which its support finds it. */
   requestId?: string
   vendor?: VendorAnswer
+  /** SHA-256, in base64url, of the body that was sent. A replay makes the body anew from the log and compares. */
+  sent?: string
   /** The requests of this step that failed before this answer. */
   retries?: RetriedRequest[]
   /** The tools that the vendor's own search found. */

@@ -7,6 +7,7 @@ import type { Model, ModelAnswer, ModelDelta, ModelRequest } from '../engine/por
 import { TurnwireError } from '../language/errors.ts'
 import { hostedApproval } from '../language/tools.ts'
 import { untilAborted } from '../lib/async/abort.ts'
+import { sha256 } from '../lib/json/hash.ts'
 import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
 import { sumUsage } from './common/answer.ts'
 import { calculateCost, type Prices } from './common/cost.ts'
@@ -78,7 +79,7 @@ export type ModelOptions<State, Reading> = {
 }
 
 /** A model behind HTTP. `prepare` gives the request that it would send, with no network. `prices`: those of its answers. */
-export type HttpModel = Model & { prepare(request: ModelRequest): Prepared; prices?: Prices }
+export type HttpModel = Model & { prepare(request: ModelRequest, at?: number): Prepared; prices?: Prices }
 
 type Runner<State, Reading> = {
   protocol: Protocol<State, Reading>
@@ -114,7 +115,7 @@ export function createModel<State, Reading>(options: ModelOptions<State, Reading
     get searchesTools() {
       return protocol.searchesTools?.(runner.target) ?? false
     },
-    prepare: request => prepareRequest(runner, runner.target, request),
+    prepare: (request, at) => prepareRequest(runner, runner.target, request, at),
     async respond(request, watch, signal) {
       const answer = await respond(runner, request, watch, signal)
       const { usage } = answer
@@ -123,9 +124,13 @@ export function createModel<State, Reading>(options: ModelOptions<State, Reading
   }
 }
 
-/** The request that `model` would send, made with no network; undefined for a model that sends nothing. */
-export function preparedFor(model: Model | HttpModel, request: ModelRequest): Prepared | undefined {
-  return 'prepare' in model ? model.prepare(request) : undefined
+/** The request that `model` would send, made with no network; undefined for a model that sends nothing. `at`: as of this time. */
+export function preparedFor(
+  model: Model | HttpModel,
+  request: ModelRequest,
+  at?: number,
+): Prepared | undefined {
+  return 'prepare' in model ? model.prepare(request, at) : undefined
 }
 
 /** How often an answer that its caller cannot use is asked for again. */
@@ -186,7 +191,8 @@ async function exchange<State, Reading>(
     const sent = { protocol, prepared, provider: provider.name, address, auth, limits, trace: request.trace }
     const result = await attempt({ ...sent, agents: runner.agents(), watch: restorer.watch, signal })
     signal.throwIfAborted()
-    if ('answer' in result) return withWarnings(restorer.restore(result.answer), prepared)
+    if ('answer' in result)
+      return withRequest(restorer.restore(result.answer), prepared, request.memory !== undefined)
     const { failure, shown, ran } = result
     const adapted = shown ? undefined : adaptedTarget(runner, target, prepared, failure, tried)
     const { code, message } = toError(failure, provider.name, secretsIn(auth))
@@ -243,6 +249,7 @@ function prepareRequest<State, Reading>(
   { protocol, now }: Runner<State, Reading>,
   deployed: ModelTarget,
   asked: ModelRequest,
+  at = now(),
 ): Prepared<Reading> {
   const { body, hosted, clientHosted, maxTokens = 0 } = asked
   const { mostTokens } = deployed
@@ -254,7 +261,7 @@ function prepareRequest<State, Reading>(
   const leavesHosted = hosted === false && deployed.hosted.length > 0
   const isChanged = leavesHosted || body !== undefined || clientHosted !== undefined
   const target = isChanged ? changedTarget(protocol.name, deployed, asked) : deployed
-  const prepared = protocol.prepare(request, target, SessionCache.of(asked.memory), now())
+  const prepared = protocol.prepare(request, target, SessionCache.of(asked.memory), at)
   if (body) warnOfOthers(body, protocol.name, prepared.warnings)
   return prepared
 }
@@ -323,8 +330,9 @@ function addressFor<State, Reading>(runner: Runner<State, Reading>, path: string
   return address
 }
 
-/** Warnings about the request belong to the answer, whose reader should know what was adapted. */
-function withWarnings(answer: ModelAnswer, prepared: Prepared): ModelAnswer {
+/** What its reader should know of the request: what was adapted, and, of a session's step, the digest of its body. */
+function withRequest(answer: ModelAnswer, prepared: Prepared, isStep: boolean): ModelAnswer {
+  if (isStep) answer.sent = sha256(prepared.body)
   const warnings = [...new Set([...prepared.warnings, ...(answer.warnings ?? [])])]
   return warnings.length === 0 ? answer : { ...answer, warnings }
 }

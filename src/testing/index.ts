@@ -1,4 +1,4 @@
-// For tests of users: strict doubles of the vendors' APIs, and the contract suites of the store and the tool port. Models that
+// For tests of users: strict doubles of the vendors' APIs, replays, and the contract suites of the store and the tool port. Models that
 // need neither key nor network are part of the library itself.
 export {
   checkHistory,
@@ -8,6 +8,13 @@ export {
   type HistoryRepair,
   repairHistory,
 } from '../doctor/index.ts'
+export {
+  type Difference,
+  type ReplayReport,
+  type ReplayTotals,
+  replaySession,
+  type Simulation,
+} from '../replay/index.ts'
 export { type NodesUnderTest, nodeStoreContract } from './contracts/node-store.ts'
 export { storeContract } from './contracts/store.ts'
 export type { MakeStore, StoreUnderTest } from './contracts/store-samples.ts'

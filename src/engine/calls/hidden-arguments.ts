@@ -102,9 +102,17 @@ function sealText(vault: Vault, callId: string, text: string): string {
   return vault.seal(hiddenMark(callId) + text, 'arguments')
 }
 
-function openText({ ports }: CallSession, { callId, sealed }: HiddenText): string | undefined {
+function openText({ ports }: CallSession, hidden: HiddenText): string | undefined {
+  return openArguments(ports.vault, hidden)
+}
+
+/** Undefined: they are of another call, or were sealed with another key. */
+export function openArguments(
+  vault: Pick<Vault, 'open'>,
+  { callId, sealed }: HiddenText,
+): string | undefined {
   try {
-    const opened = ports.vault.open(sealed, 'arguments')
+    const opened = vault.open(sealed, 'arguments')
     const mark = hiddenMark(callId)
     return opened.startsWith(mark) ? opened.slice(mark.length) : undefined
   } catch {

@@ -190,6 +190,8 @@ export type ModelAnswer = {
   vendor?: VendorAnswer
   /** The tools that the vendor's own search found. */
   loads?: string[]
+  /** The digest of the body that was sent for it. */
+  sent?: string
 }
 
 /**

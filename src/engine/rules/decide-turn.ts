@@ -36,7 +36,7 @@ export function decideAnswer(
     index += 1
     return { ...part, id } satisfies CallPart
   })
-  const { stop, origin, usage, continuity, warnings, requestId, vendor, loads } = answer
+  const { stop, origin, usage, continuity, warnings, requestId, vendor, loads, sent } = answer
   const event: ModelAnswered = { v: 1, at: context.now, type: 'model.answered', parts, stop, model }
   if (origin) event.origin = origin
   if (usage) event.usage = usage
@@ -45,6 +45,7 @@ export function decideAnswer(
   if (requestId !== undefined) event.requestId = requestId
   if (vendor) event.vendor = vendor
   if (loads && loads.length > 0) event.loads = loads
+  if (sent !== undefined) event.sent = sent
   return event
 }
 

@@ -1,0 +1,176 @@
+// Plays recorded sessions again through today's code and configuration, and says what came to something else.
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { buildAgents } from '../../config/build-agent.ts'
+import type { TurnwireConfig } from '../../config/config.ts'
+import { loadDefault } from '../../config/load-config.ts'
+import { keptServers } from '../../config/mcp-config.ts'
+import { checkFile, readLines } from '../../data/copies/check.ts'
+import { createVault, vaultKey } from '../../data/vault.ts'
+import type { Agent } from '../../engine/index.ts'
+import type { Recorded } from '../../language/events.ts'
+import { present } from '../../lib/json/present.ts'
+import { findSession, readLog, visitSessions } from '../../library/visit.ts'
+import { changeConfig } from '../../replay/change.ts'
+import { describeReplay, isSame } from '../../replay/describe-replay.ts'
+import { readRecording } from '../../replay/recording.ts'
+import { type ReplayOptions, type ReplayReport, replay, type Simulation } from '../../replay/replay.ts'
+import { KeptServers } from '../../tools/mcp/index.ts'
+import { type CliCommand, knownWord, textValue, UsageError, type Values } from '../command.ts'
+import { withProgress } from '../progress.ts'
+import { configOption, dataFolder, dataOption, noSuchSession, sessionPlace, setUp } from '../setup.ts'
+
+export const command: CliCommand = {
+  name: 'replay',
+  usage: '<session | exported file> [--with <change>] [--json]',
+  about: `Plays a recorded session again, or each session of an exported file: people, models and tools do what the log says
+that they did, and everything else is the code and the configuration of today. Nothing is sent and no tool runs.
+Each request to a model is compared with the one that was sent; so are verdicts, outcomes and the ends of turns.
+
+--with changes one thing:
+  model=<name or file>   a configured model, or a file that exports one, answers in place of the recorded one
+  policy=<file>          a file that exports rules, in place of those of the configuration
+  tools=<file>           a file that exports tools, in place of those with the same names
+  prompt=<file or text>  other instructions
+As long as the calls are the same, the recorded results answer them. Other calls are simulated, or not run.
+
+It exits with 0 if everything came to the same, and with 1 otherwise.`,
+  options: {
+    with: { type: 'string', value: '<change>', help: 'One change, such as policy=draft.ts' },
+    simulate: {
+      type: 'string',
+      value: '<file>',
+      help: 'Exports functions by the names of tools, for calls that are not recorded',
+    },
+    people: {
+      type: 'string',
+      value: '<allow | reject>',
+      help: 'Decides what nobody decided then. Default: allow',
+    },
+    servers: {
+      type: 'boolean',
+      help: 'Start the MCP servers, to have the tools that they bring. None is called',
+    },
+    json: { type: 'boolean', help: 'Print the reports as JSON lines' },
+    data: dataOption,
+    config: configOption,
+  },
+  words: 1,
+  async run({ values, words: [what] }) {
+    if (what === undefined)
+      throw new UsageError('Say which session: turnwire replay <id>. See them with: turnwire sessions list')
+    const recordings = existsSync(what) ? await readExport(what) : [await readSession(values, what)]
+    const { config } = await setUp(values)
+    const reports = await withReplayer(config, values, replayOne =>
+      withProgress('Replaying', 'sessions', async progress => {
+        const done: ReplayReport[] = []
+        for (const [id, log] of recordings) {
+          done.push(await replayOne(id, log))
+          progress.step(done.length, recordings.length)
+        }
+        return done
+      }),
+    )
+    for (const report of reports) print(report, values['json'] === true)
+    return reports.every(isSame) ? 0 : 1
+  },
+}
+
+type SessionLog = [id: string, log: readonly Recorded[]]
+
+async function readSession(values: Values, id: string): Promise<SessionLog> {
+  return visitSessions(await sessionPlace(values), undefined, async engine => {
+    const session = await findSession(engine, id)
+    if (!session) throw noSuchSession(id)
+    return [id, await readLog(engine, { owner: session.owner, session: id })]
+  })
+}
+
+async function readExport(file: string): Promise<SessionLog[]> {
+  await checkFile(file)
+  const logs = new Map<string, Recorded[]>()
+  let current: Recorded[] = []
+  for await (const { line } of readLines(file)) {
+    if ('session' in line) {
+      current = []
+      logs.set(line.session, current)
+    } else if ('event' in line) current.push({ seq: line.seq, event: line.event })
+  }
+  return [...logs]
+}
+
+type ReplayOne = (id: string, log: readonly Recorded[]) => Promise<ReplayReport>
+
+/** MCP servers that were started for it are stopped in the end. */
+async function withReplayer<Result>(
+  given: TurnwireConfig,
+  values: Values,
+  run: (replayOne: ReplayOne) => Promise<Result>,
+): Promise<Result> {
+  const change = textValue(values, 'with')
+  const { config, model } = change === undefined ? { config: given } : await changeConfig(given, change)
+  const servers =
+    values['servers'] === true
+      ? new KeptServers(
+          keptServers(config),
+          () => {},
+          () => {},
+        )
+      : undefined
+  try {
+    await servers?.start(serverPatienceMs)
+    const built = buildAgents(config, () => {}, servers)
+    const agents = model ? built.map((agent): Agent => ({ ...agent, model: () => model })) : built
+    const options: ReplayOptions = {
+      agents,
+      ...(model && { live: true }),
+      ...present({
+        people: readPeople(values),
+        simulate: await readSimulations(values),
+        vault: await openVault(values),
+      }),
+    }
+    const before = buildAgents(given, () => {}, servers)
+    return await run(async (id, log) => {
+      const recording = readRecording(id, log)
+      if (change === undefined) return replay(recording, options)
+      // First without the change: what was sent then is made anew, so that the difference can be shown.
+      const { bodies } = await replay(recording, { ...options, agents: before, live: false })
+      return replay(recording, { ...options, bodies })
+    })
+  } finally {
+    await servers?.stop()
+  }
+}
+
+const serverPatienceMs = 10_000
+
+function readPeople(values: Values): ReplayOptions['people'] {
+  const given = textValue(values, 'people')
+  return given === undefined
+    ? undefined
+    : knownWord(given, ['allow', 'reject'] as const, `--people is allow or reject.`)
+}
+
+async function readSimulations(values: Values): Promise<Record<string, Simulation> | undefined> {
+  const file = textValue(values, 'simulate')
+  if (file === undefined) return undefined
+  const loaded = await loadDefault(resolve(file), 'export default { <tool>: input => <output> }')
+  const entries = typeof loaded === 'object' && loaded !== null ? Object.entries(loaded) : []
+  const wrong = entries.find(([, value]) => typeof value !== 'function')
+  if (entries.length === 0 || wrong)
+    throw new UsageError(`${file} exports no functions by the names of tools${wrong ? `: ${wrong[0]}` : ''}.`)
+  return Object.fromEntries(entries) as Record<string, Simulation> // Functions, as was checked.
+}
+
+/** The key that sealed arguments can be opened with. A folder that has none gets none. */
+async function openVault(values: Values): Promise<ReplayOptions['vault']> {
+  const folder = await dataFolder(values)
+  const hasKey = existsSync(join(folder, 'vault.key')) || Boolean(process.env['TURNWIRE_VAULT_KEY'])
+  return hasKey ? createVault(vaultKey(folder)) : undefined
+}
+
+function print(report: ReplayReport, asJson: boolean): void {
+  const { log: _, bodies: __, ...shown } = report
+  process.stdout.write(asJson ? `${JSON.stringify(shown)}\n` : `${describeReplay(report).join('\n')}\n`)
+}

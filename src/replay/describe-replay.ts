@@ -1,0 +1,36 @@
+// The report of a replay as lines for a terminal.
+import { printable } from '../lib/text/index.ts'
+import type { Difference, ReplayTotals } from './compare.ts'
+import type { ReplayReport } from './replay.ts'
+
+export function isSame({ differences, left }: ReplayReport): boolean {
+  return differences.length === 0 && !left
+}
+
+export function describeReplay(report: ReplayReport): string[] {
+  const { session, requests, differences, left, then, now } = report
+  const { compared, byBytes } = requests
+  const head = `${printable(session, 80)}: ${count(compared, 'request')} to models compared, ${byBytes} of them byte for byte.`
+  if (isSame(report)) return [head, '  Everything came to the same.']
+  return [
+    head,
+    ...differences.flatMap(describeDifference),
+    ...(left ? [`  The session went another way at event ${left.seq}. ${printable(left.why, 500)}`] : []),
+    `  Recorded: ${describeTotals(then)}`,
+    `  Now:      ${describeTotals(now)}`,
+  ]
+}
+
+function describeDifference({ seq, about, text, diff = [] }: Difference): string[] {
+  const lines = diff.map(line => `      ${line.mark}${'text' in line ? ` ${printable(line.text, 400)}` : ''}`)
+  return [`  ${about} at event ${seq}: ${printable(text, 1000)}`, ...lines]
+}
+
+function describeTotals({ steps, unasked, asked, denied, tokens, cost }: ReplayTotals): string {
+  const spent = cost === undefined ? '' : `, ${cost.toFixed(4)} spent`
+  return `${count(steps, 'step')}, ${unasked} ran unasked, ${asked} asked, ${denied} denied, ${count(tokens, 'token')}${spent}`
+}
+
+function count(number: number, noun: string): string {
+  return `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`
+}
