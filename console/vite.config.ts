@@ -17,4 +17,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
   },
+  // Files of the build find one another wherever the console is mounted. The server writes the mount's path into the page.
+  experimental: {
+    renderBuiltUrl: (name, { hostType }) => (hostType === 'html' ? `/console/${name}` : { relative: true }),
+  },
 })

@@ -6,6 +6,7 @@ import { Frame } from './frame/frame.tsx'
 import type { PageName } from './frame/pages.ts'
 import { SignIn } from './frame/sign-in.tsx'
 import { ConsoleProvider, operator } from './lib/console-state.tsx'
+import { publicFile } from './lib/mount-path.ts'
 import { Empty, Failure, Loading } from './lib/parts.tsx'
 import { type Address, useAddress } from './lib/router.tsx'
 
@@ -41,7 +42,7 @@ export function App(): ReactElement {
     return (
       <main className="sign-in">
         <h1>
-          <img src="/console/icon.svg" alt="" width="24" height="24" /> Turnwire
+          <img src={publicFile('icon.svg')} alt="" width="24" height="24" /> Turnwire
         </h1>
         <Failure error={visit.error} retry={enter} />
       </main>

@@ -2,6 +2,7 @@
 // from `runtimeOf`.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { localOwner } from '../callers/keys.ts'
 import type { AgentTypes, WrittenAgents, WrittenConfig } from '../config/config.ts'
 import type { AppContext, SessionRow } from '../engine/index.ts'
@@ -73,6 +74,18 @@ export class Turnwire<
       else response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":"internal"}')
     })
     mount?.node(request, response, given)
+  }
+
+  /**
+   * Takes WebSockets of Node's servers: `server.on('upgrade', turnwire.upgrade)`. A request elsewhere is left to other
+   * listeners.
+   */
+  readonly upgrade = async (request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> => {
+    const mount = await this.#mount().catch((error: unknown) => {
+      this.#runtime.log('error', 'WebSockets cannot be served.', { error: wordsOf(error) })
+      stream.destroy()
+    })
+    mount?.upgrade(request, stream, head)
   }
 
   static {

@@ -1,5 +1,6 @@
 // Identifies the caller by a bearer key, a cookie of the console, an id in the path that counts as a key, or a wallet
 // that signed in to the relay or pays. Which requests are let in at all is decided in server.ts.
+import type { IncomingMessage } from 'node:http'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { AdmittedKey, Keys } from '../callers/keys.ts'
 import type { OwnCaller, ServerConfig } from '../config/config.ts'
@@ -71,6 +72,19 @@ export function identifyCaller(
     if (known) c.set('principal', toPrincipal(known))
     return next()
   }
+}
+
+/** The same for a request to open a WebSocket. Undefined: nobody that the application knows. */
+export async function identifySocket(
+  identify: NonNullable<ServerConfig['authenticate']>,
+  incoming: IncomingMessage,
+): Promise<Principal | undefined> {
+  const { host = 'localhost', ...rest } = incoming.headers
+  const headers = Object.entries(rest).flatMap(([name, value]) =>
+    [value ?? []].flat().map((each): [string, string] => [name, each]),
+  )
+  const known = await identify(new Request(`http://${host}${incoming.url ?? '/'}`, { headers }), incoming)
+  return known ? toPrincipal(known) : undefined
 }
 
 /** For callers that the application does not know. */

@@ -59,8 +59,8 @@ const pages = [
   '/sign-in',
 ]
 
-/** Undefined: the console was not built. */
-export function consoleRoutes(): Hono<WireEnv> | undefined {
+/** `mount`: the path under which an application serves it, else empty. Undefined: the console was not built. */
+export function consoleRoutes(mount: string): Hono<WireEnv> | undefined {
   const folder = consoleFolder()
   if (folder === undefined) return undefined
   const compressed = new CompressedFiles()
@@ -68,7 +68,7 @@ export function consoleRoutes(): Hono<WireEnv> | undefined {
   for (const page of pages)
     app.get(page, async (c, next) => {
       if (!wantsPage(c)) return next()
-      return sendFile(c, join(folder, 'index.html'), 'no-cache')
+      return sendPage(c, folder, mount)
     })
   app.get('/console/*', async c => {
     const name = c.req.path.slice('/console/'.length)
@@ -77,15 +77,32 @@ export function consoleRoutes(): Hono<WireEnv> | undefined {
       throw new TurnwireError('not_found', 'The console has no such file.')
     // Names of assets carry a hash of their content.
     const small = acceptsGzip(c) ? await compressed.of(file) : undefined
-    return sendFile(c, file, 'public, max-age=31536000, immutable', 200, small)
+    return sendFile(
+      c,
+      file,
+      'public, max-age=31536000, immutable',
+      200,
+      small && { body: small, encoding: 'gzip' },
+    )
   })
   return app
 }
 
 /** The console's own page of what does not exist, for a browser. Undefined: the caller is none, or there is no console. */
-export function missingPage(c: Context<WireEnv>): Response | undefined {
+export function missingPage(c: Context<WireEnv>, mount: string): Response | undefined {
   const folder = c.req.method === 'GET' && wantsPage(c) ? consoleFolder() : undefined
-  return folder === undefined ? undefined : sendFile(c, join(folder, 'index.html'), 'no-cache', 404)
+  return folder === undefined ? undefined : sendPage(c, folder, mount, 404)
+}
+
+/** The page, with the path of its mount in its addresses and where its scripts look for it. */
+function sendPage(c: Context<WireEnv>, folder: string, mount: string, status = 200): Response {
+  const file = join(folder, 'index.html')
+  if (mount === '') return sendFile(c, file, 'no-cache', status)
+  const path = mount.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
+  const page = readFileSync(file, 'utf8')
+    .replaceAll('"/console/', () => `"${path}/console/`)
+    .replace('name="turnwire-mount" content="/"', () => `name="turnwire-mount" content="${path}"`)
+  return sendFile(c, file, 'no-cache', status, { body: Buffer.from(page) })
 }
 
 function wantsPage(c: Context<WireEnv>): boolean {
@@ -111,15 +128,15 @@ class CompressedFiles {
   }
 }
 
-/** `compressed`: the file as gzip. */
+/** `changed`: what is sent in place of the file as it is. */
 function sendFile(
   c: Context<WireEnv>,
   file: string,
   cache: string,
   status = 200,
-  compressed?: Buffer,
+  changed?: { body: Buffer; encoding?: 'gzip' },
 ): Response {
-  const body = compressed ?? readFileSync(file)
+  const { body, encoding } = changed ?? { body: readFileSync(file) }
   c.env.outgoing.writeHead(status, {
     'content-type': types[extname(file)] ?? 'application/octet-stream',
     'content-length': body.length,
@@ -129,7 +146,7 @@ function sendFile(
     'cross-origin-opener-policy': 'same-origin',
     'cache-control': cache,
     vary: 'Accept, Accept-Encoding',
-    ...(compressed && { 'content-encoding': 'gzip' }),
+    ...(encoding && { 'content-encoding': encoding }),
   })
   c.env.outgoing.end(body)
   return RESPONSE_ALREADY_SENT

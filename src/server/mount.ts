@@ -1,7 +1,7 @@
-// The wires inside a server that the application has: web-standard requests, or Node's. No port is opened here. WebSockets and the
-// pages of the console are left to a server of our own, since both need addresses that the application's server has.
+// The wires inside a server that the application has: web-standard requests, or Node's, and WebSockets of Node's servers. No port
+// is opened here. The pages of the console are served under a path only: at the root they would hide the application's own.
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { Readable } from 'node:stream'
+import { type Duplex, Readable } from 'node:stream'
 import { environmentKeys } from '../callers/environment-keys.ts'
 import { Keys } from '../callers/keys.ts'
 import { publicError, TurnwireError } from '../language/errors.ts'
@@ -15,6 +15,8 @@ import { chooseWires, WireTable } from './wires.ts'
 export type Mount = {
   fetch(request: Request): Promise<Response>
   node(incoming: IncomingMessage, outgoing: ServerResponse, given?: unknown): void
+  /** A request for a WebSocket. One that is elsewhere is left to other listeners. */
+  upgrade(incoming: IncomingMessage, stream: Duplex, head: Buffer): void
   close(): Promise<void>
 }
 
@@ -30,7 +32,12 @@ export async function openMount(runtime: Runtime): Promise<Mount> {
     )
   const table = new WireTable(chooseWires(config.wires))
   if (config.publicUrl !== undefined) runtime.serveAt(`${config.publicUrl}${config.path ?? ''}`)
-  const { app, ...service } = await openService(runtime, { table, keys, hostname: undefined, shared: true })
+  const { app, sockets, ...service } = await openService(runtime, {
+    table,
+    keys,
+    hostname: undefined,
+    shared: true,
+  })
   const answer = makeListener({ table, fetch: app.fetch })
   const base = config.path ?? ''
   return {
@@ -45,6 +52,13 @@ export async function openMount(runtime: Runtime): Promise<Mount> {
       return outgoing.settle(await app.fetch(shown, { incoming, outgoing: outgoing.asNode() }))
     },
     node: (incoming, outgoing, given) => serveNode(base, answer, incoming, outgoing, given),
+    upgrade: (incoming, stream, head) => {
+      const target = within(base, incoming.url ?? '/')
+      if (target === undefined) return
+      const shown = Object.create(incoming, { url: { value: target } }) as IncomingMessage // The rest is the request's own.
+      // At the root other listeners may have sockets too.
+      if (base !== '' || sockets.serves(shown)) sockets.accept(shown, stream, head)
+    },
     close: async () => {
       service.close()
       await service.closeWires()

@@ -1,6 +1,6 @@
 // The HTTP server: who may speak to it, and which wires it serves. A request passes the checks here in the order in which
 // they are written, before a wire sees it.
-import type { Server as NodeServer } from 'node:http'
+import type { IncomingMessage, Server as NodeServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Context, Hono, type MiddlewareHandler, type Next } from 'hono'
 import { BoundEngine } from '../callers/bound-engine.ts'
@@ -26,7 +26,7 @@ import { requireOperator } from '../wires/operator/index.ts'
 import type { ServedWire } from '../wires/wire.ts'
 import { killer } from '../world.ts'
 import { logRequests } from './access-log.ts'
-import { authenticate, identifyCaller, unlessKnown } from './authenticate.ts'
+import { authenticate, identifyCaller, identifySocket, unlessKnown } from './authenticate.ts'
 import { ConsoleCookies } from './console-cookie.ts'
 import { consoleRoutes, missingPage } from './console-files.ts'
 import { listen, MountedApp } from './listen.ts'
@@ -113,7 +113,12 @@ export async function openService(runtime: Runtime, options: ServiceOptions): Pr
   const served = await table.serve(await servedHost(runtime, host, keys, cookies))
   const { origins = [], hosts = [] } = config
   const { limits, log } = host
-  const gate = { table, keys, hosts: hostNames(hosts, hostname), origins, limits, accounts, log }
+  const identify = config.authenticate
+  const gate = {
+    ...{ table, keys, hosts: hostNames(hosts, hostname), origins, limits, accounts, log },
+    ...(hostname === undefined && hosts.length === 0 && { anyHost: true as const }),
+    ...(identify && { identify: (request: IncomingMessage) => identifySocket(identify, request) }),
+  }
   const sockets = acceptUpgrades(gate, [
     ...served.flatMap(({ sockets = [] }) => sockets),
     ...(relay?.sockets ?? []),
@@ -286,7 +291,13 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   const { agents } = host.about
   const app = new Hono<WireEnv>()
   app.onError((error, c) => sendRefusal(c, error, table, log))
-  app.notFound(c => missingPage(c) ?? sendRefusal(c, noRoute(c, table), table, log))
+  // Its pages are at the root of a server of ours, or under the path of a mount. At the root of another server they would hide its own.
+  const mount = hostname === undefined ? (config.server?.path ?? '') : ''
+  const showsConsole =
+    hostname !== undefined || (mount !== '' && table.wires.some(({ name }) => name === 'operator'))
+  app.notFound(
+    c => (showsConsole ? missingPage(c, mount) : undefined) ?? sendRefusal(c, noRoute(c, table), table, log),
+  )
   if (config.server?.log === 'debug') app.use(logRequests(log))
   app.use(checkCaller(config.server?.hosts ?? [], config.server?.origins ?? [], hostname, log))
   app.get('/health/live', c => c.json({ status: 'ok' }))
@@ -301,8 +312,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
     const { code, message } = publicError(new TurnwireError(failure.code, failure.message))
     return c.json({ status: 'failing', agents: agents.length, store: { code, error: message } }, 503)
   })
-  // Its pages have fixed addresses, which are the other server's.
-  const console = hostname === undefined ? undefined : consoleRoutes()
+  const console = showsConsole ? consoleRoutes(mount) : undefined
   if (console) app.route('/', console)
   if (relay) app.route('/', relay.routes(routeHost(host)))
   if (payments) app.route('/', payments.signInRoutes())

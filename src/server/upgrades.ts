@@ -10,6 +10,7 @@ import { sha256 } from '../lib/json/hash.ts'
 import { checkHost, checkOrigin, parseBearer } from '../lib/net/http.ts'
 import { closeReason } from '../lib/text/index.ts'
 import type { Log } from '../log.ts'
+import type { Principal } from '../wires/host.ts'
 import type { UpgradeRoute } from '../wires/wire.ts'
 import { toWireRequest } from './refusals.ts'
 import type { WireTable } from './wires.ts'
@@ -23,6 +24,10 @@ export type UpgradeGate = {
   limits: { bodyBytes: number; heartbeatMs: number }
   accounts: OwnerAccounts
   log: Log
+  /** It is mounted in another server, which checks the Host. */
+  anyHost?: true
+  /** Asks the application who calls. */
+  identify?: (request: IncomingMessage) => Promise<Principal | undefined>
 }
 
 /** Carries a key for browsers, whose sockets cannot have headers: `new WebSocket(url, ['turnwire', 'bearer.<key>'])`. */
@@ -39,36 +44,50 @@ export type Sockets = {
 export function acceptUpgrades(gate: UpgradeGate, routes: readonly UpgradeRoute[]): Sockets {
   let accepting: Promise<Accepting> | undefined
   const checks: KeyChecks = new WeakMap()
+  const open = (asked: Asked, { route, params }: FoundRoute, { principal, holds }: AdmittedKey): void => {
+    const { request, stream, head } = asked
+    const account = route.anonymous ? undefined : gate.accounts.of(principal.owner)
+    account?.request()
+    if (account) stream.once('close', account.open())
+    accepting ??= startAccepting(gate, checks)
+    accepting
+      .then(({ sockets }) =>
+        sockets.handleUpgrade(request, stream, head, socket => {
+          socket.on('error', () => socket.terminate())
+          if (account) {
+            checks.set(socket, checkFrames(socket, holds))
+            countFrames(socket, account)
+            countUnfinished(stream, socket, account)
+          }
+          route.open({ socket, principal, params, request })
+        }),
+      )
+      .catch((error: unknown) => {
+        gate.log('error', 'A WebSocket could not be opened.', { path: route.path, error: wordsOf(error) })
+        stream.destroy()
+      })
+  }
   const accept = (request: IncomingMessage, stream: Duplex, head: Buffer): void => {
     stream.on('error', () => stream.destroy())
-    const found = findUpgradeRoute(routes, request)
+    const refuse = (error: unknown): void => refuseUpgrade(gate.table, request, stream, error)
+    const asked = { request, stream, head }
     try {
+      const found = findUpgradeRoute(routes, request)
       if (!found) throw new TurnwireError('not_found', 'There is no WebSocket here.')
       checkPlace(gate, request)
-      const { route, params } = found
-      const { principal, holds } = route.anonymous ? nobody : admit(gate, request)
-      const account = route.anonymous ? undefined : gate.accounts.of(principal.owner)
-      account?.request()
-      if (account) stream.once('close', account.open())
-      accepting ??= startAccepting(gate, checks)
-      accepting
-        .then(({ sockets }) =>
-          sockets.handleUpgrade(request, stream, head, socket => {
-            socket.on('error', () => socket.terminate())
-            if (account) {
-              checks.set(socket, checkFrames(socket, holds))
-              countFrames(socket, account)
-              countUnfinished(stream, socket, account)
-            }
-            route.open({ socket, principal, params, request })
-          }),
-        )
-        .catch((error: unknown) => {
-          gate.log('error', 'A WebSocket could not be opened.', { path: route.path, error: wordsOf(error) })
-          stream.destroy()
-        })
+      if (found.route.anonymous) open(asked, found, nobody)
+      else if (gate.identify === undefined) open(asked, found, admit(gate, request))
+      else
+        gate
+          .identify(request)
+          .then(known => open(asked, found, known ? alwaysHolds(known) : admit(gate, request)))
+          .catch((error: unknown) => {
+            if (!(error instanceof TurnwireError))
+              gate.log('error', 'server.authenticate failed for a WebSocket.', { error: wordsOf(error) })
+            refuse(error)
+          })
     } catch (error) {
-      refuseUpgrade(gate.table, request, stream, error)
+      refuse(error)
     }
   }
   return {
@@ -78,6 +97,15 @@ export function acceptUpgrades(gate: UpgradeGate, routes: readonly UpgradeRoute[
     accept,
     close: () => void accepting?.then(endAll, () => {}),
   }
+}
+
+/** A request for a WebSocket, as Node's server gives it. */
+type Asked = { request: IncomingMessage; stream: Duplex; head: Buffer }
+type FoundRoute = { route: UpgradeRoute; params: Record<string, string> }
+
+/** Nothing that is spoken over sockets is for operators. */
+function alwaysHolds({ owner, name }: Principal): AdmittedKey {
+  return { principal: { owner, name }, holds: () => true }
 }
 
 /** A client that sends too many frames is read more slowly. */
@@ -184,7 +212,7 @@ function firstOffered(offered: Set<string>): string | false {
 function findUpgradeRoute(
   routes: readonly UpgradeRoute[],
   { url = '/' }: IncomingMessage,
-): { route: UpgradeRoute; params: Record<string, string> } | undefined {
+): FoundRoute | undefined {
   const path = url.split('?', 1)[0]!.split('/')
   for (const route of routes) {
     const params = matchPath(route.path.split('/'), path)
@@ -216,7 +244,7 @@ const nobody: AdmittedKey = { principal: { owner: '', name: '' }, holds: () => t
 
 function checkPlace(gate: UpgradeGate, { headers }: IncomingMessage): void {
   const { host, origin } = headers
-  if (!checkHost(host, gate.hosts) || !checkOrigin(origin, gate.origins, host))
+  if ((!gate.anyHost && !checkHost(host, gate.hosts)) || !checkOrigin(origin, gate.origins, host))
     throw new TurnwireError(
       'forbidden_origin',
       'This Host or web origin may not call this server. Add it to server.hosts or server.origins.',

@@ -1,13 +1,17 @@
 // The wires inside a server of the application: `turnwire.fetch` and `turnwire.node`.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { json } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
+import { WebSocket } from 'ws'
 import { newKey } from '../../src/callers/keys.ts'
 import { wireNames } from '../../src/config/config.ts'
 import { type ServerConfig, scripted, startServer, Turnwire } from '../../src/index.ts'
 import type { ScriptStep } from '../../src/models/scripted/index.ts'
+import { consoleFolder } from '../../src/server/console-files.ts'
 import { wires } from '../../src/server/wires.ts'
 
 const byHeader = (request: Request) => {
@@ -205,4 +209,113 @@ test('wrong settings of the mount are refused with what to write', async () => {
   await assert.rejects(open({ path: 'agents/' }), /server\.path.*like "\/agents"/)
   await assert.rejects(open({ wires: ['respones'] }), /server\.wires.*list of: aap/)
   await assert.rejects(open({ authenticate: 'me' }), /server\.authenticate.*function/)
+})
+
+// ---- WebSockets ----------------------------------------------------------------------------------------------
+
+async function upgrading(
+  t: TestContext,
+  turnwire: Turnwire,
+  other?: (stream: Duplex) => void,
+): Promise<string> {
+  const server = createServer((request, response) => void turnwire.node(request, response))
+  server.on('upgrade', turnwire.upgrade)
+  if (other) server.on('upgrade', (_, stream) => other(stream))
+  server.listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+async function refusal(socket: WebSocket): Promise<number> {
+  socket.on('error', () => {})
+  const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage]
+  socket.terminate()
+  return response.statusCode ?? 0
+}
+
+test('upgrade: a WebSocket under the path, for the caller that the application knows', async t => {
+  const { key, entry } = newKey('script')
+  const turnwire = await opened(t, { path: '/agents', authenticate: byHeader, keys: [entry] })
+  const url = await upgrading(t, turnwire)
+  const socket = new WebSocket(`${url}/agents/v1/responses`, { headers: { 'x-user': 'ann' } })
+  t.after(() => socket.terminate())
+  await once(socket, 'open')
+  const frames: string[] = []
+  const ended = Promise.withResolvers<void>()
+  socket.on('message', (data: Buffer) => {
+    frames.push(data.toString())
+    if (data.includes('response.completed')) ended.resolve()
+  })
+  socket.send(JSON.stringify({ type: 'response.create', model: 'helper', input: 'Hi' }))
+  await ended.promise
+  assert.match(frames.join('\n'), /Hello\./)
+  assert.deepEqual([(await owned(turnwire, 'ann')).length, (await owned(turnwire, 'bob')).length], [1, 0])
+
+  assert.equal(await refusal(new WebSocket(`${url}/agents/v1/responses`)), 401)
+  const foreign = { 'x-user': 'ann', origin: 'https://evil.example' }
+  assert.equal(await refusal(new WebSocket(`${url}/agents/v1/responses`, { headers: foreign })), 403)
+  assert.equal(await refusal(new WebSocket(`${url}/agents/nothing`, { headers: { 'x-user': 'ann' } })), 404)
+  const byKey = new WebSocket(`${url}/agents/v1/responses`, { headers: { authorization: `Bearer ${key}` } })
+  t.after(() => byKey.terminate())
+  await once(byKey, 'open')
+})
+
+test('upgrade: a request elsewhere is left to other listeners, and a caller that cannot be asked about is refused', async t => {
+  const turnwire = await opened(t, {
+    path: '/agents',
+    authenticate: () => {
+      throw new Error('the database is down')
+    },
+  })
+  const url = await upgrading(t, turnwire, stream => {
+    if (stream.writable && !stream.closed) stream.end('HTTP/1.1 418 Other\r\nConnection: close\r\n\r\n')
+  })
+  assert.equal(await refusal(new WebSocket(`${url}/chat`)), 418)
+  const alone = await upgrading(t, turnwire)
+  assert.equal(await refusal(new WebSocket(`${alone}/agents/v1/responses`)), 500)
+})
+
+test('upgrade: a server with a port asks the application about WebSockets too', async t => {
+  const turnwire = await opened(t, { authenticate: byHeader })
+  const server = await startServer(turnwire, { port: 0 })
+  t.after(() => server.stop())
+  const url = `${server.url.replace('http', 'ws')}/v1/responses`
+  assert.equal(await refusal(new WebSocket(url)), 401)
+  const socket = new WebSocket(url, { headers: { 'x-user': 'ann' } })
+  await once(socket, 'open')
+  socket.terminate()
+})
+
+// ---- the console ---------------------------------------------------------------------------------------------
+
+const page = (address: string) => new Request(address, { headers: { accept: 'text/html' } })
+
+test('the pages of the console are served under the path, with that path in their addresses', async t => {
+  if (consoleFolder() === undefined) return t.skip('the console was not built: npm run console')
+  const turnwire = await opened(t, { path: '/agents', authenticate: byHeader })
+  for (const path of ['/agents', '/agents/', '/agents/sessions/x']) {
+    const answer = await turnwire.fetch(page(`https://app.example${path}`))
+    assert.equal(answer.status, 200)
+    const html = await answer.text()
+    assert.match(html, /<meta name="turnwire-mount" content="\/agents"/)
+    const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file = '']) => file)
+    assert.ok(files.length >= 3 && files.every(file => file.startsWith('/agents/console/')), files.join())
+    for (const file of files) {
+      const got = await turnwire.fetch(new Request(`https://app.example${file}`))
+      assert.equal(got.status, 200, file)
+      await got.arrayBuffer()
+    }
+  }
+})
+
+test('at the root of an application, and without the operator’s wire, no page is taken over', async t => {
+  for (const server of [{}, { path: '/agents', wires: ['responses'] as const }]) {
+    const turnwire = await opened(t, { ...server, authenticate: byHeader })
+    for (const path of ['', '/sessions/x', '/nothing']) {
+      const answer = await turnwire.fetch(page(`https://app.example${server.path ?? ''}${path}`))
+      assert.doesNotMatch(answer.headers.get('content-type') ?? '', /html/)
+      await answer.arrayBuffer()
+    }
+  }
 })

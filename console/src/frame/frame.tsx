@@ -3,6 +3,7 @@ import { type ReactElement, type ReactNode, useEffect, useMemo, useState } from 
 import { isTyping } from '../../../src/react/approval.tsx'
 import { ActionIcon, type ActionName, KindIcon, ShapeIcon, Svg } from '../../../src/react/icons.tsx'
 import { operator, useConsole } from '../lib/console-state.tsx'
+import { publicFile } from '../lib/mount-path.ts'
 import { Link, navigate } from '../lib/router.tsx'
 import { applyTheme, read, readTheme, type Theme, write } from '../lib/theme.ts'
 import { KeyList } from './key-list.tsx'
@@ -39,7 +40,7 @@ export function Frame({ page, children }: { page: PageName | undefined; children
       </a>
       <nav className="rail" aria-label="Pages">
         <p className="brand">
-          <img src="/console/icon.svg" alt="" width="20" height="20" />
+          <img src={publicFile('icon.svg')} alt="" width="20" height="20" />
           <span>Turnwire</span>
         </p>
         <GoTo onOpen={() => setOpen('palette')} />

@@ -5,6 +5,7 @@ import type { OperatorMe } from '../../../src/client/index.ts'
 import { Form } from '../../../src/react/forms.tsx'
 import { useAttempt } from '../lib/attempt.tsx'
 import { operator } from '../lib/console-state.tsx'
+import { publicFile } from '../lib/mount-path.ts'
 import { CommandLine } from '../lib/parts.tsx'
 
 export function SignIn({ onDone }: { onDone: (me: OperatorMe) => void }): ReactElement {
@@ -21,7 +22,7 @@ export function SignIn({ onDone }: { onDone: (me: OperatorMe) => void }): ReactE
   return (
     <main className="sign-in">
       <h1>
-        <img src="/console/icon.svg" alt="" width="24" height="24" /> Turnwire
+        <img src={publicFile('icon.svg')} alt="" width="24" height="24" /> Turnwire
       </h1>
       <Form onSubmit={submit}>
         <label htmlFor={field}>API key</label>

@@ -21,12 +21,13 @@ import {
 import type { SessionConnection, ToolLook, UsedApprovals } from '../../../src/react/index.ts'
 import { useApprovals, useChanges } from '../../../src/react/use-lists.ts'
 import { type Held, type HeldDecisions, useHeldDecisions } from './held-decisions.ts'
+import { serverUrl } from './mount-path.ts'
 import { signInSecret } from './sign-in-secret.ts'
 
 /** A tool of an agent, as the server describes it. */
 export type OperatorTool = OperatorAgent['tools'][number]
 
-export const operator = new OperatorClient({ baseUrl: location.origin, secret: signInSecret })
+export const operator = new OperatorClient({ baseUrl: serverUrl, secret: signInSecret })
 
 export type ConsoleState = {
   me: OperatorMe

@@ -5,6 +5,7 @@ import { type OperatorApproval, OperatorClient } from '../../../src/client/index
 import { errorMessage } from '../../../src/lib/text/error-message.ts'
 import type { ApprovalAnswer } from '../../../src/react/index.ts'
 import { decideCall } from '../../../src/react/use-lists.ts'
+import { serverUrl } from './mount-path.ts'
 import { signInSecret } from './sign-in-secret.ts'
 import { read, write } from './theme.ts'
 
@@ -37,7 +38,7 @@ export function writeUndoSeconds(seconds: number): void {
 
 /** Requests of a page that goes away are carried on by the browser. */
 const lasting = new OperatorClient({
-  baseUrl: location.origin,
+  baseUrl: serverUrl,
   secret: signInSecret,
   fetch: (address, init) => fetch(address, { ...init, keepalive: true }),
 })

@@ -1,6 +1,7 @@
 // Addresses of the console: every view has one, and Back and reload give the same view. Links are real links, so they can be
 // copied and opened in another tab.
 import { type MouseEvent, type ReactElement, type ReactNode, useMemo, useSyncExternalStore } from 'react'
+import { mountPath } from './mount-path.ts'
 
 export type Address = { path: string; query: URLSearchParams; hash: string }
 
@@ -13,13 +14,14 @@ globalThis.addEventListener('hashchange', tell)
 
 export function navigate(to: string, { replace = false } = {}): void {
   if (to === here()) return
-  if (replace) history.replaceState(null, '', to)
-  else history.pushState(null, '', to)
+  if (replace) history.replaceState(null, '', mountPath + to)
+  else history.pushState(null, '', mountPath + to)
   tell()
 }
 
 function here(): string {
-  return location.pathname + location.search + location.hash
+  const { pathname, search, hash } = location
+  return `${pathname.slice(mountPath.length) || '/'}${search}${hash}`
 }
 
 function subscribe(listener: () => void): () => void {
@@ -71,7 +73,7 @@ export function Link({ to, children, onClick, ...rest }: LinkProps): ReactElemen
     navigate(to)
   }
   return (
-    <a href={to} onClick={go} {...rest}>
+    <a href={mountPath + to} onClick={go} {...rest}>
       {children}
     </a>
   )

@@ -1,5 +1,6 @@
 // The session as lines for a shell: make one like it and say the same.
 import type { SessionView } from '../../../../src/react/index.ts'
+import { serverUrl } from '../../lib/mount-path.ts'
 
 export function writeCurl(id: string, view: SessionView): string {
   const said = view.items.flatMap(item =>
@@ -13,9 +14,9 @@ export function writeCurl(id: string, view: SessionView): string {
   }
   return [
     '# A new session that begins with the same message. With keys: -H "Authorization: Bearer $TURNWIRE_KEY"',
-    `curl -s -X PUT ${location.origin}/session -H 'Content-Type: application/json' -d ${shellQuoted(JSON.stringify(body))}`,
+    `curl -s -X PUT ${serverUrl}/session -H 'Content-Type: application/json' -d ${shellQuoted(JSON.stringify(body))}`,
     '# The log of this one',
-    `curl -s ${location.origin}/operator/sessions/${id}/export`,
+    `curl -s ${serverUrl}/operator/sessions/${id}/export`,
   ].join('\n')
 }
 

@@ -6,6 +6,7 @@ import { type CallView, CopyButton, JsonTree, Status, type ViewItem } from '../.
 import { itemSeq } from '../../../../src/react/transcript.tsx'
 import { clockTime, duration, exactTime } from '../../../../src/react/words.ts'
 import type { LiveSession } from '../../lib/live-session.ts'
+import { serverUrl } from '../../lib/mount-path.ts'
 import { Link, useAddress, withQuery } from '../../lib/router.tsx'
 import { read, write } from '../../lib/theme.ts'
 
@@ -47,7 +48,7 @@ export function Inspector(props: InspectorProps): ReactElement {
           <button type="button" className="tw-button tw-small" onClick={() => onFork(seq)}>
             Fork from here…
           </button>
-          <CopyButton text={`${location.origin}${address.path}#seq=${seq}`} label="Copy link" />
+          <CopyButton text={`${serverUrl}${address.path}#seq=${seq}`} label="Copy link" />
           <Link className="tw-button tw-small" to={withQuery(address, { view: 'log' }, `#seq=${seq}`)}>
             In the log
           </Link>

@@ -6,6 +6,7 @@ import { printable } from '../../../../src/lib/text/index.ts'
 import { Time } from '../../../../src/react/index.ts'
 import { duration, plural } from '../../../../src/react/words.ts'
 import { operator } from '../../lib/console-state.tsx'
+import { serverUrl } from '../../lib/mount-path.ts'
 import { count, Failure, Id, State, useLoaded } from '../../lib/parts.tsx'
 import { DataTable } from '../../lib/table.tsx'
 
@@ -37,7 +38,7 @@ export function AttachedAgents(): ReactElement {
       {error && !value && <Failure error={error} retry={reload} />}
       {value && agents.length === 0 && (
         <p className="tw-muted">
-          None is attached. An owner runs: <code>turnwire attach {location.origin}</code>
+          None is attached. An owner runs: <code>turnwire attach {serverUrl}</code>
         </p>
       )}
       {agents.length > 0 && (
