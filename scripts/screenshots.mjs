@@ -67,6 +67,7 @@ async function session(agent, text, allowed = 0) {
 await session('broken', 'Draw the orders of last week')
 await session('helper', 'Read the file src/cart.ts')
 await session('helper', 'Deploy 2.4.0')
+await session('clerk', 'Order A-1042 was billed wrongly. Mend it.')
 const main = await session(
   'engineer',
   'Customers say that their totals are too low. Find out why, mend it, and roll it out.',

@@ -159,12 +159,58 @@ const deploy = tool({
   },
 })
 
+const patch = tool({
+  name: 'apply_patch',
+  title: 'Change a file.',
+  description: 'Writes a file of the shop.',
+  input: {
+    type: 'object',
+    properties: { path: { type: 'string' }, reason: { type: 'string' } },
+    required: ['path'],
+  },
+  kind: 'edit',
+  preview: ({ path }) => ({ diffs: [{ path: words(path), oldText: before, newText: after }] }),
+  run: () => 'Written.',
+})
+
+const refund = tool({
+  name: 'refund',
+  title: 'Refund an order',
+  description: 'Pays an order back. It asks how much.',
+  input: { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] },
+  trust: 'trusted',
+  async run({ order }, { ask }) {
+    const answer = await ask({
+      message: `How much of order ${words(order)} is paid back?`,
+      schema: {
+        type: 'object',
+        properties: { amount: { type: 'number', title: 'Amount in EUR', minimum: 1, maximum: 59.97 } },
+        required: ['amount'],
+      },
+    })
+    return answer.action === 'accept' ? 'Paid back.' : 'Nothing was paid back.'
+  },
+})
+
 const usage = (input: number, output: number, cost: number) => ({
   input,
   output,
   cacheRead: Math.round(input / 2),
   cost,
 })
+
+const finding = `The **count of pieces is ignored**: \`sum += line.price\`. It shows in last week's orders:
+
+| Day | Orders | With several pieces | Missing |
+|:----|-------:|--------------------:|--------:|
+| Monday | 212 | 64 | € 1,284.10 |
+| Tuesday | 187 | 58 | € 1,101.75 |
+
+I change that, then run the tests:
+
+\`\`\`ts
+for (const { price, count = 1 } of lines) sum += price * count
+\`\`\``
 
 const engineer = scripted(
   [
@@ -182,7 +228,7 @@ const engineer = scripted(
       usage: usage(1840, 212, 0.0087),
     },
     {
-      text: 'The count of pieces is ignored. I change that, then run the tests.',
+      text: finding,
       calls: [
         {
           name: 'edit_file',
@@ -260,6 +306,27 @@ export default defineConfig({
         deploy,
         agentTool('analyst', { description: 'Answers questions about the shop’s numbers.' }),
       ],
+    },
+    {
+      name: 'clerk',
+      title: 'Clerk',
+      model: scripted(
+        [
+          {
+            text: 'I correct the file and pay the order back.',
+            calls: [
+              { name: 'refund', input: { order: 'A-1042' } },
+              {
+                name: 'apply_patch',
+                input: { path: 'src/cart.ts', reason: 'Totals ignore the count of pieces' },
+              },
+            ],
+          },
+          { text: 'Both are done.' },
+        ],
+        { whenOver: 'repeat-last', id: 'gpt-5.2' },
+      ),
+      tools: [patch, refund],
     },
     { name: 'analyst', title: 'Analyst', model: analyst, tools: [plot] },
     {

@@ -14,6 +14,7 @@ import type {
   OperatorKeyInfo,
   OperatorMe,
   OperatorPayments,
+  OperatorQuestion,
   OperatorSession,
   OperatorSessionState,
   OperatorSystem,
@@ -138,7 +139,10 @@ export class OperatorClient {
     return `/operator${operatorPath(id)}/export`
   }
 
-  approvals(options?: Options): Promise<{ approvals: OperatorApproval[]; more: boolean }> {
+  /** Everything that waits for a person: calls that need a decision, and questions of running calls. */
+  approvals(
+    options?: Options,
+  ): Promise<{ approvals: OperatorApproval[]; questions: OperatorQuestion[]; more: boolean }> {
     return this.#get('/approvals', options)
   }
   system(options?: Options): Promise<OperatorSystem> {

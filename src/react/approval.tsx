@@ -253,17 +253,12 @@ function QuestionWarnings({ question }: { question: ApprovalQuestion }): ReactEl
   return <Warnings words={warnings} />
 }
 
-/** All arguments, what is different from last time, and how the definition changed. */
+/** What the call would change, what is different from last time, all arguments, and how the definition changed. */
 function GivenApproval({ question }: { question: ApprovalQuestion }): ReactElement {
   const { form, text, last, changed } = question
   const value = parseCallArguments({ form, text })
   return (
     <div className="tw-given">
-      {value === undefined ? (
-        <LongText text={text} />
-      ) : (
-        <JsonTree value={value} raw={text} label="Arguments" />
-      )}
       <ReportView report={question.preview} />
       {last && (
         <Fold
@@ -278,12 +273,23 @@ function GivenApproval({ question }: { question: ApprovalQuestion }): ReactEleme
             before={prettyJson(parseCallArguments({ form, text: last.text }), last.text)}
             after={prettyJson(value, text)}
             label="Changed since the last approved call"
+            language="json"
           />
         </Fold>
       )}
+      {value === undefined ? (
+        <LongText text={text} />
+      ) : (
+        <JsonTree value={value} raw={text} label="Arguments" />
+      )}
       {changed && (
         <Fold open label="The definition of this tool has changed since it was accepted">
-          <Diff before={changed.before} after={changed.after} label="How the definition changed" />
+          <Diff
+            before={changed.before}
+            after={changed.after}
+            label="How the definition changed"
+            language="json"
+          />
         </Fold>
       )}
     </div>

@@ -10,11 +10,15 @@ export type DiffLine = {
 
 export function diffLines(before: string, after: string): DiffLine[] {
   let [old, fresh] = [0, 0]
-  return alignLines(splitLines(before), splitLines(after)).map(({ mark, text }): DiffLine => {
-    if (mark === '-') return { kind: 'removed', text, before: ++old }
-    if (mark === '+') return { kind: 'added', text, after: ++fresh }
-    return { kind: 'same', text, before: ++old, after: ++fresh }
-  })
+  // A line end that both texts end with begins no further line.
+  const cut = before.endsWith('\n') && after.endsWith('\n') ? -1 : undefined
+  return alignLines(splitLines(before.slice(0, cut)), splitLines(after.slice(0, cut))).map(
+    ({ mark, text }): DiffLine => {
+      if (mark === '-') return { kind: 'removed', text, before: ++old }
+      if (mark === '+') return { kind: 'added', text, after: ++fresh }
+      return { kind: 'same', text, before: ++old, after: ++fresh }
+    },
+  )
 }
 
 const splitLines = (text: string): string[] => (text === '' ? [] : text.split('\n'))

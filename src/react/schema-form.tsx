@@ -71,6 +71,7 @@ type FieldProps = {
 
 function Field(props: FieldProps): ReactElement {
   const { name, schema, required, issues } = props
+  const title = schema['title']
   const id = useId()
   const about = typeof schema['description'] === 'string' ? schema['description'] : undefined
   const described = [about === undefined ? '' : `${id}-about`, issues.length === 0 ? '' : `${id}-issue`]
@@ -79,6 +80,7 @@ function Field(props: FieldProps): ReactElement {
   return (
     <div className="tw-field">
       <label htmlFor={id}>
+        {typeof title === 'string' && <span className="tw-field-title">{printable(title, 120)} </span>}
         <code>{printable(name, 80)}</code>
         {required ? <span className="tw-muted"> required</span> : <span className="tw-muted"> optional</span>}
       </label>

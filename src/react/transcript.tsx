@@ -30,6 +30,8 @@ export type TranscriptProps = {
   selected?: string | undefined
   onSelect?: ((item: ViewItem) => void) | undefined
   target?: { key: string; at: number } | undefined
+  /** The key of the item at the top when it appears. Without one it opens at its end. */
+  opensAt?: string | undefined
   empty?: ReactNode
   label?: string
 }
@@ -52,6 +54,7 @@ export function Transcript(props: TranscriptProps): ReactElement {
       className="tw-transcript"
       follow
       target={props.target}
+      opensAt={props.opensAt}
       empty={props.empty}
     />
   )

@@ -5,6 +5,7 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import type {
   OperatorApproval,
   OperatorCommand,
+  OperatorQuestion,
   OperatorSession,
   SessionChanged,
   SessionQuery,
@@ -23,7 +24,7 @@ export type SessionFilter = Omit<SessionQuery, 'after' | 'limit'>
 /** The methods of an OperatorClient that the lists need. */
 export type ListSource = {
   sessions(query: SessionQuery): Promise<{ sessions: OperatorSession[]; next?: string }>
-  approvals(): Promise<{ approvals: OperatorApproval[]; more?: boolean }>
+  approvals(): Promise<{ approvals: OperatorApproval[]; questions?: OperatorQuestion[]; more?: boolean }>
   changes(options: Omit<WatchOptions, 'after'>): AsyncIterable<SessionChanged>
   command(id: string, command: OperatorCommand): Promise<unknown>
 }
@@ -196,6 +197,8 @@ export type DecidedCall = Pick<OperatorApproval, 'session' | 'callId' | 'tool' |
 
 export type UsedApprovals = {
   approvals: readonly OperatorApproval[]
+  /** Questions of running calls. */
+  questions: readonly OperatorQuestion[]
   /** There are others, in sessions that the server has not looked at. */
   more: boolean
   isLoading: boolean
@@ -207,6 +210,7 @@ export type UsedApprovals = {
 
 export function useApprovals(source: Pick<ListSource, 'approvals' | 'command'>): UsedApprovals {
   const [approvals, setApprovals] = useState<readonly OperatorApproval[]>([])
+  const [questions, setQuestions] = useState<readonly OperatorQuestion[]>([])
   const [more, setMore] = useState(false)
   const [isLoading, setLoading] = useState(true)
   const [error, setError] = useState<Error>()
@@ -215,6 +219,7 @@ export function useApprovals(source: Pick<ListSource, 'approvals' | 'command'>):
     try {
       const now = await source.approvals()
       setApprovals(now.approvals)
+      setQuestions(now.questions ?? [])
       setMore(now.more ?? false)
       setError(undefined)
     } catch (cause) {
@@ -239,7 +244,7 @@ export function useApprovals(source: Pick<ListSource, 'approvals' | 'command'>):
     },
     [source, refresh],
   )
-  return { approvals, more, isLoading, error, refresh, decide }
+  return { approvals, questions, more, isLoading, error, refresh, decide }
 }
 
 /** A decision, and the grant that a person gave with it. */

@@ -1,5 +1,13 @@
-// Rows of any height, of which only those near the viewport are in the document: 10,000 of them scroll without effort.
-// The browser's scroll anchoring keeps what a person reads in its place while heights become known.
+// Rows of any height, of which only those near the viewport are in the document: 10,000 of them scroll without effort. The
+// places of rows, the way to a row whose height is not known yet, and keeping what a person reads in its place are the work of TanStack Virtual;
+// this file draws the rows in the order of the page, so that text can be selected over several of them.
+import {
+  elementScroll,
+  observeElementOffset,
+  observeElementRect,
+  type VirtualItem,
+  Virtualizer,
+} from '@tanstack/virtual-core'
 import {
   memo,
   type ReactElement,
@@ -7,11 +15,10 @@ import {
   useCallback,
   useEffect,
   useLayoutEffect,
-  useMemo,
+  useReducer,
   useRef,
   useState,
 } from 'react'
-import { RowHeights } from './row-heights.ts'
 
 export type VirtualRowsProps<T> = {
   items: readonly T[]
@@ -23,6 +30,8 @@ export type VirtualRowsProps<T> = {
   className?: string
   /** Stays at the end while it grows, unless a person has scrolled away. */
   follow?: boolean
+  /** The key of the row that is at the top when the list appears. Without one, `follow` begins at the end. */
+  opensAt?: string | undefined
   /** The key of a row to bring into the middle. `target.at` makes it happen again for the same row. */
   target?: { key: string; at: number } | undefined
   /** Called when the last rows are in sight. */
@@ -34,47 +43,38 @@ export type VirtualRowsProps<T> = {
   role?: 'list' | undefined
 }
 
-const overscan = 600
+/** Rows beyond each edge of the viewport, at most 60 in sight. */
+const overscan = 12
+/** Closer to the end than this is at the end. */
+const nearEnd = 48
 
 export function VirtualRows<T>(props: VirtualRowsProps<T>): ReactElement {
-  const { items, keyOf, render, follow = false, target, onEnd, role } = props
+  const { items, keyOf, render, follow = false, onEnd, role } = props
   const box = useRef<HTMLElement>(null)
-  const { heights, measure, measured } = useHeights(props)
-  const { view, isAtEnd, isAway, look } = useViewport(box)
-  const first = heights.indexAt(view.top - overscan)
-  const last = Math.min(items.length, heights.indexAt(view.top + view.height + overscan) + 1)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: runs whenever rows were added or measured
-  useLayoutEffect(() => {
-    const element = box.current
-    if (element && follow && isAtEnd.current) element.scrollTop = element.scrollHeight
-  }, [items, measured, follow])
-  useTarget({ box, target, items, keyOf, heights, isAtEnd })
+  const rows = useRows(props, box)
+  const shown = rows.getVirtualItems()
+  const last = shown.at(-1)?.index ?? -1
   useEffect(() => {
-    if (onEnd && items.length > 0 && last >= items.length) onEnd()
+    if (onEnd && items.length > 0 && last >= items.length - 1) onEnd()
   }, [onEnd, last, items.length])
-  const toEnd = (): void => box.current?.scrollTo({ top: box.current.scrollHeight })
+  const isAway = follow && shown.length > 0 && !rows.isAtEnd(nearEnd)
   return (
     <div className={`tw-rows ${props.className ?? ''}`}>
-      <section
-        ref={box}
-        className="tw-scroll"
-        tabIndex={0}
-        aria-label={props.label}
-        onScroll={event => look(event.currentTarget)}
-      >
+      <section ref={box} className="tw-scroll" tabIndex={0} aria-label={props.label}>
         {items.length === 0 && props.empty}
-        <div style={{ height: heights.start(first) }} />
-        <div role={role}>
-          {items.slice(first, last).map((item, index) => {
-            const key = keyOf(item, first + index)
-            const place = { rowKey: key, index: first + index, measure, role }
-            return <OneRow key={key} item={item} render={render as RenderAny} {...place} />
-          })}
+        <div className="tw-all-rows" style={{ height: rows.getTotalSize() }}>
+          <div role={role} style={{ transform: `translateY(${shown[0]?.start ?? 0}px)` }}>
+            {shown.map(({ index, key }: VirtualItem) => {
+              const item = items[index]
+              if (item === undefined) return null
+              const place = { rowKey: keyOf(item, index), index, measure: rows.measureElement, role }
+              return <OneRow key={key} item={item} render={render as RenderAny} {...place} />
+            })}
+          </div>
         </div>
-        <div style={{ height: heights.start(items.length) - heights.start(last) }} />
       </section>
-      {follow && isAway && (
-        <button type="button" className="tw-button tw-newest" onClick={toEnd}>
+      {isAway && (
+        <button type="button" className="tw-button tw-newest" onClick={() => rows.scrollToEnd()}>
           {props.newest ?? 'Go to the newest'}
         </button>
       )}
@@ -110,136 +110,71 @@ const OneRow = memo(function OneRow({
   )
 })
 
-/** Where each row begins, by measured heights and the estimate for the others. */
-function useHeights<T>({ items, keyOf, estimate }: VirtualRowsProps<T>): {
-  heights: RowHeights
-  measure: (element: HTMLElement | null) => void
-  measured: number
-} {
-  const known = useRef(new Map<string, number>())
-  const before = useRef<{ items: readonly T[]; heights: RowHeights }>(undefined)
-  const heights = useMemo(() => {
-    const kept = before.current && sameEnds(before.current.items, items)
-    const made = new RowHeights(items.length, index => {
-      if (kept && before.current) {
-        // Most changes leave most rows where they were, or move them all by as much.
-        if (index < kept.first) return before.current.heights.of(index)
-        const old = index - items.length + before.current.items.length
-        if (index >= items.length - kept.last) return before.current.heights.of(old)
-      }
+type Rows = Virtualizer<HTMLElement, HTMLElement>
+
+/** The virtualizer, with the options of this drawing, and brought to the row that is asked for. */
+function useRows<T>(props: VirtualRowsProps<T>, box: { current: HTMLElement | null }): Rows {
+  const { items, keyOf, estimate, follow = false } = props
+  const [, draw] = useReducer((count: number) => count + 1, 0)
+  const latest = useRef({ items, keyOf })
+  latest.current = { items, keyOf }
+  const getItemKey = useCallback(
+    (index: number) => {
       const item = items[index]
-      return (item === undefined ? undefined : known.current.get(keyOf(item, index))) ?? estimate
-    })
-    before.current = { items, heights: made }
-    return made
-  }, [items, keyOf, estimate])
-  const latest = useRef(heights)
-  latest.current = heights
-  const [measured, setMeasured] = useState(0)
-  const measure = useMeasure(
-    useCallback((key, index, height) => {
-      if (known.current.get(key) === height) return false
-      known.current.set(key, height)
-      latest.current.set(index, height)
-      return true
-    }, []),
-    setMeasured,
-  )
-  return { heights, measure, measured }
-}
-
-/** How many items are the same at the beginning, and how many of the others at the end. */
-function sameEnds(before: readonly unknown[], now: readonly unknown[]): { first: number; last: number } {
-  const most = Math.min(before.length, now.length)
-  let first = 0
-  while (first < most && before[first] === now[first]) first += 1
-  let last = 0
-  while (last < most - first && before[before.length - 1 - last] === now[now.length - 1 - last]) last += 1
-  return { first, last }
-}
-
-/** The visible part, in steps of 200 pixels, and whether it is the end of the list. */
-function useViewport(box: { current: HTMLElement | null }): {
-  view: { top: number; height: number }
-  isAtEnd: { current: boolean }
-  isAway: boolean
-  look: (element: HTMLElement) => void
-} {
-  const [view, setView] = useState({ top: 0, height: 900 })
-  const isAtEnd = useRef(true)
-  const [isAway, setAway] = useState(false)
-  const look = useCallback((element: HTMLElement) => {
-    const { scrollTop, clientHeight, scrollHeight } = element
-    isAtEnd.current = scrollHeight - scrollTop - clientHeight < 48
-    setAway(!isAtEnd.current)
-    setView(before =>
-      before.height === clientHeight && Math.abs(before.top - scrollTop) < 200 && scrollTop !== 0
-        ? before
-        : { top: scrollTop, height: clientHeight },
-    )
-  }, [])
-  useEffect(() => {
-    const element = box.current
-    if (!element) return undefined
-    const observer = new ResizeObserver(() => look(element))
-    observer.observe(element)
-    return () => observer.disconnect()
-  }, [box, look])
-  return { view, isAtEnd, isAway, look }
-}
-
-/** One observer for all rows. A ref callback gives it each row when it appears. `take` says whether a height is new. */
-function useMeasure(
-  take: (key: string, index: number, height: number) => boolean,
-  changed: (update: (before: number) => number) => void,
-): (element: HTMLElement | null) => void {
-  const observer = useRef<ResizeObserver>(undefined)
-  useEffect(() => () => observer.current?.disconnect(), [])
-  return useCallback(
-    (element: HTMLElement | null) => {
-      if (!element) return
-      observer.current ??= new ResizeObserver(entries => {
-        let isOther = false
-        for (const { target, borderBoxSize } of entries) {
-          const { dataset, isConnected } = target as HTMLElement // only rows are observed
-          const height = borderBoxSize[0]?.blockSize ?? 0
-          const { key, index } = dataset
-          if (!isConnected) observer.current?.unobserve(target)
-          else if (key !== undefined && height > 0 && take(key, Number(index), height)) isOther = true
-        }
-        if (isOther) changed(before => before + 1)
-      })
-      observer.current.observe(element)
+      return item === undefined ? index : keyOf(item, index)
     },
-    [take, changed],
+    [items, keyOf],
   )
+  const options = {
+    count: items.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => estimate,
+    getItemKey,
+    overscan,
+    anchorTo: follow ? ('end' as const) : ('start' as const),
+    followOnAppend: follow,
+    scrollEndThreshold: nearEnd,
+    scrollToFn: elementScroll,
+    observeElementRect,
+    observeElementOffset,
+    onChange: draw,
+  }
+  const [rows] = useState<Rows>(() => new Virtualizer(options))
+  rows.setOptions(options)
+  useLayoutEffect(() => rows._didMount(), [rows])
+  useLayoutEffect(() => rows._willUpdate())
+  useOpening(rows, props)
+  useTarget(rows, props)
+  return rows
 }
 
-type TargetOptions<T> = Pick<VirtualRowsProps<T>, 'target' | 'items' | 'keyOf'> & {
-  box: { current: HTMLElement | null }
-  heights: RowHeights
-  isAtEnd: { current: boolean }
+/** Once there are rows: the row that the list opens at, or its end. A target comes before both. */
+function useOpening<T>(rows: Rows, { items, keyOf, follow, opensAt, target }: VirtualRowsProps<T>): void {
+  const isOpen = useRef(false)
+  useLayoutEffect(() => {
+    if (isOpen.current || items.length === 0) return
+    isOpen.current = true
+    if (target) return
+    const index = opensAt === undefined ? -1 : items.findIndex((item, at) => keyOf(item, at) === opensAt)
+    if (index >= 0) rows.scrollToIndex(index, { align: 'start' })
+    else if (follow) rows.scrollToEnd()
+  }, [rows, items, keyOf, follow, opensAt, target])
 }
 
-/** Brings a row into the middle: first by its likely place, then, once it is in the document, exactly. */
-function useTarget<T>({ box, target, items, keyOf, heights, isAtEnd }: TargetOptions<T>): void {
+/** Brings a row into the middle. A row that is higher than the viewport begins at its top. */
+function useTarget<T>(rows: Rows, { items, keyOf, target }: VirtualRowsProps<T>): void {
   const done = useRef<object>(undefined)
-  useEffect(() => {
-    const element = box.current
-    if (!element || !target || done.current === target) return
+  useLayoutEffect(() => {
+    if (!target || done.current === target) return undefined
     const index = items.findIndex((item, at) => keyOf(item, at) === target.key)
-    if (index < 0) return
+    if (index < 0) return undefined
     done.current = target
-    // The list may still be growing: it does not follow its end from here on.
-    isAtEnd.current = false
-    element.scrollTop = Math.max(0, heights.start(index) - element.clientHeight / 2)
-    let tries = 6
-    const settle = (): void => {
-      const row = element.querySelector(`[data-key="${CSS.escape(target.key)}"]`)
-      row?.scrollIntoView({ block: 'center' })
-      tries -= 1
-      if (tries > 0) requestAnimationFrame(settle)
-    }
-    requestAnimationFrame(settle)
-  }, [box, target, items, keyOf, heights, isAtEnd])
+    rows.scrollToIndex(index, { align: 'center' })
+    // Its height is known when it was drawn.
+    const timer = setTimeout(() => {
+      const size = rows.measurementsCache[index]?.size ?? 0
+      if (size > (rows.scrollRect?.height ?? Infinity)) rows.scrollToIndex(index, { align: 'start' })
+    }, 120)
+    return () => clearTimeout(timer)
+  }, [rows, items, keyOf, target])
 }

@@ -84,6 +84,11 @@ function isShort(value: Json | undefined): boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }
 
+/** A tool's name for people. A title that is a sentence of its own loses its period. */
+export function toolTitle(name: string, title: string | undefined): string {
+  return printable((title ?? name).replace(/[.:;,\s]+$/, ''), 80)
+}
+
 /** The effect of a call, in a sentence made of the tool's title and the arguments. */
 export function callSentence(
   name: string,
@@ -91,7 +96,7 @@ export function callSentence(
   input: Json | undefined,
   text: string,
 ): string {
-  const subject = printable(title ?? name, 80)
+  const subject = toolTitle(name, title)
   if (input === undefined || !isJsonObject(input)) return `${subject}: ${printable(text.trim(), 160)}`
   const parts = Object.entries(input)
     .slice(0, 3)
@@ -134,7 +139,12 @@ export function byteSize(bytes: number): string {
 }
 
 export function clockTime(at: number): string {
-  return new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+  return new Date(at).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+}
+
+/** With milliseconds: events of one moment are told apart. */
+export function preciseTime(at: number): string {
+  return `${clockTime(at)}.${String(new Date(at).getMilliseconds()).padStart(3, '0')}`
 }
 
 export function exactTime(at: number): string {

@@ -134,8 +134,9 @@ describe('long lists', { skip }, () => {
   ): Promise<{ page: Page; scroll: Scrolled }> {
     const { page } = await open(t, browser(), `${rig().url}/sessions/${id}`)
     page.setDefaultTimeout(120_000)
-    await page.getByText(`Step ${calls / 10 - 1}: ten files.`).waitFor()
     await page.locator('.state', { hasText: 'Done' }).waitFor()
+    await page.locator('.tw-transcript .tw-row').first().waitFor()
+    await page.getByText(`${calls.toLocaleString('en')} calls`).waitFor()
     return { page, scroll: await medianScroll(page, '.tw-transcript .tw-scroll') }
   }
 

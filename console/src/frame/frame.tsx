@@ -27,7 +27,8 @@ export function Frame({ page, children }: { page: PageName | undefined; children
   const [isNarrow, setNarrow] = useState(() => read('turnwire-rail') === 'narrow')
   const { me, approvals, connection } = useConsole()
   const pages = useMemo(() => pagesFor(me), [me])
-  useTitle(pages.find(each => each.name === page)?.label, approvals.approvals.length)
+  const waiting = approvals.approvals.length + approvals.questions.length
+  useTitle(pages.find(each => each.name === page)?.label, waiting)
   useKeys(pages, setOpen)
   const fold = (): void => {
     write('turnwire-rail', isNarrow ? 'wide' : 'narrow')
@@ -54,9 +55,9 @@ export function Frame({ page, children }: { page: PageName | undefined; children
           >
             <Svg className="rail-icon">{icons[name]}</Svg>
             <span className="rail-label">{label}</span>
-            {name === 'approvals' && approvals.approvals.length > 0 && (
+            {name === 'approvals' && waiting > 0 && (
               <span className="badge">
-                {approvals.approvals.length}
+                {waiting}
                 <span className="tw-hidden"> waiting</span>
               </span>
             )}

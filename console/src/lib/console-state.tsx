@@ -54,6 +54,11 @@ export function useConsole(): ConsoleState {
   return state
 }
 
+/** Undefined: nobody is signed in. */
+export function useConnection(): SessionConnection | undefined {
+  return useContext(Context)?.connection
+}
+
 type ProviderProps = {
   me: OperatorMe
   onSignedIn: (me: OperatorMe) => void

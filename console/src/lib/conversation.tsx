@@ -10,7 +10,7 @@ import { Link } from './router.tsx'
 
 type ConversationProps = Pick<
   TranscriptProps,
-  'target' | 'selected' | 'onSelect' | 'empty' | 'renderActions'
+  'target' | 'opensAt' | 'selected' | 'onSelect' | 'empty' | 'renderActions'
 > & {
   session: LiveSession
   items?: TranscriptProps['items']
@@ -67,6 +67,7 @@ export function Conversation(props: ConversationProps): ReactElement {
       loadWhole={session.loadWhole}
       onAnswer={(_call, question, answer) => session.command({ do: 'answer', question, ...answer })}
       target={props.target}
+      opensAt={props.opensAt}
       selected={props.selected}
       onSelect={props.onSelect}
       empty={props.empty}
@@ -82,7 +83,7 @@ function StopCall({ call, command }: StopCallProps): ReactElement {
     <>
       <button
         type="button"
-        className="tw-button tw-danger"
+        className="tw-button tw-small tw-danger call-stop"
         onClick={() => attempt(command({ do: 'cancel-call', callId: call.id }))}
       >
         Stop this call

@@ -1,7 +1,7 @@
 // One session for a page: its view, its log, and the actions of a person, over the operator API. The stream is closed
 // while the page is hidden, because a browser opens few connections to one server; it continues where it was.
 
-import { useCallback, useMemo, useRef } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { CommandAccepted, OperatorCommand } from '../../../src/client/index.ts'
 import type { Event } from '../../../src/language/events.ts'
 import { isJsonObject, type Json } from '../../../src/lib/json/index.ts'
@@ -23,6 +23,8 @@ export type LogEntry = { seq: number; event: Event }
 
 export type LiveSession = Watching & {
   id: string
+  /** The view has every event that the log had when the page was opened. */
+  isCaughtUp: boolean
   /** Every event so far. It grows in place; `view.seq` says that it has. */
   log: readonly LogEntry[]
   command: (command: OperatorCommand) => Promise<CommandAccepted>
@@ -55,7 +57,24 @@ export function useLiveSession(id: string | undefined): LiveSession {
     [view, tools, session],
   )
   const loadWhole = useCallback((blob: string) => operator.blob(session, blob), [session])
-  return { ...watching, id: session, log: kept.current.log, command, decide, question, loadWhole }
+  const isCaughtUp = useCaughtUp(id, view?.seq ?? 0)
+  return { ...watching, id: session, isCaughtUp, log: kept.current.log, command, decide, question, loadWhole }
+}
+
+/** A log comes in pages. Where a page opens, and what a link leads to, is known when all of them are there. */
+function useCaughtUp(id: string | undefined, seq: number): boolean {
+  const [head, setHead] = useState<{ id: string; seq: number }>()
+  useEffect(() => {
+    if (id === undefined) return undefined
+    const stop = new AbortController()
+    operator.session(id, { signal: stop.signal }).then(
+      ({ seq: last }) => setHead({ id, seq: last }),
+      // The stream of the session says what is wrong. What has come of it is shown.
+      () => setHead({ id, seq: 0 }),
+    )
+    return () => stop.abort()
+  }, [id])
+  return head !== undefined && head.id === id && seq >= head.seq
 }
 
 /** Keeps each event that passes. */
@@ -80,7 +99,9 @@ export function toApprovalQuestion(
   session: string,
 ): ApprovalQuestion {
   const { approval } = call
-  const message = view?.items.findLast(item => item.type === 'user')
+  // The message that led to the call: others may have come since.
+  const made = call.seq ?? Infinity
+  const message = view?.items.findLast(item => item.type === 'user' && item.seq < made)
   const text = message?.type === 'user' ? message.parts.find(part => part.type === 'text')?.text : undefined
   return {
     callId: call.id,

@@ -5,7 +5,8 @@ import type { CallPart, Outcome } from '../../language/calls.ts'
 import type { Delta, Event, Grant, Settings, TurnStop, WaitMode } from '../../language/events.ts'
 import type { AgentFlowReport, FlowFact } from '../../language/flow.ts'
 import type { PaymentRecord } from '../../language/payments.ts'
-import type { AnswerAction, FormContent } from '../../language/questions.ts'
+import type { AnswerAction, FormContent, FormSchema } from '../../language/questions.ts'
+import type { Report } from '../../language/report.ts'
 import type { ToolServerInfo } from '../../language/servers.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
@@ -196,8 +197,13 @@ export type OperatorApproval = {
   agent: string
   opening?: string
   callId: string
-  tool: { name: string } & Partial<ToolDeclaration> & ToolChange
+  /** `agent`: the agent whose tool it is, if one that works for this one made the call. */
+  tool: { name: string; agent?: string } & Partial<ToolDeclaration> & ToolChange
   text: string
+  /** The message after which the call was made, and the number of its event. */
+  message?: { text: string; seq: number }
+  /** The tool's report of what the call would do. */
+  preview?: Report
   argsHash?: string
   toolHash?: string
   rule?: string
@@ -207,6 +213,15 @@ export type OperatorApproval = {
   last?: { text: string; at: number; session: string }
   /** Where its arguments came from, if that is why it asks. `seq`: of the answer in which the call that read a value was made. */
   flow?: (FlowFact & { seq?: number })[]
+}
+
+/** A question of a running call to a person. */
+export type OperatorQuestion = Pick<
+  OperatorApproval,
+  'session' | 'owner' | 'agent' | 'opening' | 'callId' | 'tool' | 'text' | 'message'
+> & {
+  askedAt: number
+  question: { id: string; message: string; schema?: FormSchema; url?: string; expiresAt?: number }
 }
 
 export type VendorProtocol =

@@ -1,11 +1,21 @@
-// The inbox of calls that wait for a person, over all sessions. Keyboard first: j and k walk, a, e, r and Shift+A decide.
-import { type ReactElement, useCallback, useEffect, useRef, useState } from 'react'
-import type { OperatorApproval } from '../../../../src/client/index.ts'
+// The inbox of calls and questions that wait for a person, over all sessions. Keyboard first: j and k walk, a, e, r and Shift+A decide.
+import { type ReactElement, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import type { OperatorApproval, OperatorQuestion } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { isTyping } from '../../../../src/react/approval.tsx'
-import { Approval, type ApprovalAnswer, type ApprovalQuestion, Time } from '../../../../src/react/index.ts'
+import {
+  Approval,
+  type ApprovalAnswer,
+  type ApprovalQuestion,
+  KindIcon,
+  Question,
+  type QuestionAnswer,
+  Time,
+  type UsedApprovals,
+} from '../../../../src/react/index.ts'
 import { Fact } from '../../../../src/react/parts.tsx'
-import { useConsole } from '../../lib/console-state.tsx'
+import { callSentence, parseCallArguments, tellingArgument, toolTitle } from '../../../../src/react/words.ts'
+import { operator, useConsole } from '../../lib/console-state.tsx'
 import { EventLink } from '../../lib/event-link.tsx'
 import { readUndoSeconds, undoSeconds, writeUndoSeconds } from '../../lib/held-decisions.ts'
 import { describeChange, toQuestionTool } from '../../lib/live-session.ts'
@@ -14,34 +24,58 @@ import { Link } from '../../lib/router.tsx'
 import { Grants } from './grants.tsx'
 import { Notify } from './notify.tsx'
 
+/** A call that needs a decision, or a question of a running call. */
+type Entry = { key: string; at: number } & (
+  | { kind: 'call'; approval: OperatorApproval }
+  | { kind: 'question'; asked: OperatorQuestion }
+)
+
+function useEntries({ approvals, questions }: UsedApprovals): readonly Entry[] {
+  return useMemo(() => {
+    const calls = approvals.map(
+      (approval): Entry => ({ kind: 'call', key: approval.callId, at: approval.askedAt ?? 0, approval }),
+    )
+    const asked = questions.map(
+      (each): Entry => ({ kind: 'question', key: each.question.id, at: each.askedAt, asked: each }),
+    )
+    return [...calls, ...asked].sort((one, other) => one.at - other.at)
+  }, [approvals, questions])
+}
+
 export default function Approvals(): ReactElement {
   const { approvals: used, decisions } = useConsole()
-  const { approvals } = used
+  const entries = useEntries(used)
   const [at, setAt] = useState<string>()
   const index = Math.max(
     0,
-    approvals.findIndex(each => each.callId === at),
+    entries.findIndex(({ key }) => key === at),
   )
-  const current = approvals[index]
+  const current = entries[index]
   const move = useCallback(
     (step: number) => {
-      const next = approvals[Math.max(0, Math.min(approvals.length - 1, index + step))]
-      if (next) setAt(next.callId)
+      const next = entries[Math.max(0, Math.min(entries.length - 1, index + step))]
+      if (next) setAt(next.key)
     },
-    [approvals, index],
+    [entries, index],
   )
   useWalkKeys(move)
-  const answer = (approval: OperatorApproval, given: ApprovalAnswer): void => {
-    const next = approvals[index + 1] ?? approvals[index - 1]
+  const goOn = (): void => setAt((entries[index + 1] ?? entries[index - 1])?.key)
+  const decide = (approval: OperatorApproval, given: ApprovalAnswer): void => {
     decisions.hold(approval, given)
-    setAt(next?.callId)
+    goOn()
   }
+  const reply = async (asked: OperatorQuestion, answer: QuestionAnswer): Promise<void> => {
+    await operator.command(asked.session, { do: 'answer', question: asked.question.id, ...answer })
+    goOn()
+    used.refresh()
+  }
+  const isKnown = !used.isLoading && !used.error
   return (
     <div className="page approvals">
       <header className="page-head">
         <h1>Approvals</h1>
         <p className="tw-muted" role="status">
-          {waitingWords(approvals.length, used.more)}
+          {isKnown || entries.length > 0 ? waitingWords(entries.length, used.more) : ''}
         </p>
         <span className="spacer" />
         <UndoTime />
@@ -49,11 +83,17 @@ export default function Approvals(): ReactElement {
       </header>
       {used.error && <Failure error={used.error} retry={used.refresh} />}
       {used.isLoading && <Loading what="the approvals" />}
-      {!used.isLoading && !current && !used.error && <NothingWaits />}
+      {isKnown && !current && <NothingWaits />}
       {current && (
         <div className="inbox">
-          <List approvals={approvals} current={current} onChoose={setAt} />
-          <One key={current.callId} approval={current} onAnswer={given => answer(current, given)} />
+          <InboxList entries={entries} current={current} onChoose={setAt} />
+          <div className="inbox-one" key={current.key}>
+            {current.kind === 'call' ? (
+              <OneCall approval={current.approval} onAnswer={given => decide(current.approval, given)} />
+            ) : (
+              <OneQuestion asked={current.asked} onAnswer={answer => reply(current.asked, answer)} />
+            )}
+          </div>
         </div>
       )}
       <Grants />
@@ -69,28 +109,57 @@ function waitingWords(shown: number, more: boolean): string {
 
 type OneProps = { approval: OperatorApproval; onAnswer: (answer: ApprovalAnswer) => void }
 
-function One({ approval, onAnswer }: OneProps): ReactElement {
-  const { session, owner, agent, opening } = approval
+function OneCall({ approval, onAnswer }: OneProps): ReactElement {
+  const { session } = approval
   return (
-    <div className="inbox-one">
-      <Approval
-        question={approvalQuestion(approval)}
-        onAnswer={onAnswer}
-        autoFocus
-        renderSource={callId => {
-          const seq = approval.flow?.find(({ call }) => call === callId)?.seq
-          return seq === undefined ? null : <EventLink {...{ id: session, seq }}>Show it</EventLink>
-        }}
-      >
-        <Fact name="Session">
-          <Link to={`/sessions/${session}`} className="link">
-            {shortId(session)}
-          </Link>{' '}
-          of {printable(owner, 40)}, agent {printable(agent, 40)}
-          {opening !== undefined && `, began with “${printable(opening, 80)}”`}
+    <Approval
+      question={approvalQuestion(approval)}
+      onAnswer={onAnswer}
+      autoFocus
+      renderSource={callId => {
+        const seq = approval.flow?.find(({ call }) => call === callId)?.seq
+        return seq === undefined ? null : <EventLink {...{ id: session, seq }}>Show it</EventLink>
+      }}
+    >
+      <Origin from={approval} />
+    </Approval>
+  )
+}
+
+type OneQuestionProps = { asked: OperatorQuestion; onAnswer: (answer: QuestionAnswer) => Promise<void> }
+
+function OneQuestion({ asked, onAnswer }: OneQuestionProps): ReactElement {
+  const { tool, text, question, askedAt, message } = asked
+  const form = tool.input?.form ?? 'json'
+  return (
+    <section className="tw-approval inbox-question" aria-label={`A question of ${printable(tool.name, 60)}`}>
+      <h3 className="tw-approval-title">
+        <KindIcon kind={tool.kind} />
+        <span>{callSentence(tool.name, tool.title, parseCallArguments({ form, text }), text)}</span>
+      </h3>
+      <p className="tw-muted">It runs, and asks you:</p>
+      <Question question={{ ...question, at: askedAt }} onAnswer={onAnswer} />
+      <dl className="tw-facts">
+        {message && <Fact name="Message">{printable(message.text, 200)}</Fact>}
+        <Fact name="Asked">
+          <Time at={askedAt} />
         </Fact>
-      </Approval>
-    </div>
+        <Origin from={asked} />
+      </dl>
+    </section>
+  )
+}
+
+function Origin({ from }: { from: OperatorApproval | OperatorQuestion }): ReactElement {
+  const { session, owner, agent, tool, message } = from
+  return (
+    <Fact name="Session">
+      <Link to={`/sessions/${session}${message ? `#seq=${message.seq}` : ''}`} className="link">
+        {shortId(session)}
+      </Link>{' '}
+      of {printable(owner, 40)}, agent {printable(agent, 40)}
+      {tool.agent !== undefined && tool.agent !== agent && `, for whom ${printable(tool.agent, 40)} works`}
+    </Fact>
   )
 }
 
@@ -135,6 +204,8 @@ export function approvalQuestion(approval: OperatorApproval): ApprovalQuestion {
   return {
     callId: approval.callId,
     session: approval.session,
+    message: approval.message?.text,
+    preview: approval.preview,
     tool: toQuestionTool(tool.name, tool),
     form: tool.input?.form ?? 'json',
     text,
@@ -152,31 +223,55 @@ export function approvalQuestion(approval: OperatorApproval): ApprovalQuestion {
 }
 
 type ListProps = {
-  approvals: readonly OperatorApproval[]
-  current: OperatorApproval
-  onChoose: (callId: string) => void
+  entries: readonly Entry[]
+  current: Entry
+  onChoose: (key: string) => void
 }
 
-function List({ approvals, current, onChoose }: ListProps): ReactElement {
+function InboxList({ entries, current, onChoose }: ListProps): ReactElement {
   return (
-    <ul className="inbox-list" aria-label="Waiting calls">
-      {approvals.map(approval => (
-        <li key={approval.callId}>
+    <ul className="inbox-list" aria-label="Waiting calls and questions">
+      {entries.map(entry => (
+        <li key={entry.key}>
           <button
             type="button"
             className="inbox-item"
-            aria-current={approval === current ? 'true' : undefined}
-            onClick={() => onChoose(approval.callId)}
+            aria-current={entry.key === current.key ? 'true' : undefined}
+            onClick={() => onChoose(entry.key)}
           >
-            <span className="inbox-line">
-              <span className="inbox-name">{printable(approval.tool.name, 60)}</span>
-              {approval.askedAt !== undefined && <Time at={approval.askedAt} />}
-            </span>
-            <span className="tw-muted">{printable(approval.opening ?? approval.text, 80)}</span>
+            <InboxWords entry={entry} />
           </button>
         </li>
       ))}
     </ul>
+  )
+}
+
+/** Which tool, with what, for which agent. */
+function InboxWords({ entry }: { entry: Entry }): ReactElement {
+  const { tool, text, agent } = entry.kind === 'call' ? entry.approval : entry.asked
+  const form = tool.input?.form ?? 'json'
+  const argument = tellingArgument({ text, form }, 120)
+  return (
+    <>
+      <span className="inbox-line">
+        <KindIcon kind={tool.kind} />
+        <span className="inbox-name">{toolTitle(tool.name, tool.title)}</span>
+        {entry.at > 0 && <Time at={entry.at} />}
+      </span>
+      {entry.kind === 'question' ? (
+        <span>{printable(entry.asked.question.message, 120)}</span>
+      ) : (
+        <span className="inbox-argument">{argument}</span>
+      )}
+      <span className="inbox-agent">
+        {entry.kind === 'question' ? 'asks a question · ' : ''}
+        {printable(tool.agent ?? agent, 60)}
+        {entry.kind === 'call' && tool.destructive === true && (
+          <span className="inbox-danger"> · cannot be undone</span>
+        )}
+      </span>
+    </>
   )
 }
 

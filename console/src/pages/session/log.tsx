@@ -4,7 +4,7 @@ import type { Event } from '../../../../src/language/events.ts'
 import type { Json } from '../../../../src/lib/json/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { JsonTree, type SessionView, VirtualRows } from '../../../../src/react/index.ts'
-import { clockTime, duration, exactTime, ruleWords } from '../../../../src/react/words.ts'
+import { duration, exactTime, preciseTime, ruleWords } from '../../../../src/react/words.ts'
 import type { LogEntry } from '../../lib/live-session.ts'
 import { Link, useAddress, withQuery } from '../../lib/router.tsx'
 
@@ -82,7 +82,7 @@ function LogRow({ entry, before, calls, isTarget }: LogRowProps): ReactElement {
         </button>
         <span className="log-gap">{gap > 0 ? `+${duration(gap)}` : ''}</span>
         <time dateTime={new Date(event.at).toISOString()} title={exactTime(event.at)}>
-          {clockTime(event.at)}
+          {preciseTime(event.at)}
         </time>
       </div>
       {isOpen && <JsonTree value={event as unknown as Json} label={`Event ${seq}`} />}

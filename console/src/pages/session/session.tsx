@@ -39,7 +39,7 @@ export default function Session({ id }: { id: string }): ReactElement {
         </Failure>
       </div>
     )
-  if (!view || view.seq === 0) return <Loading what="the session" />
+  if (!view || view.seq === 0 || !session.isCaughtUp) return <Loading what="the session" />
   return <ShownSession session={session} view={view} />
 }
 

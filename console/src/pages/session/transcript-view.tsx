@@ -1,5 +1,5 @@
 // The transcript of the session page: each row can be linked to and forked from.
-import { type ReactElement, useCallback } from 'react'
+import { type ReactElement, useCallback, useState } from 'react'
 import type { SessionView, ViewItem } from '../../../../src/react/index.ts'
 import { itemSeq } from '../../../../src/react/transcript.tsx'
 import { Conversation } from '../../lib/conversation.tsx'
@@ -18,6 +18,7 @@ type TranscriptViewProps = {
 export function TranscriptView(props: TranscriptViewProps): ReactElement {
   const { session, view, target, selected, onSelect, onFork } = props
   const address = useAddress()
+  const [opensAt] = useState(() => findQuestion(view))
   const renderActions = useCallback(
     (item: ViewItem) => {
       const seq = itemSeq(item)
@@ -59,10 +60,16 @@ export function TranscriptView(props: TranscriptViewProps): ReactElement {
       session={session}
       items={view.items}
       target={target}
+      opensAt={opensAt}
       selected={selected ?? target?.key}
       onSelect={onSelect}
       renderActions={renderActions}
       empty={<p className="tw-muted pad">Nothing was said yet. Send the first message below.</p>}
     />
   )
+}
+
+/** A finished session opens at the message that it answered. Undefined: it is at work, and opens at its end. */
+function findQuestion({ active, items }: SessionView): string | undefined {
+  return active ? undefined : items.findLast(item => item.type === 'user')?.key
 }
