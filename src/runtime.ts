@@ -19,15 +19,25 @@ import {
   CallSlots,
   type Engine,
   type EnginePorts,
+  emptyState,
+  evolve,
+  type JudgedCall,
   LocalEngine,
   type PlainError,
+  RecordedSession,
+  type SessionRef,
+  type SessionState,
   type Store,
+  supposeCall,
+  supposeSession,
 } from './engine/index.ts'
 import type { ClusterNode } from './engines/cluster/cluster-node.ts'
 import { clusterSettings } from './engines/cluster/settings.ts'
 import { FolderEngine } from './engines/folder/folder-engine.ts'
 import { TurnwireError } from './language/errors.ts'
+import type { RulesFileState } from './language/policy.ts'
 import { keepPrivate } from './lib/files/private-folders.ts'
+import type { Json } from './lib/json/index.ts'
 import { Egress } from './lib/net/egress.ts'
 import { LogFailures } from './library/log-failures.ts'
 import { createLog, type Log } from './log.ts'
@@ -40,6 +50,9 @@ import { callbackPath, makeToken } from './wires/callbacks/token.ts'
 import { realWorld } from './world.ts'
 
 export type { AgentInfo }
+
+/** `session`: it is judged as if it were made there next. */
+export type SupposedCall = { agent: string; owner: string; tool: string; input: Json; session?: string }
 
 export type OpenOptions = {
   log?: Log
@@ -255,6 +268,23 @@ export class Runtime {
     return isShared(this.config.data) ? clusterSettings(this.config.server?.cluster).secret : undefined
   }
 
+  /** How the file of rules is. Undefined: none is configured. */
+  get rulesFile(): RulesFileState | undefined {
+    return undefined
+  }
+
+  /** What the gate would say about a call that nobody made, alone or as the next one of a session. */
+  async judge(engine: Engine, { session, agent, owner, tool, input }: SupposedCall): Promise<JudgedCall> {
+    const { agents, vault } = this.#own
+    const now = this.#world.now()
+    const readState = (ref: SessionRef): Promise<SessionState> => stateFromLog(engine, ref)
+    const state =
+      session === undefined ? supposeSession({ agent, owner, now }) : await readState({ owner, session })
+    const find = (name: string): Agent | undefined => agents.find(each => each.name === name)
+    const recorded = new RecordedSession(state, { agent: find, vault, parent: readState })
+    return recorded.judge(supposeCall(state, tool, input, now), now)
+  }
+
   /** Why nothing can be recorded now, if this process has the store and knows. */
   storeFailure(): PlainError | undefined {
     return this.#working?.failure?.()
@@ -319,6 +349,15 @@ export class Runtime {
       log: this.log,
     })
     return this.#started
+  }
+}
+
+async function stateFromLog(engine: Engine, ref: SessionRef): Promise<SessionState> {
+  const state = emptyState(ref.session)
+  for (;;) {
+    const page = await engine.events(ref, state.seq, 1024 * 1024)
+    if (page.length === 0) return state
+    for (const { event } of page) evolve(state, event)
   }
 }
 

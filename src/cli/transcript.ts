@@ -84,6 +84,8 @@ function eventLines(event: Event, calls: ReadonlyMap<string, CallPart>, style: S
       return [dim(`${cutText(event.by, 80)} asked ${cutText(event.model, 80)} during the call`)]
     case 'payment.recorded':
       return [dim(`payment ${event.payment.slice(0, 14)}: ${event.change.state ?? 'changed'}`)]
+    case 'policy.applied':
+      return [dim(`rules  version ${cutText(event.version, 40)}`)]
     case 'turn.asked':
     case 'request.accepted':
       return []
@@ -139,6 +141,14 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
       return approvalLines(event, name, style)
     case 'call.edited':
       return [`${yellow('edited')} ${name} by ${cutText(event.by, 80)}${detail(event.text)}`]
+    case 'call.forbidden':
+      return [dim(`denied ${name} (${cutText(event.rule, 80)})`)]
+    case 'policy.shadowed':
+      return [
+        dim(
+          `shadow ${name} would be: ${event.verdict}, not ${event.given} (${cutText(event.rule, 80)})${detail(event.reason)}`,
+        ),
+      ]
     case 'call.allowed':
       return [dim(`allowed ${name} (${cutText(event.rule, 80)})`)]
     case 'call.started':

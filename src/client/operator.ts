@@ -8,12 +8,15 @@ import type {
   CommandAccepted,
   FollowedItem,
   ForkRequest,
+  JudgeAnswer,
+  JudgeRequest,
   OperatorAgents,
   OperatorApproval,
   OperatorCommand,
   OperatorKeyInfo,
   OperatorMe,
   OperatorPayments,
+  OperatorPolicy,
   OperatorQuestion,
   OperatorSession,
   OperatorSessionState,
@@ -144,6 +147,14 @@ export class OperatorClient {
     options?: Options,
   ): Promise<{ approvals: OperatorApproval[]; questions: OperatorQuestion[]; more: boolean }> {
     return this.#get('/approvals', options)
+  }
+  /** The rules in order, how often each decided in the last days, and where shadow rules would have decided otherwise. */
+  policy(days = 7, options?: Options): Promise<OperatorPolicy> {
+    return this.#get(`/policy?days=${days}`, options)
+  }
+  /** What the gate would say about a call that nobody made. */
+  judge(call: JudgeRequest): Promise<JudgeAnswer> {
+    return this.#send('POST', '/policy/judge', call)
   }
   system(options?: Options): Promise<OperatorSystem> {
     return this.#get('/system', options)

@@ -113,7 +113,7 @@ const isChoice = (choice: unknown): boolean =>
 function made(make: (value: unknown) => unknown, rulesAt: (key: string) => string): Check {
   return (value, key, wrong) => {
     const told = (_: string, message: string): void => {
-      const [, list, place, words] = /^(policy|redact)(\[\d+\]\S*) ([\s\S]*)$/.exec(message) ?? []
+      const [, list, place, words] = /^(policy|shadow|redact)(\[\d+\]\S*) ([\s\S]*)$/.exec(message) ?? []
       if (place === undefined || words === undefined) wrong(rulesAt(key), message)
       else wrong(`${rulesAt(key)}.${list === 'policy' ? 'rules' : list}${place}`, words)
     }
@@ -264,6 +264,7 @@ const server: SettingChecks<ServerConfig> = {
 
 const policy: SettingChecks<GateOptions> = {
   rules: anything,
+  shadow: anything,
   redact: anything,
   maxArgumentBytes: anything,
   maxDepth: anything,
@@ -271,6 +272,7 @@ const policy: SettingChecks<GateOptions> = {
   mediaLimit: anything,
   clientOutputLimit: anything,
   onRuleFailure: anything,
+  onShadowFailure: anything,
 }
 
 const hosts = instances(

@@ -1,10 +1,12 @@
 // The exports of the engine. `ports/boundary.ts` is the interface for callers; adapters implement `ports/index.ts`.
 
 export { openArguments } from './calls/hidden-arguments.ts'
+export { type JudgedCall, RecordedSession } from './calls/judge-recorded.ts'
 export { CallSlots } from './calls/running-calls.ts'
 export type { FeedItem, Watcher } from './log/feed.ts'
 export { fold } from './log/read-state.ts'
 export { isSnapshotName } from './log/snapshots.ts'
+export { type RecordedShadow, type RecordedVerdict, VerdictFold } from './log/verdict-fold.ts'
 export type * from './ports/boundary.ts'
 export * from './ports/forward.ts'
 export * from './ports/index.ts'
@@ -25,6 +27,7 @@ export {
   settledCalls,
   summariseForList,
 } from './rules/state.ts'
+export { type SupposedStep, supposeCall, supposeSession } from './rules/suppose.ts'
 export { addUsage } from './rules/usage.ts'
 export { LocalEngine } from './sessions/local-engine.ts'
 export { OpenSessions } from './sessions/open-sessions.ts'

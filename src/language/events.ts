@@ -17,6 +17,7 @@ import type { ErrorCode } from './errors.ts'
 import type { AnswerFormat } from './format.ts'
 import type { Entry } from './history.ts'
 import type { PaymentRecord } from './payments.ts'
+import type { ShadowVerdict } from './policy.ts'
 import type { AnswerAction, FormContent, FormSchema } from './questions.ts'
 import type { Report } from './report.ts'
 import type { ToolChoice, ToolDeclaration } from './tools.ts'
@@ -204,6 +205,19 @@ export type CallEdited = At & {
 }
 /** Policy let a call run without asking anyone: this call, by this rule or grant. */
 export type Allowed = { toolHash: string; rule: string; grantId?: string }
+/**
+ * The gate's verdicts from here on are given by the rules of this version. `shadow`: the version of the rules beside them whose
+ * verdicts are only recorded. Agents without rules have none.
+ */
+export type PolicyApplied = At & { type: 'policy.applied'; version: string; shadow?: string }
+/** A rule of the policy denies the call. Its outcome follows. */
+export type CallForbidden = At & { type: 'call.forbidden'; callId: string; rule: string }
+/** Shadow rules would have decided otherwise. Nothing comes of it. `given`: the verdict that counts. */
+export type PolicyShadowed = At & {
+  type: 'policy.shadowed'
+  callId: string
+  given: ShadowVerdict['verdict']
+} & ShadowVerdict
 /** It may run, but has not been started yet. */
 export type CallAllowed = At & { type: 'call.allowed'; callId: string } & Allowed
 /** The intent. It is durable before the tool runs. `allowed`: it was judged and started in one go. */
@@ -413,6 +427,9 @@ export type Event =
   | ApprovalExpired
   | ApprovalDecided
   | CallEdited
+  | PolicyApplied
+  | CallForbidden
+  | PolicyShadowed
   | CallAllowed
   | CallStarted
   | QuestionAsked

@@ -3,7 +3,8 @@ import { describe, test } from 'node:test'
 import type { Question, Verdict } from '../engine/ports/index.ts'
 import type { Grant } from '../language/events.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
-import { createAuthoriser, type PolicyRule } from './authorise.ts'
+import { createAuthoriser } from './authorise.ts'
+import type { PolicyRule } from './rules.ts'
 
 const shell: ToolDeclaration = {
   name: 'shell.run',
@@ -29,6 +30,7 @@ function question(changes: Partial<Question> = {}): Question {
     trust: 'ask',
     grants: [],
     now: 100,
+    history: { turn: [], session: [] },
     ...changes,
   }
 }

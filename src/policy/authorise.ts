@@ -7,54 +7,29 @@ import { type Approvers, areApprovers } from '../language/approvers.ts'
 import { coversArguments } from '../language/argument-patterns.ts'
 import { operatorTrust } from '../language/calls.ts'
 import type { Grant } from '../language/events.ts'
-import { type ToolDeclaration, type ToolKind, toolKinds } from '../language/tools.ts'
+import { verdictWords } from '../language/policy.ts'
 import { isThenable } from '../lib/async/promises.ts'
-import { type RuleApprovers, readApprovers } from './approvers.ts'
 import { describeFacts, type FlowJudge } from './flow/index.ts'
-import { invalidPolicy } from './invalid-policy.ts'
-import { checkRate, type Rate, RateCount } from './rate.ts'
-
-/** All conditions of a rule must hold. The first rule that matches decides. If none matches, trust decides. */
-export type PolicyRule = {
-  /** Names; `*` stands for any run of characters. */
-  tool?: string | readonly string[]
-  kind?: ToolKind | readonly ToolKind[]
-  readOnly?: boolean
-  destructive?: boolean
-  /** Of an agent with flow control: whether each argument has a warrant. With `false` and `allow` the call runs without one. */
-  warranted?: boolean
-  /** Names of agents; `*` stands for any run of characters. */
-  agent?: string | readonly string[]
-  /** Must return true or false. If it throws or returns anything else, the call is denied. */
-  when?: (question: Question) => boolean | Promise<boolean>
-  /** The rule applies only to calls beyond this rate. Calls that reach it are counted, for each tool by itself. */
-  rate?: Rate
-  then: 'allow' | 'ask' | 'deny'
-  /** Shown to the person who is asked, or to the model when the call is denied. */
-  reason?: string
-  /** With `ask`: how long the question stays open. */
-  expiresInMs?: number
-  /** With `ask`: who may decide. Absent: anyone who reaches the session. */
-  approvers?: RuleApprovers
-}
+import { type CompiledRule, compileRules, type Decision, type PolicyRule } from './rules.ts'
 
 /** Called when a rule failed, so that the operator learns why calls are denied. The model is not told the cause. */
 export type RuleFailure = (rule: string, error: unknown) => void
 
-type CompiledRule = {
-  name: string
-  fits: (question: Pick<Question, 'tool' | 'agent'>) => boolean
-  rule: PolicyRule
-  count?: RateCount
-  approvers?: Approvers
-}
+export type Authoriser = (question: Question) => Verdict | Promise<Verdict>
 
 export function createAuthoriser(
   rules: readonly PolicyRule[],
+  onFailure?: RuleFailure,
+  judgeFlow?: FlowJudge,
+): Authoriser {
+  return authoriseBy(compileRules(rules), onFailure, judgeFlow)
+}
+
+export function authoriseBy(
+  compiled: readonly CompiledRule[],
   onFailure: RuleFailure = () => {},
   judgeFlow?: FlowJudge,
-): (question: Question) => Verdict | Promise<Verdict> {
-  const compiled = rules.map(compileRule)
+): Authoriser {
   const decide = (question: Question): Verdict | Promise<Verdict> => {
     if (question.trust === 'deny')
       return {
@@ -84,7 +59,7 @@ function decideWithFlow(
   decide: (question: Question) => Verdict | Promise<Verdict>,
 ): Verdict | Promise<Verdict> {
   const { log } = question
-  const flow = log && judgeFlow(question.tool, question.input, log)
+  const flow = question.flow ?? (log && judgeFlow(question.tool, question.input, log))
   if (!flow) return decide(question)
   question.flow = flow
   const verdict = decide(question)
@@ -130,26 +105,6 @@ function askForTool(verdict: Verdict, demands: string, grants: readonly Grant[])
   return { ...verdict, reason: verdict.reason === undefined ? demands : `${demands} ${verdict.reason}` }
 }
 
-type AuthorityQuestion = Omit<Question, 'callId' | 'input' | 'argsHash' | 'toolHash'>
-
-/** Whether every call would be denied. A condition is not evaluated: it may depend on the arguments. */
-export function createDenial(rules: readonly PolicyRule[]): (question: AuthorityQuestion) => boolean {
-  const compiled = rules.map(compileRule)
-  return question => {
-    const { trust, grants, tool, now } = question
-    if (trust === 'deny') return true
-    if (grants.some(grant => isRefusal(grant, tool.name, now) && grant.argsHash === undefined)) return true
-    const first = compiled.find(
-      ({ fits, rule }) => fits(question) && !rule.when && !rule.rate && rule.warranted === undefined,
-    )
-    if (first?.rule.then !== 'deny') return false
-    // A condition before it might allow the call.
-    return !compiled
-      .slice(0, compiled.indexOf(first))
-      .some(({ fits, rule }) => rule.then !== 'deny' && fits(question))
-  }
-}
-
 /** Asks a person about a tool whose definition changed. A grant still holds: it names a definition by its hash. */
 function askAboutChange(verdict: Verdict, changed: string): Verdict {
   if (verdict.verdict === 'deny' || (verdict.verdict === 'allow' && verdict.rule === 'grant')) return verdict
@@ -168,42 +123,76 @@ function applyRules(
   for (let index = from; index < rules.length; index++) {
     const compiled = rules[index]!
     if (!compiled.fits(question)) continue
-    const { when, warranted } = compiled.rule
+    const { when, warranted, then } = compiled.rule
     if (warranted !== undefined && warranted !== (question.flow?.warranted ?? true)) continue
-    if (when === undefined) {
+    if (compiled.holds && !compiled.holds(question)) continue
+    const decide = when ?? (typeof then === 'function' ? then : undefined)
+    if (decide === undefined) {
       const verdict = ruleVerdict(compiled, question)
       if (verdict) return verdict
       continue
     }
-    let holds: unknown
+    let answer: unknown
     try {
-      // A plain copy with the hash computed: a rule may keep it or serialise it. The log is the engine's own.
-      const { log: _log, ...plain } = question
-      holds = when({ ...plain, argsHash: question.argsHash })
+      answer = decide(plainQuestion(question))
     } catch (error) {
       return failed(compiled, error, onFailure)
     }
-    if (isThenable(holds))
-      return Promise.resolve(holds).then(
-        value => afterCondition(rules, index, question, value, onFailure),
+    if (isThenable(answer))
+      return Promise.resolve(answer).then(
+        value => afterAnswer(rules, index, question, value, onFailure),
         error => failed(compiled, error, onFailure),
       )
-    if (holds !== false) return afterCondition(rules, index, question, holds, onFailure)
+    if (answer !== false) return afterAnswer(rules, index, question, answer, onFailure)
   }
   return byTrust(question)
 }
 
-function afterCondition(
+/** A plain copy with the hash computed: a rule may keep it or serialise it. The log is the engine's own. */
+function plainQuestion(question: Question): Question {
+  const { log: _log, ...plain } = question
+  const copy = { ...plain, argsHash: question.argsHash }
+  // Made only if the rule reads it.
+  let history: Question['history'] | undefined
+  return Object.defineProperty(copy, 'history', {
+    get: () => (history ??= question.history),
+    enumerable: true,
+  })
+}
+
+function afterAnswer(
   rules: readonly CompiledRule[],
   index: number,
   question: Question,
-  holds: unknown,
+  answer: unknown,
   onFailure: RuleFailure,
 ): Verdict | Promise<Verdict> {
   const compiled = rules[index]!
-  if (holds === true || holds === false)
-    return (holds && ruleVerdict(compiled, question)) || applyRules(rules, index + 1, question, onFailure)
-  return failed(compiled, new TypeError(`"when" must give true or false, not ${typeof holds}.`), onFailure)
+  const { when, then } = compiled.rule
+  const decided = when || typeof then !== 'function' ? readAnswer(answer, then) : readDecision(answer)
+  if (decided instanceof TypeError) return failed(compiled, decided, onFailure)
+  return (
+    (decided && ruleVerdict(compiled, question, decided)) || applyRules(rules, index + 1, question, onFailure)
+  )
+}
+
+/** Undefined: the rule does not apply. */
+function readAnswer(holds: unknown, then: PolicyRule['then']): Decision | TypeError | undefined {
+  if (holds === false) return undefined
+  // With `when`, `then` is a word: see checkRule.
+  if (holds === true && typeof then === 'string') return { then }
+  return new TypeError(`"when" must give true or false, not ${typeof holds}.`)
+}
+
+function readDecision(given: unknown): Decision | TypeError | undefined {
+  if (given === undefined) return undefined
+  const { then, reason } = typeof given === 'object' && given !== null ? (given as Partial<Decision>) : {}
+  const word = verdictWords.find(each => each === (then ?? given))
+  const isText = reason === undefined || typeof reason === 'string'
+  if (word && isText) return { then: word, ...(reason !== undefined && reason !== '' && { reason }) }
+  return new TypeError(
+    'A function in "then" must give "allow", "ask", "deny", { then, reason }, or undefined.',
+  )
 }
 
 function failed(compiled: CompiledRule, error: unknown, onFailure: RuleFailure): Verdict {
@@ -215,24 +204,27 @@ function failed(compiled: CompiledRule, error: unknown, onFailure: RuleFailure):
   }
 }
 
-/** Undefined: the rule has a rate, which the call is within. */
+/** Undefined: the rule has a rate, which the call is within. `decided`: what its function says. */
 function ruleVerdict(
   { name, rule, count, approvers }: CompiledRule,
   question: Question,
+  decided?: Decision,
 ): Verdict | undefined {
   const waitMs = count?.take(question)
   if (waitMs === 0) return undefined
-  if (rule.then === 'allow')
+  const { then, reason = rule.reason } = decided ?? (rule as Decision) // Without a function `then` is a word.
+  if (then === 'allow')
     return { verdict: 'allow', rule: name, ...(rule.warranted === false && { overrules: true }) }
-  if (rule.then === 'ask') return ask(question, name, rule.reason, rule.expiresInMs, approvers)
-  return {
-    verdict: 'deny',
-    rule: name,
-    reason: deniedReason(rule, question.tool.name, waitMs),
-  }
+  if (then === 'ask') return ask(question, name, reason, rule.expiresInMs, approvers)
+  return { verdict: 'deny', rule: name, reason: deniedReason(rule, reason, question.tool.name, waitMs) }
 }
 
-function deniedReason({ reason, rate }: PolicyRule, tool: string, waitMs: number | undefined): string {
+function deniedReason(
+  { rate }: PolicyRule,
+  reason: string | undefined,
+  tool: string,
+  waitMs: number | undefined,
+): string {
   if (!rate || waitMs === undefined) return reason ?? `Policy does not allow this call of "${tool}".`
   const why = reason ?? `"${tool}" may be called ${rate.calls} times in ${rate.perMs / 1000} seconds.`
   return `${why} Try again in ${Math.ceil(waitMs / 1000)} seconds.`
@@ -292,7 +284,7 @@ function isRefused(question: Question): boolean {
   )
 }
 
-function isRefusal({ deny, tool, expiresAt }: Grant, name: string, now: number): boolean {
+export function isRefusal({ deny, tool, expiresAt }: Grant, name: string, now: number): boolean {
   return deny === true && tool === name && (expiresAt === undefined || now < expiresAt)
 }
 
@@ -306,106 +298,4 @@ function covers(grant: Grant, question: Question): boolean {
     (grant.expiresAt === undefined || question.now < grant.expiresAt) &&
     (grant.usesLeft === undefined || grant.usesLeft > 0)
   )
-}
-
-// ---- checking and compiling rules --------------------------------------------------------------------------
-
-const ruleKeys: ReadonlySet<string> = new Set([
-  ...(['tool', 'kind', 'readOnly', 'destructive', 'warranted', 'agent', 'when', 'rate'] as const),
-  ...(['then', 'reason', 'expiresInMs', 'approvers'] as const),
-] satisfies (keyof PolicyRule)[])
-
-function compileRule(rule: PolicyRule, index: number): CompiledRule {
-  const name = `policy[${index}]`
-  checkRule(rule, name)
-  const tool = rule.tool === undefined ? undefined : namesMatcher(rule.tool, `${name}.tool`)
-  const agent = rule.agent === undefined ? undefined : namesMatcher(rule.agent, `${name}.agent`)
-  const kinds = rule.kind === undefined ? undefined : new Set<string>([rule.kind].flat())
-  const fits: CompiledRule['fits'] = ({ tool: called, agent: asking }) =>
-    (tool === undefined || tool(called.name)) &&
-    (agent === undefined || agent(asking)) &&
-    (kinds === undefined || kinds.has(called.kind)) &&
-    sameFlag(rule.readOnly, called, 'readOnly') &&
-    sameFlag(rule.destructive, called, 'destructive')
-  const approvers =
-    rule.approvers === undefined ? undefined : readApprovers(rule.approvers, rule.then, `${name}.approvers`)
-  const count = rule.rate && new RateCount(rule.rate)
-  return { name, fits, rule, ...(count && { count }), ...(approvers && { approvers }) }
-}
-
-function sameFlag(
-  wanted: boolean | undefined,
-  tool: ToolDeclaration,
-  flag: 'readOnly' | 'destructive',
-): boolean {
-  return wanted === undefined || wanted === tool[flag]
-}
-
-/** Rules may come from a file, so their types are checked. */
-function checkRule(rule: PolicyRule, name: string): void {
-  if (typeof rule !== 'object' || rule === null)
-    invalidPolicy(name, 'must be an object such as { tool, then }')
-  for (const key of Object.keys(rule))
-    if (!ruleKeys.has(key))
-      invalidPolicy(
-        name,
-        `has the unknown member ${JSON.stringify(key)}; known are: ${[...ruleKeys].join(', ')}`,
-      )
-  if (!['allow', 'ask', 'deny'].includes(rule.then))
-    invalidPolicy(`${name}.then`, 'must be "allow", "ask" or "deny"')
-  for (const flag of ['readOnly', 'destructive', 'warranted'] as const)
-    if (rule[flag] !== undefined && typeof rule[flag] !== 'boolean')
-      invalidPolicy(`${name}.${flag}`, 'must be true or false')
-  const kinds = rule.kind === undefined ? [] : [rule.kind].flat()
-  if (rule.kind !== undefined && kinds.length === 0)
-    invalidPolicy(`${name}.kind`, 'must name at least one kind')
-  for (const kind of kinds)
-    if (!toolKinds.includes(kind)) invalidPolicy(`${name}.kind`, `must be one of: ${toolKinds.join(', ')}`)
-  if (rule.when !== undefined && typeof rule.when !== 'function')
-    invalidPolicy(`${name}.when`, 'must be a function')
-  if (rule.reason !== undefined && (typeof rule.reason !== 'string' || rule.reason === ''))
-    invalidPolicy(`${name}.reason`, 'must be a text that is not empty')
-  if (rule.rate !== undefined) checkRate(rule.rate, `${name}.rate`)
-  checkExpiry(rule, name)
-}
-
-function checkExpiry({ expiresInMs, then }: PolicyRule, name: string): void {
-  if (expiresInMs === undefined) return
-  if (then !== 'ask')
-    invalidPolicy(`${name}.expiresInMs`, 'has a meaning only with then: "ask"; leave it out')
-  if (!Number.isSafeInteger(expiresInMs) || expiresInMs < 1)
-    invalidPolicy(`${name}.expiresInMs`, 'must be a whole number of milliseconds from 1 up')
-}
-
-/** Whether a name is one of these; `*` stands for any run of characters. */
-export function matchesName(names: readonly string[]): (name: string) => boolean {
-  return namesMatcher(names, 'The list of names')
-}
-
-function namesMatcher(names: string | readonly string[], where: string): (name: string) => boolean {
-  const list = [names].flat()
-  if (list.length === 0) invalidPolicy(where, 'must hold at least one name; leave it out to match all')
-  const exact = new Set<string>()
-  const globs: string[][] = []
-  for (const name of list) {
-    if (typeof name !== 'string' || name === '') invalidPolicy(where, 'must hold names that are not empty')
-    if (name.includes('*')) globs.push(name.split('*'))
-    else exact.add(name)
-  }
-  return name => exact.has(name) || globs.some(pieces => matchesGlob(pieces, name))
-}
-
-/** `pieces` are the texts between the stars. They must occur in order, the first at the start and the last at the end. */
-function matchesGlob(pieces: readonly string[], name: string): boolean {
-  const first = pieces[0]!
-  const last = pieces.at(-1)!
-  if (name.length < first.length + last.length || !name.startsWith(first) || !name.endsWith(last))
-    return false
-  let at = first.length
-  for (const piece of pieces.slice(1, -1)) {
-    const found = name.indexOf(piece, at)
-    if (found < 0) return false
-    at = found + piece.length
-  }
-  return at <= name.length - last.length
 }

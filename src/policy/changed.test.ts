@@ -27,6 +27,7 @@ const question: Question = {
   changed: 'It is another.',
   grants: [],
   now: 0,
+  history: { turn: [], session: [] },
 }
 
 test('a tool whose definition has changed asks, whatever trust and rules allow', () => {

@@ -4,15 +4,10 @@
 import type { Gate } from '../engine/ports/index.ts'
 import { deepestNesting } from '../lib/json/index.ts'
 import { type ArgumentSettings, admitCall, CompiledSchemas } from './arguments.ts'
-import {
-  createAuthoriser,
-  createDenial,
-  matchesName,
-  type PolicyRule,
-  type RuleFailure,
-} from './authorise.ts'
+import type { RuleFailure } from './authorise.ts'
 import { createFlow, type FlowJudge, type FlowSettings } from './flow/index.ts'
 import { invalidPolicy } from './invalid-policy.ts'
+import { matchesName } from './names.ts'
 import { finishClient, finishTool, type OutputSettings } from './output.ts'
 import {
   type BuiltInRedaction,
@@ -23,17 +18,25 @@ import {
 } from './redact.ts'
 import { redactArguments } from './redact-arguments.ts'
 import { finishReport } from './report.ts'
+import { createRuleSet, type RulesInForce } from './rule-set.ts'
+import type { Decider, Decision, PolicyRule } from './rules.ts'
 
 export type { RuleApprovers } from './approvers.ts'
-export { matchesName } from './authorise.ts'
 export { checkBudgets } from './budgets.ts'
 export { describeFacts, resolveLabels } from './flow/index.ts'
 export { checkLimits, defaultLimits } from './limits.ts'
-export type { BuiltInRedaction, FlowSettings, PolicyRule, RedactRule, RuleFailure }
+export { matchesName } from './names.ts'
+export type { RulesInForce } from './rule-set.ts'
+export type { BuiltInRedaction, Decider, Decision, FlowSettings, PolicyRule, RedactRule, RuleFailure }
 
 export type GateOptions = {
   /** The first rule that matches decides. */
   rules?: readonly PolicyRule[]
+  /**
+   * A draft of the rules: it takes the place of `file` and `rules` for verdicts that are only recorded, where they differ. It changes
+   * nothing. Rules of agents apply to it too.
+   */
+  shadow?: readonly PolicyRule[]
   /** Patterns to remove from results and arguments: own ones, and names of built-in ones (`secrets`: all of them). */
   redact?: readonly (RedactRule | BuiltInRedaction)[]
   /** The longest arguments that a call may have. Default 4 MiB. */
@@ -48,14 +51,23 @@ export type GateOptions = {
   clientOutputLimit?: number
   /** Called when a rule's `when` failed. The call is denied. */
   onRuleFailure?: RuleFailure
+  /** Called when a shadow rule's `when` failed. */
+  onShadowFailure?: RuleFailure
+}
+
+/** A gate whose rules can be replaced while it is in use. */
+export type RuledGate = Gate & {
+  /** Throws `config_invalid`, and keeps the rules that it has, if these are wrong. */
+  useRules(rules: RulesInForce): void
 }
 
 /** `unguarded`: tools that give the conversation, or a task, to an agent without flow control. */
 export type FlowOptions = FlowSettings & { unguarded?: readonly string[] }
 
 /** `flow`: follows where arguments came from. Absent: nothing does. */
-export function createGate(options: GateOptions = {}, given?: FlowOptions): Gate {
+export function createGate(options: GateOptions = {}, given?: FlowOptions): RuledGate {
   checkList(options.rules, 'rules')
+  checkList(options.shadow, 'shadow')
   checkList(options.redact, 'redact')
   const compiled = new CompiledSchemas()
   const input: ArgumentSettings = {
@@ -72,19 +84,23 @@ export function createGate(options: GateOptions = {}, given?: FlowOptions): Gate
     clientOutputLimit: wholeNumber(options.clientOutputLimit, 'clientOutputLimit', 256 * 1024),
   }
   const flow = given && makeFlow(given, redactor)
-  const authorise = createAuthoriser(options.rules ?? [], options.onRuleFailure, flow)
-  return {
+  const { rules = [], shadow, onRuleFailure: onFailure, onShadowFailure } = options
+  const counts = new Map()
+  const { unguarded: _unguarded, ...settings } = given ?? {}
+  const ruleOptions = { judgeFlow: flow, flow: given && settings, onFailure, onShadowFailure, counts }
+  const gate: RuledGate = {
     admit: (call, tool, owner) => admitCall(call, tool, input, owner),
-    authorise,
+    ...createRuleSet({ rules, shadow: shadow && { rules: shadow } }, ruleOptions),
+    // The functions themselves are replaced, so that a call takes no longer way because of it.
+    useRules: next => void Object.assign(gate, createRuleSet(next, ruleOptions)),
     ...(flow && { followsValues: true }),
-    ...(options.rules?.some(({ approvers }) => approvers) && { namesApprovers: true }),
-    denies: createDenial(options.rules ?? []),
     finish: (result, tool, callId, owner) => finishTool(result, tool, callId, output, owner),
     ...(redactor && { redactArguments: (text, form) => redactArguments(text, form, redactor) }),
     report: report => finishReport(report, redactor),
     live: () => (redactor === null ? undefined : redactLive(redactor)),
     finishClient: (parts, failed, callId) => finishClient(parts, failed, callId, output),
   }
+  return gate
 }
 
 /** What it quotes is redacted, as arguments and results are. */

@@ -37,9 +37,15 @@ export function toNote(event: Event): Note | undefined {
       return { tone: 'plain', text: `A message was said anew: the model keeps ${event.keeps} entries` }
     case 'hook.acted':
       return { tone: event.change === 'refused' ? 'bad' : 'plain', text: hookWords(event) }
+    case 'policy.shadowed':
+      return { tone: 'plain', text: shadowWords(event) }
     default:
       return undefined
   }
+}
+
+function shadowWords({ given, verdict, rule }: Extract<Event, { type: 'policy.shadowed' }>): string {
+  return `The shadow rule ${printable(rule, 80)} would say ${verdict}, not ${given}`
 }
 
 export function grantWords(grant: Grant): string {

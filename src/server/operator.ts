@@ -3,12 +3,12 @@
 import { join } from 'node:path'
 import { addKey, type Keys, removeKey } from '../callers/keys.ts'
 import { ownVersion } from '../data/version.ts'
-import type { ModelRequest } from '../engine/index.ts'
+import type { JudgedCall, ModelRequest } from '../engine/index.ts'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import type { Json } from '../lib/json/index.ts'
 import { isRunning, readStatus } from '../relay/owner/status.ts'
 import type { Runtime } from '../runtime.ts'
-import type { OperatorBackend, OperatorSystem } from '../wires/operator/index.ts'
+import type { JudgeAnswer, OperatorBackend, OperatorSystem } from '../wires/operator/index.ts'
 import type { ConsoleCookies } from './console-cookie.ts'
 
 export function operatorBackend(runtime: Runtime, keys: Keys, cookies: ConsoleCookies): OperatorBackend {
@@ -27,12 +27,38 @@ export function operatorBackend(runtime: Runtime, keys: Keys, cookies: ConsoleCo
     signIn: key => cookies.signIn(key),
     prepare: vendorRequest,
     system: () => systemStatus(runtime, startedAt),
+    rulesFile: () => runtime.rulesFile,
+    judge: async (engine, call) => encodeJudged(await runtime.judge(engine, call)),
     keys: {
       list: () => keys.list(),
       add: (name, operator) => addKey(folder(), name, operator),
       remove: name => removeKey(folder(), name),
     },
   }
+}
+
+function encodeJudged(judged: JudgedCall): JudgeAnswer {
+  if (judged.is === 'judged') {
+    const { verdict: given, flow } = judged
+    const { verdict, rule, policy, shadow } = given
+    const reason = 'reason' in given ? given.reason : undefined
+    return {
+      verdict,
+      rule,
+      ...(reason !== undefined && { reason }),
+      ...(policy !== undefined && { policy }),
+      ...(shadow && { shadow }),
+      ...(flow && { flow: flow.facts }),
+    }
+  }
+  return { problem: judged.is === 'invalid' ? judged.reason : problems[judged.is] }
+}
+
+const problems: Readonly<Record<Exclude<JudgedCall['is'], 'judged' | 'invalid'>, string>> = {
+  'no-agent': 'There is no such agent.',
+  'no-tool': 'The agent does not offer this tool.',
+  client: 'The application runs this tool: no policy stands between.',
+  sealed: 'Its arguments are sealed.',
 }
 
 function listFeatures({ config }: Runtime): OperatorBackend['features'] {

@@ -50,6 +50,7 @@ function ask(changes: Partial<Question> = {}): Question {
     trust: 'ask',
     grants: [],
     now: 1_000,
+    history: { turn: [], session: [] },
     ...changes,
   }
 }

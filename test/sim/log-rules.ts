@@ -122,6 +122,7 @@ export class LogRules {
       case 'control.returned':
       case 'turn.asked':
       case 'hook.acted':
+      case 'policy.applied':
       case 'model.sampled':
       case 'payment.recorded':
         return undefined
@@ -213,6 +214,10 @@ export class LogRules {
       case 'call.allowed':
       case 'approval.requested':
         return this.#judged(call, event)
+      case 'policy.shadowed':
+        return undefined
+      case 'call.forbidden':
+        return call.stage === 'started' ? 'it runs already' : undefined
       case 'call.edited':
         if (call.stage !== 'asking' && call.stage !== 'proposed') return `it is ${call.stage}`
         call.argsHash = event.argsHash

@@ -73,6 +73,7 @@ function question(tool: ToolDeclaration, text: string, changes: Partial<Question
     trust,
     grants: [],
     now: 0,
+    history: { turn: [], session: [] },
     ...changes,
   }
 }

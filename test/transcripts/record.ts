@@ -99,6 +99,24 @@ const sessions: Record<
       return { session, engine: rig.engine }
     },
   },
+  policy: {
+    about:
+      'Rules of one version, which deny and allow, with shadow rules beside them that would decide otherwise.',
+    async play() {
+      const steps = [{ calls: [call('look'), call('pay')] }, { text: 'Done.' }]
+      const gate = {
+        rules: [
+          { name: 'no-pay', tool: 'pay', then: 'deny' as const, reason: 'Nothing is paid here.' },
+          { name: 'look', tool: 'look', then: 'allow' as const },
+        ],
+        shadow: [{ name: 'careful', tool: 'look', then: 'ask' as const, reason: 'Somebody should see it.' }],
+      }
+      const rig = rigOf(steps, { gate })
+      const session = await begin(rig)
+      await say(session, 'Pay')
+      return { session, engine: rig.engine }
+    },
+  },
   budgets: {
     about: 'A budget of the session that a person lets grow once, and not a second time.',
     async play() {

@@ -17,6 +17,7 @@ import {
   textOfContent,
   type Watched,
 } from '../../client/index.ts'
+import type { ForeseenVerdict } from '../../language/policy.ts'
 import { printable } from '../../lib/text/index.ts'
 import { UsageError } from '../command.ts'
 import type { Style, Styles } from '../style.ts'
@@ -29,6 +30,7 @@ import { askPermission } from './permission.ts'
 import { Gone, TurnQuestions, Withdrawn } from './questions.ts'
 import { ChatResources } from './resources.ts'
 import type { Terminal } from './terminal.ts'
+import { toolVerdict, verdictShown } from './tool-verdict.ts'
 import { TurnView } from './turn-view.ts'
 import { runWhenFree } from './when-free.ts'
 
@@ -56,6 +58,8 @@ export type ChatOptions = {
   agent: AgentInfo
   /** Tools of an agent that run without asking, as far as that is known here. */
   trusted(agent: string): ReadonlySet<string>
+  /** What rules say about the tools of an agent, where that is known. */
+  verdicts(agent: string): ReadonlyMap<string, ForeseenVerdict>
   /** A session to go on with. */
   session?: string
   /** The command that continues here, without the session. */
@@ -411,15 +415,20 @@ export class Chat {
     const longest = Math.max(...[...tools, ...localToolSpecs].map(({ name }) => printable(name, 80).length))
     const line = (name: string, trust: string, style: Style, description: string): void => {
       const shown = printable(name, 80).padEnd(Math.min(longest, 24))
-      const room = Math.min(160, Math.max(20, terminal.width - shown.length - 21))
+      const room = Math.min(160, Math.max(20, terminal.width - shown.length - 23))
       terminal.write(
-        `  ${styles.bold(shown)}  ${style(trust.padEnd(14))}  ${styles.dim(printable(description, room))}\n`,
+        `  ${styles.bold(shown)}  ${style(trust.padEnd(16))}  ${styles.dim(printable(description, room))}\n`,
       )
     }
+    const verdicts = this.#options.verdicts(this.#agent.name)
+    const paint = { allow: styles.green, ask: styles.yellow, deny: styles.red }
+    let isOpen = false
     for (const { name, description } of tools) {
-      if (this.#trusted.has(name)) line(name, 'runs by itself', styles.green, description)
-      else line(name, 'asks first', styles.yellow, description)
+      const { verdict, isCertain } = toolVerdict(verdicts.get(name), this.#trusted.has(name))
+      isOpen ||= !isCertain
+      line(name, `${verdictShown[verdict]}${isCertain ? '' : ' *'}`, paint[verdict], description)
     }
+    if (isOpen) terminal.write(`  ${styles.dim('* A rule may decide otherwise about a single call.')}\n`)
     for (const { name, description } of localToolSpecs) line(name, 'runs here', styles.cyan, description)
   }
 }

@@ -3,6 +3,7 @@
 import { AapClient, AapError, type AgentInfo, type SessionInfo } from '../../client/index.ts'
 import { unsetModels } from '../../config/unset-models.ts'
 import { isPostgresUrl } from '../../data/data-place.ts'
+import type { ForeseenVerdict } from '../../language/policy.ts'
 import { printable } from '../../lib/text/index.ts'
 import { Chat } from '../chat/chat.ts'
 import { Flow } from '../chat/flow.ts'
@@ -65,7 +66,17 @@ async function openChat(values: Values, server: ChatServer) {
   const { again, troubles } = server
   const trusted = (name: string): ReadonlySet<string> =>
     new Set([...server.trusted(name), ...(name === agent.name ? given : [])])
-  return { client, agents, agent, trusted, again, troubles, ...(session && { session: session.sessionId }) }
+  const { verdicts } = server
+  return {
+    client,
+    agents,
+    agent,
+    trusted,
+    verdicts,
+    again,
+    troubles,
+    ...(session && { session: session.sessionId }),
+  }
 }
 
 async function converse(values: Values, server: ChatServer): Promise<number> {
@@ -152,6 +163,8 @@ type ChatServer = {
   where: string
   again: string
   trusted: (agent: string) => ReadonlySet<string>
+  /** What rules say about the tools of an agent, where that is known. */
+  verdicts: (agent: string) => ReadonlyMap<string, ForeseenVerdict>
   /** Warnings and errors of its start. */
   notices: readonly string[]
   /** Warnings and errors since the last call. */
@@ -189,6 +202,7 @@ async function reach(values: Values): Promise<ChatServer> {
     again: `${self} chat --url ${url}`,
     // A server does not say what its operator trusts: the person is asked about each tool, and may say "always".
     trusted: () => new Set(),
+    verdicts: () => new Map(),
     notices: [],
     troubles: () => [],
     stop: () => Promise.resolve(),
@@ -232,6 +246,10 @@ async function ownServer(values: Values): Promise<ChatServer> {
       trusted: name => {
         const tools = agents.find(agent => agent.name === name)?.tools ?? []
         return new Set(tools.filter(tool => tool.trust === 'trusted').map(tool => tool.name))
+      },
+      verdicts: name => {
+        const tools = agents.find(agent => agent.name === name)?.tools ?? []
+        return new Map(tools.flatMap(tool => (tool.verdict ? [[tool.name, tool.verdict] as const] : [])))
       },
       stop: () => running.stop(),
     }

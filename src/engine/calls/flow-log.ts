@@ -9,11 +9,16 @@ import { nestedCalls } from '../rules/nested.ts'
 import type { CallState, SessionState } from '../rules/state.ts'
 import type { CallSession } from './call-session.ts'
 
+/** An open session, or one that is read from its log. */
+type FlowSession = Pick<CallSession, 'state' | 'agent' | 'offer'> & {
+  readonly subSessions: Pick<CallSession['subSessions'], 'state'>
+}
+
 /** What the gate keeps with a session, while its agent and the agent's tools are the same. */
 type Kept = { agent: Agent; tools: Agent['tools']; memory: FlowLog['memory'] }
-const kept = new WeakMap<CallSession, Kept>()
+const kept = new WeakMap<FlowSession, Kept>()
 
-function keptMemory(session: CallSession): FlowLog['memory'] {
+function keptMemory(session: FlowSession): FlowLog['memory'] {
   const { agent } = session
   const { tools } = agent
   const known = kept.get(session)
@@ -24,7 +29,7 @@ function keptMemory(session: CallSession): FlowLog['memory'] {
 }
 
 /** A promise for a session that works for another: the user's words are there. */
-export function readFlowLog(session: CallSession, call: CallState): FlowLog | Promise<FlowLog> {
+export function readFlowLog(session: FlowSession, call: CallState): FlowLog | Promise<FlowLog> {
   const { state } = session
   if (!state.parent) return new SessionFlowLog(session, call)
   return readParents(session, state).then(parent => new SessionFlowLog(session, call, parent))
@@ -36,10 +41,10 @@ class SessionFlowLog implements FlowLog {
   readonly view: readonly Entry[]
   readonly parent?: NonNullable<FlowLog['parent']>
   readonly memory: FlowLog['memory']
-  readonly #session: CallSession
+  readonly #session: FlowSession
   readonly #call: CallState
 
-  constructor(session: CallSession, call: CallState, parent?: FlowLog['parent']) {
+  constructor(session: FlowSession, call: CallState, parent?: FlowLog['parent']) {
     this.#session = session
     this.#call = call
     this.entries = session.state.entries
@@ -75,7 +80,7 @@ function settledBeside(state: SessionState, parent: string): FlowLog['nested'] {
 }
 
 /** The one at the top has the user. A task is written by a model, which may have read anything before. */
-async function readParents(session: CallSession, worker: SessionState): Promise<FlowLog['parent']> {
+async function readParents(session: FlowSession, worker: SessionState): Promise<FlowLog['parent']> {
   let state = worker
   let tainted = false
   while (state.parent) {

@@ -102,7 +102,9 @@ function sealText(vault: Vault, callId: string, text: string): string {
   return vault.seal(hiddenMark(callId) + text, 'arguments')
 }
 
-function openText({ ports }: CallSession, hidden: HiddenText): string | undefined {
+type WithVault = { ports: Pick<CallSession['ports'], 'vault'> }
+
+function openText({ ports }: WithVault, hidden: HiddenText): string | undefined {
   return openArguments(ports.vault, hidden)
 }
 
@@ -121,7 +123,7 @@ export function openArguments(
 }
 
 /** The arguments that the call runs with. Undefined: they were sealed with another key. */
-export function exactText(session: CallSession, { part, text, sealed }: CallState): string | undefined {
+export function exactText(session: WithVault, { part, text, sealed }: CallState): string | undefined {
   return sealed === undefined ? text : openText(session, { callId: part.id, sealed })
 }
 

@@ -1,7 +1,8 @@
 // The gate's part of the turn: a proposed call is allowed, put to a person, handed to the application, or settled
 // without having run. decide-call.ts turns the verdict into events.
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
-import type { CallSettled, Grant } from '../../language/events.ts'
+import type { CallSettled, Event, Grant } from '../../language/events.ts'
+import type { CallHistory } from '../../language/policy.ts'
 import type { Report } from '../../language/report.ts'
 import { type ToolCaller, type ToolDeclaration, toolHash } from '../../language/tools.ts'
 import type { Json } from '../../lib/json/index.ts'
@@ -14,6 +15,8 @@ import {
   decideStartAllowed,
   decideVerdict,
 } from '../rules/decide-call.ts'
+import { decidePolicyNotes, noteShadow } from '../rules/decide-policy.ts'
+import { earlierCalls, turnBegin } from '../rules/earlier-calls.ts'
 import { isFor, type Offer, type Offered } from '../rules/offer.ts'
 import { outcomes } from '../rules/outcomes.ts'
 import { type CallState, findRequesters, type SessionState } from '../rules/state.ts'
@@ -86,11 +89,14 @@ function judge(
   const grants = session.state.grants.size === 0 ? noGrants : [...session.state.grants.values()]
   const verdict = offered.side === 'client' ? undefined : authorise(session, call, offered, admission, grants)
   if (!(verdict instanceof Promise) && (verdict?.verdict !== 'ask' || !wantsPreview(offered))) {
-    if (verdict?.verdict === 'allow' && starting?.take()) {
-      session.ports.world.crashPoint?.('intent-decided')
-      session.record([decideStartAllowed(call, offered, verdict, session.context)])
-      starting.calls.push(call)
-    } else session.record([decideVerdict(session.state, call, offered, admission, verdict, session.context)])
+    const starts = verdict?.verdict === 'allow' && starting?.take()
+    if (starts) session.ports.world.crashPoint?.('intent-decided')
+    const event = starts
+      ? decideStartAllowed(call, offered, verdict, session.context)
+      : decideVerdict(session.state, call, offered, admission, verdict, session.context)
+    if (verdict?.policy === undefined) session.record([event])
+    else recordByRules(session, call, verdict, event)
+    if (starts) starting?.calls.push(call)
     return undefined
   }
   return withPreview(session, call, offered, admission, verdict).then(([late, preview]) => {
@@ -100,8 +106,19 @@ function judge(
     if (session.state.settings !== settings || !sameGrants(grants, session.state.grants)) return
     // Other calls of the batch may have been counted meanwhile.
     const over = overLimit(session, call, offered)
-    const judged = decideVerdict(session.state, call, offered, admission, late, session.context, preview)
-    session.record([over ?? judged])
+    const event = over ?? decideVerdict(session.state, call, offered, admission, late, session.context, preview)
+    if (over || late?.policy === undefined) session.record([event])
+    else recordByRules(session, call, late, event)
+  })
+}
+
+/** A verdict of rules, with what is to be said of them. */
+function recordByRules(session: CallSession, call: CallState, verdict: Verdict, event: Event): void {
+  session.record([...decidePolicyNotes(session.state, call, verdict, event), event])
+  // Shadow rules that ask elsewhere hold nobody up. If the call is over by then, nothing is recorded.
+  void verdict.shadowLater?.then(shadow => {
+    const isOver = session.lost || session.stopping || !session.state.batch.includes(call)
+    if (shadow && !isOver) session.record([noteShadow(call, verdict.verdict, shadow, session.context)])
   })
 }
 
@@ -262,12 +279,6 @@ function countUses(session: CallSession, call: CallState, mayRepeat: number): nu
   return session.identicalCalls.uses(part.name, texts, exact, part.form, open)
 }
 
-/** The index after the message that started the turn. Messages that joined it stand after that. */
-function turnBegin({ entries, turn }: SessionState): number {
-  let left = turn?.joined ?? 0
-  return entries.findLastIndex(({ role }) => role === 'user' && left-- === 0) + 1
-}
-
 /** The calls of this turn that ran here, or are about to. */
 function countServerCalls({ state, offer }: CallSession): number {
   const isOurs = (name: string): boolean => offer.byName.get(name)?.side === 'server'
@@ -282,7 +293,7 @@ function countServerCalls({ state, offer }: CallSession): number {
   return count
 }
 
-/** A class for its getter: the hash is made only if policy reads it. */
+/** A class for its getters: the hash and the history are made only if policy reads them. */
 class PolicyQuestion implements Question {
   readonly session: string
   readonly owner: string
@@ -300,9 +311,10 @@ class PolicyQuestion implements Question {
   readonly now: number
   readonly #admission: AdmittedCall
   readonly #state: SessionState
+  readonly #call: CallState
 
   constructor(
-    { state, agent, ports }: CallSession,
+    { state, agent, ports }: JudgedSession,
     call: CallState,
     { tool, clientTrust }: ServerOffered,
     admission: AdmittedCall,
@@ -322,6 +334,7 @@ class PolicyQuestion implements Question {
     this.now = ports.world.now()
     this.#admission = admission
     this.#state = state
+    this.#call = call
   }
 
   get argsHash(): string {
@@ -331,10 +344,21 @@ class PolicyQuestion implements Question {
   get requesters(): readonly string[] {
     return findRequesters(this.#state)
   }
+
+  get history(): CallHistory {
+    return earlierCalls(this.#state, this.#call)
+  }
 }
 
-function authorise(
-  session: CallSession,
+/** What a call is judged by. A session that is read from its log has it too. */
+export type JudgedSession = Pick<CallSession, 'id' | 'state' | 'agent' | 'offer'> & {
+  readonly ports: Pick<CallSession['ports'], 'world' | 'log'>
+  readonly subSessions: Pick<CallSession['subSessions'], 'state'>
+}
+
+/** The gate's word on an admitted call, as it stands. Records nothing. */
+export function authorise(
+  session: JudgedSession,
   call: CallState,
   offered: ServerOffered,
   admission: AdmittedCall,
@@ -362,7 +386,7 @@ function authorise(
   }
 }
 
-function policyFailed({ state, ports }: CallSession, error: unknown): Verdict {
+function policyFailed({ state, ports }: Pick<JudgedSession, 'state' | 'ports'>, error: unknown): Verdict {
   ports.log('error', 'Policy failed; the call is denied.', { session: state.id, error: wordsOf(error) })
   return { verdict: 'deny', rule: 'policy-failed', reason: 'policy could not be evaluated' }
 }

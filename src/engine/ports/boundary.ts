@@ -16,6 +16,7 @@ import type {
   Usage,
 } from '../../language/events.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
+import type { ForeseenVerdict, ShownPolicy } from '../../language/policy.ts'
 import type { Report } from '../../language/report.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../../language/servers.ts'
 import type { DeltaMode } from '../../language/step-deltas.ts'
@@ -123,10 +124,15 @@ export type AgentInfo = {
   system?: string
   /**
    * `changed`: how its definition differs from the one that was allowed, in words; `accepted`: that one. `resumable`: it makes
-   * calls of its own. `folder`: where relative paths of its input lead.
+   * calls of its own. `folder`: where relative paths of its input lead. `verdict`: what the gate says of a call of it, as far as
+   * that is known before.
    */
   tools: (ToolDeclaration &
-    Pick<Tool, 'exposed' | 'trust' | 'changed' | 'accepted' | 'resumable' | 'folder'>)[]
+    Pick<Tool, 'exposed' | 'trust' | 'changed' | 'accepted' | 'resumable' | 'folder'> & {
+      verdict?: ForeseenVerdict
+    })[]
+  /** The rules of its gate. Absent: it has none. */
+  policy?: ShownPolicy
   options: AgentOption[]
   choice: ToolChoice
   parallel: boolean

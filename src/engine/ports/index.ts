@@ -27,6 +27,7 @@ import type {
 import type { CallFlow } from '../../language/flow.ts'
 import type { AnswerFormat } from '../../language/format.ts'
 import type { Entry } from '../../language/history.ts'
+import type { CallHistory, ForeseenVerdict, ShadowVerdict, ShownPolicy } from '../../language/policy.ts'
 import type { Report } from '../../language/report.ts'
 import type { SealUse } from '../../language/seals.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../../language/servers.ts'
@@ -257,11 +258,29 @@ export type Question = {
   now: number
   /** Where its arguments came from, of a call that acts. Undefined: the agent has no flow control, or the call only reads. */
   flow?: CallFlow
+  /** The calls before it. Made when a rule asks for it. */
+  readonly history: CallHistory
   /** The log, for a gate that `followsValues`. Rules are not given it. */
   log?: FlowLog
 }
 
-export type Verdict =
+/** What is known of a call before its arguments are. */
+export type ToolQuestion = Omit<Question, 'callId' | 'input' | 'argsHash' | 'toolHash' | 'history'>
+
+/**
+ * Of a gate with rules: their version. `shadowPolicy`: that of the rules beside them. `shadow`: those would have decided
+ * otherwise; `shadowLater`: they ask elsewhere. It never rejects.
+ */
+type ByRules = {
+  policy?: string
+  shadowPolicy?: string
+  shadow?: ShadowVerdict
+  shadowLater?: Promise<ShadowVerdict | undefined>
+}
+
+export type Verdict = ByRules & PlainVerdict
+
+type PlainVerdict =
   /** `overrules`: a rule allows it although its arguments lack a warrant. */
   | { verdict: 'allow'; rule: string; grantId?: string; overrules?: true }
   | {
@@ -301,7 +320,11 @@ export type Gate = {
   /** A rule names approvers, so grants say who gave them. */
   readonly namesApprovers?: true
   /** Whether every call of this tool would be denied, whatever its arguments. Absent: nobody knows before it is called. */
-  denies?(question: Omit<Question, 'callId' | 'input' | 'argsHash' | 'toolHash'>): boolean
+  denies?(question: ToolQuestion): boolean
+  /** The verdict on a tool as far as it is known before a call. Absent: nobody knows. */
+  foresee?(question: ToolQuestion): ForeseenVerdict
+  /** The rules in force, as data. Undefined: there are none. They may change while the engine runs. */
+  rules?(): ShownPolicy | undefined
   /** Prepares a tool's output: checks it against its schema, bounds it, redacts it, labels it. */
   finish(
     output: ToolOutput,

@@ -1,9 +1,10 @@
 // Agents and models as plain data, for readers outside the engine.
 
+import type { ForeseenVerdict } from '../../language/policy.ts'
 import { maskedSecret } from '../../language/seals.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { AgentInfo, ModelInfo } from '../ports/boundary.ts'
-import type { Agent, AgentOption, Model } from '../ports/index.ts'
+import type { Agent, AgentOption, Model, Tool } from '../ports/index.ts'
 
 /** Declarations of tools never change, so they are given as they are: copying thousands of schemas would delay the start. */
 export function describeAgent(agent: Agent, modelName?: string): AgentInfo {
@@ -23,8 +24,10 @@ export function describeAgent(agent: Agent, modelName?: string): AgentInfo {
     fullHistory: agent.fullHistory,
     images: { ...agent.images },
     options: agent.options.map(describeOption),
+    ...describePolicy(agent),
     tools: agent.tools.map(tool => ({
       ...pickDeclaration(tool),
+      ...foresee(agent, tool),
       exposed: tool.exposed,
       trust: tool.trust,
       ...(tool.changed !== undefined && { changed: tool.changed }),
@@ -37,6 +40,19 @@ export function describeAgent(agent: Agent, modelName?: string): AgentInfo {
     })),
     model: modelName === undefined ? own : { ...own, name: modelName },
   }
+}
+
+function describePolicy({ gate }: Agent): Pick<AgentInfo, 'policy'> {
+  const policy = gate.rules?.()
+  return policy ? { policy } : {}
+}
+
+/** For a session with no settings and grants of its own, whoever owns it. */
+function foresee({ name, gate }: Agent, tool: Tool): { verdict?: ForeseenVerdict } {
+  const { trust, changed } = tool
+  const about = { session: '', owner: '', agent: name, tool, trust, grants: [], now: 0 }
+  const verdict = gate.foresee?.({ ...about, ...(changed !== undefined && { changed }) })
+  return verdict ? { verdict } : {}
 }
 
 /** The default of a secret is a secret of the operator: nobody outside the engine is given it. */

@@ -1,6 +1,7 @@
 // evolve(state, event): applies an event to a state, in place. It reads no clock, draws no random number and does no I/O. It
 // checks nothing either: an event in the log has happened.
 import {
+  budgetToolName,
   type CallPart,
   type CallResult,
   type Outcome,
@@ -20,6 +21,8 @@ import type {
   ModelAnswered,
 } from '../../language/events.ts'
 import type { AssistantEntry, Entry } from '../../language/history.ts'
+import { mostEarlierCalls } from '../../language/policy.ts'
+import { toEarlierCall } from './earlier-calls.ts'
 import { queueMessage, takeMessage } from './evolve-message.ts'
 import {
   addNested,
@@ -179,7 +182,13 @@ export function evolve(state: SessionState, event: Event): SessionState {
     case 'budget.decided':
       decidedBudget(state, event)
       break
+    case 'policy.applied':
+      state.policy = { version: event.version }
+      if (event.shadow !== undefined) state.policy.shadow = event.shadow
+      break
     case 'payment.recorded':
+    case 'policy.shadowed':
+    case 'call.forbidden':
     case 'call.late':
     case 'hook.acted':
       break
@@ -376,6 +385,7 @@ function closeBatch(state: SessionState): void {
   const own = state.batch.filter(call => call.parent === undefined)
   if (own.length > 0) addEntry(state, { role: 'tool', results: own.map(toCallResult) })
   if (own.length < state.batch.length) {
+    rememberNested(state)
     const asked = state.batch.filter(call => call.parent !== undefined && wasPutToOthers(call))
     if (asked.length > 0) state.answered = [...(state.answered ?? []), ...asked.map(({ part }) => part.id)]
   }
@@ -386,6 +396,17 @@ function closeBatch(state: SessionState): void {
     state.settings = state.handedTo.settings
     delete state.handedTo
   }
+}
+
+/** No entry of the history has them. */
+function rememberNested(state: SessionState): void {
+  const nested = state.batch.filter(
+    ({ parent, part }) => parent !== undefined && part.name !== budgetToolName,
+  )
+  if (nested.length === 0) return
+  const at = state.entries.length
+  const all = [...(state.nestedCalls ?? []), ...nested.map(call => ({ at, call: toEarlierCall(call) }))]
+  state.nestedCalls = all.slice(-mostEarlierCalls)
 }
 
 function wasPutToOthers({ argsHash, outcome }: CallState): boolean {

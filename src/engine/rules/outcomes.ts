@@ -7,6 +7,8 @@ export function said(kind: OutcomeKind, text: string, from: Provenance = { sourc
   return { kind, parts: [{ type: 'text', text }], from }
 }
 
+export const deniedPrefix = 'Tool call denied: '
+
 export const outcomes = {
   unknownTool: (name: string, offered: readonly string[]) =>
     said(
@@ -25,7 +27,7 @@ export const outcomes = {
       }`,
     ),
   invalid: (reason: string) => said('invalid', `The tool was not run: ${reason}`),
-  deniedByPolicy: (reason: string) => said('denied', `Tool call denied: ${reason}`),
+  deniedByPolicy: (reason: string) => said('denied', `${deniedPrefix}${reason}`),
   deniedByPerson: (by: string, reason?: string) =>
     said('denied', reason ? `Tool call denied: ${reason}` : 'Tool call denied', { source: 'person', by }),
   limit: (words: string) => said('denied', `The tool was not run: ${words}`),

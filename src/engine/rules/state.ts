@@ -15,6 +15,7 @@ import type {
   Usage,
 } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
+import type { EarlierCall } from '../../language/policy.ts'
 import type { AnswerAction, FormContent } from '../../language/questions.ts'
 import type { TraceContext } from '../../language/trace.ts'
 import type { ListSummary, SessionFacts, SessionStatus } from '../ports/index.ts'
@@ -124,6 +125,10 @@ export type SessionState = {
   /** What may be spent of budgets that people let grow, by their key. */
   raised?: Record<string, number>
   grants: Map<string, Grant>
+  /** The version of the rules that gave the last verdict, and of those beside them. Absent: there were none. */
+  policy?: { version: string; shadow?: string }
+  /** The last calls that calls made, in answers whose calls are all settled. `at`: how many entries there were then. */
+  nestedCalls?: { at: number; call: EarlierCall }[]
   /** The tools that searches have found, in the order in which they were first found. */
   loaded: string[]
   /** By key. `message`: the message that it said, if that had to wait. */

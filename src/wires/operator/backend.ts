@@ -1,7 +1,18 @@
 // The parts of the server that the operator API needs besides the engine: its keys, its state, and vendors' requests.
 // The server gives it (server/operator.ts); a wire may not import the server.
-import type { ModelRequest } from '../../engine/index.ts'
-import type { OperatorKeyInfo, OperatorMe, OperatorSystem, VendorRequest } from './schema.ts'
+import type { Engine, ModelRequest } from '../../engine/index.ts'
+import type { RulesFileState } from '../../language/policy.ts'
+import type { Json } from '../../lib/json/index.ts'
+import type { JudgeAnswer, OperatorKeyInfo, OperatorMe, OperatorSystem, VendorRequest } from './schema.ts'
+
+export type HypotheticalCall = {
+  agent: string
+  owner: string
+  tool: string
+  input: Json
+  /** It is judged as if it were made there next. */
+  session?: string
+}
 
 /** Services of the server for the operator API, besides the engine. */
 export type OperatorBackend = {
@@ -15,6 +26,10 @@ export type OperatorBackend = {
   /** The request that a vendor would receive. Throws `bad_request` for a protocol that is not known. */
   prepare(request: ModelRequest, protocol: string): Promise<Omit<VendorRequest, 'protocol'>>
   system(): OperatorSystem
+  /** Undefined: no file of rules is configured. */
+  rulesFile(): RulesFileState | undefined
+  /** What the gate would say about a call. Throws `unknown_agent` and `session_not_found`. */
+  judge(engine: Engine, call: HypotheticalCall): Promise<JudgeAnswer>
   keys: {
     list(): OperatorKeyInfo[]
     /** Gives the key. Throws `bad_request` for a name that is taken or not allowed. */

@@ -12,7 +12,7 @@ import { checkDeclaredSchema } from '../../lib/schema/declared.ts'
 import { errorMessage } from '../../lib/text/error-message.ts'
 import type { Principal } from '../host.ts'
 import { clientTool } from '../own-tools.ts'
-import type { ForkRequest, ListedStatus, SessionQuery } from './schema.ts'
+import type { ForkRequest, JudgeRequest, ListedStatus, SessionQuery } from './schema.ts'
 
 export const wireName = 'operator'
 
@@ -315,6 +315,21 @@ export function decodeFork(body: JsonObject): ForkRequest {
     model: optionalName(body, 'model'),
     text: optional(body['text'], 'text', (value, path) => text(value, path, { min: 1 })),
   })
+}
+
+export function decodeJudge(body: JsonObject): JudgeRequest {
+  onlyKnown(body, names('agent tool input owner session'), '')
+  const { input = {} } = body
+  if (typeof input !== 'string') object(input, 'input')
+  return {
+    tool: name(body['tool'], 'tool'),
+    input,
+    ...present({
+      agent: optionalName(body, 'agent'),
+      owner: optionalName(body, 'owner'),
+      session: optionalName(body, 'session'),
+    }),
+  }
 }
 
 // ---- lists -------------------------------------------------------------------------------------------------

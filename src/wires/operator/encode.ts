@@ -23,7 +23,7 @@ import type { OperatorAgents, OperatorSession, OperatorSessionState } from './sc
 export function encodeAgents(about: EngineDescription, { operator }: Principal): OperatorAgents {
   if (operator) return about
   return {
-    agents: about.agents.map(({ system: _system, tools, ...shown }) => ({
+    agents: about.agents.map(({ system: _system, policy: _policy, tools, ...shown }) => ({
       ...shown,
       tools: tools.flatMap(({ folder: _folder, ...tool }) =>
         tool.exposed && tool.trust !== 'deny' ? [tool] : [],

@@ -6,7 +6,7 @@ import { wireName } from './decode.ts'
 import { operatorRoutes, signInRoute } from './serve.ts'
 
 export { consoleHeader, cookieName, type OperatorBackend } from './backend.ts'
-export type { OperatorSystem } from './schema.ts'
+export type { JudgeAnswer, OperatorSystem } from './schema.ts'
 export { requireOperator } from './serve.ts'
 
 export type OperatorNeeds = { operator: OperatorBackend }

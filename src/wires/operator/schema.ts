@@ -5,6 +5,13 @@ import type { CallPart, Outcome } from '../../language/calls.ts'
 import type { Delta, Event, Grant, Settings, TurnStop, WaitMode } from '../../language/events.ts'
 import type { AgentFlowReport, FlowFact } from '../../language/flow.ts'
 import type { PaymentRecord } from '../../language/payments.ts'
+import type {
+  ForeseenVerdict,
+  RulesFileState,
+  ShadowVerdict,
+  ShownPolicy,
+  VerdictWord,
+} from '../../language/policy.ts'
 import type { AnswerAction, FormContent, FormSchema } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
 import type { ToolServerInfo } from '../../language/servers.ts'
@@ -117,7 +124,14 @@ export type OperatorAgent = {
     options?: string[]
   }[]
   /** `changed`: how its definition differs from the one that was allowed, in words; `accepted`: that one. */
-  tools: (ToolDeclaration & { exposed: boolean; trust: 'trusted' | 'ask' | 'deny' } & ToolChange)[]
+  tools: (ToolDeclaration & {
+    exposed: boolean
+    trust: 'trusted' | 'ask' | 'deny'
+    /** What the gate says of a call of it, as far as that is known before its arguments are. */
+    verdict?: ForeseenVerdict
+  } & ToolChange)[]
+  /** The rules of its gate, in order. Absent: it has none. For operators only. */
+  policy?: ShownPolicy
   clientTools: boolean
   model: { id: string; name?: string; contextTokens?: number }
 }
@@ -130,6 +144,55 @@ export type OperatorAgents = {
   /** For each agent, what its tools can do together. */
   flow?: readonly AgentFlowReport[]
 }
+
+/** How often a rule decided, by verdict. `rule` is also what decided without one: `operator-trust`, `grant`, `flow`, … */
+export type RuleHits = { agent: string; rule: string; last: number } & Record<VerdictWord, number>
+
+/** A call about which shadow rules would have decided otherwise. `given`: the verdict that counted. */
+export type ShadowDifference = ShadowVerdict & {
+  at: number
+  session: string
+  owner: string
+  agent: string
+  callId: string
+  tool: string
+  given: VerdictWord
+}
+
+export type OperatorPolicy = {
+  /** The rules of each agent in order, and the verdict on each of its tools. */
+  agents: { agent: string; policy?: ShownPolicy; tools: { name: string; verdict: ForeseenVerdict }[] }[]
+  /** Absent: no file of rules is configured. */
+  file?: RulesFileState
+  /** Verdicts since this time are counted. */
+  since: number
+  hits: RuleHits[]
+  /** `judged`: the calls about which shadow rules were asked too. `differences`: the newest, at most 200 of them. */
+  shadow: { judged: number; differing: number; differences: ShadowDifference[] }
+  /** `complete` false: there are more sessions than one request looks at, and these are the newest. */
+  scanned: { sessions: number; complete: boolean }
+}
+
+/** A call that nobody made. `session`: it is judged as if it were made there next. */
+export type JudgeRequest = {
+  agent?: string
+  tool: string
+  input: Json
+  owner?: string
+  session?: string
+}
+
+/** `problem`: the call would not get so far; why. */
+export type JudgeAnswer =
+  | {
+      verdict: VerdictWord
+      rule: string
+      reason?: string
+      policy?: string
+      shadow?: ShadowVerdict
+      flow?: readonly FlowFact[]
+    }
+  | { problem: string }
 
 /** `upTo`: the number of the last event that is taken over. */
 export type ForkRequest = { upTo?: number; agent?: string; model?: string; text?: string }

@@ -16,6 +16,7 @@ import {
   decodeCommand,
   decodeCreate,
   decodeFork,
+  decodeJudge,
   decodeList,
   flag,
   type ListQuery,
@@ -36,7 +37,8 @@ import {
   sessionModel,
 } from './encode.ts'
 import { forkedHistory } from './fork.ts'
-import type { CommandAccepted, OperatorMe, OperatorSession } from './schema.ts'
+import { describePolicies, mostDays, PolicyCounts } from './policy.ts'
+import type { CommandAccepted, OperatorMe, OperatorPolicy, OperatorSession } from './schema.ts'
 
 type C = Context<WireEnv>
 type Served = { host: WireHost; backend: OperatorBackend }
@@ -74,6 +76,7 @@ export function operatorRoutes(host: WireHost, backend: OperatorBackend): Hono<W
   app.post('/operator/sessions/:id/commands', c => serveCommand(c, host))
   app.post('/operator/sessions/:id/fork', c => serveFork(c, host))
   systemRoutes(app, served)
+  policyRoutes(app, served)
   return app
 }
 
@@ -103,6 +106,31 @@ function systemRoutes(app: Hono<WireEnv>, { host, backend }: Served): void {
   app.post('/operator/sign-out', c => {
     setCookie(c, '', 0)
     return noContent(c)
+  })
+}
+
+function policyRoutes(app: Hono<WireEnv>, { host, backend }: Served): void {
+  const counts = new PolicyCounts()
+  app.get('/operator/policy', async c => {
+    requireOperator(c)
+    const days = wholeNumber(c.req.query('days') || '7', 'days', 1, mostDays)
+    const file = backend.rulesFile()
+    const counted = await counts.count(c.get('engine'), Date.now() - days * 86_400_000)
+    const answer: OperatorPolicy = { agents: describePolicies(host.about), ...(file && { file }), ...counted }
+    return sendJson(c, answer)
+  })
+  app.post('/operator/policy/judge', async c => {
+    requireOperator(c)
+    const call = decodeJudge(await readJsonObject(c, host.limits))
+    const { session } = call
+    const ref = session === undefined ? undefined : await findSessionRef(c, session)
+    const summary = ref && (await c.get('engine').summary(ref))
+    const agent = call.agent ?? summary?.agent ?? host.about.agents[0]?.name ?? ''
+    const owner = summary?.owner ?? call.owner ?? c.get('principal').owner
+    const { name } = agentNamed(host, agent)
+    const { tool, input } = call
+    const asked = { agent: name, owner, tool, input, ...(session !== undefined && { session }) }
+    return sendJson(c, await backend.judge(c.get('engine'), asked))
   })
 }
 
@@ -164,8 +192,7 @@ function ownerFilter(c: C, asked?: string): string | null {
 }
 
 /** The session of the address. To a caller who may not see it, it does not exist. */
-async function findSessionRef(c: C): Promise<SessionRef> {
-  const session = c.req.param('id') ?? ''
+async function findSessionRef(c: C, session = c.req.param('id') ?? ''): Promise<SessionRef> {
   const owner = await c.get('engine').lookUp({ get: 'owner', session })
   if (owner === undefined) throw new TurnwireError('session_not_found', 'Session not found')
   return { owner, session }
