@@ -1,12 +1,14 @@
 // The one place that joins both sides: a checked configuration becomes an engine with its adapters. The server, the command
 // and the library all start here. `Turnwire` is what programs see of it.
 
+import { openRulesFile } from './config/agent-gate.ts'
 import { buildAgents } from './config/build-agent.ts'
 import { checkConfig } from './config/check-config.ts'
 import { serverDefaults, type TurnwireConfig } from './config/config.ts'
 import { keptServers } from './config/mcp-config.ts'
 import { toolServers } from './config/mcp-servers.ts'
 import { namedModels } from './config/named-models.ts'
+import type { RulesFile } from './config/rules-file.ts'
 import { warnOfTools } from './config/warn-tools.ts'
 import { type DataPlace, findPlace, isNodeStore, isShared, openFolderStore } from './data/data-place.ts'
 import { acceptedDefinitions } from './data/mcp-definitions.ts'
@@ -88,6 +90,7 @@ export class Runtime {
   #working: Store | undefined
   readonly #mcp: KeptServers
   #mcpStarted: Promise<void> | undefined
+  readonly #rulesFile: RulesFile | undefined
   readonly #onTools = new Set<() => void>()
   readonly #unlisted = new Map<string, Agent>()
   #parts: { agents: readonly Agent[]; vault: SigningVault } | undefined
@@ -121,6 +124,7 @@ export class Runtime {
         fetchOther: this.fetchFor(spec.name),
       }),
     })
+    this.#rulesFile = openRulesFile(config, this.log)
     this.#mcp = new KeptServers(keptServers(config, connect), this.log, () => {
       for (const tell of this.#onTools) tell()
     })
@@ -231,6 +235,7 @@ export class Runtime {
   }
 
   async close(): Promise<void> {
+    this.#rulesFile?.stop()
     if (this.#inner instanceof FolderEngine) await this.#inner.close()
     else await this.#inner.stop(this.#graceMs)
     await this.#mcp.stop()
@@ -257,7 +262,7 @@ export class Runtime {
 
   get #own(): { agents: readonly Agent[]; vault: SigningVault } {
     this.#parts ??= {
-      agents: warned(buildAgents(this.config, this.log, this.#mcp), this.log),
+      agents: warned(buildAgents(this.config, this.log, this.#mcp, this.#rulesFile), this.log),
       vault: createVault(vaultKey(this.folder, undefined, this.#sharedSecret)),
     }
     return this.#parts
@@ -270,7 +275,7 @@ export class Runtime {
 
   /** How the file of rules is. Undefined: none is configured. */
   get rulesFile(): RulesFileState | undefined {
-    return undefined
+    return this.#rulesFile?.state
   }
 
   /** What the gate would say about a call that nobody made, alone or as the next one of a session. */
@@ -322,6 +327,9 @@ export class Runtime {
     const { agents, vault } = this.#own
     // Only the process that has the engine runs them, so that each is started once.
     this.#mcpStarted = this.#mcp.start(mcpPatienceMs)
+    this.#rulesFile?.watch(() => {
+      for (const tell of this.#onTools) tell()
+    })
     const byName = new Map(agents.map(agent => [agent.name, agent]))
     const models = new Map(this.config.agents.map(({ name, model }) => [name, model]))
     this.#started = new LocalEngine({

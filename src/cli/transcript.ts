@@ -39,8 +39,11 @@ export function spentIn(log: readonly Recorded[]): string {
 
 function eventLines(event: Event, calls: ReadonlyMap<string, CallPart>, style: Styles): string[] {
   const { dim, cyan, yellow } = style
-  if ('callId' in event)
-    return callLines(event, cutText(calls.get(event.callId)?.name ?? event.callId, 128), style)
+  if ('callId' in event) {
+    const tool = cutText(calls.get(event.callId)?.name ?? event.callId, 128)
+    const isRule = event.type === 'call.forbidden' || event.type === 'policy.shadowed'
+    return isRule ? [dim(ruleLine(event, style.bold(tool)))] : callLines(event, tool, style)
+  }
   switch (event.type) {
     case 'session.created':
       return [dim(`session of ${cutText(event.agent, 128)} created over ${cutText(event.wire, 40)}`)]
@@ -125,7 +128,10 @@ function approvalLines(event: ApprovalEvent, name: string, { dim, green, red, ye
   }
 }
 
-function callLines(event: Extract<Event, { callId: string }>, tool: string, style: Styles): string[] {
+type RuleEvent = Extract<Event, { type: 'call.forbidden' | 'policy.shadowed' }>
+type CallEvent = Exclude<Extract<Event, { callId: string }>, RuleEvent>
+
+function callLines(event: CallEvent, tool: string, style: Styles): string[] {
   const { dim, green, red, yellow } = style
   const name = style.bold(tool)
   switch (event.type) {
@@ -141,14 +147,6 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
       return approvalLines(event, name, style)
     case 'call.edited':
       return [`${yellow('edited')} ${name} by ${cutText(event.by, 80)}${detail(event.text)}`]
-    case 'call.forbidden':
-      return [dim(`denied ${name} (${cutText(event.rule, 80)})`)]
-    case 'policy.shadowed':
-      return [
-        dim(
-          `shadow ${name} would be: ${event.verdict}, not ${event.given} (${cutText(event.rule, 80)})${detail(event.reason)}`,
-        ),
-      ]
     case 'call.allowed':
       return [dim(`allowed ${name} (${cutText(event.rule, 80)})`)]
     case 'call.started':
@@ -186,6 +184,12 @@ function callLines(event: Extract<Event, { callId: string }>, tool: string, styl
       return [`${outcome}     ${name}${time}  ${cutText(joinText(parts) || '(no text)')}`]
     }
   }
+}
+
+function ruleLine(event: RuleEvent, name: string): string {
+  const rule = `(${cutText(event.rule, 80)})`
+  if (event.type === 'call.forbidden') return `denied ${name} ${rule}`
+  return `shadow ${name} would be: ${event.verdict}, not ${event.given} ${rule}${detail(event.reason)}`
 }
 
 const answerWords = { accept: 'answered', decline: 'declined', cancel: 'cancelled' } as const

@@ -1,27 +1,34 @@
 // Makes the engine's agents from a configuration.
 
 import type { Agent, Model, Tool } from '../engine/ports/index.ts'
-import { TurnwireError, wordsOf } from '../language/errors.ts'
+import { TurnwireError } from '../language/errors.ts'
 import { modelKey } from '../language/model-names.ts'
 import { hostedApproval } from '../language/tools.ts'
 import { pickPresent } from '../lib/json/present.ts'
 import { describeSchema } from '../lib/schema/standard.ts'
 import type { Log } from '../log.ts'
-import { checkBudgets, checkLimits, createGate } from '../policy/index.ts'
+import { checkBudgets, checkLimits } from '../policy/index.ts'
 import { codeTool, hostedApprovalTool, planTool } from '../tools/index.ts'
 import type { KeptServers } from '../tools/mcp/index.ts'
+import { agentGate, openRulesFile } from './agent-gate.ts'
 import { agentSearch } from './agent-search.ts'
 import type { AgentConfig, TurnwireConfig } from './config.ts'
-import { agentFlow, readFlow } from './flow.ts'
+import { readFlow } from './flow.ts'
 import { agentServers } from './mcp-servers.ts'
 import { namedModels } from './named-models.ts'
+import type { RulesFile } from './rules-file.ts'
 
 /** Of one turn. */
 const CALLS_AT_ONCE = 16
 
 /** `mcp`: the servers whose tools agents have. Without them agents have their own tools only. */
-export function buildAgents(config: TurnwireConfig, log: Log, mcp?: KeptServers): Agent[] {
-  return config.agents.map(agent => buildAgent(agent, config, log, mcp))
+export function buildAgents(
+  config: TurnwireConfig,
+  log: Log,
+  mcp?: KeptServers,
+  file = openRulesFile(config, log),
+): Agent[] {
+  return config.agents.map(agent => buildAgent(agent, config, log, mcp, file))
 }
 
 function buildAgent(
@@ -29,8 +36,9 @@ function buildAgent(
   config: TurnwireConfig,
   log: Log,
   mcp: KeptServers | undefined,
+  file: RulesFile | undefined,
 ): Agent {
-  const { policy = {} } = config
+  const { policy: { redact = [] } = {} } = config
   const models = namedModels(config)
   const own = typeof agent.model === 'string' ? modelNamed(models, agent.model) : agent.model
   const mayAsk = [own, ...Object.values(models)].some(model => model.asksApproval)
@@ -52,21 +60,7 @@ function buildAgent(
     ...(code?.only && { callersOf: readCallers(code.only) }),
     ...(search && { search: search.rule }),
     options: agent.options ?? [],
-    gate: createGate(
-      {
-        ...policy,
-        rules: [...(agent.rules ?? []), ...(policy.rules ?? [])],
-        onRuleFailure: (rule, error) => {
-          log('error', 'A policy rule failed; the call was denied.', {
-            agent: agent.name,
-            rule,
-            error: wordsOf(error),
-          })
-          policy.onRuleFailure?.(rule, error)
-        },
-      },
-      agentFlow(agent, config),
-    ),
+    gate: agentGate(agent, config, log, file),
     limits: checkLimits({ ...config.limits, ...agent.limits }),
     ...(budgets && { budgets }),
     choice: agent.choice ?? 'auto',
@@ -74,7 +68,7 @@ function buildAgent(
     callsAtOnce: agent.callsAtOnce ?? CALLS_AT_ONCE,
     clientTools: agent.clientTools ?? true,
     ...(agent.agentGrants && { agentGrants: true }),
-    fullHistory: (policy.redact ?? []).length === 0,
+    fullHistory: redact.length === 0,
     images: { http: agent.images?.http ?? true, data: agent.images?.data ?? true },
     model: settings => (settings.model === undefined ? own : modelNamed(models, settings.model)),
   }

@@ -193,6 +193,14 @@ export const serverDefaults = {
   graceMs: 10_000,
 } satisfies ServerConfig
 
+export type PolicyConfig = GateOptions & {
+  /**
+   * A file with rules, in YAML or JSON, relative to the working directory. They come after those of agents and before `rules`. It is
+   * read again when it changes.
+   */
+  file?: string
+}
+
 export type TurnwireConfig<
   Name extends string = string,
   ModelName extends string = string,
@@ -206,7 +214,7 @@ export type TurnwireConfig<
   models?: Readonly<Record<ModelName, Model | WholeName<NoInfer<ModelName>>>>
   /** MCP servers by name: `{ command, args }` or `{ url }`. They are started and stopped with the process. */
   mcp?: Readonly<Record<Server, McpServerConfig>>
-  policy?: GateOptions
+  policy?: PolicyConfig
   limits?: Partial<Limits>
   /** What sessions, agents and owners may spend beyond one turn, and whether a person is asked then. Default: none. */
   budgets?: Budgets

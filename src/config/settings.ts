@@ -36,12 +36,14 @@ import type { McpServing } from '../wires/mcp/index.ts'
 import { checkSearch } from './agent-search.ts'
 import {
   type AgentConfig,
+  type PolicyConfig,
   type ServerConfig,
   serverDefaults,
   type TurnwireConfig,
   wireNames,
 } from './config.ts'
 import { checkFlow } from './flow.ts'
+import { RulesFile } from './rules-file.ts'
 
 type HookSettings = Required<NonNullable<TurnwireConfig['hooks']>>
 
@@ -262,7 +264,12 @@ const server: SettingChecks<ServerConfig> = {
 
 // ---- of everything else ----------------------------------------------------------------------------------------
 
-const policy: SettingChecks<GateOptions> = {
+const policy: SettingChecks<PolicyConfig> = {
+  file: (file, key, wrong) => {
+    if (typeof file !== 'string' || file === '')
+      wrong(key, 'must be the name of a file, such as "policy.yaml".')
+    else passes(() => new RulesFile(file, () => {}))(file, key, wrong)
+  },
   rules: anything,
   shadow: anything,
   redact: anything,

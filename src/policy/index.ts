@@ -2,6 +2,7 @@
 // operator's settings and joins the three.
 
 import type { Gate } from '../engine/ports/index.ts'
+import type { RuleSource } from '../language/policy.ts'
 import { deepestNesting } from '../lib/json/index.ts'
 import { type ArgumentSettings, admitCall, CompiledSchemas } from './arguments.ts'
 import type { RuleFailure } from './authorise.ts'
@@ -19,7 +20,7 @@ import {
 import { redactArguments } from './redact-arguments.ts'
 import { finishReport } from './report.ts'
 import { createRuleSet, type RulesInForce } from './rule-set.ts'
-import type { Decider, Decision, PolicyRule } from './rules.ts'
+import { compileRules, type Decider, type Decision, type PolicyRule } from './rules.ts'
 
 export type { RuleApprovers } from './approvers.ts'
 export { checkBudgets } from './budgets.ts'
@@ -57,15 +58,28 @@ export type GateOptions = {
 
 /** A gate whose rules can be replaced while it is in use. */
 export type RuledGate = Gate & {
-  /** Throws `config_invalid`, and keeps the rules that it has, if these are wrong. */
-  useRules(rules: RulesInForce): void
+  /** Gives a function that puts the rules in force. Throws `config_invalid` if they are wrong. */
+  prepareRules(rules: RulesInForce): () => void
+}
+
+/** Rules as data, from a file: what a function would do is said with `args`, `after` and `notAfter`. */
+export function checkRules(rules: readonly unknown[], list: string): PolicyRule[] {
+  for (const [index, rule] of rules.entries())
+    if (typeof rule === 'object' && rule !== null && 'when' in rule)
+      invalidPolicy(`${list}[${index}].when`, 'is for rules in code; use "args", "after" or "notAfter" here')
+  // Each is checked whole when it is compiled.
+  return compileRules(rules as readonly PolicyRule[], list).map(({ rule }) => rule)
 }
 
 /** `unguarded`: tools that give the conversation, or a task, to an agent without flow control. */
 export type FlowOptions = FlowSettings & { unguarded?: readonly string[] }
 
-/** `flow`: follows where arguments came from. Absent: nothing does. */
-export function createGate(options: GateOptions = {}, given?: FlowOptions): RuledGate {
+/** `given`: follows where arguments came from. Absent: nothing does. `from`: where each rule is written. */
+export function createGate(
+  options: GateOptions = {},
+  given?: FlowOptions,
+  from: readonly RuleSource[] = [],
+): RuledGate {
   checkList(options.rules, 'rules')
   checkList(options.shadow, 'shadow')
   checkList(options.redact, 'redact')
@@ -90,9 +104,12 @@ export function createGate(options: GateOptions = {}, given?: FlowOptions): Rule
   const ruleOptions = { judgeFlow: flow, flow: given && settings, onFailure, onShadowFailure, counts }
   const gate: RuledGate = {
     admit: (call, tool, owner) => admitCall(call, tool, input, owner),
-    ...createRuleSet({ rules, shadow: shadow && { rules: shadow } }, ruleOptions),
-    // The functions themselves are replaced, so that a call takes no longer way because of it.
-    useRules: next => void Object.assign(gate, createRuleSet(next, ruleOptions)),
+    ...createRuleSet({ rules, from, shadow: shadow && { rules: shadow } }, ruleOptions),
+    prepareRules(next) {
+      const part = createRuleSet(next, ruleOptions)
+      // The functions themselves are replaced, so that a call takes no longer way because of it.
+      return () => void Object.assign(gate, part)
+    },
     ...(flow && { followsValues: true }),
     finish: (result, tool, callId, owner) => finishTool(result, tool, callId, output, owner),
     ...(redactor && { redactArguments: (text, form) => redactArguments(text, form, redactor) }),

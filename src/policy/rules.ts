@@ -1,7 +1,7 @@
 // The rules of a policy: their members, the check of each, and what is made of them once. How they decide is in authorise.ts.
 import type { Question } from '../engine/ports/index.ts'
-import { operatorTrust } from '../language/calls.ts'
 import type { Approvers } from '../language/approvers.ts'
+import { operatorTrust } from '../language/calls.ts'
 import { type VerdictWord, verdictWords } from '../language/policy.ts'
 import { type ToolDeclaration, type ToolKind, toolKinds } from '../language/tools.ts'
 import { type RuleApprovers, readApprovers } from './approvers.ts'
@@ -123,7 +123,10 @@ function compileRule(rule: PolicyRule, index: number, list = 'policy'): Compiled
     sameFlag(rule.destructive, called, 'destructive')
   const holds = compileConditions(rule)
   const { approvers: named } = rule
-  const approvers = named === undefined ? undefined : readApprovers(named, typeof rule.then === 'function' ? 'ask' : rule.then, `${place}.approvers`)
+  const approvers =
+    named === undefined
+      ? undefined
+      : readApprovers(named, typeof rule.then === 'function' ? 'ask' : rule.then, `${place}.approvers`)
   const count = rule.rate && new RateCount(rule.rate)
   return {
     name,

@@ -306,7 +306,7 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
     if (node) return c.json({ status: 'failing', agents: agents.length, node }, 503)
     const failure = runtime.storeFailure()
     const plugins = relay && { plugins: relay.machines }
-    const warnings = runtime.nodeWarnings()
+    const warnings = [...runtime.nodeWarnings(), ...ruleWarnings(runtime)]
     const shown = { agents: agents.length, ...plugins, ...(warnings.length > 0 && { warnings }) }
     if (!failure) return c.json({ status: 'ok', ...shown })
     const { code, message } = publicError(new TurnwireError(failure.code, failure.message))
@@ -331,6 +331,13 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   if (measures) app.route('/', metricsRoute(measures, runtime.engine))
   if (payments) app.route('/', payments.routes())
   return app
+}
+
+/** Without the details: anyone may ask. The log and the operator API have them. */
+function ruleWarnings({ rulesFile }: Runtime): string[] {
+  return rulesFile?.problem === undefined
+    ? []
+    : ['The file of rules cannot be used: the rules before it stay in force. The log says why.']
 }
 
 /** The names under which this server is reached. */

@@ -415,9 +415,9 @@ export class Chat {
     const longest = Math.max(...[...tools, ...localToolSpecs].map(({ name }) => printable(name, 80).length))
     const line = (name: string, trust: string, style: Style, description: string): void => {
       const shown = printable(name, 80).padEnd(Math.min(longest, 24))
-      const room = Math.min(160, Math.max(20, terminal.width - shown.length - 23))
+      const room = Math.min(160, Math.max(20, terminal.width - shown.length - 21))
       terminal.write(
-        `  ${styles.bold(shown)}  ${style(trust.padEnd(16))}  ${styles.dim(printable(description, room))}\n`,
+        `  ${styles.bold(shown)}  ${style(trust.padEnd(14))}  ${styles.dim(printable(description, room))}\n`,
       )
     }
     const verdicts = this.#options.verdicts(this.#agent.name)

@@ -106,7 +106,8 @@ function judge(
     if (session.state.settings !== settings || !sameGrants(grants, session.state.grants)) return
     // Other calls of the batch may have been counted meanwhile.
     const over = overLimit(session, call, offered)
-    const event = over ?? decideVerdict(session.state, call, offered, admission, late, session.context, preview)
+    const event =
+      over ?? decideVerdict(session.state, call, offered, admission, late, session.context, preview)
     if (over || late?.policy === undefined) session.record([event])
     else recordByRules(session, call, late, event)
   })

@@ -16,15 +16,14 @@ import type {
   Usage,
 } from '../../language/events.ts'
 import type { AnswerPart, Entry } from '../../language/history.ts'
-import type { ForeseenVerdict, ShownPolicy } from '../../language/policy.ts'
 import type { Report } from '../../language/report.ts'
-import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../../language/servers.ts'
+import type { PromptMessage, ServerPrompt, ServerResource } from '../../language/servers.ts'
 import type { DeltaMode } from '../../language/step-deltas.ts'
-import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
+import type { ToolDeclaration } from '../../language/tools.ts'
 import type { TraceContext } from '../../language/trace.ts'
 import type { Json } from '../../lib/json/index.ts'
+import type { EngineDescription } from './description.ts'
 import type {
-  AgentOption,
   AppContext,
   BlobRange,
   ListPage,
@@ -42,6 +41,7 @@ import type { SessionCall } from './session-call.ts'
 import type { During, MessageState, SessionMessage } from './session-message.ts'
 
 export type { DeltaMode } from '../../language/step-deltas.ts'
+export type * from './description.ts'
 export type * from './session-answer.ts'
 export type * from './session-call.ts'
 export type * from './session-message.ts'
@@ -102,51 +102,6 @@ export type Engine = {
 
 /** To anyone but its owner a session does not exist. */
 export type SessionRef = { owner: string; session: string }
-
-// ---- agents ----------------------------------------------------------------------------------------------
-
-export type EngineDescription = {
-  agents: AgentInfo[]
-  /** By name. A name with `*` is a pattern: see language/model-names.ts. */
-  models: Record<string, ModelInfo>
-  /** Absent: none is configured. */
-  servers?: ToolServerInfo[]
-}
-
-export type ModelInfo = { id: string; origin?: Origin; contextTokens?: number }
-
-/** An agent as its clients may know it. */
-export type AgentInfo = {
-  name: string
-  title?: string
-  version: string
-  description?: string
-  system?: string
-  /**
-   * `changed`: how its definition differs from the one that was allowed, in words; `accepted`: that one. `resumable`: it makes
-   * calls of its own. `folder`: where relative paths of its input lead. `verdict`: what the gate says of a call of it, as far as
-   * that is known before.
-   */
-  tools: (ToolDeclaration &
-    Pick<Tool, 'exposed' | 'trust' | 'changed' | 'accepted' | 'resumable' | 'folder'> & {
-      verdict?: ForeseenVerdict
-    })[]
-  /** The rules of its gate. Absent: it has none. */
-  policy?: ShownPolicy
-  options: AgentOption[]
-  choice: ToolChoice
-  parallel: boolean
-  maxTokens?: number
-  /** False: clients may not bring tools of their own. */
-  clientTools: boolean
-  /** Clients may remember a permission for all sessions of the agent. */
-  agentGrants?: true
-  /** False: results in the history may have been redacted, so the whole ones are not given out. */
-  fullHistory: boolean
-  images: { http: boolean; data: boolean }
-  /** The model it uses unless the settings name another. */
-  model: ModelInfo & { name?: string }
-}
 
 // ---- questions -------------------------------------------------------------------------------------------
 
