@@ -13,8 +13,10 @@ import {
   symlinkSync,
 } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { after, before, describe, type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { chromium } from 'playwright-core'
+import { findChromium } from '../scripts/install-chromium.mjs'
 import { environment, folder, watched } from './cli/rig.ts'
 import { type Packed, packed } from './packed.ts'
 
@@ -122,7 +124,8 @@ describe('the published package', () => {
     assert.equal(result.agentInfo.version, version)
   })
 
-  test('the first minutes: npm init -y, npm i, npx turnwire init, npx turnwire serve', async t => {
+  test('the first minutes: npm init -y, npm i, npx turnwire init, npx turnwire serve, an approved call in the browser', async t => {
+    const began = performance.now()
     const cwd = folder(t)
     const npm = (...args: string[]): string =>
       execFileSync('npm', args, {
@@ -164,6 +167,8 @@ describe('the published package', () => {
       agents.map(agent => agent.name),
       ['keeper'],
     )
+    await walkThroughConsole(t, url ?? '')
+    t.diagnostic(`From an empty folder to here: ${((performance.now() - began) / 1000).toFixed(1)} s.`)
     endGroup(served.child)
     await served.exit
   })
@@ -223,6 +228,31 @@ describe('the published package', () => {
     await turnwire.close()
   })
 })
+
+/** What a newcomer does on the first page: asks for something that needs permission, reads why, and allows it. */
+async function walkThroughConsole(t: TestContext, url: string): Promise<void> {
+  const executablePath = findChromium()
+  if (executablePath === undefined)
+    return t.diagnostic('There is no Chromium: the console was not walked through.')
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-quic'] })
+  try {
+    const page = await browser.newPage()
+    await page.goto(url)
+    await page.getByRole('textbox', { name: /Say something/ }).fill('Cancel order 17')
+    await page.keyboard.press('Enter')
+    await page.getByText('Cancelling cannot be undone.').first().waitFor()
+    await page
+      .getByRole('button', { name: /^Allow/ })
+      .first()
+      .click()
+    await page
+      .getByText(/Order 17 is cancelled/)
+      .first()
+      .waitFor()
+  } finally {
+    await browser.close()
+  }
+}
 
 /** The files that these reach through imports: of code, or of types. */
 function reachedFrom(files: readonly string[], reached = new Set<string>()): Set<string> {

@@ -201,7 +201,7 @@ describe('lines for the shell', () => {
 
 /** The members of an exported object type, as they are written at its first level. */
 function membersOf(source: string, type: string): string[] {
-  const body = new RegExp(`^export type ${type}(?:<.*>)? = \\{\\n([\\s\\S]*?)^\\}`, 'm').exec(source)?.[1]
+  const body = new RegExp(`^export type ${type}(?:<[^{}]*>)? = \\{\\n([\\s\\S]*?)^\\}`, 'm').exec(source)?.[1]
   assert.ok(body !== undefined, `there is no type ${type}`)
   return [...body.matchAll(/^ {2}(\w+)\??:/gm)].map(found => found[1] ?? '')
 }
