@@ -158,6 +158,17 @@ const rules: ImportRule[] = [
   },
   { in: 'src/doctor/', may: ['src/doctor/', 'src/models/', 'src/testing/doubles/', ...ports] },
   {
+    in: 'src/evals/',
+    may: [
+      'src/evals/',
+      'src/config/named-models.ts',
+      'src/library/turnwire.ts',
+      'src/tools/functions/return-value.ts',
+      ...ports,
+    ],
+    types: ['src/config/config.ts', 'src/library/reply.ts', 'src/policy/index.ts'],
+  },
+  {
     in: 'src/replay/',
     may: [
       'src/replay/',
@@ -178,6 +189,7 @@ const rules: ImportRule[] = [
       'src/testing/',
       'src/apis/',
       'src/doctor/',
+      'src/evals/index.ts',
       'src/replay/index.ts',
       'src/models/',
       'src/library/turnwire.ts',
@@ -339,6 +351,7 @@ test('the session and its loop know no feature by name', () => {
 const readsEvents: Record<string, string> = {
   'src/engine/': 'makes them, and folds them into its state',
   'src/engines/moving/resumed-deltas.ts': 'keeps that promise when a reader moves',
+  'src/evals/': 'judges what a play did by its log',
   'src/language/approval-events.ts': 'declares them',
   'src/language/events.ts': 'declares them',
   'src/language/show.ts': 'says what they mean to a client',

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { findChromium } from '../scripts/install-chromium.mjs'
 import { AapClient } from '../src/client/index.ts'
-import { environment, folder, root, serve, start } from './cli/rig.ts'
+import { environment, folder, root, serve, start, turnwire } from './cli/rig.ts'
 import { skip as noBubblewrap } from './tools/shell/bubblewrap.ts'
 
 const examples = join(root, 'examples')
@@ -159,6 +159,15 @@ describe('examples', () => {
 
   test('many-mcp-tools/: a model is declared a few of 2,000 tools', () =>
     assert.equal(run('many-mcp-tools/run.ts'), '2000 tools; declared to the model: 1, then 3\nArchived.\n'))
+
+  test('evals/: one of two models looks before it refunds', t => {
+    const file = join(examples, 'evals/refunds.ts')
+    const { stdout, code } = turnwire(['eval', file, '--config', join(examples, 'evals')], { cwd: folder(t) })
+    assert.equal(code, 0)
+    assert.match(stdout, /^pass {2}looks before it refunds {2}careful {2}3 steps$/m)
+    assert.match(stdout, /^FAIL {2}looks before it refunds {2}hasty {4}2 steps$/m)
+    assert.match(stdout, /^1 of 2 passed, 50 % wanted/m)
+  })
 
   test('big-data-set/: the rows never reach the model', () =>
     assert.equal(

@@ -46,6 +46,7 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     'Play a recorded session again, as it was or with one thing changed.',
     () => import('./commands/replay.ts'),
   ],
+  eval: ['Play cases for an agent, and say which passed.', () => import('./commands/eval.ts')],
   prepare: [
     'Show the request that a session would send next, to any vendor.',
     () => import('./commands/prepare.ts'),

@@ -1,4 +1,4 @@
-// For tests of users: strict doubles of the vendors' APIs, replays, and the contract suites of the store and the tool port. Models that
+// For tests of users: strict doubles of the vendors' APIs, replays, evaluations, and the contract suites of the store and the tool port. Models that
 // need neither key nor network are part of the library itself.
 export {
   checkHistory,
@@ -8,6 +8,7 @@ export {
   type HistoryRepair,
   repairHistory,
 } from '../doctor/index.ts'
+export * from '../evals/index.ts'
 export {
   type Difference,
   type ReplayReport,

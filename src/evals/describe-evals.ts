@@ -1,0 +1,65 @@
+// The report of evaluations: a table for people, JUnit's XML for build servers.
+import type { Played } from './play.ts'
+import type { EvalReport } from './run-evals.ts'
+
+export function describeVariant({ variant: { model, policy } }: Pick<Played, 'variant'>): string {
+  return [model, policy].filter(each => each !== undefined).join(', ')
+}
+
+/** One row for each case and variant, then what failed, then the sum. */
+export function describeEvals(report: EvalReport): string[] {
+  const groups = Map.groupBy(report.plays, play => JSON.stringify([play.name, describeVariant(play)]))
+  const rows = [...groups.values()].map(describeGroup)
+  const widths = [0, 1, 2, 3].map(column => Math.max(...rows.map(row => row[column]?.length ?? 0)))
+  const lines = rows.map(row =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+  const failures = report.plays.flatMap(play =>
+    play.failures.map(failure => `  ${play.name}${titleVariant(play)}: ${failure}`),
+  )
+  const cost = report.cost === undefined ? '' : `, ${report.cost.toFixed(4)} spent`
+  const mark = report.passMark === 1 ? '' : `, ${Math.round(report.passMark * 100)} % wanted`
+  const sum = `${report.passed} of ${report.plays.length} passed${mark}, ${report.tokens.toLocaleString('en')} tokens${cost}`
+  return [...lines, ...failures, sum]
+}
+
+function titleVariant(play: Played): string {
+  const variant = describeVariant(play)
+  return variant === '' ? '' : ` (${variant})`
+}
+
+function describeGroup(plays: readonly Played[]): string[] {
+  const [first] = plays
+  const passed = plays.filter(({ failures }) => failures.length === 0).length
+  const mark = passed === plays.length ? 'pass' : passed === 0 ? 'FAIL' : 'part'
+  const steps = Math.max(...plays.map(play => play.steps))
+  const count = plays.length === 1 ? '' : ` ${passed}/${plays.length}`
+  return [`${mark}${count}`, first?.name ?? '', first ? describeVariant(first) : '', `${steps} steps`]
+}
+
+export function toJunit({ plays }: EvalReport): string {
+  const failed = plays.filter(({ failures }) => failures.length > 0).length
+  const cases = plays.map(play => {
+    const name = escapeXml(`${play.name}${titleVariant(play)}`)
+    const head = `  <testcase classname="turnwire.evals" name="${name}" time="${(play.ms / 1000).toFixed(3)}"`
+    if (play.failures.length === 0) return `${head}/>`
+    return `${head}>\n    <failure message="${escapeXml(play.failures[0] ?? '')}">${escapeXml(play.failures.join('\n'))}</failure>\n  </testcase>`
+  })
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<testsuite name="turnwire evals" tests="${plays.length}" failures="${failed}">`,
+    ...cases,
+    '</testsuite>',
+    '',
+  ].join('\n')
+}
+
+const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+/** Control characters that XML has no form for are left out. */
+function escapeXml(text: string): string {
+  return text.replace(/[&<>"]|\p{Cc}/gu, each => entities[each] ?? (/[\t\n\r]/.test(each) ? each : ''))
+}
