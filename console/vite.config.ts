@@ -16,6 +16,15 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // Our modules do nothing by being loaded, so a page gets only those that it uses of a list of exports.
+    rolldownOptions: {
+      treeshake: {
+        moduleSideEffects: [
+          { test: /\/src\/(?:react|client|language|lib)\/.*\.tsx?$/, sideEffects: false },
+          { test: /node_modules\/(?:marked|@tanstack\/virtual-core|sugar-high)\//, sideEffects: false },
+        ],
+      },
+    },
   },
   // Files of the build find one another wherever the console is mounted. The server writes the mount's path into the page.
   experimental: {

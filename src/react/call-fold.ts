@@ -45,7 +45,9 @@ export function callAfter(call: CallView, seq: number, at: number, shown: ShownO
       const { question: id } = shown
       const { action } = shown.answer
       const answer = 'by' in shown.answer ? { action, by: shown.answer.by } : { action }
-      const questions = (call.questions ?? []).map(each => (each.id === id ? { ...each, answer } : each))
+      const questions = (call.questions ?? []).map(each =>
+        each.id === id ? { ...each, answer, closedAt: at } : each,
+      )
       return { ...call, questions }
     }
     default:

@@ -1,6 +1,6 @@
 // The output of a tool, by its kind: text, JSON, a diff, a terminal, an image, a link. Nothing of it is rendered as
 // markup, and nothing is fetched: an image is shown only from data of a safe kind.
-import { type ReactElement, useMemo, useState } from 'react'
+import { type ReactElement, useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { ResultPart } from '../language/content.ts'
 import { isJsonObject, type Json } from '../lib/json/index.ts'
 import { printable } from '../lib/text/index.ts'
@@ -9,6 +9,7 @@ import { type CodeLine, findLanguage, useHighlighted, Words } from './code.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { type DiffLine, diffLines, foldSame, isUnifiedDiff, readUnifiedDiff } from './line-diff.ts'
 import { CopyButton, LongText, SafeText } from './parts.tsx'
+import { prettyJson } from './words.ts'
 
 export type DiffProps =
   | { before: string; after: string; patch?: never }
@@ -104,7 +105,7 @@ function DiffWords({ line, sides }: { line: DiffLine; sides: DiffSides }): React
   return <Words line={words} />
 }
 
-/** Terminal output: colours and weights, and no other control sequence. */
+/** Terminal output: colours and weights, and no other control sequence. It follows its end, unless a person has scrolled away. */
 export function Terminal({
   text,
   label = 'Terminal output',
@@ -117,23 +118,50 @@ export function Terminal({
   const isLong = !isWhole && (lines.length > 400 || text.length > 100_000)
   const shown = isLong ? lines.slice(-400).join('\n').slice(-100_000) : text
   const spans = useMemo(() => terminalSpans(shown), [shown])
+  const box = useFollowedEnd(shown)
   return (
-    <section className="tw-terminal" aria-label={label} tabIndex={0}>
-      {isLong && (
-        <button type="button" className="tw-button tw-fold" onClick={() => setWhole(true)}>
-          Show all {lines.length} lines
-        </button>
-      )}
-      <pre>
-        {spans.map((span, index) => (
-          <span key={index} className={span.classes}>
-            {span.text}
-          </span>
-        ))}
-      </pre>
-      <CopyButton text={() => plainTerminal(text)} />
-    </section>
+    <div className="tw-terminal">
+      <div className="tw-terminal-top">
+        <span>{label}</span>
+        <CopyButton text={() => plainTerminal(text)} />
+      </div>
+      <section ref={box} className="tw-terminal-text" aria-label={label} tabIndex={0}>
+        {isLong && (
+          <button type="button" className="tw-button tw-fold" onClick={() => setWhole(true)}>
+            Show all {lines.length} lines
+          </button>
+        )}
+        <pre>
+          {spans.map((span, index) => (
+            <span key={index} className={span.classes}>
+              {span.text}
+            </span>
+          ))}
+        </pre>
+      </section>
+    </div>
   )
+}
+
+/** A box that stays at its end while its text grows. */
+function useFollowedEnd(text: string): (element: HTMLElement | null) => void {
+  const box = useRef<HTMLElement>(null)
+  const isAtEnd = useRef(true)
+  const attach = useCallback((element: HTMLElement | null) => {
+    box.current = element
+    if (!element) return undefined
+    const look = (): void => {
+      isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 24
+    }
+    element.addEventListener('scroll', look, { passive: true })
+    return undefined
+  }, [])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs whenever there is more text
+  useLayoutEffect(() => {
+    const element = box.current
+    if (element && isAtEnd.current) element.scrollTop = element.scrollHeight
+  }, [text])
+  return attach
 }
 
 const safeImage = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[A-Za-z0-9+/=\s]+$/
@@ -170,12 +198,19 @@ export function Output({
 }): ReactElement {
   return (
     <div className="tw-output">
-      {parts.map((part, index) => (
-        <OutputPart key={index} part={part} />
-      ))}
+      {parts.map((part, index) =>
+        saysTheSame(part, structured) ? null : <OutputPart key={index} part={part} />,
+      )}
       {structured !== undefined && <JsonTree value={structured} label="Structured result" />}
     </div>
   )
+}
+
+/** A structured result is often given as text too, for models that read no other. It is shown once. */
+function saysTheSame(part: ResultPart, structured: Json | undefined): boolean {
+  if (structured === undefined || part.type !== 'text') return false
+  const value = parseOutput(part.text)
+  return value !== undefined && prettyJson(value, '') === prettyJson(structured, '')
 }
 
 function OutputPart({ part }: { part: ResultPart }): ReactElement {

@@ -48,6 +48,7 @@ export type QuestionView = {
   url?: string
   expiresAt?: number
   answer?: { action: AnswerAction | 'expired' | 'withdrawn'; by?: string }
+  closedAt?: number
 }
 
 export type CallView = {

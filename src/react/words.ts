@@ -38,6 +38,12 @@ export function outcomeSentence(call: CallView): string | undefined {
         : 'It never ran: the policy refused it.'
     case 'abandoned':
       return 'It never ran: a new message came before the answer.'
+    case 'error': {
+      const { message, cause = [] } = call.outcome?.thrown ?? {}
+      return message === undefined
+        ? 'It failed.'
+        : `It failed: ${printable([message, ...cause].join(', because '), 300)}`
+    }
     case 'timeout':
       return 'It was started and did not end in time.'
     default:

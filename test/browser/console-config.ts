@@ -84,6 +84,40 @@ const hostile = tool({
     report: { rows: { columns: ['page', 'note'], rows: [[attacks.html, attacks.bidi]] } },
   }),
 })
+const refund = tool({
+  name: 'refund',
+  title: 'Refund an order.',
+  description: 'Asks how much.',
+  input: { type: 'object', properties: { order: { type: 'string' } } },
+  trust: 'trusted',
+  async run({ order }, { ask }) {
+    const schema = {
+      type: 'object' as const,
+      properties: { amount: { type: 'number' as const, title: 'Amount' } },
+      required: ['amount'],
+    }
+    const { action } = await ask({
+      message: `How much of ${typeof order === 'string' ? order : ''}?`,
+      schema,
+    })
+    return { structured: { action }, parts: [{ type: 'text' as const, text: JSON.stringify({ action }) }] }
+  },
+})
+const patch = tool({
+  name: 'apply_patch',
+  title: 'Change a file.',
+  description: 'Writes a file.',
+  input: { type: 'object', properties: { path: { type: 'string' } } },
+  kind: 'edit',
+  preview: () => ({
+    diffs: [
+      { path: 'src/cart.ts', oldText: 'let sum = 0\nreturn sum\n', newText: 'let sum = 1\nreturn sum\n' },
+    ],
+  }),
+  run: () => {
+    throw new Error('The disk is full', { cause: new Error('ENOSPC') })
+  },
+})
 const dangerous = tool({ name: 'dangerous', description: 'Asks first.', input: anyObject, run: () => 'done' })
 const slow = tool({
   name: 'slow',
@@ -139,6 +173,22 @@ export default defineConfig({
         },
       ),
       tools: [],
+    },
+    {
+      name: 'clerk',
+      model: scripted(
+        [
+          {
+            calls: [
+              { name: 'refund', input: { order: 'A-1' } },
+              { name: 'apply_patch', input: { path: 'src/cart.ts' } },
+            ],
+          },
+          { text: 'Both are done.' },
+        ],
+        { whenOver: 'repeat-last' },
+      ),
+      tools: [refund, patch],
     },
     {
       name: 'writer',

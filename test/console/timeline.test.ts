@@ -1,7 +1,7 @@
 // The timeline as plain data: what a person reads from its bars.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Bar, layOut } from '../../console/src/pages/session/timeline-layout.ts'
+import { type Bar, layOut, tickStep } from '../../console/src/pages/session/timeline-layout.ts'
 import { ViewFold, type WatchedItem } from '../../src/react/view-fold.ts'
 
 const begin = 1_790_000_000_000
@@ -75,7 +75,8 @@ test('parallel calls are side by side, each in a lane of its own, in the order a
     [false, false, true],
   )
   assert.equal(named(bars, 'c').to - named(bars, 'c').from, 500)
-  assert.equal(named(bars, 'c').share, 0.5)
+  // Of the 990 ms in which something ran it has 488.
+  assert.equal(named(bars, 'c').share, 488 / 990)
 })
 
 test('what waits for a person is hatched until the decision, and a call that waits now until now', () => {
@@ -139,5 +140,72 @@ test('every outcome keeps its own status on its bar', () => {
   assert.deepEqual(
     kinds.map(kind => named(bars, kind).status),
     kinds,
+  )
+})
+
+test('a question to a person is hatched until its answer, and no share counts the time of people', () => {
+  const asked = { type: 'question.asked', callId: 'a', question: 'q', message: 'How much?' }
+  const bars = barsOf(
+    [
+      [100, answered(call('a', 'refund'))],
+      [100, started('a')],
+      [200, asked],
+      [9200, { type: 'question.answered', callId: 'a', question: 'q', action: 'accept', by: 'ana' }],
+      [9300, settled('a')],
+      [9400, answered()],
+      [9400, { type: 'turn.ended', turn: 't', stop: 'end' }],
+    ],
+    9400,
+  )
+  assert.deepEqual(
+    named(bars, 'a').parts.map(({ look, from, to }) => [look, from - begin, to - begin]),
+    [
+      ['solid', 100, 200],
+      ['hatched', 200, 9200],
+      ['solid', 9200, 9300],
+    ],
+  )
+  // Two steps of 100 ms and 200 ms of the call.
+  assert.equal(named(bars, 'a').share, 0.5)
+})
+
+test('a call whose arguments were refused is a thin line: nobody was waited for', () => {
+  const bars = barsOf(
+    [
+      [100, answered(call('a'))],
+      [400, settled('a', 'invalid')],
+    ],
+    500,
+  )
+  assert.deepEqual(
+    named(bars, 'a').parts.map(({ look }) => look),
+    ['thin'],
+  )
+})
+
+test('an agent that works for a call stands under its name, and its calls are folded until they are asked for', () => {
+  const view = viewOf([
+    ...opening,
+    [100, answered({ ...call('a', 'ask_analyst'), text: '{"task":"count"}' })],
+    [110, started('a')],
+    [120, { type: 'call.delegated', callId: 'a', agent: 'analyst', session: 's2' }],
+    [130, { type: 'call.nested', parent: 'a', call: call('b', 'plot') }],
+    [140, started('b')],
+    [200, settled('b')],
+    [300, settled('a')],
+  ])
+  const folded = layOut(view, begin + 400)
+  assert.equal(folded.hasNested, true)
+  assert.equal(named(folded.bars, 'a').label, 'analyst · 1 call')
+  assert.equal(named(folded.bars, 'a').detail, 'count')
+  assert.equal(named(folded.bars, 'b'), undefined)
+  const open = layOut(view, begin + 400, true)
+  assert.deepEqual([named(open.bars, 'b').lane, named(open.bars, 'b').depth], [2, 1])
+})
+
+test('the axis has round numbers', () => {
+  assert.deepEqual(
+    [3, 140, 900, 7000, 100_000, 5_000_000].map(tickStep),
+    [5, 200, 1000, 10_000, 120_000, 7_200_000],
   )
 })

@@ -47,6 +47,9 @@ export function Conversation(props: ConversationProps): ReactElement {
         {call.settledAt === undefined && call.seq !== undefined && (
           <StopCall call={call} command={session.command} />
         )}
+        {call.settledAt !== undefined && mayTryAgain.includes(call.status) && call.parent === undefined && (
+          <TryAgain call={call} isActive={view?.active ?? false} command={session.command} />
+        )}
         {call.delegated && (
           <Link to={`/sessions/${call.delegated.session}`} className="row-link">
             Session of the agent {printable(call.delegated.agent, 60)}
@@ -55,7 +58,7 @@ export function Conversation(props: ConversationProps): ReactElement {
         {call.seq !== undefined && <EventLink {...{ id, seq: call.seq }}>Event #{call.seq}</EventLink>}
       </>
     ),
-    [renderClientCall, id, session.command],
+    [renderClientCall, id, session.command, view?.active],
   )
   return (
     <Transcript
@@ -72,6 +75,27 @@ export function Conversation(props: ConversationProps): ReactElement {
       onSelect={props.onSelect}
       empty={props.empty}
     />
+  )
+}
+
+const mayTryAgain: readonly CallView['status'][] = ['error', 'timeout', 'cancelled', 'abandoned', 'denied']
+
+/** A call is settled once. The model is asked to make another like it, which passes the gate anew. */
+function TryAgain({ call, isActive, command }: StopCallProps & { isActive: boolean }): ReactElement {
+  const { attempt, problem } = useAttempt()
+  const text = `Try ${printable(call.name, 80)} again, with the same arguments.`
+  return (
+    <>
+      <button
+        type="button"
+        className="tw-button tw-small call-stop"
+        title={`Says to the model: ${text}`}
+        onClick={() => attempt(command({ do: 'say', text, ...(isActive && { during: 'queue' as const }) }))}
+      >
+        Try again
+      </button>
+      {problem}
+    </>
   )
 }
 

@@ -68,7 +68,8 @@ export class TurnQuestions {
   permission(call: ToolCall): Promise<Permission> {
     const kept = this.#kept.get(call.toolCallId)
     this.#kept.delete(call.toolCallId)
-    return kept ?? this.#put(call)
+    const { reason, expiresAt, preview } = this.#requested.get(call.toolCallId) ?? {}
+    return kept ?? this.#put({ ...call, ...present({ reason, expiresAt, preview }) })
   }
 
   /** Takes all questions back. */

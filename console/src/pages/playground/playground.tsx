@@ -2,17 +2,21 @@
 // The session is in the address, so a reload continues it.
 import { type ReactElement, useCallback, useMemo, useRef, useState } from 'react'
 import { type During, type OperatorAgent, textOfContent } from '../../../../src/client/index.ts'
-import { type CallView, Composer, describeActivity } from '../../../../src/react/index.ts'
+import { ActionIcon } from '../../../../src/react/icons.tsx'
+import { type CallView, Composer, CopyButton, describeActivity } from '../../../../src/react/index.ts'
 import { useClientTools } from '../../../../src/react/use-session.ts'
+import { Dialog } from '../../frame/dialog.tsx'
 import { AnswerForm } from '../../lib/answer-form.tsx'
 import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { Conversation } from '../../lib/conversation.tsx'
 import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
+import { useNarrow } from '../../lib/narrow.ts'
 import { Empty, Loading, State } from '../../lib/parts.tsx'
-import { type Address, Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
+import { type Address, currentAddress, Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { Manual } from '../session/manual.tsx'
 import { fixedAnswer, keepTools, type PageTool, readTools } from './page-tools.ts'
+import { RivalChoice, Side } from './rival.tsx'
 import { playScript, readScript } from './script.ts'
 import { Setup } from './setup.tsx'
 import { Welcome } from './welcome.tsx'
@@ -70,37 +74,41 @@ function Talk(props: TalkProps): ReactElement {
   const { catalogue } = useConsole()
   const id = address.query.get('session') ?? undefined
   const model = address.query.get('model') ?? undefined
+  const rival = address.query.get('rival') ?? undefined
   const session = useLiveSession(id)
+  const other = useLiveSession(address.query.get('rivalSession') ?? undefined)
   // An open session keeps its agent. The agent in the address is for the next session.
   const agent = catalogue?.agents.find(each => each.name === session.view?.agent) ?? props.agent
   const [tools, setTools] = useState(readTools)
   const [script, setScript] = useScript()
-  const talk = useTalk({ id, agent, model, tools, script, address, onPlaying })
+  const talk = useTalk({ id, agent, model, rival, tools, script, onPlaying })
   usePageTools(session, tools)
+  usePageTools(other, tools)
   const { view } = session
+  const own = model ?? agent.model?.name ?? agent.model?.id ?? 'the agent’s model'
+  const setup = (
+    <Setup
+      agent={agent}
+      model={model}
+      session={session}
+      tools={tools}
+      onTools={next => {
+        keepTools(next)
+        setTools(next)
+      }}
+      script={script}
+      onScript={setScript}
+    />
+  )
   return (
     <div className="playground">
-      <Setup
-        agent={agent}
-        model={model}
-        session={session}
-        tools={tools}
-        onTools={next => {
-          keepTools(next)
-          setTools(next)
-        }}
-        script={script}
-        onScript={setScript}
-      />
+      <Sheet>{setup}</Sheet>
       <section className="talk" aria-label="Conversation">
-        <TalkHead id={id} session={session} address={address} />
+        <TalkHead id={id} session={session} address={address} own={own} setup={setup} />
         {id === undefined ? (
           <Welcome agent={agent} tools={tools} onTry={text => void talk.send(text)} />
         ) : (
-          <Conversation
-            session={session}
-            renderClientCall={call => <PersonAnswer call={call} tools={tools} session={session} />}
-          />
+          <Talks sides={{ own, session, rival, other }} tools={tools} />
         )}
         {talk.problem}
         {view && playing !== id && <Manual session={session} view={view} />}
@@ -110,32 +118,98 @@ function Talk(props: TalkProps): ReactElement {
           isActive={view?.active ?? false}
           messages={view?.messages}
           onWithdraw={message => session.command({ do: 'withdraw', message })}
-          label={`Say something to ${agent.title ?? agent.name}`}
+          label={`Say something to ${rival === undefined ? (agent.title ?? agent.name) : 'both models'}`}
         />
       </section>
     </div>
   )
 }
 
-type TalkHeadProps = { id: string | undefined; session: LiveSession; address: Address }
+type TalksProps = {
+  sides: { own: string; session: LiveSession; rival: string | undefined; other: LiveSession }
+  tools: readonly PageTool[]
+}
 
-function TalkHead({ id, session: { view }, address }: TalkHeadProps): ReactElement {
+/** One conversation, or those of two models. */
+function Talks({ sides: { own, session, rival, other }, tools }: TalksProps): ReactElement {
+  if (rival === undefined)
+    return (
+      <Conversation
+        session={session}
+        renderClientCall={call => <PersonAnswer call={call} tools={tools} session={session} />}
+      />
+    )
+  return (
+    <div className="rivals">
+      <Side name={own} session={session} />
+      <Side name={rival} session={other} />
+    </div>
+  )
+}
+
+/** Beside the conversation; on a phone a button opens it. */
+function Sheet({ children }: { children: ReactElement }): ReactElement | null {
+  return useNarrow() ? null : children
+}
+
+function SheetButton({ children }: { children: ReactElement }): ReactElement | null {
+  const [isOpen, setOpen] = useState(false)
+  if (!useNarrow()) return null
+  return (
+    <>
+      <button
+        type="button"
+        className="tw-button tw-icon"
+        aria-label="Settings"
+        title="Settings"
+        onClick={() => setOpen(true)}
+      >
+        <ActionIcon name="settings" />
+      </button>
+      {isOpen && (
+        <Dialog label="Settings" className="sheet" onClose={() => setOpen(false)}>
+          {children}
+          <button type="button" className="tw-button tw-primary" onClick={() => setOpen(false)}>
+            Done
+          </button>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+type TalkHeadProps = {
+  id: string | undefined
+  session: LiveSession
+  address: Address
+  own: string
+  setup: ReactElement
+}
+
+function TalkHead({ id, session: { view }, address, own, setup }: TalkHeadProps): ReactElement {
   const activity = view && describeActivity(view)
   return (
     <header className="talk-head">
       <h1>Playground</h1>
       {activity && <State kind={activity.activity} words={activity.words} />}
       <span className="spacer" />
+      <RivalChoice address={address} own={own} />
       {id !== undefined && (
         <>
+          <CopyButton
+            text={() => `${location.origin}/sessions/${id}`}
+            label="Copy a link for another operator"
+            look="icon"
+          />
           <Link to={`/sessions/${id}`} className="link">
             Open<span className="wide-only"> the session</span>
           </Link>
-          <Link to={withQuery(address, { session: undefined })} className="link">
+          <Link to={withQuery(address, { session: undefined, rivalSession: undefined })} className="link">
             New
           </Link>
         </>
       )}
+      <SheetButton>{setup}</SheetButton>
     </header>
   )
 }
@@ -161,9 +235,10 @@ type TalkInput = Pick<TalkProps, 'onPlaying'> & {
   id: string | undefined
   agent: OperatorAgent
   model: string | undefined
+  /** The model of the second session, which is told the same. */
+  rival: string | undefined
   tools: readonly PageTool[]
   script: string | undefined
-  address: Address
 }
 
 const scriptKey = 'turnwire-script'
@@ -191,12 +266,15 @@ function useTalk(input: TalkInput): Talking {
   latest.current = input
   const send = useCallback(
     async (text: string, during?: During) => {
-      const { id, agent, model, tools, script, address, onPlaying } = latest.current
+      const { id, agent, model, rival, tools, script, onPlaying } = latest.current
       const answers = script === undefined ? undefined : readScript(script)
       const session = id ?? (await createFor(agent, model, tools))
-      if (id === undefined) navigate(withQuery(address, { session, new: undefined }), { replace: true })
+      const others = rival === undefined ? [] : [await findRival(agent, rival, tools)]
+      const both = { session, rivalSession: others[0], new: undefined }
+      if (id === undefined) navigate(withQuery(currentAddress(), both), { replace: true })
       if (!answers) {
-        await operator.command(session, { do: 'say', text, ...(during && { during }) })
+        const say = { do: 'say', text, ...(during && { during }) } as const
+        await Promise.all([session, ...others].map(each => operator.command(each, say)))
         return
       }
       const changed = (): Promise<void> => new Promise(resolve => void setTimeout(resolve, 300))
@@ -211,6 +289,11 @@ function useTalk(input: TalkInput): Talking {
 
 function operatorCommand(session: string): Parameters<typeof playScript>[0]['command'] {
   return command => operator.command(session, command)
+}
+
+/** The second session of the address, or a new one. */
+async function findRival(agent: OperatorAgent, model: string, tools: readonly PageTool[]): Promise<string> {
+  return currentAddress().query.get('rivalSession') ?? createFor(agent, model, tools)
 }
 
 async function createFor(

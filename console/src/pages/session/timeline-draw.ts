@@ -1,7 +1,7 @@
 // Draws the bars of a timeline on a canvas. Only what is in sight is drawn, so 10,000 calls stay smooth.
 import { statusShapes } from '../../../../src/react/icons.tsx'
 import { duration } from '../../../../src/react/words.ts'
-import type { Bar, Timeline } from './timeline-layout.ts'
+import { type Bar, type Timeline, tickStep } from './timeline-layout.ts'
 
 export const laneHeight = 22
 const barHeight = 12
@@ -59,7 +59,7 @@ export function barBox(
 export function draw(canvas: CanvasRenderingContext2D, timeline: Timeline, options: DrawOptions): void {
   const { width, height } = options
   canvas.clearRect(0, 0, width, height)
-  drawBreaks(canvas, timeline, options)
+  drawAxis(canvas, timeline, options, drawBreaks(canvas, timeline, options))
   const seen: { bar: Bar; box: Box }[] = []
   for (const bar of timeline.bars) {
     const box = barBox(bar, timeline, options)
@@ -84,7 +84,7 @@ function drawLabels(
   options: DrawOptions,
 ): void {
   const nextIn = new Map<number, number>()
-  canvas.font = '11px system-ui, sans-serif'
+  canvas.font = typeface
   canvas.textBaseline = 'middle'
   for (const { bar, box } of seen.toReversed()) {
     const room = (nextIn.get(bar.lane) ?? options.width) - (box.x + box.width)
@@ -93,9 +93,46 @@ function drawLabels(
   }
 }
 
-function drawBreaks(canvas: CanvasRenderingContext2D, { scale }: Timeline, options: DrawOptions): void {
+const typeface = '11px "Inter Variable", system-ui, sans-serif'
+const tickRoom = 88
+
+type Span = { from: number; to: number }
+
+/** The time since the beginning, at round numbers. The lengths of breaks are in the same line, and are not written over. */
+function drawAxis(
+  canvas: CanvasRenderingContext2D,
+  { scale }: Timeline,
+  { width, height, from, to, colours }: DrawOptions,
+  taken: readonly Span[],
+): void {
+  const time = (x: number): number => scale.toTime(from + (x / width) * (to - from))
+  const place = (at: number): number => ((scale.toUnit(at) - from) / (to - from)) * width
+  canvas.fillStyle = colours.border
+  canvas.fillRect(0, axisHeight - 0.5, width, 1)
+  let free = -tickRoom
+  for (let slot = 0; slot < width; slot += tickRoom / 2) {
+    const at = time(slot)
+    const step = tickStep(time(slot + tickRoom) - at)
+    const tick = scale.start + Math.ceil((at - scale.start) / step) * step
+    const x = place(tick)
+    const label = tick === scale.start ? '0' : duration(tick - scale.start)
+    const wide = canvas.measureText(label).width
+    if (x < free + 12 || x + wide > width || taken.some(span => x < span.to + 8 && x + wide + 8 > span.from))
+      continue
+    canvas.fillStyle = colours.border
+    canvas.fillRect(x, axisHeight, 1, height - axisHeight)
+    canvas.fillRect(x, axisHeight - 4, 1, 4)
+    canvas.fillStyle = colours.muted
+    canvas.fillText(label, x + 3, axisHeight / 2)
+    free = x + wide
+  }
+}
+
+/** Gives the places of the labels that were written. */
+function drawBreaks(canvas: CanvasRenderingContext2D, { scale }: Timeline, options: DrawOptions): Span[] {
+  const taken: Span[] = []
   const { width, height, from, to, colours } = options
-  canvas.font = '11px system-ui, sans-serif'
+  canvas.font = typeface
   canvas.textBaseline = 'middle'
   let free = 0
   for (const { at, ms } of scale.breaks) {
@@ -115,7 +152,9 @@ function drawBreaks(canvas: CanvasRenderingContext2D, { scale }: Timeline, optio
     canvas.fillStyle = colours.muted
     canvas.fillText(label, start, axisHeight / 2)
     free = start + wide + 8
+    taken.push({ from: start, to: start + wide })
   }
+  return taken
 }
 
 export function barColour(bar: Bar, { colours, critical }: DrawOptions): string {
@@ -149,7 +188,7 @@ function drawBar(canvas: CanvasRenderingContext2D, bar: Bar, timeline: Timeline,
     const piece = barBox({ ...bar, from: part.from, to: part.to }, timeline, options)
     canvas.fillStyle = colour
     if (part.look === 'thin') canvas.fillRect(piece.x, y + barHeight / 2 - 1, piece.width, 2)
-    else if (part.look === 'solid') canvas.fillRect(piece.x, y, piece.width, barHeight)
+    else if (part.look === 'solid') fillRounded(canvas, piece.x, y, piece.width)
     else hatch(canvas, piece.x, y, piece.width, options.critical ? colour : colours.waiting)
   }
   canvas.fillStyle = colours.surface
@@ -161,6 +200,12 @@ function drawBar(canvas: CanvasRenderingContext2D, bar: Bar, timeline: Timeline,
     canvas.strokeRect(x - 2, y - 2, width + 4, barHeight + 4)
     canvas.lineWidth = 1
   }
+}
+
+function fillRounded(canvas: CanvasRenderingContext2D, x: number, y: number, width: number): void {
+  canvas.beginPath()
+  canvas.roundRect(x, y, width, barHeight, Math.min(2, width / 2))
+  canvas.fill()
 }
 
 const marks: Readonly<Record<string, string>> = {
@@ -184,7 +229,11 @@ function drawLabel(
   const { colours } = options
   const { x, y, width } = box
   const mark = marks[statusShapes[bar.status]] ?? ''
-  const text = mark === '' ? bar.label : `${mark} ${bar.label}`
+  const name = `${'↳ '.repeat(Math.min(bar.depth, 3))}${bar.label}`
+  const short = mark === '' ? name : `${mark} ${name}`
+  const long = bar.detail === '' ? short : `${short}  ${bar.detail}`
+  const most = Math.max(room, inside?.width ?? 0)
+  const text = canvas.measureText(long).width + 8 < most ? long : short
   const wide = canvas.measureText(text).width
   const line = y + barHeight / 2 + 0.5
   if (wide + 8 < room) {

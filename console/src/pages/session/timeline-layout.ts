@@ -1,6 +1,7 @@
 // The timeline as plain data: bars in lanes, and a scale in which idle time is folded. Pure; timeline.tsx draws it.
 import { isFailure, type TurnStop } from '../../../../src/language/events.ts'
 import type { CallStatus, CallView, SessionView, StepView } from '../../../../src/react/index.ts'
+import { tellingArgument } from '../../../../src/react/words.ts'
 
 export type BarPart = { from: number; to: number; look: 'thin' | 'hatched' | 'solid' }
 export type Bar = {
@@ -12,42 +13,82 @@ export type Bar = {
   parts: BarPart[]
   status: CallStatus
   label: string
+  /** The most telling argument of a call. */
+  detail: string
+  /** How deep it is below a call of the model. */
+  depth: number
   /** The event that it leads to. */
   seq: number | undefined
   callId?: string
   /** How often it was tried again, or its stream started over. */
   notches: number
   isCritical: boolean
-  /** Its share of its turn, 0 to 1. */
+  /** Its share of the time in which its turn worked, 0 to 1. */
   share: number
 }
 export type Break = { at: number; ms: number }
-export type Timeline = { bars: Bar[]; lanes: number; scale: Scale }
+export type Timeline = { bars: Bar[]; lanes: number; scale: Scale; hasNested: boolean }
 
 /** Idle time above this is folded. */
 const foldAbove = 5000
 const mostLanes = 60
 
-export function layOut(view: SessionView, now: number): Timeline {
+/** `nested`: calls of agents that work for a call, and other calls that it made, have lanes of their own below it. */
+export function layOut(view: SessionView, now: number, nested = false): Timeline {
   const bars: Bar[] = []
-  const turns = new Map(view.turns.map(turn => [turn.id, (turn.endedAt ?? now) - turn.startedAt]))
   const stops = new Map(view.turns.map(turn => [turn.id, turn.stop]))
+  const children = groupNested(view)
+  const turns = new Map<string, Bar[]>()
   let lanes = 1
   for (const [index, step] of view.steps.entries()) {
-    const length = turns.get(step.turn) ?? 0
-    bars.push(stepBar(step, index, now, length, stops.get(step.turn)))
-    const calls = step.calls.flatMap(id => view.calls.get(id) ?? [])
+    const own = [stepBar(step, index, now, stops.get(step.turn))]
+    const all = step.calls.flatMap(id => view.calls.get(id) ?? [])
+    const calls = all.filter(({ parent }) => parent === undefined)
     const last = Math.max(...calls.map(call => call.settledAt ?? now))
-    for (const [place, call] of calls.entries()) {
-      const lane = 1 + (place % mostLanes)
-      lanes = Math.max(lanes, lane + 1)
-      bars.push(callBar(call, lane, now, length, (call.settledAt ?? now) === last))
+    let lane = 1
+    const add = (call: CallView, depth: number): void => {
+      const made = children.get(call.id) ?? []
+      const isCritical = depth === 0 && (call.settledAt ?? now) === last
+      own.push(
+        callBar(call, { lane: 1 + ((lane - 1) % mostLanes), now, isCritical, depth, made: made.length }),
+      )
+      lane += 1
+      if (nested) for (const each of made) add(each, depth + 1)
     }
+    for (const call of calls) add(call, 0)
+    lanes = Math.max(lanes, Math.min(lane, mostLanes + 1))
+    bars.push(...own)
+    turns.set(step.turn, [...(turns.get(step.turn) ?? []), ...own])
   }
   for (const call of view.calls.values())
-    if (call.status === 'writing') bars.push(callBar(call, 1, now, 0, false))
+    if (call.status === 'writing')
+      bars.push(callBar(call, { lane: 1, now, isCritical: false, depth: 0, made: 0 }))
+  for (const own of turns.values()) setShares(own)
   bars.sort((a, b) => a.from - b.from || a.lane - b.lane)
-  return { bars, lanes, scale: makeScale(bars, view, now) }
+  return { bars, lanes, scale: makeScale(bars, view, now), hasNested: children.size > 0 }
+}
+
+/** The calls that each call made. */
+function groupNested(view: SessionView): Map<string, CallView[]> {
+  const children = new Map<string, CallView[]>()
+  for (const call of view.calls.values()) {
+    if (call.parent === undefined) continue
+    const siblings = children.get(call.parent)
+    if (siblings) siblings.push(call)
+    else children.set(call.parent, [call])
+  }
+  return children
+}
+
+const solidParts = (bar: Bar): [number, number][] =>
+  bar.parts.flatMap(({ look, from, to }): [number, number][] => (look === 'solid' ? [[from, to]] : []))
+const total = (spans: readonly [number, number][]): number =>
+  spans.reduce((sum, [from, to]) => sum + to - from, 0)
+
+/** Shares of the time in which something of the turn ran. Time in which people were waited for is in none of them. */
+function setShares(bars: readonly Bar[]): void {
+  const worked = total(merged(bars.flatMap(solidParts)))
+  for (const bar of bars) bar.share = worked > 0 ? Math.min(1, total(merged(solidParts(bar))) / worked) : 0
 }
 
 /** A step that ended without an answer ended as its turn did. */
@@ -57,7 +98,7 @@ function stepStatus({ endedAt, seq }: StepView, stop: TurnStop | undefined): Cal
   return isFailure(stop) ? 'error' : 'cancelled'
 }
 
-function stepBar(step: StepView, index: number, now: number, turn: number, stop: TurnStop | undefined): Bar {
+function stepBar(step: StepView, index: number, now: number, stop: TurnStop | undefined): Bar {
   const to = step.endedAt ?? now
   return {
     key: `s${index}`,
@@ -68,47 +109,78 @@ function stepBar(step: StepView, index: number, now: number, turn: number, stop:
     parts: [{ from: step.startedAt, to, look: 'solid' }],
     status: stepStatus(step, stop),
     label: step.model ?? 'model',
+    detail: '',
+    depth: 0,
     seq: step.seq,
     notches: step.resets,
     isCritical: true,
-    share: turn > 0 ? (to - step.startedAt) / turn : 0,
+    share: 0,
   }
 }
 
-function callBar(call: CallView, lane: number, now: number, turn: number, isCritical: boolean): Bar {
+type CallPlace = { lane: number; now: number; isCritical: boolean; depth: number; made: number }
+
+function callBar(call: CallView, { lane, now, isCritical, depth, made }: CallPlace): Bar {
   const from = call.proposedAt
   const to = Math.max(from, call.settledAt ?? now)
-  const parts: BarPart[] = []
-  const { approval, startedAt } = call
-  const waitsFrom = approval?.at ?? (call.status === 'client' || !startedAt ? from : undefined)
-  const waitsTo = approval ? (approval.decided?.at ?? startedAt ?? to) : (startedAt ?? to)
-  if (waitsFrom !== undefined && waitsTo > waitsFrom) {
-    if (waitsFrom > from) parts.push({ from, to: waitsFrom, look: 'thin' })
-    parts.push({ from: waitsFrom, to: waitsTo, look: 'hatched' })
-  } else if (startedAt !== undefined && startedAt > from) parts.push({ from, to: startedAt, look: 'thin' })
-  if (startedAt !== undefined) parts.push({ from: startedAt, to, look: 'solid' })
-  if (parts.length === 0) parts.push({ from, to, look: 'thin' })
+  const agent = call.delegated?.agent
+  const calls = made === 0 ? '' : ` · ${made} ${made === 1 ? 'call' : 'calls'}`
   return {
     key: `c${call.id}`,
     kind: 'call',
     lane,
     from,
     to,
-    parts,
+    parts: callParts(call, from, to),
     status: call.status,
-    label: call.name,
+    label: `${agent ?? call.name}${agent === undefined ? '' : calls}`,
+    detail: tellingArgument(call, 40),
+    depth,
     seq: call.seq,
     callId: call.id,
     notches: Math.max(0, call.attempts - 1),
     isCritical,
-    share: turn > 0 ? (to - from) / turn : 0,
+    share: 0,
   }
+}
+
+/** Proposed, waiting for someone outside, running. A call that was never asked about and never ran is a thin line. */
+function callParts(call: CallView, from: number, to: number): BarPart[] {
+  const parts: BarPart[] = []
+  const { approval, startedAt, outcome, status } = call
+  const isOutside = status === 'client' || (startedAt === undefined && outcome?.from.source === 'client')
+  const waitsFrom = approval?.at ?? (isOutside ? from : undefined)
+  const waitsTo = approval ? (approval.decided?.at ?? startedAt ?? to) : to
+  if (waitsFrom !== undefined && waitsTo > waitsFrom) {
+    if (waitsFrom > from) parts.push({ from, to: waitsFrom, look: 'thin' })
+    parts.push({ from: waitsFrom, to: waitsTo, look: 'hatched' })
+  } else if (startedAt !== undefined && startedAt > from) parts.push({ from, to: startedAt, look: 'thin' })
+  if (startedAt !== undefined) parts.push(...runParts(call, startedAt, to))
+  if (parts.length === 0) parts.push({ from, to, look: 'thin' })
+  return parts
+}
+
+/** A running call that asks a person waits for the answer. */
+function runParts({ questions = [] }: CallView, from: number, to: number): BarPart[] {
+  const parts: BarPart[] = []
+  let at = from
+  for (const { at: asked, closedAt = to } of questions) {
+    if (asked < at) continue
+    parts.push({ from: at, to: asked, look: 'solid' }, { from: asked, to: closedAt, look: 'hatched' })
+    at = closedAt
+  }
+  return [...parts, { from: at, to, look: 'solid' }]
 }
 
 // ---- the scale ------------------------------------------------------------------------------------------------
 
 /** From a time to 0…1 of the width and back. */
-export type Scale = { toUnit(at: number): number; toTime(unit: number): number; breaks: Break[] }
+export type Scale = {
+  start: number
+  toUnit(at: number): number
+  toTime(unit: number): number
+  breaks: Break[]
+}
 
 type TimelinePiece = { from: number; to: number; start: number; length: number }
 
@@ -139,6 +211,7 @@ function makeScale(bars: readonly Bar[], view: SessionView, now: number): Scale 
   }
   if (end > at) add(end, end - at)
   return {
+    start,
     breaks: gaps.map(([from, to]) => ({ at: from, ms: to - from })),
     toUnit: time => toUnit(pieces, length, time),
     toTime: unit => toTime(pieces, unit * length),
@@ -193,4 +266,14 @@ function find(
     else high = middle
   }
   return pieces[low]
+}
+
+const steps = [
+  1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000,
+]
+const hour = 3_600_000
+
+/** A round number of milliseconds that is at least this many. */
+export function tickStep(ms: number): number {
+  return steps.find(each => each >= ms) ?? Math.ceil(ms / hour) * hour
 }

@@ -28,7 +28,8 @@ const whole: Range = { from: 0, to: 1 }
 
 export function TimelineStrip({ view, selected, onOpen, isPage = false }: TimelineProps): ReactElement {
   const now = useNow(view.active, 500)
-  const timeline = useMemo(() => layOut(view, Math.max(now, view.updatedAt)), [view, now])
+  const [isNested, setNested] = useState(isPage)
+  const timeline = useMemo(() => layOut(view, Math.max(now, view.updatedAt), isNested), [view, now, isNested])
   const [range, setRange] = useState(whole)
   const [at, setAt] = useState<string>()
   const [isCritical, setCritical] = useState(false)
@@ -53,6 +54,7 @@ export function TimelineStrip({ view, selected, onOpen, isPage = false }: Timeli
         <Sign label="Zoom in" sign="+" onClick={() => zoom(0.5)} />
         <Sign label="Zoom out" sign="−" onClick={() => zoom(2)} />
         <Sign label="Fit the width" sign="Fit the width" onClick={() => setRange(whole)} />
+        {timeline.hasNested && <Switch label="Inner calls" isOn={isNested} set={setNested} />}
         <Switch label="Critical path" isOn={isCritical} set={setCritical} />
         {!isPage && <Switch label="As a list" isOn={isList} set={setList} />}
       </div>
@@ -128,8 +130,9 @@ function neighbour(
 }
 
 function describeBar(bar: Bar): string {
-  const share = bar.share > 0 ? `, ${Math.round(bar.share * 100)} % of its turn` : ''
-  return `${bar.kind === 'step' ? 'Model step' : printable(bar.label, 60)}: ${duration(bar.to - bar.from)}${share}, ${bar.status}`
+  const share = bar.share > 0 ? `, ${Math.round(bar.share * 100)} % of its turn’s work` : ''
+  const argument = bar.detail === '' ? '' : ` ${bar.detail}`
+  return `${bar.kind === 'step' ? 'Model step' : printable(bar.label, 60) + argument}: ${duration(bar.to - bar.from)}${share}, ${bar.status}`
 }
 
 function describeTimeline({ bars }: Timeline, view: SessionView): string {
@@ -260,7 +263,7 @@ function BarList({ timeline, onOpen }: { timeline: Timeline; onOpen: (bar: Bar) 
       <VirtualRows
         items={timeline.bars}
         keyOf={barKey}
-        estimate={32}
+        estimate={28}
         label="Steps and calls in the order of time"
         role="list"
         render={useCallback((bar: Bar) => <BarRow bar={bar} onOpen={onOpen} />, [onOpen])}
@@ -273,7 +276,10 @@ function BarRow({ bar, onOpen }: { bar: Bar; onOpen: (bar: Bar) => void }): Reac
   const label = printable(bar.label, 60)
   return (
     <button type="button" className="bar-row" onClick={() => onOpen(bar)}>
-      <span>{bar.kind === 'step' ? `Model step, ${label}` : label}</span>
+      <span className="bar-name" data-depth={bar.depth}>
+        {bar.kind === 'step' ? `Model step, ${label}` : label}{' '}
+        <span className="bar-detail">{bar.detail}</span>
+      </span>
       <Status status={bar.status} />
       <span className="tw-took">{duration(bar.to - bar.from)}</span>
     </button>

@@ -1,0 +1,64 @@
+// Two models side by side: the same messages go to a second session with another model, and both show what they cost and how long
+// they took. Both sessions are in the address, so a reload or a link shows the same.
+import type { ReactElement } from 'react'
+import type { SessionView } from '../../../../src/react/index.ts'
+import { duration, plural } from '../../../../src/react/words.ts'
+import { useConsole } from '../../lib/console-state.tsx'
+import { Conversation } from '../../lib/conversation.tsx'
+import type { LiveSession } from '../../lib/live-session.ts'
+import { money } from '../../lib/parts.tsx'
+import { type Address, navigate, withQuery } from '../../lib/router.tsx'
+
+/** The choice of the second model. With none the playground has one conversation. */
+export function RivalChoice({ address, own }: { address: Address; own: string }): ReactElement | null {
+  const { catalogue } = useConsole()
+  const rival = address.query.get('rival') ?? ''
+  const models = Object.keys(catalogue?.models ?? {}).filter(name => !name.includes('*') && name !== own)
+  if (models.length === 0 && rival === '') return null
+  return (
+    <select
+      className="tw-input rival-choice"
+      aria-label="Compare with another model"
+      value={rival}
+      onChange={event =>
+        // Both begin anew: they are compared by the same messages.
+        navigate(
+          withQuery(address, {
+            rival: event.target.value,
+            session: undefined,
+            rivalSession: undefined,
+          }),
+        )
+      }
+    >
+      <option value="">{rival === '' ? 'Compare…' : 'One model'}</option>
+      {[...new Set(rival === '' ? models : [rival, ...models])].map(name => (
+        <option key={name} value={name}>
+          {name}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+type SideProps = { name: string; session: LiveSession }
+
+/** One of the two conversations, with its model, tokens, cost and time. */
+export function Side({ name, session }: SideProps): ReactElement {
+  return (
+    <section className="rival-side" aria-label={`Conversation with ${name}`}>
+      <p className="rival-score" role="status">
+        <strong>{name}</strong>{' '}
+        {session.view && <span className="tw-muted">{describeWork(session.view)}</span>}
+      </p>
+      <Conversation session={session} />
+    </section>
+  )
+}
+
+function describeWork({ usage, turns }: SessionView): string {
+  const { input, output, cost, priced } = usage
+  const ms = turns.reduce((sum, turn) => sum + ((turn.endedAt ?? turn.startedAt) - turn.startedAt), 0)
+  const price = priced ? money(cost) : cost > 0 ? `${money(cost)} or more` : 'no price set'
+  return [plural(input + output, 'token'), price, duration(ms)].join(' · ')
+}
