@@ -234,6 +234,20 @@ export class Runtime {
       })
   }
 
+  /** Fetches, within the egress rule, what an issuer of tokens publishes. */
+  fetchIssuer(): (url: string, init?: RequestInit) => Promise<Response> {
+    return (url, init) =>
+      this.#egress.fetch(url, {
+        ...init,
+        hosts: [new URL(url).host],
+        mayChange: false,
+        report: report => {
+          if (report.refused !== undefined)
+            this.log('warn', 'An address of a token issuer was refused.', report)
+        },
+      })
+  }
+
   async close(): Promise<void> {
     this.#rulesFile?.stop()
     if (this.#inner instanceof FolderEngine) await this.#inner.close()

@@ -68,6 +68,7 @@ const rules: ImportRule[] = [
       'src/config/',
       'src/callers/keys.ts',
       'src/callers/owner-limits.ts',
+      'src/callers/tokens/settings.ts',
       'src/data/data-place.ts',
       'src/data/retention.ts',
       'src/engines/cluster/settings.ts',

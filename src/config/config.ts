@@ -4,6 +4,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { KeyEntry } from '../callers/keys.ts'
 import type { OwnerLimits, WalletLimits } from '../callers/owner-limits.ts'
+import type { TokenIssuer } from '../callers/tokens/settings.ts'
 import type { Retention } from '../data/retention.ts'
 import type { HookSubject, Hooks } from '../engine/index.ts'
 import type {
@@ -152,6 +153,11 @@ export type ServerConfig = {
     request: Request,
     incoming: IncomingMessage,
   ) => OwnCaller | null | undefined | Promise<OwnCaller | null | undefined>
+  /**
+   * Bearer tokens (JWT) of these issuers count like keys: a claim is the owner, another lists the roles. Their keys are fetched
+   * within the egress rule.
+   */
+  jwt?: TokenIssuer | readonly TokenIssuer[]
   /** The wires that are served, by name. Default: all. */
   wires?: readonly WireName[]
   /** Where `turnwire.fetch` and `turnwire.node` are mounted, such as "/agents". Default: at the root. */

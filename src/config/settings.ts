@@ -3,6 +3,7 @@
 // right only together are checked in check-config.ts.
 import { isKeyEntry } from '../callers/keys.ts'
 import { defaultOwnerLimits, defaultWalletLimits } from '../callers/owner-limits.ts'
+import { checkTokenIssuers } from '../callers/tokens/settings.ts'
 import { isPostgresUrl } from '../data/data-place.ts'
 import { checkRetention } from '../data/retention.ts'
 import type { AgentOption, Compaction, Store, Tool } from '../engine/ports/index.ts'
@@ -245,6 +246,7 @@ const server: SettingChecks<ServerConfig> = {
     value => typeof value === 'function',
     'must be a function: request => ({ owner }), or undefined for a caller that is not known.',
   ),
+  jwt: checkTokenIssuers,
   wires: instances(
     value => wireNames.some(name => name === value),
     `must be a list of: ${wireNames.join(', ')}.`,

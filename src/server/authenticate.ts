@@ -1,8 +1,9 @@
-// Identifies the caller by a bearer key, a cookie of the console, an id in the path that counts as a key, or a wallet
+// Identifies the caller by a bearer key or token, a cookie of the console, an id in the path that counts as a key, or a wallet
 // that signed in to the relay or pays. Which requests are let in at all is decided in server.ts.
 import type { IncomingMessage } from 'node:http'
 import type { Context, MiddlewareHandler } from 'hono'
 import type { AdmittedKey, Keys } from '../callers/keys.ts'
+import type { Tokens } from '../callers/tokens/tokens.ts'
 import type { OwnCaller, ServerConfig } from '../config/config.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { sha256 } from '../lib/json/hash.ts'
@@ -32,8 +33,7 @@ export function authenticate(
       enter(c, anyone)
       return
     }
-    const own = c.req.header('x-api-key') ?? c.req.header('x-goog-api-key')
-    const bearer = parseBearer(c.req.header('authorization') ?? readBearer(own))
+    const bearer = parseBearer(c.req.header('authorization') ?? readBearer(ownKey(c)))
     const admitted =
       bearer === 'missing'
         ? cookies.admit(c.env.incoming)
@@ -60,6 +60,30 @@ export function authenticate(
       throw new TurnwireError('unauthorized', words)
     }
     c.set('principal', principal)
+  }
+}
+
+/** A bearer token of an issuer that is named in the configuration. Other bearers are left to what comes next. */
+export function identifyToken(tokens: Tokens): MiddlewareHandler<WireEnv> {
+  return async (c, next) => {
+    const known: Principal | undefined = c.get('principal')
+    const bearer = known ? 'missing' : parseBearer(c.req.header('authorization') ?? readBearer(ownKey(c)))
+    const admitted = typeof bearer === 'string' ? undefined : await admitToken(tokens, bearer.token, c)
+    if (admitted) enter(c, admitted)
+    return next()
+  }
+}
+
+async function admitToken(
+  tokens: Tokens,
+  token: string,
+  c: Context<WireEnv>,
+): Promise<AdmittedKey | undefined> {
+  try {
+    return await tokens.admit(token)
+  } catch (error) {
+    c.env.outgoing.setHeader('WWW-Authenticate', 'Bearer error="invalid_token"')
+    throw error
   }
 }
 
@@ -129,6 +153,10 @@ function byAddress(owner: string | undefined): Principal | undefined {
 }
 
 /** Some vendors' clients send the key under a header of their own. */
+function ownKey({ req }: Context<WireEnv>): string | undefined {
+  return req.header('x-api-key') ?? req.header('x-goog-api-key')
+}
+
 function readBearer(key: string | undefined): string | undefined {
   return key === undefined ? undefined : `Bearer ${key}`
 }

@@ -9,7 +9,7 @@ import type { Runtime } from '../runtime.ts'
 import { isUnder, plainErrorBody } from '../wires/wire.ts'
 import { FetchAnswer, incomingFrom } from './fetch-answer.ts'
 import { makeListener } from './listen.ts'
-import { openService } from './server.ts'
+import { isGuarded, openService } from './server.ts'
 import { chooseWires, WireTable } from './wires.ts'
 
 export type Mount = {
@@ -24,7 +24,7 @@ export type Mount = {
 export async function openMount(runtime: Runtime): Promise<Mount> {
   const { server: config = {} } = runtime.config
   const fixed = [...(config.keys ?? []), ...environmentKeys()]
-  const keys = new Keys(fixed, runtime.folder, config.authenticate !== undefined)
+  const keys = new Keys(fixed, runtime.folder, isGuarded(config))
   if (keys.open)
     throw new TurnwireError(
       'config_invalid',

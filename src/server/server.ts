@@ -8,7 +8,8 @@ import type { RouteHost } from '../callers/caller.ts'
 import { environmentKeys } from '../callers/environment-keys.ts'
 import { Keys } from '../callers/keys.ts'
 import { OwnerAccounts, WorkLimits } from '../callers/owner-limits.ts'
-import { serverDefaults } from '../config/config.ts'
+import type { Tokens } from '../callers/tokens/tokens.ts'
+import { type ServerConfig, serverDefaults } from '../config/config.ts'
 import { reportFlow } from '../config/flow-report.ts'
 import { startRetention } from '../data/retention.ts'
 import { ownVersion } from '../data/version.ts'
@@ -26,7 +27,7 @@ import { requireOperator } from '../wires/operator/index.ts'
 import type { ServedWire } from '../wires/wire.ts'
 import { killer } from '../world.ts'
 import { logRequests } from './access-log.ts'
-import { authenticate, identifyCaller, identifySocket, unlessKnown } from './authenticate.ts'
+import { authenticate, identifyCaller, identifySocket, identifyToken, unlessKnown } from './authenticate.ts'
 import { ConsoleCookies } from './console-cookie.ts'
 import { consoleRoutes, missingPage } from './console-files.ts'
 import { listen, MountedApp } from './listen.ts'
@@ -53,7 +54,7 @@ export async function serveRuntime(
   const { server: config = {} } = runtime.config
   const hostname = options.host ?? config.host ?? '127.0.0.1'
   const fixed = [...(config.keys ?? []), ...environmentKeys()]
-  const keys = new Keys(fixed, runtime.folder, config.authenticate !== undefined)
+  const keys = new Keys(fixed, runtime.folder, isGuarded(config))
   if (keys.open && !isLoopback(hostname))
     throw new TurnwireError(
       'config_invalid',
@@ -114,8 +115,9 @@ export async function openService(runtime: Runtime, options: ServiceOptions): Pr
   const { origins = [], hosts = [] } = config
   const { limits, log } = host
   const identify = config.authenticate
+  const tokens = config.jwt && (await openTokens(runtime, config.jwt, keys))
   const gate = {
-    ...{ table, keys, hosts: hostNames(hosts, hostname), origins, limits, accounts, log },
+    ...{ table, keys, tokens, hosts: hostNames(hosts, hostname), origins, limits, accounts, log },
     ...(hostname === undefined && hosts.length === 0 && { anyHost: true as const }),
     ...(identify && { identify: (request: IncomingMessage) => identifySocket(identify, request) }),
   }
@@ -123,7 +125,19 @@ export async function openService(runtime: Runtime, options: ServiceOptions): Pr
     ...served.flatMap(({ sockets = [] }) => sockets),
     ...(relay?.sockets ?? []),
   ])
-  const given = { runtime, table, served, keys, cookies, hostname, host, accounts, measures, payments }
+  const given = {
+    runtime,
+    table,
+    served,
+    keys,
+    tokens,
+    cookies,
+    hostname,
+    host,
+    accounts,
+    measures,
+    payments,
+  }
   const stopRetention = shared ? undefined : await startRetention(runtime)
   return {
     app: createApp({ ...given, relay: relay?.server }),
@@ -137,6 +151,22 @@ export async function openService(runtime: Runtime, options: ServiceOptions): Pr
     },
     closeWires: async () => void (await Promise.all(served.map(async wire => wire.close?.()))),
   }
+}
+
+/** Callers are known in another way than by keys, so that nobody is let in for want of them. */
+export function isGuarded({ authenticate: identify, jwt }: ServerConfig): boolean {
+  return identify !== undefined || jwt !== undefined
+}
+
+/** Loaded only when issuers are configured. */
+async function openTokens(
+  runtime: Runtime,
+  issuers: NonNullable<ServerConfig['jwt']>,
+  keys: Keys,
+): Promise<Tokens> {
+  const { Tokens } = await import('../callers/tokens/tokens.ts')
+  const { log } = runtime
+  return new Tokens(issuers, { fetch: runtime.fetchIssuer(), isTaken: name => keys.hasName(name), log })
 }
 
 function measured(runtime: Runtime, accounts: OwnerAccounts): Measures {
@@ -275,6 +305,7 @@ export type AppOptions = {
   table: WireTable
   served: readonly ServedWire[]
   keys: Keys
+  tokens?: Tokens | undefined
   cookies: ConsoleCookies
   hostname: string | undefined
   host: WireHost
@@ -319,8 +350,9 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
   for (const { keyless } of served) if (keyless) app.route('/', keyless)
   const identify = config.server?.authenticate
   if (identify) app.use(identifyCaller(identify))
+  if (options.tokens) app.use(identifyToken(options.tokens))
   const byKey = authenticate(table, keys, host, cookies, payments, relay)
-  const admit = identify ? unlessKnown(byKey) : byKey
+  const admit = identify || options.tokens ? unlessKnown(byKey) : byKey
   const [count, bind] = [countRequests(accounts), bindEngine(host)]
   if (payments) app.use(inTurn(admit), payments.middleware, inTurn(count, bind))
   else app.use(inTurn(admit, count, bind))

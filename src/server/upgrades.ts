@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 import type { WebSocket, WebSocketServer } from 'ws'
 import { type AdmittedKey, type Keys, localOwner } from '../callers/keys.ts'
 import type { Account, OwnerAccounts } from '../callers/owner-limits.ts'
+import type { Tokens } from '../callers/tokens/tokens.ts'
 import { publicError, TurnwireError, wordsOf } from '../language/errors.ts'
 import { sha256 } from '../lib/json/hash.ts'
 import { checkHost, checkOrigin, parseBearer } from '../lib/net/http.ts'
@@ -18,6 +19,8 @@ import type { WireTable } from './wires.ts'
 export type UpgradeGate = {
   table: WireTable
   keys: Keys
+  /** Absent: no issuer of tokens is configured. */
+  tokens?: Tokens | undefined
   /** Names under which this server is reached. */
   hosts: readonly string[]
   origins: readonly string[]
@@ -76,11 +79,11 @@ export function acceptUpgrades(gate: UpgradeGate, routes: readonly UpgradeRoute[
       if (!found) throw new TurnwireError('not_found', 'There is no WebSocket here.')
       checkPlace(gate, request)
       if (found.route.anonymous) open(asked, found, nobody)
-      else if (gate.identify === undefined) open(asked, found, admit(gate, request))
+      else if (gate.identify === undefined && gate.tokens === undefined)
+        open(asked, found, admit(gate, request))
       else
-        gate
-          .identify(request)
-          .then(known => open(asked, found, known ? alwaysHolds(known) : admit(gate, request)))
+        admitLater(gate, request)
+          .then(admitted => open(asked, found, admitted))
           .catch((error: unknown) => {
             if (!(error instanceof TurnwireError))
               gate.log('error', 'server.authenticate failed for a WebSocket.', { error: wordsOf(error) })
@@ -255,6 +258,24 @@ function admit(gate: UpgradeGate, { headers }: IncomingMessage): AdmittedKey {
   const anyone = gate.keys.admitAnyone()
   // Nothing that is spoken over sockets is for operators.
   if (anyone) return { ...anyone, principal: { owner: localOwner, name: localOwner } }
+  const token = socketBearer({ headers })
+  const admitted = token === undefined ? undefined : gate.keys.admit(sha256(token))
+  if (admitted) return admitted
+  throw new TurnwireError(
+    'unauthorized',
+    'A valid key is needed: Authorization: Bearer <key>, or the subprotocol bearer.<key>.',
+  )
+}
+
+/** By the application, then by a token of a named issuer, then by a key. */
+async function admitLater(gate: UpgradeGate, request: IncomingMessage): Promise<AdmittedKey> {
+  const known = await gate.identify?.(request)
+  if (known) return alwaysHolds(known)
+  const token = gate.tokens && socketBearer(request)
+  return (token === undefined ? undefined : await gate.tokens?.admit(token)) ?? admit(gate, request)
+}
+
+function socketBearer({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined {
   const apiKey = headers['x-api-key']
   const offered = (headers['sec-websocket-protocol'] ?? '').split(',').map(name => name.trim())
   const carried =
@@ -263,12 +284,7 @@ function admit(gate: UpgradeGate, { headers }: IncomingMessage): AdmittedKey {
   const bearer = parseBearer(
     headers.authorization ?? (carried === undefined ? undefined : `Bearer ${carried}`),
   )
-  const admitted = typeof bearer === 'string' ? undefined : gate.keys.admit(sha256(bearer.token))
-  if (admitted) return admitted
-  throw new TurnwireError(
-    'unauthorized',
-    'A valid key is needed: Authorization: Bearer <key>, or the subprotocol bearer.<key>.',
-  )
+  return typeof bearer === 'string' ? undefined : bearer.token
 }
 
 function refuseUpgrade(table: WireTable, request: IncomingMessage, stream: Duplex, error: unknown): void {

@@ -248,7 +248,10 @@ test('tools.md lists every setting of a tool, and all that its function is given
 })
 
 test('sessions.md lists every event of a log', () => {
-  const [events = ''] = readFileSync('src/language/events.ts', 'utf8').split('export type EventType')
+  const [events = ''] = ['approval-events', 'events']
+    .map(file => readFileSync(`src/language/${file}.ts`, 'utf8'))
+    .join('')
+    .split('export type EventType')
   const types = new Set([...events.matchAll(/\btype: '(\w+\.\w+)'/g)].map(([, type]) => type))
   assert.ok(types.size > 30)
   assert.deepEqual(new Set(namesIn('docs/guide/sessions.md', 'The log')), types)

@@ -3,6 +3,7 @@
 // which arguments were approved last for the same tool.
 
 import type { AgentInfo, Engine, ListedSession, SessionCall, SessionSummary } from '../../engine/index.ts'
+import { type Person, whyNotApprover } from '../../language/approvers.ts'
 import type { Recorded } from '../../language/events.ts'
 import type { FlowFact } from '../../language/flow.ts'
 import { type Shown, type ShownCall, ShownFold, type ShownWait } from '../../language/show.ts'
@@ -19,13 +20,14 @@ export async function waitingApprovals(
   engine: Engine,
   agents: readonly AgentInfo[],
   owner: string | null,
+  person: Person,
 ): Promise<{ approvals: OperatorApproval[]; questions: OperatorQuestion[]; more: boolean }> {
   const { rows, next } = await engine.list(owner, { status: 'waiting', limit: mostSessions })
   const approvals: OperatorApproval[] = []
   const questions: OperatorQuestion[] = []
   // One after the other: each may read a log.
   for (const row of rows) {
-    const waiting = await listWaiting(engine, agents, row)
+    const waiting = await listWaiting(engine, agents, row, person)
     approvals.push(...waiting.approvals)
     questions.push(...waiting.questions)
   }
@@ -40,6 +42,7 @@ async function listWaiting(
   engine: Engine,
   agents: readonly AgentInfo[],
   { owner, id }: ListedSession,
+  person: Person,
 ): Promise<Waiting> {
   const ref = { owner, session: id }
   // It may have been deleted since it was listed.
@@ -52,7 +55,7 @@ async function listWaiting(
   return {
     approvals: summary.calls
       .filter(({ stage }) => stage === 'asking')
-      .map(call => waiting(summary, call, find(call), past)),
+      .map(call => ({ ...waiting(summary, call, find(call), past), ...restriction(call, person) })),
     questions: past.questions.flatMap(({ wait, at, message }) =>
       wait.call ? [askedQuestion(summary, { wait, call: wait.call, at, message }, find(wait.call))] : [],
     ),
@@ -127,6 +130,18 @@ function waiting(
     }),
     ...(last && { last: { ...last, session: id } }),
   }
+}
+
+/** Who may decide, and whether the caller may. */
+function restriction(
+  { approvers, requesters = [], votes }: SessionCall,
+  person: Person,
+): Pick<OperatorApproval, 'approvers' | 'votes' | 'whyNot'> {
+  if (!approvers) return {}
+  const whyNot = votes?.some(({ name }) => name === person.name)
+    ? `${person.name} has allowed it already`
+    : whyNotApprover(approvers, person, requesters)
+  return { approvers, ...present({ votes, whyNot }) }
 }
 
 type PastMessage = { text: string; seq: number }

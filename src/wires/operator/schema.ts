@@ -1,6 +1,7 @@
 // The operator API as it goes over the wire, as docs/protocols/operator.md describes it. Types only, for the server and for
 // its clients: encode.ts makes these answers, so the compiler holds both sides to one description. They are the API's own: the
 // engine may call a row or a call otherwise.
+import type { Approvers, Vote } from '../../language/approvers.ts'
 import type { CallPart, Outcome } from '../../language/calls.ts'
 import type { Delta, Event, Grant, Settings, TurnStop, WaitMode } from '../../language/events.ts'
 import type { AgentFlowReport, FlowFact } from '../../language/flow.ts'
@@ -22,6 +23,8 @@ export type OperatorMe = {
   name: string
   owner: string
   operator: boolean
+  /** Which approvals the caller may decide, where policy names approvers. */
+  roles?: readonly string[]
   open: boolean
   version: string
   /** The parts of the server that are configured and have routes of their own. */
@@ -76,6 +79,9 @@ export type OperatorCall = {
   rule?: string
   reason?: string
   expiresAt?: number
+  /** Who may decide, while it waits for people, and who said yes already. */
+  approvers?: Approvers
+  votes?: readonly Vote[]
   attempt: number
   outcome?: Outcome
 }
@@ -273,6 +279,12 @@ export type OperatorApproval = {
   reason?: string
   expiresAt?: number
   askedAt?: number
+  /** Who may decide. Absent: anyone. */
+  approvers?: Approvers
+  /** Those who said yes, while more people have to. */
+  votes?: readonly Vote[]
+  /** Why the caller may not decide, in words. Absent: the caller may. */
+  whyNot?: string
   last?: { text: string; at: number; session: string }
   /** Where its arguments came from, if that is why it asks. `seq`: of the answer in which the call that read a value was made. */
   flow?: (FlowFact & { seq?: number })[]
@@ -401,4 +413,4 @@ export type AttachedAgent = {
   earned?: { network: string; asset: string; amount: string; payments: number; pending: number }[]
 }
 
-export type OperatorKeyInfo = { name: string; operator: boolean; fixed: boolean }
+export type OperatorKeyInfo = { name: string; operator: boolean; fixed: boolean; roles?: readonly string[] }

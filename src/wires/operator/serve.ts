@@ -55,7 +55,10 @@ export function operatorRoutes(host: WireHost, backend: OperatorBackend): Hono<W
   app.post('/operator/sessions', c => serveCreate(c, host))
   app.get('/operator/changes', c => serveChanges(c, host))
   app.get('/operator/approvals', async c =>
-    sendJson(c, await waitingApprovals(c.get('engine'), host.about.agents, ownerFilter(c))),
+    sendJson(
+      c,
+      await waitingApprovals(c.get('engine'), host.about.agents, ownerFilter(c), c.get('principal')),
+    ),
   )
   app.get('/operator/sessions/:id', async c =>
     sendJson(c, encodeSession(await c.get('engine').summary(await findSessionRef(c)))),
@@ -163,9 +166,10 @@ function noContent(c: C): Response {
 // ---- who is asking -----------------------------------------------------------------------------------------
 
 function me(c: C, backend: OperatorBackend): OperatorMe {
-  const { owner, name, operator = false } = c.get('principal')
+  const { owner, name, operator = false, roles } = c.get('principal')
   return {
     name,
+    ...(roles && { roles }),
     owner,
     operator,
     open: backend.isOpen(),
