@@ -22,10 +22,13 @@ export type {
   ModelRequest,
   NextAction,
   PreviewContext,
+  ReconcileAnswer,
+  ReconcileContext,
   Store,
   Tool,
   ToolContext,
   ToolOutput,
+  UndoContext,
 } from './engine/index.ts'
 export { InvalidInput } from './engine/index.ts'
 // ---- what is recorded --------------------------------------------------------------------------------------

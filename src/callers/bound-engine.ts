@@ -19,7 +19,7 @@ import type { WorkLimits } from './owner-limits.ts'
 export type { CallName }
 
 /** Commands that set a session to work. */
-const startsTurn: ReadonlySet<Command['do']> = new Set(['say', 'respond', 'call', 'complete'])
+const startsTurn: ReadonlySet<Command['do']> = new Set(['say', 'respond', 'call', 'undo', 'complete'])
 
 export class BoundEngine extends ForwardingEngine {
   protected readonly caller: Caller
@@ -103,7 +103,8 @@ export class BoundEngine extends ForwardingEngine {
   #signed({ owner }: SessionRef, command: Command): Command {
     switch (command.do) {
       case 'say':
-      case 'call': {
+      case 'call':
+      case 'undo': {
         const { name, trace: callers } = this.caller
         const isOwner = name === undefined || name === owner
         const trace = command.trace ?? callers

@@ -33,6 +33,7 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
   sessions: ['Look at recorded sessions, or delete one.', () => import('./commands/sessions.ts')],
   payments: ['List what wallets have paid, or pay it back.', () => import('./commands/payments.ts')],
   result: ['Give the result of a call that its tool left for later.', () => import('./commands/result.ts')],
+  calls: ['List calls that may have happened, check or undo them.', () => import('./commands/calls.ts')],
   backup: ['Copy the data folder, also beside a running server.', () => import('./commands/backup.ts')],
   export: ['Write whole sessions to a file.', () => import('./commands/export.ts')],
   import: ['Take sessions from an exported file.', () => import('./commands/import.ts')],

@@ -3,7 +3,7 @@
 import { describeApprovers } from '../language/approvers.ts'
 import type { CallPart } from '../language/calls.ts'
 import { joinText } from '../language/content.ts'
-import type { Event, Recorded } from '../language/events.ts'
+import type { BudgetDecided, Event, Recorded } from '../language/events.ts'
 import type { AnswerPart } from '../language/history.ts'
 import { printable } from '../lib/text/index.ts'
 import type { Styles } from './style.ts'
@@ -161,9 +161,7 @@ function callLines(event: CallEvent, tool: string, style: Styles): string[] {
     case 'question.withdrawn':
       return [dim(`gone   the question of ${name} was withdrawn`)]
     case 'budget.decided':
-      return event.to === undefined
-        ? [dim('budget the turn ends')]
-        : [dim(`budget ${event.limit} may reach ${event.to}`)]
+      return [dim(budgetWords(event))]
     case 'call.postponed':
       return [dim(`later  ${name} gives its result until ${new Date(event.expiresAt).toISOString()}`)]
     case 'call.delegated':
@@ -171,11 +169,14 @@ function callLines(event: CallEvent, tool: string, style: Styles): string[] {
         `${yellow('agent')}  ${cutText(event.agent, 128)} works for ${name} in session ${event.session}`,
       ]
     case 'call.used':
+    case 'call.referenced':
       return []
     case 'agent.changed':
       return [`${yellow('agent')}  ${cutText(event.agent, 128)} goes on with the conversation`]
     case 'call.suspended':
       return [dim(`waits  ${name} waits for its calls`)]
+    case 'call.reconciled':
+      return [`checked ${name} by ${cutText(event.by, 80)}: ${foundWords[event.found]}`]
     case 'call.settled':
     case 'call.late': {
       const { kind, parts, ms } = event.outcome
@@ -192,6 +193,11 @@ function ruleLine(event: RuleEvent, name: string): string {
   return `shadow ${name} would be: ${event.verdict}, not ${event.given} ${rule}${detail(event.reason)}`
 }
 
+function budgetWords({ to, limit }: BudgetDecided): string {
+  return to === undefined ? 'budget the turn ends' : `budget ${limit} may reach ${to}`
+}
+
+const foundWords = { ran: 'it ran', 'did-not-run': 'it did not run' } as const
 const answerWords = { accept: 'answered', decline: 'declined', cancel: 'cancelled' } as const
 
 function contentText(content: object | undefined): string | undefined {

@@ -168,6 +168,24 @@ export class AapClient {
     await this.#transport.request({ method: 'POST', path, ...body, signal, repeatable: false })
   }
 
+  /** Asks the tool of a call what became of it, if it may have taken effect. An extension of Turnwire. */
+  async reconcile(
+    sessionId: string,
+    toolCallId: string,
+    { signal }: CallOptions = {},
+  ): Promise<'ran' | 'did-not-run' | 'unknown'> {
+    const path = `${sessionPath(sessionId)}/calls/${encodeURIComponent(toolCallId)}/reconcile`
+    const response = await this.#transport.request({ method: 'POST', path, signal, repeatable: true })
+    return ((await response.json()) as { found: 'ran' | 'did-not-run' | 'unknown' }).found // The extension's own answer.
+  }
+
+  /** Has a call undone, by a call of its own that may have to be approved. An extension of Turnwire. */
+  async undo(sessionId: string, toolCallId: string, { signal }: CallOptions = {}): Promise<void> {
+    const path = `${sessionPath(sessionId)}/calls/${encodeURIComponent(toolCallId)}/undo`
+    const response = await this.#transport.request({ method: 'POST', path, signal, repeatable: false })
+    await response.body?.cancel()
+  }
+
   /**
    * Stops the turn that is running or waiting. `withdraw`: messages that wait are withdrawn too. An extension of Turnwire to the
    * protocol.

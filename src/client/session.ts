@@ -50,6 +50,16 @@ export class AapSession {
     return this.#client.cancelCall(this.id, toolCallId, reason === undefined ? {} : { reason })
   }
 
+  /** What became of a call that may have taken effect. */
+  reconcile(toolCallId: string): Promise<'ran' | 'did-not-run' | 'unknown'> {
+    return this.#client.reconcile(this.id, toolCallId)
+  }
+
+  /** Has a call undone, by a call of its own. */
+  undo(toolCallId: string): Promise<void> {
+    return this.#client.undo(this.id, toolCallId)
+  }
+
   /** Ends the turn that is running or waiting. `withdraw`: messages that wait are withdrawn too. */
   cancel({ withdraw = false }: { withdraw?: boolean } = {}): Promise<void> {
     return this.#client.cancel(this.id, { withdraw })

@@ -37,6 +37,9 @@ export const outcomeKinds = [
 ] as const
 export type OutcomeKind = (typeof outcomeKinds)[number]
 
+/** What became of a call that may have taken effect. */
+export type Found = 'ran' | 'did-not-run'
+
 /** Where a result came from. Nothing inside the result can change it. */
 export type Provenance =
   /** `protocolError`: not the tool failed but the protocol of its server, with this code. */
@@ -58,6 +61,9 @@ export const readOutputName = 'read_output'
 
 /** The call by which a turn asks whether it may go on although a budget is spent. */
 export const budgetToolName = 'raise_budget'
+
+/** The tool with which a model asks what became of a call that may have taken effect. */
+export const checkCallName = 'check_call'
 
 /** The source that `read_output` reads: a kept output, or the blob with all parts of a result that was cut. */
 export type ReadableOutput = KeptOutput | { blob: string; parts: true }
@@ -131,6 +137,8 @@ export type Outcome<Structured = Json> = {
   /** Of a search: the tools that it found, which the model is offered from here on. */
   loads?: string[]
   ms?: number
+  /** The tool did not return it: it was asked afterwards what had become of the call. */
+  checked?: true
 }
 
 /** `native`: vendor fields that the client set on the result, such as a cache mark. */

@@ -30,6 +30,7 @@ export const errorCodes = {
   call_claimed: { status: 409, retry: true, audience: 'caller' },
   message_delivered: { status: 409, retry: false, audience: 'caller' },
   call_settled: { status: 409, retry: false, audience: 'caller' },
+  call_undone: { status: 409, retry: false, audience: 'caller' },
   wrong_party: { status: 409, retry: false, audience: 'caller' },
   already_decided: { status: 409, retry: false, audience: 'caller' },
   stale_approval: { status: 409, retry: false, audience: 'caller' },

@@ -11,7 +11,7 @@ import type {
 } from './approval-events.ts'
 import type { Person } from './approvers.ts'
 import type { ArgumentPatterns } from './argument-patterns.ts'
-import type { CallPart, Outcome } from './calls.ts'
+import type { CallPart, Found, Outcome } from './calls.ts'
 import type { HostedPart, InputPart, Native, Origin, Phase, TextPart, ThinkingPart } from './content.ts'
 import type { ErrorCode } from './errors.ts'
 import type { AnswerFormat } from './format.ts'
@@ -50,6 +50,8 @@ export type Ask = {
   clientOnly?: true
   /** The caller asked for a tool itself: the turn ends with its result, and no model is asked. */
   direct?: true
+  /** With `direct`: the call that the turn undoes. */
+  undoes?: string
 }
 
 /** The settings that a client may choose for its session and change from turn to turn. */
@@ -291,6 +293,26 @@ export type CallUsed = At & {
 export type AgentChanged = At & { type: 'agent.changed'; callId: string; agent: string; settings: Settings }
 /** `limit`: it was refused because that limit of the turn is reached, and the turn ends with it. */
 export type CallSettled = At & { type: 'call.settled'; callId: string; outcome: Outcome; limit?: LimitName }
+/**
+ * Names the work of a call at the service that does it, such as a task or a payment, so that the service can be asked about it
+ * after a crash. The last one counts.
+ */
+export type CallReferenced = At & { type: 'call.referenced'; callId: string; reference: string }
+/**
+ * A call had been settled although it may have taken effect, and its tool has now said what became of it. This happens once for a
+ * call. `told`: the call by which the model asked, whose result tells it; without it, the model is told by a message.
+ * `session`: of a call that another session made, for a call of this one.
+ */
+export type CallReconciled = At & {
+  type: 'call.reconciled'
+  callId: string
+  tool: string
+  by: string
+  found: Found
+  outcome: Outcome
+  told?: string
+  session?: string
+}
 /** A result that came after its call was settled. Kept for the record, shown to no model. */
 export type CallLate = At & { type: 'call.late'; callId: string; outcome: Outcome }
 export type TurnEnded = At & {
@@ -444,6 +466,8 @@ export type Event =
   | CallUsed
   | AgentChanged
   | CallSettled
+  | CallReferenced
+  | CallReconciled
   | CallLate
   | TurnEnded
   | MessageQueued

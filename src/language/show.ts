@@ -15,6 +15,7 @@ import type {
   ApprovalVoted,
   CallDelegated,
   CallEdited,
+  CallReconciled,
   CallSettled,
   CallStarted,
   CallUsed,
@@ -112,6 +113,8 @@ export type Shown =
   | (About & { type: 'delegated'; to: Content<CallDelegated> })
   | (About & { type: 'used'; used: Content<CallUsed> })
   | (About & { type: 'result'; outcome: Outcome; limit?: CallSettled['limit'] })
+  /** A call that may have taken effect was checked after it was settled. */
+  | (About & { type: 'reconciled'; reconciled: Content<CallReconciled> })
   /** A further result of a call that has its result. */
   | (About & { type: 'late'; outcome: Outcome })
   | ShownMessage
@@ -287,6 +290,8 @@ export class ShownFold {
         return { type: 'delegated', callId, call, to: event }
       case 'call.used':
         return { type: 'used', callId, call, used: event }
+      case 'call.reconciled':
+        return { type: 'reconciled', callId, call, reconciled: event }
       case 'call.late':
         return { type: 'late', callId, call, outcome: event.outcome }
       default:

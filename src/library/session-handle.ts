@@ -15,7 +15,7 @@ import type {
   ToolOutput,
 } from '../engine/index.ts'
 import type { ArgumentPatterns } from '../language/argument-patterns.ts'
-import { keptName } from '../language/calls.ts'
+import { type Found, keptName } from '../language/calls.ts'
 import { type InputPart, isResultPart, joinText, type ResultPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { type Grant, waitModes } from '../language/events.ts'
@@ -189,6 +189,26 @@ export class SessionHandle<ModelName extends string = string, Known extends Turn
   /** Stops one call and tells the model. The other calls and the turn go on. */
   async cancelCall(callId: string, { by = this.#owner, reason }: StopOptions = {}): Promise<void> {
     await this.#command({ do: 'cancel-call', callId, by, ...(reason !== undefined && { reason }) })
+  }
+
+  /**
+   * Asks the tool of a call what became of it, if it was settled although it may have taken effect. The answer is recorded, and the
+   * model is told.
+   */
+  async reconcile(callId: string, { by = this.#owner }: { by?: string } = {}): Promise<Found | 'unknown'> {
+    const { found = 'unknown' } = await this.#command({ do: 'reconcile', callId, by })
+    return found
+  }
+
+  /** Has a call undone, by a call of its own that passes the same gate: the reply may have it waiting for an approval. */
+  undo(callId: string, { by = this.#owner }: { by?: string } = {}): TurnHandle<Known> {
+    const started = this.#command({ do: 'undo', callId, by, wire: 'library' })
+    return this.#turn(started.then(({ first }) => ({ from: first, calls: [] })))
+  }
+
+  /** Calls that were settled although they may have taken effect, the oldest first. */
+  async doubts(): Promise<{ callId: string; tool: string }[]> {
+    return (await this.#host.engine.summary(this.#ref)).doubts ?? []
   }
 
   #turn(started: Promise<TurnStart>): TurnHandle<Known> {

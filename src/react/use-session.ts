@@ -100,6 +100,8 @@ export type SessionClient = WatchSource & {
   say(sessionId: string, content: string, options?: { during?: During }): Promise<unknown>
   withdraw(sessionId: string, messageId: string): Promise<void>
   cancelCall(sessionId: string, toolCallId: string, options?: { reason?: string }): Promise<void>
+  reconcile(sessionId: string, toolCallId: string): Promise<'ran' | 'did-not-run' | 'unknown'>
+  undo(sessionId: string, toolCallId: string): Promise<void>
   cancel(sessionId: string, options?: { withdraw?: boolean }): Promise<void>
 }
 
@@ -118,6 +120,10 @@ export type UsedSession = Watching & {
   cancel: (options?: { withdraw?: boolean }) => Promise<void>
   /** Stops one call. The turn goes on. */
   cancelCall: (callId: string, reason?: string) => Promise<void>
+  /** What became of a call that may have taken effect. */
+  reconcile: (callId: string) => Promise<'ran' | 'did-not-run' | 'unknown'>
+  /** Has a call undone, by a call of its own, which may have to be approved. */
+  undo: (callId: string) => Promise<void>
   decide: (callId: string, answer: ApprovalAnswer) => Promise<void>
 }
 
@@ -150,7 +156,7 @@ export function useSession(
 function useActions(
   client: SessionClient,
   sessionId: string | undefined,
-): Pick<UsedSession, 'send' | 'withdraw' | 'cancel' | 'cancelCall'> {
+): Pick<UsedSession, 'send' | 'withdraw' | 'cancel' | 'cancelCall' | 'reconcile' | 'undo'> {
   const id = useCallback(() => {
     if (sessionId === undefined) throw new Error('There is no session yet.')
     return sessionId
@@ -167,6 +173,8 @@ function useActions(
       async (callId, reason) => client.cancelCall(id(), callId, reason === undefined ? {} : { reason }),
       [client, id],
     ),
+    reconcile: useCallback(async callId => client.reconcile(id(), callId), [client, id]),
+    undo: useCallback(async callId => client.undo(id(), callId), [client, id]),
     cancel: useCallback(
       async options => {
         if (sessionId !== undefined) await client.cancel(sessionId, options)

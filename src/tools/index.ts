@@ -10,6 +10,7 @@ export {
   defaultCodeName,
 } from './code/index.ts'
 export { type WorkspaceOptions, type WorkspaceTool, workspace } from './files/index.ts'
+export type { Reconciled, Undo } from './functions/afterwards.ts'
 export { hostedApprovalTool } from './functions/hosted-approval.ts'
 export { type Detailed, type Later, later, withDetails } from './functions/later.ts'
 export { planTool } from './functions/plan-actions.ts'

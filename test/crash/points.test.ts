@@ -10,8 +10,8 @@ import { crash, inFolder, survive } from './survive.ts'
 const mostTimes = isLong ? Number.POSITIVE_INFINITY : 2
 
 describe('the conversation can be finished after a kill', { concurrency: 2 }, () => {
-  // Points of messages that wait are reached in messages.test.ts.
-  for (const point of crashPoints.filter(name => !name.startsWith('message-')))
+  // The others are reached in messages.test.ts and doubts.test.ts.
+  for (const point of crashPoints.filter(name => !/^(?:message|check|undo)-/.test(name)))
     test(`at ${point}`, async () => {
       let reached = 0
       const oneMore = (): Promise<boolean> =>

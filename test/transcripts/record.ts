@@ -13,6 +13,7 @@ import { runCommand } from '../../src/engine/turn/run-command.ts'
 import type { Event } from '../../src/language/events.ts'
 import type { PaymentRecord } from '../../src/language/payments.ts'
 import { toolHash } from '../../src/language/tools.ts'
+import { Unanswered } from '../../src/lib/net/unanswered.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { later, tool } from '../../src/tools/index.ts'
@@ -531,6 +532,40 @@ const sessions: Record<
       await until(session, () => during('stop, this instead', 'interrupt'))
       held.open()
       await session.flushed()
+      return { session, engine: rig.engine }
+    },
+  },
+  doubts: {
+    about:
+      'Calls that may have taken effect: one is found to have run before it is settled, one is unknown and is found to have run when a person asks, one when the model asks; and a call is undone.',
+    async play() {
+      const answers: ('unknown' | { ran: string })[] = [{ ran: 'receipt 1' }, 'unknown', 'unknown']
+      const pay = tool({
+        ...declared,
+        name: 'pay',
+        trust: 'trusted',
+        run: async (_input, { refer }) => {
+          await refer('payment-1')
+          throw new Unanswered('The connection was lost.')
+        },
+        reconcile: () => answers.shift() ?? { ran: 'receipt 2' },
+        undo: () => 'refunded',
+      })
+      const script: Script = [
+        { calls: [call('pay', 1)] },
+        { calls: [call('pay', 2)] },
+        { calls: [call('pay', 3)] },
+        { text: 'Nobody knows.' },
+        { calls: [{ name: 'check_call', input: { call: 'call_7' } }] },
+        { text: 'It ran.' },
+      ]
+      const rig = makeRig({ tools: [pay], script, world: counted() })
+      const session = await begin(rig)
+      await say(session, 'go')
+      const [second = ''] = Object.keys(session.state.doubts ?? {})
+      await runCommand(session, { do: 'reconcile', callId: second, by: owner })
+      await say(session, 'and the other?')
+      await until(session, () => runCommand(session, { do: 'undo', callId: second, by: owner, wire: 'test' }))
       return { session, engine: rig.engine }
     },
   },

@@ -83,6 +83,18 @@ export class CallContext implements ToolContext {
     }
   }
 
+  get refer(): ToolContext['refer'] {
+    return async reference => {
+      if (typeof reference !== 'string' || reference === '' || reference.length > 2_000)
+        throw new Error('A reference is a text of 1 to 2,000 characters.')
+      if (this.#session.lost || this.#call.stage !== 'started') return
+      const { context } = this.#session
+      await this.#session.save([
+        { v: 1, at: context.now, type: 'call.referenced', callId: this.callId, reference },
+      ])
+    }
+  }
+
   get callback(): ToolContext['callback'] {
     return ({ expires }) => {
       const { world, callback } = this.#session.ports

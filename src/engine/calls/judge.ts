@@ -66,7 +66,11 @@ function judge(
     session.record([unknownTool(session, call, offered)])
     return undefined
   }
-  if ((offered.callers ?? offered.tool.callers) && !isFor(offered, findCaller(call))) {
+  if (
+    (offered.callers ?? offered.tool.callers) &&
+    !isFor(offered, findCaller(call)) &&
+    !isUndo(session, call)
+  ) {
     session.record([wrongCaller(session, call)])
     return undefined
   }
@@ -179,6 +183,11 @@ function unknownTool(session: CallSession, call: CallState, offered: Offered | u
 /** A program of the vendor's says so in the call; nobody else's word is taken. */
 function findCaller({ parent, part }: CallState): ToolCaller {
   return parent !== undefined || part.caller !== undefined ? 'code' : 'model'
+}
+
+/** A person's undo: no model and no program may call its tool. */
+function isUndo({ state }: CallSession, { parent }: CallState): boolean {
+  return state.turn?.ask?.undoes !== undefined && parent === undefined
 }
 
 function wrongCaller({ context }: CallSession, call: CallState): CallSettled {

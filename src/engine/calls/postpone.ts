@@ -16,16 +16,25 @@ export function decidePostponed(call: CallState, expiresInMs: number, { now }: N
   return { v: 1, at: now, type: 'call.postponed', callId: call.part.id, expiresAt: now + expiresInMs }
 }
 
-/** The results that had to come by `deadline`. */
-export function decideNeverCame({ batch }: SessionState, deadline: number, context: Now): Event[] {
-  return batch
-    .filter(({ stage, expiresAt = Infinity }) => stage === 'postponed' && expiresAt <= deadline)
-    .flatMap(call => decideFinished(call, outcomes.neverCame(), context))
+/** The calls whose results had to come by `deadline`. */
+export function overduePostponed({ batch }: SessionState, deadline: number): CallState[] {
+  return batch.filter(({ stage, expiresAt = Infinity }) => stage === 'postponed' && expiresAt <= deadline)
 }
 
-export function postponedDeadlines({ batch }: SessionState): number[] {
-  return batch.flatMap(({ stage, expiresAt }) =>
-    stage === 'postponed' && expiresAt !== undefined ? [expiresAt] : [],
+export function decideNeverCame(overdue: readonly CallState[], context: Now): Event[] {
+  return overdue.flatMap(call => decideFinished(call, outcomes.neverCame(), context))
+}
+
+const never = (): boolean => false
+
+/** `isChecked`: its tool is being asked what became of it. */
+
+export function postponedDeadlines(
+  { batch }: SessionState,
+  isChecked: (call: CallState) => boolean = never,
+): number[] {
+  return batch.flatMap(call =>
+    call.stage === 'postponed' && call.expiresAt !== undefined && !isChecked(call) ? [call.expiresAt] : [],
   )
 }
 

@@ -22,6 +22,7 @@ import { admit } from './judge.ts'
 import { dropKept, takeStream } from './kept-output.ts'
 import { NestedRun } from './nested-calls.ts'
 import { decidePostponed } from './postpone.ts'
+import { checkAttempt, isUnclear, readInput } from './reconcile.ts'
 
 /** `over` is called once, when nothing more will come of the call; synchronously if there is nothing to wait for. */
 export function runCall(
@@ -56,6 +57,31 @@ export function runCall(
   }
 }
 
+/**
+ * The same for a call that may have run: nothing of it is run again. Its tool is asked what became of it, and it is settled so, or
+ * with `unclear`.
+ */
+export function checkUnclear(
+  session: CallSession,
+  call: CallState,
+  tool: Tool,
+  stop: Abort,
+  unclear: Outcome,
+  over: () => void,
+): void {
+  readInput(session, call, tool).then(
+    input => new CallRun(session, call, tool, input, stop, over).check({ outcome: unclear }),
+    () => {
+      try {
+        if (call.stage !== 'settled') recordOutcome(session, call, unclear)
+      } catch (error) {
+        session.lose(error)
+      }
+      over()
+    },
+  )
+}
+
 function runAdmitted(
   session: CallSession,
   call: CallState,
@@ -86,6 +112,7 @@ class CallRun {
   readonly #over: () => void
   readonly #startedAt: number
   #isOver = false
+  #isChecked = false
   #nested: NestedRun | undefined
   #kept: KeptOutput | undefined
   /** Set while the tool is waited for: ends that. */
@@ -286,8 +313,29 @@ class CallRun {
     )
   }
 
+  /** Asks the tool what became of the call, which may have taken effect, then settles it. */
+  check(attempt: Finished): void {
+    this.#isChecked = true
+    checkAttempt(this.#session, this.#call, this.#tool, this.#input, attempt, this.#stop).then(
+      checked => {
+        // It may have returned after all, or was cancelled.
+        if (this.#call.stage === 'settled' || this.#session.lost) this.#finish()
+        else this.#settle(checked)
+      },
+      error => this.#lose(error),
+    )
+  }
+
+  #isUnclear({ outcome }: Finished): boolean {
+    return !this.#isChecked && this.#call.stage === 'started' && isUnclear(outcome)
+  }
+
   /** A hook may replace the result; what it gives is checked and bounded like any other. */
   #settle(attempt: Attempt): void {
+    if (this.#tool.reconcile && this.#isUnclear(attempt)) {
+      this.check(attempt)
+      return
+    }
     if (!this.#session.ports.hooks?.afterCall || this.#call.stage !== 'started') {
       this.#conclude(attempt)
       return

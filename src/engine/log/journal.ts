@@ -248,6 +248,7 @@ const pointOf: Partial<Record<Event['type'], CrashPoint>> = {
   'message.queued': 'message-recorded',
   'message.delivered': 'message-delivered',
   'message.withdrawn': 'message-withdrawn',
+  'call.reconciled': 'check-recorded',
 }
 
 function reached(type: Event['type'], world: World): void {

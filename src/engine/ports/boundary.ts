@@ -1,6 +1,7 @@
 // The engine's boundary: all that wires, the library, the command and other processes may use of it. Only asynchronous
 // calls, async iterables and plain data cross it (an AbortSignal or a broken-off loop ends an iterable), so the engine
 // behind it may live in another process. Nothing that crosses it is a live object of a session.
+import type { Found } from '../../language/calls.ts'
 import type { InputPart, Native, Origin } from '../../language/content.ts'
 import type { ErrorCode } from '../../language/errors.ts'
 import type {
@@ -38,12 +39,14 @@ import type {
 } from './index.ts'
 import type { GivenAnswer, GivenDecision, GivenResult } from './session-answer.ts'
 import type { SessionCall } from './session-call.ts'
+import type { AfterCallCommand, SessionDoubts } from './session-doubts.ts'
 import type { During, MessageState, SessionMessage } from './session-message.ts'
 
 export type { DeltaMode } from '../../language/step-deltas.ts'
 export type * from './description.ts'
 export type * from './session-answer.ts'
 export type * from './session-call.ts'
+export type * from './session-doubts.ts'
 export type * from './session-message.ts'
 
 /** At most 16 calls. Those that answer several questions take the question as a value, whose `get` says which. */
@@ -248,6 +251,7 @@ export type Command =
     }
   /** Settles one call as cancelled and stops it; the others and the turn go on. Also a call of an agent that works for one. */
   | { do: 'cancel-call'; callId: string; by: string; reason?: string }
+  | AfterCallCommand
   /** Takes back a message that waits. Refused with `message_delivered` if it waits no longer. */
   | { do: 'withdraw'; message: string; by: string; reason?: string }
   /** Puts a summary in place of all but the newest entries that the model reads. */
@@ -282,9 +286,11 @@ export type Accepted = {
   grant?: string
   /** A message that could not start a turn at once: its id, and what has become of it. */
   message?: { id: string; state: MessageState }
+  /** What a tool says of the call that it was asked about. */
+  found?: Found | 'unknown'
 }
 
-export type SessionSummary = {
+export type SessionSummary = SessionDoubts & {
   id: string
   owner: string
   agent: string

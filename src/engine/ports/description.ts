@@ -4,6 +4,7 @@ import type { ForeseenVerdict, ShownPolicy } from '../../language/policy.ts'
 import type { ToolServerInfo } from '../../language/servers.ts'
 import type { ToolChoice, ToolDeclaration } from '../../language/tools.ts'
 import type { AgentOption, Tool } from './index.ts'
+import type { AfterCalls } from './session-doubts.ts'
 
 export type EngineDescription = {
   agents: AgentInfo[]
@@ -28,7 +29,8 @@ export type AgentInfo = {
    * that is known before.
    */
   tools: (ToolDeclaration &
-    Pick<Tool, 'exposed' | 'trust' | 'changed' | 'accepted' | 'resumable' | 'folder'> & {
+    Pick<Tool, 'exposed' | 'trust' | 'changed' | 'accepted' | 'resumable' | 'folder'> &
+    AfterCalls & {
       verdict?: ForeseenVerdict
     })[]
   /** The rules of its gate. Absent: it has none. */

@@ -59,6 +59,8 @@ export {
   type PreviewContext,
   type Progress,
   ProtocolFailure,
+  type ReconcileAnswer,
+  type ReconcileContext,
   type SampleAnswer,
   type SampleMessage,
   type SampleRequest,
@@ -67,6 +69,7 @@ export {
   type Tool,
   type ToolContext,
   type ToolOutput,
+  type UndoContext,
 } from './tool.ts'
 
 // ---- the world -------------------------------------------------------------------------------------------
@@ -106,6 +109,9 @@ export const crashPoints = [
   'message-recorded',
   'message-delivered',
   'message-withdrawn',
+  'check-asked',
+  'check-recorded',
+  'undo-run',
 ] as const
 export type CrashPoint = (typeof crashPoints)[number]
 

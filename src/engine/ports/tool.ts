@@ -61,6 +61,11 @@ export type ToolContext = {
    * the answer that was given.
    */
   readonly ask: (question: CallQuestion, options?: AskOptions) => Promise<CallAnswer>
+  /**
+   * Records a name for the work of this call at the service that does it, such as the id of a task or a payment. `reconcile` is
+   * given it. Resolves once it is durable.
+   */
+  readonly refer: (reference: string) => Promise<void>
   /** Records the arguments that the tool goes on with, where they differ from the call's: defaults, transforms. */
   used?(input: Json): void
   options: Readonly<Record<string, string>>
@@ -161,6 +166,20 @@ export type ToolOutput = {
 /** The context of a preview, besides the input of the call. */
 export type PreviewContext = Pick<ToolContext, 'session' | 'owner' | 'callId' | 'signal'>
 
+/**
+ * What became of a call, as its tool says: it ran, with this output; it took no effect, and will take none; or it is not known.
+ */
+export type ReconcileAnswer = { ran: ToolOutput } | 'did-not-run' | 'unknown'
+
+/** `key`: the idempotency key of the call. `reference`: the last that the tool recorded with `context.refer`. */
+export type ReconcileContext = Pick<
+  ToolContext,
+  'session' | 'owner' | 'callId' | 'signal' | 'fetch' | 'app' | 'options' | 'trace'
+> & { readonly key: string; readonly reference?: string }
+
+/** `undoes`: the id of the call that is undone. */
+export type UndoContext = ToolContext & { readonly undoes: string }
+
 /** Each wait is `factor` times as long as the one before, up to `mostMs`. */
 export type BackOff = { ms: number; factor: number; mostMs: number }
 
@@ -224,6 +243,19 @@ export type Tool = ToolDeclaration & {
    * any time with an input that passed `input`. If it throws or takes more than a few seconds, it is left out.
    */
   preview?(input: Json, context: PreviewContext): Promise<Report> | Report
+  /**
+   * Says what became of a call of which it is not known whether it took effect: the process ended, the connection was lost, it ran
+   * out of time. It changes nothing, and may be asked several times. If it throws or takes too long, the answer is `unknown`.
+   */
+  reconcile?(input: Json, context: ReconcileContext): Promise<ReconcileAnswer> | ReconcileAnswer
+  /**
+   * Undoes a call that ran with this input and ended with this outcome. It is run by a call of its own, at most once if that
+   * succeeds. `idempotent`: after a crash it may run again.
+   */
+  readonly undo?: {
+    run(input: Json, outcome: Outcome, context: UndoContext): Promise<ToolOutput> | ToolOutput
+    readonly idempotent?: boolean
+  }
 }
 
 /** Thrown by a tool whose server refused the request itself: an error of the protocol, not a result of the tool. */

@@ -51,7 +51,9 @@ export type Say = {
   /** Set if the message was said before and is said anew: the view before it was said first. */
   rewindTo?: Entry[]
 }
+/** `undoes`: the call that it undoes. */
 export type DirectCall = {
+  undoes?: { callId: string; tool: string }
   wire: string
   by: string
   tool: string

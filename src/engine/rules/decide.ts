@@ -57,11 +57,15 @@ function decideRewind({ view }: SessionState, entries: readonly Entry[], { now }
 /** A caller asks for a tool in place of a model: a turn of one call. */
 export function decideDirectCall(state: SessionState, direct: DirectCall, context: Context): Event[] {
   if (state.status === 'running') throw busy()
-  const { tool: name, form, text, by, wire, requesters, trace } = direct
+  const { tool: name, form, text, by, wire, requesters, trace, undoes } = direct
+  if (undoes) checkUndo(state, undoes.callId)
   const { now: at } = context
   const turn = context.id('turn')
   // Vendors want a history to begin with a user's words.
-  const parts = [{ type: 'text' as const, text: `Call the tool "${name}".` }]
+  const words = undoes
+    ? `Undo the call ${undoes.callId} of the tool "${undoes.tool}".`
+    : `Call the tool "${name}".`
+  const parts = [{ type: 'text' as const, text: words }]
   const answer = { parts: [{ type: 'call' as const, name, form, text }], stop: 'calls' as const }
   const events: Event[] = [
     ...decideAbandon(state, context),
@@ -72,7 +76,7 @@ export function decideDirectCall(state: SessionState, direct: DirectCall, contex
       turn,
       parts,
       wire,
-      ask: { direct: true },
+      ask: { direct: true, ...(undoes && { undoes: undoes.callId }) },
       ...(requesters && { requesters }),
       ...(trace && { trace }),
       ...(context.version !== undefined && { version: context.version }),
@@ -80,6 +84,23 @@ export function decideDirectCall(state: SessionState, direct: DirectCall, contex
     decideAnswer(answer, `caller:${by}`, [], context),
   ]
   return keyed(events, direct.request, context)
+}
+
+/** A call is undone once. While something else waits in the session, that is answered first: an undo abandons nothing. */
+function checkUndo({ turn, undone }: SessionState, callId: string): void {
+  if (turn)
+    throw new TurnwireError(
+      'busy',
+      'A turn is under way in this session, and waits for someone. Answer what waits, or cancel it, then undo the call.',
+    )
+  const known = undone?.[callId]
+  if (known === undefined) return
+  throw new TurnwireError(
+    'call_undone',
+    known === 'unknown'
+      ? `An undo of the call "${callId}" may have taken effect. It is not run again.`
+      : `The call "${callId}" was undone before.`,
+  )
 }
 
 export function decideRespond(state: SessionState, respond: Respond, context: Context): Event[] {

@@ -33,6 +33,8 @@ export function describeAgent(agent: Agent, modelName?: string): AgentInfo {
       ...(tool.changed !== undefined && { changed: tool.changed }),
       ...(tool.accepted && { accepted: tool.accepted }),
       ...(tool.resumable && { resumable: true as const }),
+      ...(tool.reconcile && { canReconcile: true as const }),
+      ...(tool.undo && { canUndo: true as const }),
       ...(tool.folder !== undefined && { folder: tool.folder }),
       ...(tool.unavailable !== undefined && {
         description: `${tool.description}\n[unavailable: ${tool.unavailable}]`,

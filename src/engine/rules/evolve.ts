@@ -23,6 +23,7 @@ import type {
 import type { AssistantEntry, Entry } from '../../language/history.ts'
 import { mostEarlierCalls } from '../../language/policy.ts'
 import { toEarlierCall } from './earlier-calls.ts'
+import { beginUndo, doubt, endUndo, isDoubtful, reconcile } from './evolve-doubt.ts'
 import { queueMessage, takeMessage } from './evolve-message.ts'
 import {
   addNested,
@@ -141,8 +142,18 @@ export function evolve(state: SessionState, event: Event): SessionState {
     case 'call.settled':
       settle(state, event)
       break
+    case 'call.referenced': {
+      const call = findCall(state, event.callId)
+      if (call) call.reference = event.reference
+      break
+    }
+    case 'call.reconciled':
+      reconcile(state, event)
+      if (!state.turn) tellNotices(state)
+      break
     case 'turn.ended':
       state.turn = null
+      if (state.notices) tellNotices(state)
       state.lastStop = { stop: event.stop }
       if (event.limit !== undefined) state.lastStop.limit = event.limit
       if (event.error) state.lastStop.error = event.error
@@ -216,6 +227,7 @@ function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.star
   if (event.requesters) state.turn.requesters = event.requesters
   if (event.trace) state.turn.trace = event.trace
   if (event.parts.length > 0) addEntry(state, { role: 'user', parts: event.parts })
+  if (event.ask?.undoes !== undefined) beginUndo(state, event.ask.undoes)
 }
 
 /** A message joins the turn. An answer that it interrupted was not the last one. */
@@ -358,6 +370,9 @@ function settle(state: SessionState, event: CallSettled): void {
   if (call.stage !== 'settled') state.unsettled -= 1
   call.stage = 'settled'
   call.outcome = event.outcome
+  if (event.outcome.kind !== 'ok' && isDoubtful(call, event)) doubt(state, call)
+  const undoes = state.turn?.ask?.undoes
+  if (undoes !== undefined && call.parent === undefined) endUndo(state, undoes, call, event)
   const readable = readableOutput(call, event.outcome)
   if (readable) {
     state.kept ??= new Map()
@@ -391,6 +406,7 @@ function closeBatch(state: SessionState): void {
   }
   state.batch = []
   state.byId = undefined
+  if (state.notices) tellNotices(state)
   if (state.handedTo) {
     state.agent = state.handedTo.agent
     state.settings = state.handedTo.settings
@@ -407,6 +423,14 @@ function rememberNested(state: SessionState): void {
   const at = state.entries.length
   const all = [...(state.nestedCalls ?? []), ...nested.map(call => ({ at, call: toEarlierCall(call) }))]
   state.nestedCalls = all.slice(-mostEarlierCalls)
+}
+
+/** Not between a call and its result. In a turn they count as messages that joined it. */
+function tellNotices(state: SessionState): void {
+  const { notices = [], turn } = state
+  delete state.notices
+  for (const text of notices) addEntry(state, { role: 'user', parts: [{ type: 'text', text }] })
+  if (turn && notices.length > 0) turn.joined = (turn.joined ?? 0) + notices.length
 }
 
 function wasPutToOthers({ argsHash, outcome }: CallState): boolean {

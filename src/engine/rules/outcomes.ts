@@ -1,6 +1,12 @@
 // The outcomes that the runtime itself gives, in the words that a model reads.
 
-import type { Outcome, OutcomeKind, Provenance } from '../../language/calls.ts'
+import {
+  checkCallName,
+  type Found,
+  type Outcome,
+  type OutcomeKind,
+  type Provenance,
+} from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
 
 export function said(kind: OutcomeKind, text: string, from: Provenance = { source: 'runtime' }): Outcome {
@@ -67,6 +73,22 @@ export const outcomes = {
       'unknown',
       'The server stopped while this tool was running, and it is not known whether it took effect. It was not run again. Check before repeating it.',
     ),
+  noEffect: (ms: number) =>
+    said(
+      'timeout',
+      `The tool did not finish within ${ms} ms and was stopped. It was checked: it did not take effect.`,
+    ),
+  didNotRun: (): Outcome => ({
+    ...said('error', 'It was checked: this call did not take effect. It may be made again.'),
+    checked: true,
+  }),
+  /** The runtime's own words: nothing of the tool's output may stand where instructions stand. */
+  notice: ({ callId, tool, found }: { callId: string; tool: string; found: Found }): string =>
+    `The call ${callId} of the tool ${JSON.stringify(tool)}, of which it was not known whether it took effect, has been checked: ${
+      found === 'ran'
+        ? `it took effect. Do not repeat it. Its result can be read with ${checkCallName}.`
+        : 'it did not take effect.'
+    }`,
   failed: (message: string, tool: string) =>
     said('error', `The tool failed: ${message}`, { source: 'tool', tool }),
 } as const

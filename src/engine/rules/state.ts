@@ -1,7 +1,7 @@
 // A session's state: the fold of its log. It is changed in place, one event at a time, so that the cost of a step does
 // not grow with the session. Folding the log anew gives an equal state.
 import type { Person } from '../../language/approvers.ts'
-import type { Approval, CallPart, ReadableOutput } from '../../language/calls.ts'
+import type { Approval, CallPart, Found, Outcome, ReadableOutput } from '../../language/calls.ts'
 import type { ErrorCode } from '../../language/errors.ts'
 import type {
   Ask,
@@ -44,6 +44,8 @@ export type CallState = Omit<SessionCall, 'questions'> & {
   expired?: true
   /** How often it was suspended. */
   suspensions?: number
+  /** Names its work at the service that does it. */
+  reference?: string
   questions?: QuestionState[]
 }
 
@@ -80,6 +82,9 @@ export type TurnState = {
 
 /** A message that waits for its delivery. */
 export type WaitingMessage = Omit<MessageQueued, 'v' | 'type' | 'message' | 'key'> & { id: string }
+
+export type Reconciled = { tool: string; found: Found; outcome: Outcome }
+export type Undone = 'open' | 'done' | 'unknown'
 
 export type SessionState = {
   id: string
@@ -143,6 +148,14 @@ export type SessionState = {
   messages?: WaitingMessage[]
   /** By id: the messages that waited once. */
   heard?: Record<string, 'delivered' | 'withdrawn'>
+  /** The tools of calls that were settled although they may have taken effect, by call. Absent: there is none. */
+  doubts?: Record<string, string>
+  /** By call: what was found out about such calls later. */
+  reconciled?: Record<string, Reconciled>
+  /** By call: it was undone, is being undone, or may have been. */
+  undone?: Record<string, Undone>
+  /** What the model is to be told once it reads the results of the calls that are open, or the turn has ended. */
+  notices?: string[]
   controlledBy?: string
   lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
 }

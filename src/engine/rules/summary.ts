@@ -48,6 +48,19 @@ export function summarise(
     ...(state.parent && { parent: state.parent }),
     ...(state.lastStop && { lastStop: state.lastStop }),
     ...(state.messages && { messages: state.messages.map(shownMessage) }),
+    ...(state.doubts && {
+      doubts: Object.entries(state.doubts).map(([callId, tool]) => ({ callId, tool })),
+    }),
+    ...(state.reconciled && {
+      reconciled: Object.entries(state.reconciled).map(([callId, { tool, found }]) => ({
+        callId,
+        tool,
+        found,
+      })),
+    }),
+    ...(state.undone && {
+      undone: Object.entries(state.undone).map(([callId, undone]) => ({ callId, state: undone })),
+    }),
     ...(state.controlledBy !== undefined && { controlledBy: state.controlledBy }),
   })
 }
@@ -75,7 +88,8 @@ export function shownCalls(calls: readonly CallState[]): SessionCall[] {
       sealed: _sealed,
       ...more
     } = state
-    const { claim: _claim, expired: _expired, suspensions: _suspensions, approval: _approval, ...call } = more
+    const { claim: _claim, expired: _expired, suspensions: _suspensions, approval: _approval, ...rest } = more
+    const { reference: _reference, ...call } = rest
     const shown: SessionCall = { ...call, part: withoutSeal(part) }
     if (questions) shown.questions = questions.map(({ answer: _answer, ...question }) => question)
     return shown

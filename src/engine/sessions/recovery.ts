@@ -8,6 +8,7 @@ import { mayPass } from '../log/passing-failure.ts'
 import type { Append, EnginePorts, SessionRow, World } from '../ports/index.ts'
 import { countTries } from '../rules/decide-call.ts'
 import { decideRecovery } from '../rules/decide-turn.ts'
+import { outcomes } from '../rules/outcomes.ts'
 import { type CallState, isInQuestion } from '../rules/state.ts'
 import type { Session } from './session.ts'
 
@@ -153,21 +154,35 @@ export async function recoverTurn(session: Session, row: SessionRow): Promise<vo
     const { resumable, retries } = offered.tool
     return (mayRepeat(offered.tool) || resumable === true) && countTries(call) <= retries + 2
   }
-  const events = decideRecovery(session.state, mayGoOn, session.context)
+  const unclear = started.filter(call => !mayGoOn(call) && mayCheck(session, call, row))
+  // Before anything is awaited: an answer that comes meanwhile wakes the loop, which must not run them again.
+  session.driver.check(unclear, outcomes.unknown)
+  const isLeft = (call: CallState): boolean => mayGoOn(call) || unclear.includes(call)
+  const events = decideRecovery(session.state, isLeft, session.context)
   if (events.length > 0) await session.save(events)
   await dropHalves(session, started)
   // Under manual control the rest is up to the person.
   if (session.state.controlledBy === undefined) {
     // A call that asked a person something runs again once it is answered.
     await session.driver.repeat(
-      started.filter(call => isStarted(call) && !isInQuestion(call) && !call.mirrors),
+      started.filter(
+        call => isStarted(call) && !isInQuestion(call) && !call.mirrors && !unclear.includes(call),
+      ),
     )
     session.driver.wake()
   }
   if (session.state.seq > before) return
   session.unproven = true
+  // The answer of a tool is recorded. Until then the attempt counts, so that a tool that ends the process is not asked forever.
+  if (unclear.length > 0) return
   if (isApart(row)) session.ports.world.timer(provenMs, () => session.prove())
   else session.prove()
+}
+
+/** Its tool can say what became of it. A tool that ended the process before is not asked again. */
+function mayCheck({ offer }: Session, { part }: CallState, { recoveries }: SessionRow): boolean {
+  const offered = offer.byName.get(part.name)
+  return offered?.side === 'server' && offered.tool.reconcile !== undefined && recoveries < mostRecoveries - 1
 }
 
 /** Deletes unfinished kept outputs of calls that are settled now. */

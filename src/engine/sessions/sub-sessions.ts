@@ -75,7 +75,7 @@ export class SubSessions implements WorkingSessions {
 
 /** Commands from outside reach a session that works for a call only through that call. */
 export function refuseIfWorking({ session, call }: SessionParent, command: Command): void {
-  if (command.do === 'cancel' || command.do === 'cancel-call') return
+  if (command.do === 'cancel' || command.do === 'cancel-call' || command.do === 'reconcile') return
   throw new TurnwireError(
     'controlled',
     `This session works for the call "${call}" of session "${session}". Answer there; it can be read and cancelled here.`,

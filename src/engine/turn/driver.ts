@@ -1,13 +1,14 @@
 // The loop of a turn: it asks `next` what to do, does it through the ports and records what came of it, until only a
 // person or the application can go on. There is one loop for every wire, vendor and output mode.
 
+import type { Outcome } from '../../language/calls.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import { charsToTokens, estimateTokens } from '../../language/estimate-tokens.ts'
 import type { Event, ModelAnswered } from '../../language/events.ts'
 import { toolHash } from '../../language/tools.ts'
 import { Abort } from '../../lib/async/abort.ts'
 import { judgeAll, type Starting } from '../calls/judge.ts'
-import { runCall } from '../calls/run-call.ts'
+import { checkUnclear, runCall } from '../calls/run-call.ts'
 import { RunningCalls } from '../calls/running-calls.ts'
 import { callIds, newStep, type Step } from '../log/step.ts'
 import { decideStart } from '../rules/decide-call.ts'
@@ -35,6 +36,8 @@ export class Driver implements TurnLoop {
   readonly #session: TurnSession
   readonly #running: RunningCalls
   readonly #clock: TurnClock
+  /** Calls whose tools are asked what became of them. */
+  readonly #checking = new Set<string>()
   #performing = false
   #step: Step | undefined
   /** Aborts with the turn, so that policy or a summary that never ends does not block the next turn. */
@@ -192,6 +195,28 @@ export class Driver implements TurnLoop {
     const left = calls.filter(call => !this.#running.has(call.part.id))
     this.#running.room.force(left.length)
     return this.#startAll(left)
+  }
+
+  /** Their tools are asked what became of these calls. They count as running from now on, so that nobody starts them. */
+  check(calls: readonly CallState[], unclear: () => Outcome): void {
+    const { byName } = this.#session.offer
+    for (const call of calls) {
+      const offered = byName.get(call.part.name)
+      if (offered?.side !== 'server') continue
+      this.#running.room.force(1)
+      const stop = this.#running.add(call.part.id)
+      this.#running.entered()
+      this.#checking.add(call.part.id)
+      checkUnclear(this.#session, call, offered.tool, stop, unclear(), () => {
+        this.#checking.delete(call.part.id)
+        this.#running.left()
+        this.#ran(call.part.id, stop)
+      })
+    }
+  }
+
+  isChecking(callId: string): boolean {
+    return this.#checking.has(callId)
   }
 
   /** Records the start, then runs. There is room for them. */

@@ -2,11 +2,13 @@
 // session uses it; other turns do not enter it. session.ts and driver.ts go through these lists and know no feature.
 import type { Event } from '../../language/events.ts'
 import type { Abort } from '../../lib/async/abort.ts'
+import { offerCheck } from '../calls/check-call.ts'
 import { hideArguments } from '../calls/hidden-arguments.ts'
 import { tellTurnEnded } from '../calls/hooks.ts'
 import { settleNested, tellSettled } from '../calls/nested-calls.ts'
 import { offerBudgetTool } from '../calls/raise-budget.ts'
 import { offerReader } from '../calls/read-output.ts'
+import { offerUndo } from '../calls/undo.ts'
 import { hasNested } from '../rules/state.ts'
 import { checkBudgets } from './check-budgets.ts'
 import { compactIfDue } from './compact.ts'
@@ -26,7 +28,7 @@ type Feature<Done> = {
 const types = (...names: Event['type'][]): Types => new Set(names)
 
 /** Run when a session was opened. */
-export const openings: readonly ((session: TurnSession) => void)[] = [offerReader, offerBudgetTool]
+export const openings: readonly ((session: TurnSession) => void)[] = [offerOwnTools]
 
 /** Run before events are recorded. Each gives the events to record instead. The state is still the one before them. */
 const changes: readonly Feature<readonly Event[]>[] = [
@@ -56,7 +58,11 @@ const tells: readonly Feature<void>[] = [
     isUsed: ({ state }, events) => hasNested(state) || events.some(isCancelled),
     do: tellSettled,
   },
-  { of: types('call.settled'), isUsed: ({ state }) => state.kept !== undefined, do: offerReader },
+  {
+    of: types('call.settled', 'call.reconciled'),
+    isUsed: ({ state: { kept, doubts, reconciled } }) => (kept ?? doubts ?? reconciled) !== undefined,
+    do: offerOwnTools,
+  },
 ]
 
 /**
@@ -95,6 +101,15 @@ export function tellEvents(session: Recording, events: readonly Event[]): void {
         if (!isUsed || isUsed(session, events)) tell(session, events)
         break
       }
+}
+
+/** The tools that a session has beside those of its agent. One function, as every session that is opened comes here. */
+function offerOwnTools(session: TurnSession): void {
+  const { state, agent } = session
+  if (agent.budgets) offerBudgetTool(session)
+  if (state.kept) offerReader(session)
+  if (state.doubts || state.reconciled) offerCheck(session)
+  if (state.turn?.ask?.undoes !== undefined) offerUndo(session)
 }
 
 function isCancelled(event: Event): boolean {

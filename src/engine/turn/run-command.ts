@@ -28,7 +28,9 @@ import { cancelCall } from './cancel-call.ts'
 import { compactNow } from './compact.ts'
 import { ManualControl } from './manual-control.ts'
 import { sayLater, withdrawMessage } from './messages.ts'
+import { reconcileCall } from './reconcile-call.ts'
 import type { CommandedSession } from './turn-session.ts'
+import { undoCall } from './undo-call.ts'
 
 /** How long a cancellation waits for tools that it stopped. */
 const returnWithinMs = 10_000
@@ -81,6 +83,10 @@ export async function runCommand(session: CommandedSession, command: LoadedComma
     case 'cancel-call':
       await cancelCall(session, command)
       return done()
+    case 'reconcile':
+      return done({ found: await reconcileCall(session, command) })
+    case 'undo':
+      return done(await undoCall(session, traced(session, command)))
     case 'withdraw':
       await withdrawMessage(session, command)
       return done()

@@ -1,10 +1,12 @@
 // An open session, as its loop and commands use it.
+import type { Outcome } from '../../language/calls.ts'
 import type { Event, Grant, ModelAnswered, Settings } from '../../language/events.ts'
 import type { CallLoop, CallSession } from '../calls/call-session.ts'
 import type { Accepted, GivenAnswer, GivenResult, RequestKey } from '../ports/boundary.ts'
 import type { AppContext, ModelRequest } from '../ports/index.ts'
 import type { Decision, DirectCall, Respond, Say } from '../rules/commands.ts'
 import type { Action } from '../rules/next.ts'
+import type { CallState } from '../rules/state.ts'
 
 export type TurnSession = CallSession & {
   readonly driver: TurnLoop
@@ -34,6 +36,9 @@ export type TurnLoop = CallLoop & {
   returned(): Promise<void>
   /** Stops the model step and nothing else. Gives its partial answer, to record. */
   cutStep(): ModelAnswered[]
+  /** Their tools are asked what became of these calls, which count as running. `unclear`: their outcome if nobody knows. */
+  check(calls: readonly CallState[], unclear: () => Outcome): void
+  isChecking(callId: string): boolean
 }
 
 /** The same, with its commands. Each resolves once its events are durable. */

@@ -268,6 +268,7 @@ export function contextFor(changes: Partial<ToolContext> = {}): ToolContext {
     attempt: 1,
     progress: () => {},
     report: () => {},
+    refer: () => Promise.resolve(),
     options: {},
     app: {} as ToolContext['app'], // A test of a tool that reads it gives its own.
     sample: () => Promise.reject(new Error('This test gives its tool no model.')),

@@ -13,7 +13,9 @@ type ToolSettings = Omit<
   'name' | 'title' | 'description' | 'input' | 'output' | 'side' | 'run' | 'preview' | 'flow'
 >
 
-export function checkToolSettings(definition: Omit<ToolDefinition, 'run' | 'preview'>): ToolSettings {
+export function checkToolSettings(
+  definition: Omit<ToolDefinition, 'run' | 'preview' | 'reconcile' | 'undo'>,
+): ToolSettings {
   const { name, kind = 'other', readOnly = false, trust = 'ask', exposed = true } = definition
   const { idempotent = readOnly, destructive = !readOnly } = definition
   const { retries, backOff } = readRetries(definition.retries ?? 0, words => refuseTool(name, words))

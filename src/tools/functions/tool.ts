@@ -30,6 +30,7 @@ import {
 } from '../../lib/schema/standard.ts'
 import { errorMessage } from '../../lib/text/error-message.ts'
 import { cutUtf8, quote } from '../../lib/text/index.ts'
+import { type Afterwards, makeAfterwards } from './afterwards.ts'
 import type { Detailed, Later } from './later.ts'
 import { checkExamples, type Retries } from './retries.ts'
 import { toOutput } from './return-value.ts'
@@ -132,7 +133,7 @@ export type ToolDefinition<
    * the call sees it. It must change nothing.
    */
   preview?: (input: InputOf<S>, context: PreviewContext) => Report | Promise<Report>
-}
+} & Afterwards<InputOf<S>, unknown>
 
 /** A tool whose name the compiler knows. */
 export type NamedTool<Name extends string> = Tool & { readonly name: Name }
@@ -189,6 +190,8 @@ export function tool<
   if (definition.examples !== undefined)
     made.examples = deepFreeze(checkExamples(definition.examples, input.declared, refuse))
   if (definition.preview !== undefined) made.preview = previewWith(definition.preview, input.refine)
+  if (definition.reconcile !== undefined || definition.undo !== undefined)
+    Object.assign(made, makeAfterwards(definition, { name, hasOutput, refine: input.refine }))
   if (definition.vendorTyped !== undefined) made.vendorTyped = checkVendorTyped(name, definition.vendorTyped)
   if (output === undefined) return Object.freeze(made)
   return Object.freeze<NamedTool<Name>>({
@@ -255,11 +258,15 @@ const memberNames: ReadonlySet<string> = new Set([
   ...(['name', 'title', 'description', 'input', 'output', 'kind', 'readOnly', 'idempotent'] as const),
   ...(['destructive', 'timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed', 'strict', 'run'] as const),
   ...(['vendorTyped', 'preview', 'callers', 'examples', 'flow', 'interruptible'] as const),
+  ...(['reconcile', 'undo'] as const),
 ] satisfies (keyof ToolDefinition)[])
 
 /** JavaScript can pass anything, so members are checked in spite of their types. */
 function checkMembers(
-  definition: Omit<ToolDefinition, 'run' | 'preview'> & { run: unknown; preview?: unknown },
+  definition: Omit<ToolDefinition, 'run' | 'preview' | 'reconcile' | 'undo'> & {
+    run: unknown
+    preview?: unknown
+  },
 ): void {
   if (typeof definition !== 'object' || definition === null)
     throw new TurnwireError('invalid_tool', 'tool() takes one object: { name, description, input, run }.')

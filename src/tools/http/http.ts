@@ -7,6 +7,7 @@ import { type AnySchema, describeSchema } from '../../lib/schema/standard.ts'
 import { quote } from '../../lib/text/index.ts'
 import { type NamedTool, refuseTool, type ToolDefinition, tool } from '../functions/tool.ts'
 
+import { type AfterOperation, reconcileWith, undoWith } from './afterwards.ts'
 import { type BodyType, type HttpMethod, methods, type Operation, runOperation } from './operation.ts'
 import type { Placement } from './place.ts'
 import type { HttpAuth } from './secrets.ts'
@@ -41,11 +42,22 @@ export type HttpToolDefinition = HttpToolSettings & {
   hosts?: readonly string[]
   /** The header in which this API takes an idempotency key. With it the tool may be repeated after a crash. */
   idempotencyHeader?: string
+  /**
+   * The operation that says what became of a call: a GET, whose places are filled from the arguments, `{call.key}`, `{call.id}` and
+   * `{call.reference}`. 2xx: it ran, with this answer. 404 or 410: it did not. Anything else: it is not known.
+   */
+  reconcile?: HttpAfter
+  /** The operation that undoes a call. Its places are also filled from the result: `{result.id}`. */
+  undo?: HttpAfter & { method?: HttpMethod; body?: BodyType }
 }
+
+/** `send`: more values, by their names at the API: in the query, or in the body of a method that has one. */
+export type HttpAfter = { url: string; send?: Readonly<Record<string, string>> }
 
 const memberNames: ReadonlySet<string> = new Set<keyof HttpToolDefinition>([
   ...(['name', 'description', 'input', ...settingNames, 'method', 'url', 'query'] as const),
   ...(['headerArguments', 'body', 'headers', 'auth', 'hosts', 'idempotencyHeader'] as const),
+  ...(['reconcile', 'undo'] as const),
 ])
 
 export function http<Name extends string>(definition: HttpToolDefinition & { name: Name }): NamedTool<Name> {
@@ -78,7 +90,41 @@ export function http<Name extends string>(definition: HttpToolDefinition & { nam
     ...(hasBody && { body: { from: 'rest', type: body, mediaType: mediaTypes[body] } }),
     ...(idempotencyHeader !== undefined && { idempotencyHeader }),
   }
-  return tool({ ...toToolSettings(method, definition), name, description, input, run: runs(operation) })
+  const made = tool({ ...toToolSettings(method, definition), name, description, input, run: runs(operation) })
+  const { reconcile, undo } = definition
+  if (!reconcile && !undo) return made
+  return Object.freeze({
+    ...made,
+    ...(reconcile && { reconcile: reconcileWith(afterOperation(name, operation, reconcile, 'GET')) }),
+    ...(undo && {
+      undo: undoWith(afterOperation(name, operation, undo, undo.method ?? 'POST', undo.body)),
+    }),
+  })
+}
+
+/** At the same API: with its headers and its credentials. */
+function afterOperation(
+  name: string,
+  { headers, auth, hosts }: Operation,
+  { url, send = {} }: HttpAfter,
+  method: HttpMethod,
+  body: BodyType = 'json',
+): AfterOperation {
+  if (!methods.includes(method)) refuseTool(name, `has the unknown method ${quote(method)}`)
+  checkUrl(name, url)
+  const inPath = [...url.matchAll(/\{([^{}]+)\}/g)].map(([, as = '']) => as)
+  const hasBody = method === 'POST' || method === 'PUT' || method === 'PATCH'
+  const places = [
+    ...inPath.map(as => place(as, as, 'path')),
+    ...(hasBody ? [] : Object.keys(send).map(as => place(as, as, 'query'))),
+  ]
+  return {
+    operation: {
+      ...{ method, url, places, headers, auth, hosts },
+      ...(hasBody && { body: { from: 'rest', type: body, mediaType: mediaTypes[body] } }),
+    },
+    values: send,
+  }
 }
 
 export const mediaTypes: Record<BodyType, string> = {

@@ -9,6 +9,7 @@ import { labelsKeyword } from '../../language/flow.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { quote } from '../../lib/text/index.ts'
 import { tool } from '../functions/tool.ts'
+import { type AfterOperation, reconcileWith, undoWith } from './afterwards.ts'
 import { type HttpToolSettings, mediaTypes, runs, toToolSettings } from './http.ts'
 import { ApiDocument, type ApiOperation, memberText, objectAt, refuseDocument } from './openapi-document.ts'
 import { type Credentials, chooseAuth } from './openapi-security.ts'
@@ -33,11 +34,19 @@ export type OpenApiOptions = Omit<
   hosts?: readonly string[]
   /** The header in which this API takes an idempotency key, for operations that change something. */
   idempotencyHeader?: string
+  /**
+   * By operation: the operation that says what became of a call of it, and the one that undoes it. Their parameters are filled from the
+   * arguments and the result of the call by their names, or as `values` says: `{ orderId: 'result.id' }`, `{ key: 'call.key' }`.
+   */
+  reconcile?: Readonly<Record<string, AfterOption>>
+  undo?: Readonly<Record<string, AfterOption>>
 }
+
+export type AfterOption = string | { operation: string; values?: Readonly<Record<string, string>> }
 
 const optionNames: ReadonlySet<string> = new Set<keyof OpenApiOptions>([
   ...(['include', 'exclude', 'prefix', 'baseUrl', 'auth', 'headers', 'hosts', 'idempotencyHeader'] as const),
-  ...(['timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed'] as const),
+  ...(['timeoutMs', 'retries', 'outputLimit', 'trust', 'exposed', 'reconcile', 'undo'] as const),
 ])
 
 /** `document`: the parsed document, or its JSON or YAML text. */
@@ -56,13 +65,37 @@ export function openapi(document: JsonObject | string, options: OpenApiOptions =
       (include?.some(pattern => isNamed(each, pattern)) ?? true) &&
       !exclude.some(pattern => isNamed(each, pattern)),
   )
-  const made = chosen.map(each => makeTool(api, each, options))
+  for (const after of ['reconcile', 'undo'] as const)
+    for (const id of Object.keys(options[after] ?? {}))
+      if (!chosen.some(each => each.id === id))
+        refuseDocument(`has no operation ${quote(id)} that "${after}" could be for`)
+  const made = chosen.map(each => withAfterwards(makeTool(api, each, options), api, each, options))
   const names = new Set(made.map(each => each.name))
   if (names.size < made.length)
     refuseDocument(
       'has two operations whose names are the same; give them an operationId each, or leave one out with "exclude"',
     )
   return made
+}
+
+/** The operations that come after a call need not be tools themselves. */
+function withAfterwards(made: Tool, api: ApiDocument, { id }: ApiOperation, options: OpenApiOptions): Tool {
+  const find = (option: AfterOption): AfterOperation => {
+    const { operation: wanted, values = {} } = typeof option === 'string' ? { operation: option } : option
+    const found = api.operations().find(each => isNamed(each, wanted))
+    if (!found) refuseDocument(`has no operation ${quote(wanted)}, which "${id}" names`)
+    return { operation: new OperationTool(api, found, options).operation(), values }
+  }
+  const [reconcile, undo] = [options.reconcile?.[id], options.undo?.[id]]
+  if (reconcile === undefined && undo === undefined) return made
+  const asked = reconcile === undefined ? undefined : find(reconcile)
+  if (asked && asked.operation.method !== 'GET')
+    refuseDocument(`names for "reconcile" of "${id}" an operation that is no GET`)
+  return Object.freeze({
+    ...made,
+    ...(asked && { reconcile: reconcileWith(asked) }),
+    ...(undo !== undefined && { undo: undoWith(find(undo)) }),
+  })
 }
 
 function makeTool(api: ApiDocument, operation: ApiOperation, options: OpenApiOptions): Tool {
@@ -119,15 +152,14 @@ class OperationTool {
     this.#options = options
   }
 
-  make(): Tool {
-    const { id, method, definition, path } = this.#operation
-    const { prefix = '', headers = {}, hosts = [], auth = {} } = this.#options
+  operation(): Operation {
+    const { id, method, definition } = this.#operation
+    const { headers = {}, hosts = [], auth = {} } = this.#options
     for (const parameter of this.#operation.parameters) this.#addParameter(parameter)
     const body = this.#addBody()
     const changes = method !== 'GET' && method !== 'HEAD'
     const idempotencyHeader = this.#keyHeader ?? (changes ? this.#options.idempotencyHeader : undefined)
-    const key = idempotencyHeader === undefined ? {} : { idempotencyHeader }
-    const operation: Operation = {
+    return {
       method,
       url: this.#url(),
       places: this.#places,
@@ -135,8 +167,16 @@ class OperationTool {
       auth: chooseAuth(this.#api, definition, auth, id),
       hosts,
       ...(body && { body }),
-      ...key,
+      ...(idempotencyHeader !== undefined && { idempotencyHeader }),
     }
+  }
+
+  make(): Tool {
+    const operation = this.operation()
+    const { id, method, definition, path } = this.#operation
+    const { prefix = '' } = this.#options
+    const { idempotencyHeader } = operation
+    const key = idempotencyHeader === undefined ? {} : { idempotencyHeader }
     const title = memberText(definition, 'summary')
     const named = title === undefined ? {} : { title }
     const { retries, ...settings } = toToolSettings(method, { ...this.#options, ...named, ...key })

@@ -31,6 +31,7 @@ export async function runOperation(
   operation: Operation,
   input: JsonObject,
   context: ToolContext,
+  answered?: (status: number) => void,
 ): Promise<ToolOutput> {
   const { request, secrets } = await buildRequest(operation, input, context)
   const hidden = (text: string): string => withoutSecrets(text, secrets)
@@ -43,6 +44,7 @@ export async function runOperation(
     throw hiddenError(error, hidden)
   }
   const { body, rest } = begun
+  answered?.(response.status)
   // The engine repeats what threw, if the tool may be repeated. Other refusals would be the same again.
   if (response.status === 429 || response.status >= 500) {
     const words = hidden(`${statusLine(response)}${bodyExcerpt(body)}`)

@@ -89,6 +89,7 @@ async function begin(call: SentCall): Promise<JsonObject> {
     const task = taskIn(result)
     if (task === undefined) return result
     started.task = task
+    await context.refer(task)
   }
   return followTask({
     client,

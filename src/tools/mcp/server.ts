@@ -4,7 +4,14 @@
 // if the server cannot have run it, or if its tool may run twice.
 
 import type { Client } from '@modelcontextprotocol/client'
-import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../../engine/ports/index.ts'
+import {
+  InvalidInput,
+  type ReconcileAnswer,
+  type ReconcileContext,
+  type Tool,
+  type ToolContext,
+  type ToolOutput,
+} from '../../engine/ports/index.ts'
 import { type OutcomeSource, sourceUri } from '../../language/calls.ts'
 import type { InputPart } from '../../language/content.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../../language/servers.ts'
@@ -25,8 +32,10 @@ import { listPages } from './list-pages.ts'
 import { findLoss } from './lost.ts'
 import { limitedLog, Paced } from './pace.ts'
 import { getPrompt, listPrompts, listResources, type ResourceSource, readResource } from './resources.ts'
+import { toToolOutput } from './result.ts'
 import { isHeaderMismatch, type SentCall, sendCall } from './send-call.ts'
 import { type McpServerSpec, specIdentity } from './spec.ts'
+import { taskOutcome } from './task.ts'
 
 const maxPages = 100
 const defaultMaxTools = 500
@@ -288,6 +297,7 @@ export class McpServer implements McpConnection {
         return problem()
       },
       run: (input: Json, context: ToolContext) => this.#call({ raw, asTask, tool, input, context }),
+      reconcile: (_input: Json, context: ReconcileContext) => this.#reconcile(context),
     })
     return tool
   }
@@ -356,6 +366,14 @@ export class McpServer implements McpConnection {
         throw lostBy === undefined ? cause : this.#unanswered(lostBy)
       }
     }
+  }
+
+  /** Only a call that became a task can be asked about. */
+  async #reconcile({ reference, signal }: ReconcileContext): Promise<ReconcileAnswer> {
+    if (reference === undefined) return 'unknown'
+    const client = await this.#connected()
+    const result = await this.#connector.authorised(() => taskOutcome(client, reference, signal))
+    return result ? { ran: { ...toToolOutput(result), sources: [this.#source] } } : 'unknown'
   }
 
   #unanswered(cause: unknown): Unanswered {

@@ -62,6 +62,20 @@ export async function followTask(task: FollowedTask): Promise<JsonObject> {
   }
 }
 
+/** The result of a task that has ended well. Undefined: it goes on, or it failed, which may be after it took effect. */
+export async function taskOutcome(
+  client: Client,
+  id: string,
+  signal: AbortSignal,
+): Promise<JsonObject | undefined> {
+  const params = { taskId: id }
+  // It was parsed from JSON.
+  const now = (await client.request({ method: 'tasks/get', params }, anything, { signal })) as JsonObject
+  if (now['status'] !== 'completed') return undefined
+  if (speaksModern(client)) return taskResult(now, id)
+  return (await client.request({ method: 'tasks/result', params }, anything, { signal })) as JsonObject
+}
+
 async function waitForResult({ client, id, context: { signal } }: FollowedTask): Promise<JsonObject> {
   const options = { signal, timeout: longestTimerMs }
   const result = await client.request({ method: 'tasks/result', params: { taskId: id } }, anything, options)

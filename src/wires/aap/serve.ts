@@ -83,6 +83,8 @@ function mountV3(app: Hono<WireEnv>, base: string, handlers: AapHandlers): void 
   app.get(`${base}/sessions/:id/messages`, handlers.messages)
   app.delete(`${base}/sessions/:id/messages/:messageId`, handlers.withdraw)
   app.post(`${base}/sessions/:id/calls/:callId/cancel`, handlers.cancelCall)
+  app.post(`${base}/sessions/:id/calls/:callId/reconcile`, handlers.reconcile)
+  app.post(`${base}/sessions/:id/calls/:callId/undo`, handlers.undo)
   app.get(`${base}/sessions/:id/model`, handlers.model)
   app.put(`${base}/sessions/:id/model`, handlers.setModel)
   app.get(`${base}/sessions/:id/results/:callId`, handlers.result)
@@ -323,6 +325,22 @@ class AapHandlers {
     const by = c.get('principal').name
     await c.get('engine').command(sessionRef(c), { do: 'cancel-call', callId, by, ...reason })
     return c.body(null, 204)
+  }
+
+  readonly reconcile: Handler = async c => {
+    const callId = c.req.param('callId') ?? ''
+    const by = c.get('principal').name
+    const { found } = await c.get('engine').command(sessionRef(c), { do: 'reconcile', callId, by })
+    return sendJson(c, { found })
+  }
+
+  /** The turn is followed as any other: with the events of the session. */
+  readonly undo: Handler = async c => {
+    const callId = c.req.param('callId') ?? ''
+    const by = c.get('principal').name
+    const command = { do: 'undo' as const, callId, by, wire: 'aap' }
+    const { turn, first } = await c.get('engine').command(sessionRef(c), command)
+    return sendJson(c, { turn, event: first }, 202)
   }
 
   readonly model: Handler = async c => {

@@ -141,6 +141,7 @@ export class AttachedTools {
     const callback = (): never => {
       throw new Error('A tool of a connection has no callback address.')
     }
-    return tool.run(input, { ...context, ask, callback, fetch, sample, app, tools })
+    const refer = () => Promise.reject(new Error('A tool of a connection records no reference.'))
+    return tool.run(input, { ...context, ask, callback, refer, fetch, sample, app, tools })
   }
 }

@@ -139,6 +139,14 @@ const decoders: Record<string, Decoder> = {
       ...reasonIn(body),
     }),
   },
+  reconcile: {
+    fields: names('do callId'),
+    decode: (body, by) => ({ do: 'reconcile', callId: name(body['callId'], 'callId'), by }),
+  },
+  undo: {
+    fields: names('do callId'),
+    decode: (body, by) => ({ do: 'undo', callId: name(body['callId'], 'callId'), by, wire: wireName }),
+  },
   withdraw: {
     fields: names('do message reason'),
     decode: (body, by) => ({

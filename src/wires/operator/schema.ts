@@ -230,6 +230,8 @@ export type OperatorCommand =
   | { do: 'revoke'; grantId: string }
   | { do: 'cancel'; withdraw?: boolean }
   | { do: 'cancel-call'; callId: string; reason?: string }
+  | { do: 'reconcile'; callId: string }
+  | { do: 'undo'; callId: string }
   | { do: 'withdraw'; message: string; reason?: string }
   | { do: 'compact' }
   | { do: 'take-control'; force?: boolean }
@@ -246,6 +248,8 @@ export type CommandAccepted = {
   turn?: string
   grant?: string
   message?: { id: string; state: 'queued' | 'delivered' | 'withdrawn' }
+  /** What became of the call that was checked. */
+  found?: 'ran' | 'did-not-run' | 'unknown'
 }
 
 export type FollowedItem =

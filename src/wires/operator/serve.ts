@@ -310,8 +310,13 @@ async function serveRequest(c: C, backend: OperatorBackend): Promise<Response> {
 async function serveCommand(c: C, host: WireHost): Promise<Response> {
   const ref = await findSessionRef(c)
   const command = decodeCommand(await readJsonObject(c, host.limits), c.get('principal'))
-  const { first, count, turn, grant, message } = await c.get('engine').command(ref, command)
-  const more = { ...(turn && { turn }), ...(grant && { grant }), ...(message && { message }) }
+  const { first, count, turn, grant, message, found } = await c.get('engine').command(ref, command)
+  const more = {
+    ...(turn && { turn }),
+    ...(grant && { grant }),
+    ...(message && { message }),
+    ...(found && { found }),
+  }
   const accepted: CommandAccepted = { first, count, ...more }
   return sendJson(c, accepted)
 }
