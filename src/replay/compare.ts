@@ -101,6 +101,7 @@ function verdicts(events: readonly Event[]): Map<string, string> {
     else if (event.type === 'call.started' && event.allowed)
       said.set(event.callId, `ran unasked (${event.allowed.rule})`)
     else if (event.type === 'approval.requested') said.set(event.callId, `asked (${event.rule})`)
+    else if (event.type === 'call.forbidden') said.set(event.callId, `denied (${event.rule})`)
     else if (event.type === 'call.handed') said.set(event.callId, 'was given to the application')
     else if (event.type === 'call.settled' && !said.has(event.callId)) {
       const { kind } = event.outcome

@@ -10,7 +10,7 @@ const cancelOrder = tool({
   name: 'cancel_order',
   description: 'Cancels an order.',
   input: { type: 'object', properties: { order: { type: 'integer' } }, required: ['order'] },
-  run: ({ order }) => `Order ${order} is cancelled.`,
+  run: ({ order }) => `Order ${Number(order)} is cancelled.`,
 })
 
 test('an operator whom the application knows allows a call in the console under its path', {

@@ -40,6 +40,12 @@ const gates: Record<string, GateOptions> = {
     rules: [{ tool: 'mail', then: 'ask', approvers: { roles: ['finance'], notRequester: true, quorum: 2 } }],
   },
   expired: { rules: [{ tool: 'mail', then: 'ask', expiresInMs: 5 }] },
+  policy: {
+    rules: [
+      { name: 'no-pay', tool: 'pay', then: 'deny', reason: 'Nothing is paid here.' },
+      { name: 'look', tool: 'look', then: 'allow' },
+    ],
+  },
   'hidden-arguments': { redact: [{ name: 'number', pattern: '[0-9]{6}' }] },
 }
 

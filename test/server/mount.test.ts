@@ -219,7 +219,7 @@ async function upgrading(
   other?: (stream: Duplex) => void,
 ): Promise<string> {
   const server = createServer((request, response) => void turnwire.node(request, response))
-  server.on('upgrade', turnwire.upgrade)
+  server.on('upgrade', (...upgrade) => void turnwire.upgrade(...upgrade))
   if (other) server.on('upgrade', (_, stream) => other(stream))
   server.listen(0, '127.0.0.1')
   t.after(() => server.close())

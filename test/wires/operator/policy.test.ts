@@ -30,6 +30,9 @@ const rules: PolicyRule[] = [
   { name: 'mail', tool: 'send_mail', then: 'allow' },
 ]
 
+/** Default sorting compares lists as texts; so does this. */
+const byText = (one: unknown[], other: unknown[]): number => (one.join() < other.join() ? -1 : 1)
+
 async function serve(t: TestContext, shadow?: PolicyRule[]) {
   const call = (name: string, to = 'ana@example.org') => ({ name, input: { to } })
   const model = scripted([
@@ -81,7 +84,7 @@ test('it shows the rules in order, the verdict on each tool, and what each rule 
   })
   assert.deepEqual(verdicts['look'], { verdict: 'allow', rule: 'operator-trust' })
   assert.deepEqual(
-    hits.map(({ agent, rule, allow, ask, deny }) => [agent, rule, allow, ask, deny]).toSorted(),
+    hits.map(({ agent, rule, allow, ask, deny }) => [agent, rule, allow, ask, deny]).toSorted(byText),
     [
       ['clerk', 'mail', 1, 0, 0],
       ['clerk', 'no-drop', 0, 0, 1],
@@ -103,7 +106,7 @@ test('it shows each call that shadow rules would have decided otherwise, and the
   assert.deepEqual(
     shadow.differences
       .map(({ tool, given, verdict, rule, reason }) => [tool, given, verdict, rule, reason])
-      .toSorted(),
+      .toSorted(byText),
     [
       ['drop_table', 'deny', 'ask', 'all-ask', 'A draft.'],
       ['look', 'allow', 'ask', 'all-ask', 'A draft.'],
