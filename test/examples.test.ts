@@ -225,6 +225,25 @@ describe('examples', () => {
     assert.equal(readFileSync(join(project, 'notes.txt'), 'utf8'), 'Buy milk.')
   })
 
+  test('relay/: a client is answered by the machine that attached', async t => {
+    const { url } = await serve(t, { cwd: folder(t), args: ['--config', join(examples, 'relay')] })
+    const config = ['--config', join(examples, 'relay/owner'), '--data', folder(t)]
+    const machine = start(t, ['attach', url, ...config, '--prices', '1/4', '--name', 'Ada'], {
+      cwd: folder(t),
+    })
+    await machine.until(/0x[0-9a-fA-F]{40}/)
+    const providers = async () => (await (await fetch(`${url}/v1/providers`)).text()) ?? ''
+    while (!(await providers()).includes('Ada')) await new Promise(resolve => setImmediate(resolve))
+    const answer = await fetch(`${url}/v1/responses`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'any', routing: 'cheapest', input: 'Say hello.' }),
+    })
+    assert.equal(answer.status, 200)
+    const { status, output } = (await answer.json()) as { status: string; output: { type: string }[] }
+    assert.deepEqual([status, output[0]?.type], ['completed', 'message'])
+  })
+
   test('each folder of the gallery says what it is, and is run here', () => {
     const own = readFileSync(import.meta.filename, 'utf8')
     const index = readFileSync(join(examples, 'README.md'), 'utf8')
