@@ -4,6 +4,8 @@
 const mostSeries = 500
 
 type Labels = Readonly<Record<string, string>>
+/** The names of a metric's labels. */
+type LabelNames = readonly [] | readonly [string] | readonly [string, string]
 
 /** `lines`: the samples of one metric. */
 type Metric = { name: string; help: string; type: 'counter' | 'gauge' | 'histogram'; lines: () => string[] }
@@ -11,27 +13,36 @@ type Metric = { name: string; help: string; type: 'counter' | 'gauge' | 'histogr
 /** Values by their labels. */
 class Series<Value> {
   readonly #values = new Map<string, Value>()
-  /** The same values by the labels as they were given: the text of the labels is made once. */
-  readonly #known = new Map<string, Value>()
-  readonly #names: readonly string[]
+  /** The same values by the labels as they were given, so that the text of the labels is made once. */
+  readonly #known = new Map<string, Map<string, Value>>()
+  #knownCount = 0
+  readonly #names: LabelNames
   readonly #make: () => Value
 
-  constructor(names: readonly string[], make: () => Value) {
+  constructor(names: LabelNames, make: () => Value) {
     this.#names = names
     this.#make = make
   }
 
   of(labels: Labels): Value {
-    let given = ''
-    for (const name of this.#names) given += `${labels[name] ?? ''}\n`
-    const known = this.#known.get(given)
-    if (known) return known
+    const [one = '', other = ''] = this.#names
+    const first = labels[one] ?? ''
+    const second = labels[other] ?? ''
+    const value = this.#known.get(first)?.get(second)
+    return value ?? this.#add(labels, first, second)
+  }
+
+  #add(labels: Labels, first: string, second: string): Value {
     const key = this.#key(name => labels[name] ?? '')
     const isKnown = this.#values.has(key) || this.#values.size < mostSeries
     const shown = isKnown ? key : this.#key(() => 'other')
     const value = this.#values.get(shown) ?? this.#make()
     this.#values.set(shown, value)
-    if (this.#known.size < mostSeries) this.#known.set(given, value)
+    if (this.#knownCount >= mostSeries) return value
+    this.#knownCount += 1
+    const known = this.#known.get(first)
+    if (known) known.set(second, value)
+    else this.#known.set(first, new Map([[second, value]]))
     return value
   }
 
@@ -61,7 +72,7 @@ type Buckets = { counts: number[]; sum: number; count: number }
 export class MetricRegistry {
   readonly #metrics: Metric[] = []
 
-  counter(name: string, help: string, labels: readonly string[] = []): Counter {
+  counter(name: string, help: string, labels: LabelNames = []): Counter {
     const series = new Series(labels, () => ({ value: 0 }))
     const lines = () => series.lines((of, { value }) => [sample(name, of, value)])
     this.#metrics.push({ name, help, type: 'counter', lines })
@@ -78,12 +89,7 @@ export class MetricRegistry {
     this.#metrics.push({ name, help, type: 'counter', lines: () => [sample(name, '', read())] })
   }
 
-  histogram(
-    name: string,
-    help: string,
-    bounds: readonly number[],
-    labels: readonly string[] = [],
-  ): Histogram {
+  histogram(name: string, help: string, bounds: readonly number[], labels: LabelNames = []): Histogram {
     const series = new Series<Buckets>(labels, () => ({ counts: bounds.map(() => 0), sum: 0, count: 0 }))
     const write = (of: string, { counts, sum, count }: Buckets): string[] => {
       const within = (bound: number | string): string => `${of === '' ? '' : `${of},`}le="${bound}"`

@@ -345,19 +345,30 @@ type FinishedItem = { item: JsonObject; cut: boolean }
 
 /** An item that was streamed to its end counts as streamed. The terminal event fills in the others. */
 function finishedItems(state: State, output: readonly JsonObject[]): FinishedItem[] {
-  const indexes = new Set([...state.items.keys(), ...output.keys()])
-  return [...indexes]
-    .sort((a, b) => a - b)
-    .flatMap(index => {
-      const streamed = state.items.get(index)
-      const given = output[index]
-      if (streamed?.done === true)
-        return [{ item: streamed.item, cut: isCallWithStatus(state, streamed.item, ['incomplete']) }]
-      if (streamed !== undefined) return [unfinishedItem(state, streamed, given)]
-      if (given === undefined) return []
-      return [{ item: given, cut: isCallWithStatus(state, given, ['incomplete', 'in_progress']) }]
-    })
-    .filter(({ item }) => typeof item['type'] === 'string')
+  const finished: FinishedItem[] = []
+  for (const index of indexesIn(state, output)) {
+    const streamed = state.items.get(index)
+    const item = streamed ? finishedItem(state, streamed, output[index]) : givenItem(state, output[index])
+    if (item && typeof item.item['type'] === 'string') finished.push(item)
+  }
+  return finished
+}
+
+/** The vendor's indexes of all items, in order. Mostly both sides have the same ones. */
+function indexesIn({ items }: State, output: readonly JsonObject[]): Iterable<number> {
+  let next = 0
+  let areSame = items.size >= output.length
+  for (const index of items.keys()) areSame &&= index === next++
+  return areSame ? items.keys() : [...new Set([...items.keys(), ...output.keys()])].sort((a, b) => a - b)
+}
+
+function finishedItem(state: State, streamed: OutputItem, given: JsonObject | undefined): FinishedItem {
+  if (!streamed.done) return unfinishedItem(state, streamed, given)
+  return { item: streamed.item, cut: isCallWithStatus(state, streamed.item, ['incomplete']) }
+}
+
+function givenItem(state: State, item: JsonObject | undefined): FinishedItem | undefined {
+  return item && { item, cut: isCallWithStatus(state, item, ['incomplete', 'in_progress']) }
 }
 
 function isCallWithStatus({ bound }: State, item: JsonObject, statuses: readonly string[]): boolean {
