@@ -1,6 +1,7 @@
 // The server as it is started: what it says, what it answers, how it stops.
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
@@ -210,5 +211,32 @@ describe('an error at the start is one line', () => {
       stderr,
       'The server would be open to everyone on 0.0.0.0. Make a key first: turnwire keys add <name>, or give its hash in TURNWIRE_KEYS. Or listen on 127.0.0.1.\n',
     )
+  })
+})
+
+describe('memory', () => {
+  /** Tells how large the young generation is, fills it with objects that live for a while, and tells it again. */
+  const probe = `import v8 from 'node:v8'
+    const young = () => v8.getHeapSpaceStatistics().find(space => space.space_name === 'new_space').space_size
+    process.on('message', () => {
+      const before = young()
+      for (let round = 0; round < 50; round++) Array.from({ length: 100_000 }, (_, at) => ({ at }))
+      process.send({ before, after: young() })
+    })`
+
+  test('the young generation stays small while modules are loaded, and grows when there is work', async t => {
+    const args = ['serve', '--data', folder(t), '--port', '0']
+    const flags = ['--import', `data:text/javascript,${encodeURIComponent(probe)}`]
+    const child = spawn(process.execPath, [...flags, join(root, 'bin/turnwire.mjs'), ...args], {
+      stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
+      cwd: folder(t),
+    })
+    t.after(() => child.kill('SIGKILL'))
+    await once(child.stdout!, 'data')
+    const told = once(child, 'message')
+    child.send('now')
+    const [{ before, after }] = (await told) as [{ before: number; after: number }] // As the probe sends it.
+    assert.ok(before <= 4 * 1024 * 1024, `${before} bytes when it had started`)
+    assert.ok(after > before, `${before} bytes, and ${after} after work`)
   })
 })

@@ -1,6 +1,7 @@
 // Serves the configured agents until a signal stops it. Text for people goes to standard output, the log to standard error.
 
 import { relative } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 import { serverDefaults, type TurnwireConfig } from '../../config/config.ts'
 import { reportFlow } from '../../config/flow-report.ts'
 import { idleRules } from '../../config/idle-rules.ts'
@@ -59,6 +60,8 @@ needs no key. Open to this machine only until there is a key: turnwire keys add 
       await runtime.close()
       throw error
     }
+    // The command held it while modules were loaded. This is V8's own value.
+    setFlagsFromString('--semi-space-growth-factor=2')
     const { agents } = await runtime.engine.describe()
     log('info', 'Listening.', { url: running.url, agents: agents.map(agent => agent.name) })
     // Listen for signals first: a program that reads the greeting may stop the server at once.
