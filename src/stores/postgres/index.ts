@@ -1,5 +1,6 @@
 // The store on PostgreSQL, for one node or many. A write that resolves is committed. Epochs keep writers apart, also those
-// of other nodes. It connects when it is first used, and loads its client then.
+// of other nodes. It connects when it is first used, and loads its client and its
+// statements then.
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { NodeStore, Store } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
@@ -7,13 +8,10 @@ import type { KeepsPayments, PaymentStore } from '../../payments/port.ts'
 import { storeClosed } from '../failures.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { DatabaseFault } from './faults.ts'
-import { Nodes, type SelfNode } from './nodes.ts'
-import { openDatabase } from './open.ts'
-import { Payments } from './payments.ts'
-import { Reader } from './reader.ts'
-import { makeStatements, type Statements } from './statements.ts'
+import type { Nodes, SelfNode } from './nodes.ts'
+import type { OpenTables } from './open-tables.ts'
+import type { Reader } from './reader.ts'
 import { type QueueOptions, WriteQueue, type WriteResult } from './write-queue.ts'
-import { Writer } from './writer.ts'
 import { type Claimed, type Created, toAppending, toCreation, type Write } from './writes.ts'
 
 export type PostgresOptions = DatabaseOptions & {
@@ -34,8 +32,6 @@ const PROBE_EVERY_MS = 1_000
 const SMALL_EVENT = 1_600
 const LARGE_EVENT = 32_000
 
-type Opened = { reader: Reader; writer: Writer; nodes: Nodes; payments: Payments }
-
 export function postgresStore(options: PostgresOptions): NodeStore & KeepsPayments {
   return new PostgresStore(options)
 }
@@ -45,9 +41,8 @@ class PostgresStore implements NodeStore, KeepsPayments {
   readonly lingerMs = LINGER_MS
   readonly #db: Database
   readonly #schema: string
-  readonly #sql: Statements
   readonly #queue: WriteQueue
-  #opened: Promise<Opened> | undefined
+  #opened: Promise<OpenTables> | undefined
   #self: SelfNode | undefined
   #probing = false
   #probedAt = -Infinity
@@ -57,7 +52,6 @@ class PostgresStore implements NodeStore, KeepsPayments {
     this.#db = new Database(options)
     this.#db.onChange = onChange
     this.#schema = `"${schema.replaceAll('"', '""')}"`
-    this.#sql = makeStatements(this.#schema)
     this.#queue = new WriteQueue(runs => this.#carryOut(runs), group)
   }
 
@@ -182,7 +176,7 @@ class PostgresStore implements NodeStore, KeepsPayments {
     return this.#use(({ nodes }) => query(nodes))
   }
 
-  async #use<T>(query: (opened: Opened) => Promise<T>): Promise<T> {
+  async #use<T>(query: (opened: OpenTables) => Promise<T>): Promise<T> {
     if (this.#closing) throw storeClosed()
     try {
       const result = await query(await this.#open())
@@ -193,7 +187,7 @@ class PostgresStore implements NodeStore, KeepsPayments {
     }
   }
 
-  #open(): Promise<Opened> {
+  #open(): Promise<OpenTables> {
     this.#opened ??= this.#openNow().catch((error: unknown) => {
       this.#opened = undefined
       throw error
@@ -201,15 +195,9 @@ class PostgresStore implements NodeStore, KeepsPayments {
     return this.#opened
   }
 
-  async #openNow(): Promise<Opened> {
-    const db = this.#db
-    const { cursorSecret } = await db.steadily(() => openDatabase(db, this.#sql, this.#schema))
-    return {
-      reader: new Reader(db, this.#sql, cursorSecret),
-      writer: new Writer(db, this.#sql, () => this.#selfId),
-      nodes: new Nodes(db, this.#sql),
-      payments: new Payments(db, this.#sql),
-    }
+  async #openNow(): Promise<OpenTables> {
+    const { openTables } = await import('./open-tables.ts')
+    return openTables(this.#db, this.#schema, () => this.#selfId)
   }
 
   /** A database that failed answers again: this may be its end, or only of what it still can do. */
@@ -229,18 +217,18 @@ class PostgresStore implements NodeStore, KeepsPayments {
 
   async #tryWriting(): Promise<void> {
     const isFull = this.#db.failure?.code === 'store_full'
-    await this.#open()
-    if (isFull) await this.#tryRoom()
-    else await this.#db.run(this.#sql.touch, [String(Date.now())])
+    const { sql } = await this.#open()
+    if (isFull) await this.#tryRoom(sql)
+    else await this.#db.run(sql.touch, [String(Date.now())])
     this.#db.recovered()
   }
 
   /** A full database takes a small write here and there. It works again when the table of events can grow. */
-  async #tryRoom(): Promise<void> {
+  async #tryRoom(sql: OpenTables['sql']): Promise<void> {
     const [session, small, large] = [`room ${randomUUID()}`, randomText(SMALL_EVENT), randomText(LARGE_EVENT)]
     await this.#db.transaction(async run => {
-      await run(this.#sql.takeRoom, [session, small, large])
-      await run(this.#sql.freeRoom, [session])
+      await run(sql.takeRoom, [session, small, large])
+      await run(sql.freeRoom, [session])
     })
   }
 }
