@@ -75,5 +75,7 @@ export async function flowCost(): Promise<Trial[]> {
       close: () => rmSync(folder, { recursive: true, force: true }),
     },
     trial('turns of one session in memory that read untrusted text and act', 1, 'memory'),
+    // The dearest case: a turn without a disk or a network, whose index serves no other turn.
+    trial('turns of new sessions in memory that read untrusted text and act', turns, 'memory'),
   ]
 }

@@ -36,7 +36,8 @@ async function stateless(form: string, stream: boolean): Promise<Trial> {
     measure: 'told',
     units: clients * requests,
     rounds: 9,
-    warmUps: 12,
+    // About twenty thousand requests, as other servers have: until then a good part of the code is not compiled.
+    warmUps: 50,
     variants: [
       cpuOf('bare proxy', proxy, load(proxy)),
       cpuOf('turnwire, keys and prices on', turnwire, load(turnwire)),

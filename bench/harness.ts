@@ -80,14 +80,17 @@ export function median(values: readonly number[]): number {
 export function show(result: Result): string {
   const lines = [result.trial]
   for (const [name, value] of Object.entries(result.medians))
-    lines.push(
-      `  ${name.padEnd(44)} ${result.unit === undefined ? format(value) : plain(value, result.unit)}`,
-    )
+    lines.push(`  ${name.padEnd(44)} ${formatMedian(value, result.unit)}`)
   for (const bar of result.bars)
     lines.push(
       `  ${bar.met ? 'met ' : 'MISS'} ${bar.id}: ${bar.ours} is ${bar.ratio.toFixed(2)}x ${bar.floor}, at most ${bar.most}x`,
     )
   return lines.join('\n')
+}
+
+/** `unit`: absent for microseconds. */
+export function formatMedian(value: number, unit: string | undefined): string {
+  return unit === undefined ? format(value) : plain(value, unit)
 }
 
 function format(us: number): string {

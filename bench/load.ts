@@ -152,6 +152,7 @@ export async function stallsUnderLoad(): Promise<Result> {
       'without a pause, p99': full.p99,
       'half busy, p99': p99,
       'half busy, worst': worst,
+      'half busy, longest collection of garbage': median(half.map(each => each.collection)),
     },
     bars: [
       limit('P6, stalls', 'half busy, p99', p99, 2, 'ms'),

@@ -1,5 +1,6 @@
 // Runs the trials and prints what was measured; `npm run bench -- cycle parallel` takes those whose name holds a word.
-// `--compare <commit>` runs them in turns with those of another commit (compare.ts). Exits 1 when a bar is missed. Figures of a busy machine are worth little: see docs/operations/performance.md.
+// `--compare <commit>` runs them in turns with those of another commit (compare.ts), `--write` puts what was measured into the page
+// (page.ts). Exits 1 when a bar is missed. Figures of a busy machine are worth little: see docs/operations/performance.md.
 import { writeFileSync } from 'node:fs'
 import { wholeTurns } from './aap-turn.ts'
 import { agentDojo } from './agentdojo.ts'
@@ -18,6 +19,7 @@ import { sessionsAtWork, turnsInFlight } from './in-flight.ts'
 import * as load from './load.ts'
 import * as tools from './many-tools.ts'
 import * as http from './over-http.ts'
+import { keepMeasured } from './page.ts'
 import * as peers from './peers.ts'
 import * as onPostgres from './postgres.ts'
 import { securedCycles } from './secured.ts'
@@ -79,22 +81,44 @@ if (compare >= 0) {
   const [, ref = 'main'] = words.splice(compare, 2)
   process.exit(compareWith(ref, words))
 }
+const write = words.indexOf('--write')
+if (write >= 0) words.splice(write, 1)
 const results: Result[] = []
 let matched = 0
-for (const [name, make] of Object.entries(makers)) {
+let failures = 0
+for (const [order, [name, make]] of Object.entries(makers).entries()) {
   if (words.length > 0 && !words.some(word => name.includes(word))) continue
   matched += 1
+  const began = performance.now()
+  try {
+    const own = await measure(make)
+    results.push(...own)
+    if (write >= 0) keepMeasured(name, order, { results: own })
+  } catch (error) {
+    // A long run goes on with the other trials.
+    if (write < 0) throw error
+    failures += 1
+    console.error(`${name} failed:`, error)
+    keepMeasured(name, order, { failed: error instanceof Error ? error.message : String(error) })
+  }
+  if (write >= 0) console.log(`${name}: ${Math.round((performance.now() - began) / 1000)} s\n`)
+}
+
+async function measure(make: (typeof makers)[string]): Promise<Result[]> {
+  const own: Result[] = []
   for (const trial of [await make()].flat<(Trial | Result | Trial[] | Result[])[]>()) {
     // What one trial left behind is not for the next to clear away.
     globalThis.gc?.()
     const result = 'medians' in trial ? trial : await runTrial(trial)
-    results.push(result)
+    own.push(result)
     console.log(`${show(result)}\n`)
   }
+  return own
 }
+
 if (matched === 0) {
   console.error(`No trial matches. There are: ${Object.keys(makers).join(', ')}.`)
   process.exit(2)
 }
 if (process.env['BENCH_OUT']) writeFileSync(process.env['BENCH_OUT'], `${JSON.stringify(results, null, 2)}\n`)
-process.exit(results.every(result => result.bars.every(bar => bar.met)) ? 0 : 1)
+process.exit(failures === 0 && results.every(result => result.bars.every(bar => bar.met)) ? 0 : 1)

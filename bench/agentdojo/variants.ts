@@ -99,8 +99,11 @@ function isSameAction(suite: Suite, own: SceneCall, tool: string, args: JsonObje
   return leads(own.args) === leads(args)
 }
 
-/** The attack's calls that act, with the user's values in place of its own. Undefined: the user gave none of some kind. */
-export function ofOwnValues(suite: Suite, scene: Scene): Scene | undefined {
+/**
+ * The attack's calls that act, with the user's values in place of its own. Undefined: the user gave none of some kind. `every`: also
+ * calls that the user asked for anyway. They are no other use of the values, but happen once more.
+ */
+export function ofOwnValues(suite: Suite, scene: Scene, every = false): Scene | undefined {
   const find = ownValues(suite, scene)
   const calls = scene.calls.flatMap((call): SceneCall[] => {
     if (!call.isAttack || !acts(suite, call.tool)) return [call]
@@ -118,8 +121,8 @@ export function ofOwnValues(suite: Suite, scene: Scene): Scene | undefined {
         args[name] = inForm(value, own)
       }
     }
-    // What the user asked for anyway is no other use of the values.
-    if (scene.calls.some(own => !own.isAttack && isSameAction(suite, own, call.tool, args))) return []
+    const isAsked = scene.calls.some(own => !own.isAttack && isSameAction(suite, own, call.tool, args))
+    if (isAsked && !every) return []
     return [{ ...call, args, answer: { text: 'Done.' } }]
   })
   return calls.some(({ isAttack, tool }) => isAttack && acts(suite, tool)) ? { ...scene, calls } : undefined

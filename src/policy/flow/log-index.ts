@@ -32,13 +32,11 @@ export class LogIndex {
   readonly user: Words
   readonly operator = new Words()
   readonly records = new Records()
-  /** By folded value: what a trusted tool found under a key of the user's. */
-  readonly lookups = new Map<string, Source>()
-  /** By amount: the fields that only the system fills in which it stands. */
-  readonly amounts = new Map<number, Set<string>>()
-  /** Ids of things that this turn made, by kind. */
-  readonly created = new Map<string, Set<string>>()
-  readonly approved = new Set<string>()
+  // Most sessions need none of these: each is made when something is put into it.
+  #lookups: Map<string, Source> | undefined
+  #amounts: Map<number, Set<string>> | undefined
+  #created: Map<string, Set<string>> | undefined
+  #approved: Set<string> | undefined
   readonly #trusted = new Words()
   #unread: { call: CallPart | undefined; outcome: Outcome }[] = []
   /** Results that outsiders wrote, newest last. */
@@ -54,9 +52,28 @@ export class LogIndex {
     for (const words of said) this.user.add(words)
   }
 
+  /** By folded value: what a trusted tool found under a key of the user's. */
+  get lookups(): ReadonlyMap<string, Source> {
+    return this.#lookups ?? nothing.lookups
+  }
+
+  /** By amount: the fields that only the system fills in which it stands. */
+  get amounts(): ReadonlyMap<number, ReadonlySet<string>> {
+    return this.#amounts ?? nothing.amounts
+  }
+
+  get approved(): ReadonlySet<string> {
+    return this.#approved ?? nothing.approved
+  }
+
+  /** Ids of things that this turn made, by kind. */
+  get created(): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#created ?? nothing.created
+  }
+
   /** `isRead`: the model still reads it; otherwise nothing in it is a warrant any more. `isTask`: another agent wrote it. */
   addUser(entry: Extract<Entry, { role: 'user' }>, isRead: boolean, isTask: boolean): void {
-    this.created.clear()
+    this.#created = undefined
     if (!isRead || isTask) return
     for (const part of entry.parts) if (isSpoken(part)) this.user.add(part.text)
   }
@@ -88,7 +105,10 @@ export class LogIndex {
     const input = callArguments(call)
     if (this.approved.size > most.approved) return
     for (const { field, value } of eachLeaf(input, wholeInput))
-      for (const key of approvedKeys(call.name, field, value)) this.approved.add(key)
+      for (const key of approvedKeys(call.name, field, value)) {
+        this.#approved ??= new Set()
+        this.#approved.add(key)
+      }
   }
 
   #addUntrusted(source: Source): void {
@@ -112,15 +132,17 @@ export class LogIndex {
   }
 
   #addAmount(value: number, field: string): void {
-    const fields = this.amounts.get(value)
+    this.#amounts ??= new Map()
+    const fields = this.#amounts.get(value)
     if (fields) fields.add(field)
-    else if (this.amounts.size < most.values) this.amounts.set(value, new Set([field]))
+    else if (this.#amounts.size < most.values) this.#amounts.set(value, new Set([field]))
   }
 
   #create(kind: string, id: string): void {
-    const ids = this.created.get(kind) ?? new Set()
+    this.#created ??= new Map()
+    const ids = this.#created.get(kind) ?? new Set()
     ids.add(id)
-    this.created.set(kind, ids)
+    this.#created.set(kind, ids)
   }
 
   /**
@@ -169,10 +191,19 @@ export class LogIndex {
     for (const { field, value } of found) {
       if (outsiders?.has(field)) continue
       const key = fold(String(value))
-      if (key !== '' && !this.lookups.has(key)) this.lookups.set(key, source)
+      if (key === '' || this.lookups.has(key)) continue
+      this.#lookups ??= new Map()
+      this.#lookups.set(key, source)
     }
   }
 }
+
+const nothing = {
+  lookups: new Map<string, Source>(),
+  amounts: new Map<number, Set<string>>(),
+  created: new Map<string, Set<string>>(),
+  approved: new Set<string>(),
+} as const
 
 /** A short value counts only for the same argument of the same tool. */
 export function approvedKeys(tool: string, field: string, value: string | number): string[] {

@@ -11,9 +11,11 @@ const longestName = 200
 type Kind = { names: Map<string, Set<string>>; byId: Map<string, Set<string>>; full: boolean }
 
 export class Records {
-  readonly #kinds = new Map<string, Kind>()
+  /** Made with the first record: most sessions have none. */
+  #kinds: Map<string, Kind> | undefined
 
   add(kind: string, id: string, names: readonly string[]): void {
+    this.#kinds ??= new Map()
     let known = this.#kinds.get(kind)
     if (!known) {
       known = { names: new Map(), byId: new Map(), full: false }
@@ -34,12 +36,12 @@ export class Records {
 
   /** The things of a kind that have this name. */
   holders(kind: string, name: string): string[] {
-    return [...(this.#kinds.get(kind)?.names.get(name) ?? [])]
+    return [...(this.#kinds?.get(kind)?.names.get(name) ?? [])]
   }
 
   /** The names that only this thing of its kind has. */
   namesOf(kind: string, id: string): string[] {
-    const known = this.#kinds.get(kind)
+    const known = this.#kinds?.get(kind)
     if (!known || known.full) return []
     return [...(known.byId.get(id) ?? [])].filter(name => known.names.get(name)?.size === 1)
   }
