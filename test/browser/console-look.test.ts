@@ -94,6 +94,26 @@ describe('the look of the console', { skip }, () => {
     assert.deepEqual(problems, [])
   })
 
+  test('the inspector is made wider and narrower by keys', async t => {
+    const { url, operator } = rig()
+    const id = await said(operator, 'Weather in Oslo?')
+    const { page } = await open(t, browser(), `${url}/sessions/${id}`)
+    await page
+      .getByRole('button', { name: /^Inspect event/ })
+      .first()
+      .click()
+    const edge = page.getByRole('separator', { name: 'Width of the inspector' })
+    await edge.focus()
+    const width = async (): Promise<number> => Number(await edge.getAttribute('aria-valuenow'))
+    const before = await width()
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('ArrowLeft')
+    assert.equal(await width(), before + 48)
+    await page.keyboard.press('ArrowRight')
+    assert.equal(await width(), before + 24)
+    assert.equal((await page.locator('.inspector').boundingBox())?.width, before + 24)
+  })
+
   test('a page that loads shows where its rows will be, and says so to screen readers', async t => {
     const { url } = rig()
     const { page } = await open(t, browser(), `${url}/sessions`)

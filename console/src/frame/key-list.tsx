@@ -38,6 +38,7 @@ const keys: readonly [string, readonly [string, string][]][] = [
       ['/', 'search inside the session'],
       ['Shift Enter', 'a new line in a message'],
       ['n, Shift N', 'next, previous match'],
+      ['← →', 'on the edge of the inspector: its width'],
     ],
   ],
 ]

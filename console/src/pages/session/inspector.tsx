@@ -1,5 +1,5 @@
 // The selected item in full: times, the events about it as they are in the log, and the actions on it.
-import { type CSSProperties, type PointerEvent, type ReactElement, useState } from 'react'
+import { type CSSProperties, type KeyboardEvent, type PointerEvent, type ReactElement, useState } from 'react'
 import type { Json } from '../../../../src/lib/json/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { type CallView, CopyButton, JsonTree, Status, type ViewItem } from '../../../../src/react/index.ts'
@@ -20,13 +20,25 @@ type InspectorProps = {
 export function Inspector(props: InspectorProps): ReactElement {
   const { session, item, onClose, onFork } = props
   const address = useAddress()
-  const [width, drag] = useWidth()
+  const { width, drag, onKeyDown } = useWidth()
   const seq = itemSeq(item)
   const about = new Set(item.type === 'call' ? item.call.events : seq === undefined ? [] : [seq])
   const events = session.log.filter(entry => about.has(entry.seq))
   return (
     <aside className="inspector" aria-label="Inspector" style={widthStyle(width)}>
-      <div className="drag" onPointerDown={drag} aria-hidden="true" />
+      {/* biome-ignore lint/a11y/useSemanticElements: a rule takes no focus, and this one is moved */}
+      <div
+        className="drag"
+        role="separator"
+        aria-label="Width of the inspector"
+        aria-orientation="vertical"
+        aria-valuenow={Math.round(width)}
+        aria-valuemin={narrowest}
+        aria-valuemax={Math.round(widest())}
+        tabIndex={0}
+        onPointerDown={drag}
+        onKeyDown={onKeyDown}
+      />
       <header className="inspector-head">
         <h2>{item.type === 'call' ? printable(item.call.name, 60) : titles[item.type]}</h2>
         <span className="spacer" />
@@ -127,13 +139,29 @@ function Times({ call }: { call: CallView }): ReactElement {
   )
 }
 
-/** Dragged at its left edge. The width is kept in this browser. */
-function useWidth(): [number, (event: PointerEvent) => void] {
+const narrowest = 280
+const widest = (): number => innerWidth * 0.7
+const fitting = (width: number): number => Math.max(narrowest, Math.min(widest(), width))
+
+type Width = {
+  width: number
+  drag: (event: PointerEvent) => void
+  onKeyDown: (event: KeyboardEvent) => void
+}
+
+/** Dragged at its left edge, or moved by the arrow keys there. The width is kept in this browser. */
+function useWidth(): Width {
   const [width, setWidth] = useState(() => Number(read('turnwire-inspector')) || 420)
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = event.key === 'ArrowLeft' ? 24 : event.key === 'ArrowRight' ? -24 : 0
+    if (step === 0) return
+    event.preventDefault()
+    setWidth(fitting(width + step))
+  }
   const drag = (down: PointerEvent): void => {
     const start = width + down.clientX
     const move = (event: globalThis.PointerEvent): void => {
-      setWidth(Math.max(280, Math.min(innerWidth * 0.7, start - event.clientX)))
+      setWidth(fitting(start - event.clientX))
     }
     const up = (): void => {
       document.removeEventListener('pointermove', move)
@@ -143,5 +171,5 @@ function useWidth(): [number, (event: PointerEvent) => void] {
     document.addEventListener('pointerup', up)
   }
   write('turnwire-inspector', String(width))
-  return [width, drag]
+  return { width, drag, onKeyDown }
 }
