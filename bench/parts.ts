@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import {
   type Agent,
+  type EnginePorts,
   type Model,
   OpenSessions,
   type Session,
@@ -53,6 +54,7 @@ export function makeEngine(
   model: Model,
   tools: readonly Tool[] = [add],
   gate = createGate(),
+  receipts?: EnginePorts['receipts'],
 ): OpenSessions {
   const agent: Agent = {
     name: 'bench',
@@ -83,6 +85,7 @@ export function makeEngine(
     world: realWorld(''),
     vault: { seal: text => text, open: text => text },
     agent: () => agent,
+    ...(receipts && { receipts }),
     log() {},
   })
 }

@@ -22,6 +22,7 @@ import * as http from './over-http.ts'
 import { keepMeasured } from './page.ts'
 import * as peers from './peers.ts'
 import * as onPostgres from './postgres.ts'
+import { receiptsCost } from './receipts.ts'
 import { securedCycles } from './secured.ts'
 import * as server from './server.ts'
 import * as stored from './stored.ts'
@@ -67,6 +68,7 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>>
   'codec-read': codecs.readAnswers,
   'codec-next': codecs.nextRequests,
   'flow-cost': flowCost,
+  'receipts-cost': receiptsCost,
   agentdojo: agentDojo,
   ...(peers.installed && {
     'peers-cycle': peers.cyclesOfPeers,

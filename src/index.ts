@@ -37,7 +37,10 @@ export type { FilePart, ImagePart, InputPart, ResultPart, TextPart } from './lan
 export { type ErrorCode, TurnwireError } from './language/errors.ts'
 export type { Event, Grant, Recorded, Settings } from './language/events.ts'
 export type { Entry } from './language/history.ts'
+export type { Receipt } from './language/make-receipt.ts'
 export type { CallAnswer, CallQuestion, FormSchema } from './language/questions.ts'
+export type { CallReceipt, ReceiptDecision } from './language/receipt-calls.ts'
+export type { ReceiptKey } from './language/receipt-keys.ts'
 export type { FileDiff, Location, Report, Rows, TerminalReport } from './language/report.ts'
 export type { ToolDeclaration, ToolKind } from './language/tools.ts'
 export { Unanswered } from './lib/net/unanswered.ts'
@@ -107,6 +110,8 @@ export {
   scriptFromFile,
 } from './models/scripted/index.ts'
 export type { GateOptions, PolicyRule, RedactRule } from './policy/index.ts'
+// ---- to check what was recorded ----------------------------------------------------------------------------
+export { verifyReceipt } from './proof/verify-receipt.ts'
 export type { OpenOptions } from './runtime.ts'
 export { type Running, type ServeOptions, startServer } from './server/server.ts'
 export { memoryStore } from './stores/memory.ts'

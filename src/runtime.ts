@@ -13,6 +13,7 @@ import { warnOfTools } from './config/warn-tools.ts'
 import { type DataPlace, findPlace, isNodeStore, isShared, openFolderStore } from './data/data-place.ts'
 import { acceptedDefinitions } from './data/mcp-definitions.ts'
 import { tokenStore } from './data/mcp-tokens.ts'
+import { openReceiptKeys, type ReceiptKeys } from './data/receipt-keys.ts'
 import { createVault, type SigningVault, vaultKey } from './data/vault.ts'
 import { ownVersion } from './data/version.ts'
 import {
@@ -93,6 +94,7 @@ export class Runtime {
   readonly #rulesFile: RulesFile | undefined
   readonly #onTools = new Set<() => void>()
   readonly #unlisted = new Map<string, Agent>()
+  #receiptKeys: ReceiptKeys | undefined
   #parts: { agents: readonly Agent[]; vault: SigningVault } | undefined
   /** The engine that this process started last. */
   #started: LocalEngine | undefined
@@ -220,6 +222,13 @@ export class Runtime {
     return this.#own.vault
   }
 
+  /** The keys that sign logs. Undefined: logs are not signed. */
+  get receiptKeys(): ReceiptKeys | undefined {
+    if (!this.config.receipts) return undefined
+    this.#receiptKeys ??= openReceiptKeys({ folder: this.folder, shared: this.#sharedSecret })
+    return this.#receiptKeys
+  }
+
   /** Fetches, within the egress rule, what an MCP server names at other addresses than its own. */
   fetchFor(server: string): NonNullable<McpOptions['fetchOther']> {
     return (url, init) =>
@@ -339,6 +348,7 @@ export class Runtime {
     this.#working = store
     const { hooks, context } = this.config
     const { agents, vault } = this.#own
+    const receipts = this.receiptKeys
     // Only the process that has the engine runs them, so that each is started once.
     this.#mcpStarted = this.#mcp.start(mcpPatienceMs)
     this.#rulesFile?.watch(() => {
@@ -364,6 +374,7 @@ export class Runtime {
       ...(countsSpending(agents, store) && { countsSpending: true }),
       ...(summon && { summon }),
       ...(hooks && { hooks }),
+      ...(receipts && { receipts }),
       observer: this.telemetry.observer,
       ...(context && { app: makeAppContext(context) }),
       callback: call =>

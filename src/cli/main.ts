@@ -37,6 +37,12 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
   backup: ['Copy the data folder, also beside a running server.', () => import('./commands/backup.ts')],
   export: ['Write whole sessions to a file.', () => import('./commands/export.ts')],
   import: ['Take sessions from an exported file.', () => import('./commands/import.ts')],
+  verify: [
+    'Say whether a session, an export, a receipt or a sealed file is as it was recorded.',
+    () => import('./commands/verify.ts'),
+  ],
+  receipts: ['Show the receipt of a call, or the keys that sign.', () => import('./commands/receipts.ts')],
+  seal: ['Write a session to one file that checks itself.', () => import('./commands/seal.ts')],
   vacuum: ['Give the space of deleted sessions back.', () => import('./commands/vacuum.ts')],
   flow: [
     'Show where untrusted text, private data and acting tools meet.',

@@ -71,6 +71,8 @@ function eventLines(event: Event, calls: ReadonlyMap<string, CallPart>, style: S
       return [dim(`grant for ${cutText(event.grant.tool, 128)} by ${cutText(event.grant.by, 80)}`)]
     case 'grant.revoked':
       return [dim(`grant revoked by ${cutText(event.by, 80)}`)]
+    case 'log.signed':
+      return [dim(`signed up to event ${event.to}`)]
     case 'history.compacted':
       return [dim(`the first ${event.replaces} entries were compacted`)]
     case 'history.rewound':

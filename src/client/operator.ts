@@ -1,6 +1,8 @@
 // The client of the operator API: one method per route. With a key, or in a page of the server itself after a sign-in: the
 // browser sends the cookie of that, and this client the secret that goes with it.
+
 import type { Recorded } from '../language/events.ts'
+import type { Receipt } from '../language/make-receipt.ts'
 import { AapError } from './errors.ts'
 import { parseMessage, readLive, type WatchOptions } from './live.ts'
 import type {
@@ -126,6 +128,10 @@ export class OperatorClient {
   /** The next request to the model, in one vendor's form. */
   request(id: string, protocol: VendorProtocol, options?: Options): Promise<VendorRequest> {
     return this.#get(`${operatorPath(id)}/request?protocol=${protocol}`, options)
+  }
+  /** Proves one settled call. Rejects with 404 while its turn is under way. */
+  receipt(id: string, call: string, options?: Options): Promise<Receipt> {
+    return this.#get(`${operatorPath(id)}/receipts/${encodeURIComponent(call)}`, options)
   }
   async blob(id: string, name: string, options?: Options): Promise<string> {
     const path = `${operatorPath(id)}/blobs/${encodeURIComponent(name)}`

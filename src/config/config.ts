@@ -238,6 +238,8 @@ export type TurnwireConfig<
   /** Takes payments for turns of agents that have a `price`. Absent: nothing of it is loaded. */
   payments?: PaymentsConfig
   telemetry?: TelemetryConfig
+  /** Signs the logs of sessions, so that changes are found and calls can be proved. Default false. */
+  receipts?: boolean
   /** Where sessions live: a folder (SQLite), "postgres://…", "memory", or a store. Default ".turnwire". */
   data?: string | Store
 }

@@ -350,6 +350,7 @@ export function checkSettings({ agents, payments }: { agents: Check; payments: C
     relay: checkRelay,
     payments: { needed: payments },
     telemetry: group(telemetry, 'must be an object.'),
+    receipts: onOff,
     data: must(isData, 'must be a folder, "memory", a postgres:// address, or a store.'),
   }
   return group(settings, 'must be an object.')

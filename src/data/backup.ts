@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { TurnwireError } from '../language/errors.ts'
 
 /** Small files that are always written whole. */
-const smallFiles = ['keys.json', 'vault.key']
+const smallFiles = ['keys.json', 'vault.key', 'receipts.json']
 
 /** Makes the folder `to`, which must be empty if it exists. Gives the names of the files. */
 export async function backUp(from: string, to: string): Promise<string[]> {

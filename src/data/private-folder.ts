@@ -9,6 +9,7 @@ const names = [
   'sessions.db-shm',
   'keys.json',
   'vault.key',
+  'receipts.json',
   'writer.lock',
   'engine.secret',
 ]

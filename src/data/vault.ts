@@ -1,20 +1,12 @@
 // Seals secrets before they are recorded: AES-256-GCM with a key from a file in the data folder that only its owner can
 // read, or from TURNWIRE_VAULT_KEY. The use of a text is authenticated with it. Losing the key loses the secrets and nothing else.
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Vault } from '../engine/ports/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { SealUse } from '../language/seals.ts'
+import { makeFileOnce } from '../lib/files/replace-file.ts'
 
 /** Sealed texts with a use begin with this. Older ones have no use. */
 const mark = '2.'
@@ -72,24 +64,8 @@ export function vaultKey(
   const hasFile = file !== undefined && existsSync(file)
   if (shared !== undefined && !hasFile) return deriveKey(shared, 'TURNWIRE_CLUSTER_SECRET')
   if (file === undefined) return randomBytes(32)
-  if (!hasFile) makeKeyFile(file)
+  if (!hasFile) makeFileOnce(file, randomBytes(32).toString('base64url'))
   return deriveKey(readFileSync(file, 'utf8').trim(), file)
-}
-
-/** The file is written whole under another name and then linked. A key that another process made meanwhile is kept. */
-function makeKeyFile(file: string): void {
-  const fresh = `${file}.${process.pid}`
-  const handle = openSync(fresh, 'w', 0o600)
-  writeSync(handle, randomBytes(32).toString('base64url'))
-  fsyncSync(handle)
-  closeSync(handle)
-  try {
-    linkSync(fresh, file)
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
-  } finally {
-    unlinkSync(fresh)
-  }
 }
 
 function deriveKey(secret: string, source: string): Buffer {

@@ -16,6 +16,7 @@ import type { HostedPart, InputPart, Native, Origin, Phase, TextPart, ThinkingPa
 import type { ErrorCode } from './errors.ts'
 import type { AnswerFormat } from './format.ts'
 import type { Entry } from './history.ts'
+import type { LogSigned } from './log-signed.ts'
 import type { PaymentRecord } from './payments.ts'
 import type { ShadowVerdict } from './policy.ts'
 import type { AnswerAction, FormContent, FormSchema } from './questions.ts'
@@ -481,6 +482,7 @@ export type Event =
   | HistoryRewound
   | HookActed
   | ModelSampled
+  | LogSigned
   | PaymentRecorded
 
 export type EventType = Event['type']

@@ -33,41 +33,48 @@ export const sealingTypes: ReadonlySet<Event['type']> = new Set([
   'history.rewound',
 ])
 
+/** What becomes of a sealed text. Undefined: it is left out; of an option the empty text stays, so that readers see that it is set. */
+type Replace = (sealed: string) => string | undefined
+
 /** The event as a reader outside the engine is given it: the same object if nothing in it is sealed. */
 export function withoutSeals(event: Event): Event {
+  return replaceSeals(event, leaveOut)
+}
+
+const leaveOut: Replace = () => undefined
+
+/** The same object if nothing in it is sealed. */
+export function replaceSeals(event: Event, replace: Replace): Event {
   switch (event.type) {
     case 'session.created': {
-      const settings = settingsWithoutSeals(event.settings)
-      const seed = entriesWithoutSeals(event.seed)
+      const settings = replaceInSettings(event.settings, replace)
+      const seed = replaceInEntries(event.seed, replace)
       return settings === event.settings && seed === event.seed ? event : { ...event, settings, seed }
     }
-    case 'session.configured': {
-      const settings = settingsWithoutSeals(event.settings)
-      return settings === event.settings ? event : { ...event, settings }
+    case 'session.configured':
+    case 'agent.changed': {
+      const settings = replaceInSettings(event.settings, replace)
+      return settings === event.settings ? event : ({ ...event, settings } as Event) // Of the same type, and as whole as before.
     }
     case 'message.queued': {
-      const settings = event.settings && settingsWithoutSeals(event.settings)
+      const settings = event.settings && replaceInSettings(event.settings, replace)
       return settings === undefined || settings === event.settings ? event : { ...event, settings }
     }
-    case 'agent.changed': {
-      const settings = settingsWithoutSeals(event.settings)
-      return settings === event.settings ? event : { ...event, settings }
-    }
     case 'model.answered': {
-      const parts = partsWithoutSeals(event.parts)
+      const parts = replaceInParts(event.parts, replace)
       return parts === event.parts ? event : { ...event, parts }
     }
     case 'call.nested': {
-      const call = withoutSeal(event.call)
+      const call = replaceSeal(event.call, replace)
       return call === event.call ? event : { ...event, call }
     }
     case 'call.edited':
-      return withoutSeal(event)
+      return replaceSeal(event, replace)
     case 'question.answered':
-      return withoutSeal(event)
+      return replaceSeal(event, replace)
     case 'history.compacted':
     case 'history.rewound': {
-      const entries = entriesWithoutSeals(event.entries)
+      const entries = replaceInEntries(event.entries, replace)
       return entries === event.entries ? event : { ...event, entries }
     }
     default:
@@ -77,9 +84,14 @@ export function withoutSeals(event: Event): Event {
 
 /** A secret value is emptied, but the option stays: readers see that it is set. */
 export function settingsWithoutSeals<Given extends Partial<Settings>>(settings: Given): Given {
+  return replaceInSettings(settings, leaveOut)
+}
+
+function replaceInSettings<Given extends Partial<Settings>>(settings: Given, replace: Replace): Given {
   const { options } = settings
   if (!options || Object.values(options).every(value => typeof value === 'string')) return settings
-  const hide = (value: OptionValue): OptionValue => (typeof value === 'string' ? value : { sealed: '' })
+  const hide = (value: OptionValue): OptionValue =>
+    typeof value === 'string' ? value : { sealed: replace(value.sealed) ?? '' }
   return {
     ...settings,
     options: Object.fromEntries(Object.entries(options).map(([name, value]) => [name, hide(value)])),
@@ -87,24 +99,33 @@ export function settingsWithoutSeals<Given extends Partial<Settings>>(settings: 
 }
 
 export function entriesWithoutSeals(entries: Entry[]): Entry[] {
+  return replaceInEntries(entries, leaveOut)
+}
+
+function replaceInEntries(entries: Entry[], replace: Replace): Entry[] {
   return mapChanged(entries, entry => {
     if (entry.role !== 'assistant') return entry
-    const parts = partsWithoutSeals(entry.parts)
+    const parts = replaceInParts(entry.parts, replace)
     return parts === entry.parts ? entry : { ...entry, parts }
   })
 }
 
-function partsWithoutSeals(parts: AnswerPart[]): AnswerPart[] {
+function replaceInParts(parts: AnswerPart[], replace: Replace): AnswerPart[] {
   for (const part of parts)
     if (part.type === 'call' && part.sealed !== undefined)
-      return parts.map(each => (each.type === 'call' ? withoutSeal(each) : each))
+      return parts.map(each => (each.type === 'call' ? replaceSeal(each, replace) : each))
   return parts
 }
 
 export function withoutSeal<Holder extends { sealed?: string }>(holder: Holder): Omit<Holder, 'sealed'> {
+  return replaceSeal(holder, leaveOut)
+}
+
+function replaceSeal<Holder extends { sealed?: string }>(holder: Holder, replace: Replace): Holder {
   if (holder.sealed === undefined) return holder
-  const { sealed: _, ...rest } = holder
-  return rest
+  const { sealed, ...rest } = holder
+  const other = replace(sealed)
+  return (other === undefined ? rest : { ...rest, sealed: other }) as Holder // `sealed` is optional in it.
 }
 
 /** The same list if no item was replaced. */

@@ -1,18 +1,19 @@
 // A session for programs: say something, get the reply, answer the calls that wait. It uses the engine's boundary alone, as
 // any wire does.
-import type {
-  Accepted,
-  AppContext,
-  Command,
-  During,
-  FollowItem,
-  FollowOptions,
-  GivenDecision,
-  GivenResult,
-  SessionMessage,
-  SessionRef,
-  SessionStatus,
-  ToolOutput,
+import {
+  type Accepted,
+  type AppContext,
+  type Command,
+  type During,
+  type FollowItem,
+  type FollowOptions,
+  type GivenDecision,
+  type GivenResult,
+  readReceipt,
+  type SessionMessage,
+  type SessionRef,
+  type SessionStatus,
+  type ToolOutput,
 } from '../engine/index.ts'
 import type { ArgumentPatterns } from '../language/argument-patterns.ts'
 import { type Found, keptName } from '../language/calls.ts'
@@ -20,6 +21,7 @@ import { type InputPart, isResultPart, joinText, type ResultPart } from '../lang
 import { TurnwireError } from '../language/errors.ts'
 import { type Grant, waitModes } from '../language/events.ts'
 import type { Entry } from '../language/history.ts'
+import type { Receipt } from '../language/make-receipt.ts'
 import type { CallAnswer } from '../language/questions.ts'
 import { toolHash } from '../language/tools.ts'
 import { hashJson } from '../lib/json/hash.ts'
@@ -99,6 +101,14 @@ export class SessionHandle<ModelName extends string = string, Known extends Turn
    */
   send(message: string | readonly InputPart[], { context, during, by }: SendOptions = {}): TurnHandle<Known> {
     return this.#turn(this.#say(toResultParts(message, 'send'), context, checkDuring(during), by))
+  }
+
+  /**
+   * Proves one settled call: who allowed it under which rule, when, and how it ended, without arguments and results. Rejects with
+   * `not_found` if its turn is not over, and with `bad_request` without `receipts: true` in the configuration.
+   */
+  receipt(callId: string): Promise<Receipt> {
+    return readReceipt(this.#host.engine, this.#ref, callId)
   }
 
   /** The messages that wait for their delivery, in the order in which they were sent. */

@@ -10,6 +10,7 @@ import type { InputPart } from '../language/content.ts'
 import { wordsOf } from '../language/errors.ts'
 import type { AskedName } from '../language/model-names.ts'
 import { promptParts } from '../language/prompt-line.ts'
+import type { ReceiptKey } from '../language/receipt-keys.ts'
 import type { ServerPrompt, ServerResource, ToolServerInfo } from '../language/servers.ts'
 import { type OpenOptions, Runtime } from '../runtime.ts'
 import type { Mount } from '../server/mount.ts'
@@ -209,6 +210,11 @@ export class Turnwire<
   }
 
   /** Model steps are dropped, and asked again at the next start; running tools get time to finish. */
+  /** The public keys with which receipts of this program are checked. Empty: its logs are not signed. */
+  receiptKeys(): ReceiptKey[] {
+    return this.#runtime.receiptKeys?.published() ?? []
+  }
+
   async close(): Promise<void> {
     await this.#runtime.close()
     await (await this.#mounted?.catch(() => undefined))?.close()

@@ -6,7 +6,13 @@ import { buildAgents } from '../config/build-agent.ts'
 import type { TurnwireConfig } from '../config/config.ts'
 import { isPostgresUrl, withStore } from '../data/data-place.ts'
 import { ownVersion } from '../data/version.ts'
-import { type Engine, LocalEngine, type SessionRef, type SessionSummary } from '../engine/index.ts'
+import {
+  type Engine,
+  LocalEngine,
+  type ReceiptSigner,
+  type SessionRef,
+  type SessionSummary,
+} from '../engine/index.ts'
 import { connect } from '../engines/folder/find-engine.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
@@ -19,12 +25,13 @@ const logPageBytes = 1024 * 1024
 
 /**
  * `place`: a data folder, or the address of a PostgreSQL. `config`: the agents whose sessions are looked at, where their tools and
- * instructions matter.
+ * instructions matter. `receipts`: signs, where no other process has the engine.
  */
 export async function visitSessions<Result>(
   place: string,
   config: TurnwireConfig | undefined,
   look: (engine: Engine, payments: PaymentStore) => Promise<Result>,
+  receipts?: ReceiptSigner,
 ): Promise<Result> {
   const found = isPostgresUrl(place) ? undefined : await connect(place, ownVersion())
   if (found) {
@@ -41,6 +48,7 @@ export async function visitSessions<Result>(
       world: realWorld(),
       vault: { seal: refuseSecrets, open: refuseSecrets },
       agent: name => agents.find(agent => agent.name === name),
+      ...(receipts && { receipts }),
       log: () => {},
     })
     return look(engine, store.payments)

@@ -14,6 +14,7 @@ import { reportFlow } from '../config/flow-report.ts'
 import { startRetention } from '../data/retention.ts'
 import { ownVersion } from '../data/version.ts'
 import { publicError, TurnwireError } from '../language/errors.ts'
+import { receiptKeysPath } from '../language/receipt-keys.ts'
 import { readTrace } from '../language/trace.ts'
 import { checkHost, checkOrigin } from '../lib/net/http.ts'
 import { runtimeOf, type Turnwire } from '../library/turnwire.ts'
@@ -343,6 +344,8 @@ export function createApp(options: AppOptions): Hono<WireEnv> {
     const { code, message } = publicError(new TurnwireError(failure.code, failure.message))
     return c.json({ status: 'failing', agents: agents.length, store: { code, error: message } }, 503)
   })
+  const receiptKeys = runtime.receiptKeys
+  if (receiptKeys) app.get(receiptKeysPath, c => c.json({ keys: receiptKeys.published() }))
   const console = showsConsole ? consoleRoutes(mount) : undefined
   if (console) app.route('/', console)
   if (relay) app.route('/', relay.routes(routeHost(host)))

@@ -13,7 +13,7 @@ test('bash completes commands, actions and options', t => {
     assert.equal(done.stderr, '')
     return done.stdout.trim().split(' ')
   }
-  assert.deepEqual(complete('turnwire', 'se'), ['serve', 'sessions'])
+  assert.deepEqual(complete('turnwire', 'se'), ['serve', 'sessions', 'seal'])
   assert.deepEqual(complete('turnwire', 'keys', ''), [
     'add',
     'list',

@@ -37,6 +37,7 @@ export type RigOptions = {
   hooks?: Hooks
   observer?: Observer
   egress?: Egress
+  receipts?: EnginePorts['receipts']
   vault?: Vault
   summon?: EnginePorts['summon']
   snapshotGrowth?: { events: number; bytes: number }
@@ -111,6 +112,7 @@ export function makeRig(options: RigOptions = {}): Rig {
     ...(options.snapshotGrowth && { snapshotGrowth: options.snapshotGrowth }),
     ...(options.observer && { observer: options.observer }),
     ...(options.egress && { egress: options.egress }),
+    ...(options.receipts && { receipts: options.receipts }),
     log: (level, message, fields) => void logs.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
   })
   const engine = local.sessions

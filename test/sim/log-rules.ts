@@ -124,6 +124,7 @@ export class LogRules {
       case 'hook.acted':
       case 'policy.applied':
       case 'model.sampled':
+      case 'log.signed':
       case 'payment.recorded':
         return undefined
       default:

@@ -14,6 +14,7 @@ import type { Event } from '../../src/language/events.ts'
 import type { PaymentRecord } from '../../src/language/payments.ts'
 import { toolHash } from '../../src/language/tools.ts'
 import { Unanswered } from '../../src/lib/net/unanswered.ts'
+import { deriveSigningKey, makeSigner } from '../../src/lib/signing/ed25519.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { later, tool } from '../../src/tools/index.ts'
@@ -498,6 +499,20 @@ const sessions: Record<
       ])
       const session = await begin(rig)
       await say(session, 'go')
+      return { session, engine: rig.engine }
+    },
+  },
+  signed: {
+    about: 'A log that is signed after its turn: a call that policy allowed, and one that a person allowed.',
+    async play() {
+      const key = deriveSigningKey('the secret of a transcript, no more', 'transcript')
+      const receipts = { current: () => ({ key: key.x, sign: makeSigner(key) }), newSalt: () => 'salt' }
+      const rig = rigOf([{ calls: [call('pay'), call('mail')] }, { text: 'Done.' }], { receipts })
+      const session = await begin(rig)
+      await say(session, 'go')
+      const decisions = [decide(session, 'mail', {})]
+      await until(session, () => session.respond({ results: [], decisions }))
+      await runCommand(session, { do: 'sign' })
       return { session, engine: rig.engine }
     },
   },

@@ -6,7 +6,7 @@ import { HistoryFold } from '../../engine/index.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import { isJsonObject, type Json } from '../../lib/json/index.ts'
 import { linesIn } from '../../lib/text/lines.ts'
-import { copyVersion, type Line } from './format.ts'
+import { copyVersion, type LastLine, type Line } from './format.ts'
 
 /** The largest event has the size of the largest result, several times over. */
 const longestLine = 256 * 1024 * 1024
@@ -27,11 +27,22 @@ export async function* readLines(file: string): AsyncGenerator<{ text: string; l
   }
 }
 
-export function damaged(file: string, number: number, why: string): TurnwireError {
-  return new TurnwireError(
-    'bad_request',
-    `${file} cannot be imported: line ${number}: ${why}. Nothing was imported. Export the sessions again.`,
-  )
+/** `line` and `why`: the first line that is not as it was written. */
+export class DamagedFile extends TurnwireError {
+  readonly line: number
+  readonly why: string
+  constructor(file: string, line: number, why: string) {
+    super(
+      'bad_request',
+      `${file} cannot be imported: line ${line}: ${why}. Nothing was imported. Export the sessions again.`,
+    )
+    this.line = line
+    this.why = why
+  }
+}
+
+export function damaged(file: string, number: number, why: string): DamagedFile {
+  return new DamagedFile(file, number, why)
 }
 
 /** A session of the file that is being read. */
@@ -86,6 +97,7 @@ export async function checkFile(file: string): Promise<number> {
   let payments = 0
   let number = 0
   let isOver = false
+  const whole = createHash('sha256')
   for await (const read of readLines(file)) {
     number = read.number
     const { line, text } = read
@@ -97,6 +109,7 @@ export async function checkFile(file: string): Promise<number> {
           throw new Error(`${line.sessions} sessions were exported, ${sessions} are here`)
         if (line.payments !== payments)
           throw new Error(`${line.payments} payments were exported, ${payments} are here`)
+        checkLast(line, whole.digest('hex'))
         isOver = true
       } else if ('payment' in line && !current) {
         const { id, hash, payer } = line.payment
@@ -116,6 +129,7 @@ export async function checkFile(file: string): Promise<number> {
         current.take(line)
         current.hash.update(`${text}\n`)
       }
+      if (!isOver) whole.update(`${text}\n`)
     } catch (cause) {
       throw damaged(file, number, wordsOf(cause))
     }
@@ -129,6 +143,14 @@ function checkFirst(line: Line): void {
     throw new Error('this is no file of turnwire export')
   if (line.version !== copyVersion)
     throw new Error(`it has version ${line.version}, and this program reads version ${copyVersion}`)
+}
+
+/** Files of older versions have no hash of the whole. */
+function checkLast(line: LastLine, sha256: string): void {
+  const unknown = Object.keys(line).find(key => !['sessions', 'payments', 'sha256'].includes(key))
+  if (unknown !== undefined) throw new Error(`"${unknown}" is not known here`)
+  if (line.sha256 !== undefined && line.sha256 !== sha256)
+    throw new Error('the file was changed after it was exported')
 }
 
 function checkName(session: unknown): void {

@@ -19,9 +19,14 @@ const exportPieceBytes = 512 * 1024
 export async function exportSessions(
   store: Store,
   wants: (row: Pick<SessionRow, 'id' | 'owner' | 'agent'>) => boolean,
-  write: WriteLine,
+  writeText: WriteLine,
 ): Promise<Exported> {
   const done: Exported = { sessions: 0, leftOut: [] }
+  const whole = createHash('sha256')
+  const write: WriteLine = text => {
+    whole.update(text)
+    return writeText(text)
+  }
   const writeLine = (line: Line): Promise<void> => write(`${JSON.stringify(line)}\n`)
   await writeLine({ turnwire: 'export', version: copyVersion })
   for await (const row of allRows(store)) {
@@ -40,7 +45,8 @@ export async function exportSessions(
       await writeLine({ payment })
       payments += 1
     }
-  await writeLine({ sessions: done.sessions, payments })
+  const last: Line = { sessions: done.sessions, payments, sha256: whole.digest('hex') }
+  await writeText(`${JSON.stringify(last)}\n`)
   return done
 }
 

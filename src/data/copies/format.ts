@@ -14,7 +14,8 @@ export type PieceLine = { blob: string; at: number; piece: string; last?: true }
 /** `sha256`: of the lines before it, from the session's first, each with its LF. */
 export type SessionEndLine = { end: string; sha256: string }
 export type PaymentLine = { payment: PaymentRecord }
-export type LastLine = { sessions: number; payments: number }
+/** `sha256`: of all lines before it, each with its LF. Older versions wrote none. */
+export type LastLine = { sessions: number; payments: number; sha256?: string }
 
 export type Line =
   | FirstLine

@@ -36,6 +36,8 @@ type Keeper = {
   readonly state: SessionState
   readonly feed: Feed
   readonly driver: { readonly callsRunning: number }
+  /** Absent: the log is not signed. */
+  readonly signer: { take(events: readonly Event[]): void } | undefined
   readonly snapshots: { readonly dueSeq: number; readonly dueBytes: number; consider(): void }
   lose(reason: unknown): void
 }
@@ -85,6 +87,7 @@ export class Journal {
       batch.events.push(event)
       batch.held.items.push({ type: 'event', seq: state.seq, event })
     }
+    this.#keeper.signer?.take(events)
     if (!deferrable || store.lingerMs === undefined) this.#send(batch)
     else if (!batch.sent) batch.stopClock ??= world.timer(store.lingerMs, () => this.#send(batch))
   }
@@ -171,8 +174,10 @@ export class Journal {
     const { state, feed } = this.#keeper
     const { world, store, observer, countsSpending } = this.#keeper.ports
     const { status } = state
-    // Repeated if it is the same and not running, so that a reader learns that nothing more comes of its request.
-    if (status !== 'running' || this.#shownStatus !== 'running') feed.status(status)
+    // Repeated if it is the same and not running, so that a reader learns that nothing more comes of its request. A signature
+    // comes of no request: repeated for it, the status could be taken for that of a turn which begins at the same time.
+    const isSignature = events.length === 1 && events[0]?.type === 'log.signed'
+    if (status !== this.#shownStatus || (status !== 'running' && !isSignature)) feed.status(status)
     const changed = { ...this.#newSummary(), ...this.#newFacts(status) }
     const counted = countsSpending && { spending: readSpending(events, state) }
     const isListed =

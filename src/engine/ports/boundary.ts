@@ -256,6 +256,8 @@ export type Command =
   | { do: 'withdraw'; message: string; by: string; reason?: string }
   /** Puts a summary in place of all but the newest entries that the model reads. */
   | { do: 'compact' }
+  /** Signs the log as far as it can be signed now: up to the end of the last turn. */
+  | { do: 'sign' }
   | ControlCommand
 
 /** Manual control: the loop does nothing until the session is released; `by` does one action at a time. */

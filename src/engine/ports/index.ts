@@ -39,6 +39,7 @@ import type { Egress } from '../../lib/net/egress.ts'
 import type { FlowLog } from './flow.ts'
 import type { HookSubject, Hooks } from './hooks.ts'
 import type { Observer } from './observer.ts'
+import type { ReceiptSigner } from './receipts.ts'
 import type { Store } from './store.ts'
 import type { AppContext, Tool, ToolOutput } from './tool.ts'
 
@@ -46,6 +47,7 @@ export type { FlowLog } from './flow.ts'
 export type { HookSubject, Hooks } from './hooks.ts'
 export type * from './node.ts'
 export type * from './observer.ts'
+export type * from './receipts.ts'
 export type * from './store.ts'
 
 export {
@@ -486,6 +488,8 @@ export type EnginePorts = {
   countsSpending?: true
   /** Absent: nobody watches. */
   observer?: Observer
+  /** Signs the logs of sessions. Absent: they are not signed. */
+  receipts?: ReceiptSigner
   /** The address to which the result of a postponed call can be posted. Undefined: there is no server. */
   callback?: (call: { session: string; callId: string; expiresAt: number }) => string | undefined
   /** Another node gives this session up, if one has it, so that it can be claimed here. Absent: there are no others. */

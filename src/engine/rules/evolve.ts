@@ -197,6 +197,9 @@ export function evolve(state: SessionState, event: Event): SessionState {
       state.policy = { version: event.version }
       if (event.shadow !== undefined) state.policy.shadow = event.shadow
       break
+    case 'log.signed':
+      state.signed = { to: event.to, head: event.head }
+      break
     case 'payment.recorded':
     case 'policy.shadowed':
     case 'call.forbidden':

@@ -8,7 +8,7 @@ import { indexBatch, type SessionState, type TurnState } from './state.ts'
  * Of the states that this program folds. Raise it when `evolve` or the shape of the state changes: older snapshots are then
  * not used. A test compares it with what the golden transcripts fold to.
  */
-export const stateVersion = 8
+export const stateVersion = 9
 
 /** A view that differs from the entries: the first and last so many of them, and other entries in between. */
 type View = { first: number; between: Entry[]; last: number }

@@ -7,6 +7,7 @@ import type { CallSession, WorkingSessions } from '../calls/call-session.ts'
 import { declaredFor } from '../calls/session-tools.ts'
 import { Feed } from '../log/feed.ts'
 import { Journal } from '../log/journal.ts'
+import { LogSigner } from '../log/sign-log.ts'
 import { SnapshotWriter } from '../log/snapshots.ts'
 import type { RequestKey } from '../ports/boundary.ts'
 import type {
@@ -65,6 +66,7 @@ export class Session implements CommandedSession {
   readonly #id: Context['id']
   readonly #journal: Journal
   readonly snapshots: SnapshotWriter
+  readonly signer: LogSigner | undefined
   readonly #home: SessionHome
   #attached = noTools
   /** Its own tools. */
@@ -107,6 +109,7 @@ export class Session implements CommandedSession {
         error: wordsOf(error),
       }),
     )
+    this.signer = ports.receipts && new LogSigner(this, ports.receipts)
     this.snapshots = new SnapshotWriter(this, claim.snapshot)
     this.#journal = new Journal(this, claim.epoch, () => {
       if (home.listChanges.watchers.size > 0) home.listChanges.changed(this)
@@ -127,7 +130,13 @@ export class Session implements CommandedSession {
   /** Nothing is happening in it and nobody needs this copy to stay. Readers can follow it in the store. */
   get isIdle(): boolean {
     const { uses, state, driver } = this
-    return uses === 0 && state.status !== 'running' && driver.callsRunning === 0 && this.clean
+    return (
+      uses === 0 &&
+      state.status !== 'running' &&
+      driver.callsRunning === 0 &&
+      this.clean &&
+      !this.signer?.isDue
+    )
   }
 
   /** Only while it is idle. Its readers are told. */
@@ -375,6 +384,17 @@ export class Session implements CommandedSession {
     this.#journal.flush()
   }
 
+  /** Signs the log as far as it can be signed now. */
+  async signLog(): Promise<void> {
+    if (!this.signer)
+      throw new TurnwireError(
+        'bad_request',
+        'This server signs no logs, so there are no receipts. Set "receipts: true" in the configuration.',
+      )
+    await this.signer.sign()
+    await this.flushed()
+  }
+
   /** Every event of the state is durable. */
   get clean(): boolean {
     return this.#journal.clean
@@ -393,6 +413,7 @@ export class Session implements CommandedSession {
     this.#journal.lose(why)
     this.driver.abort(why)
     this.deadlines.stop()
+    this.signer?.stop()
     for (const attachment of this.attachments) attachment.close()
     this.#home.lost(this, why)
     this.feed.close(why)

@@ -36,6 +36,7 @@ export async function stopSessions(sessions: readonly Session[], options: StopOp
     // The call that it works for still watches it.
     const parent = session.state.parent && byId.get(session.state.parent.session)
     if (parent) await leave(parent)
+    if (session.signer?.isDue) await session.signer.sign()
     await session.flushed().catch(() => {})
     if (session.lost) return
     session.lose(reason)

@@ -90,6 +90,9 @@ export async function runCommand(session: CommandedSession, command: LoadedComma
     case 'withdraw':
       await withdrawMessage(session, command)
       return done()
+    case 'sign':
+      await session.signLog()
+      return done()
     case 'compact':
       return done({ count: (await compactNow(session)) ? 1 : 0 })
     default:

@@ -53,6 +53,8 @@ export type CommandedSession = TurnSession & {
   revoke(grantId: string, by: string): Promise<void>
   /** Ends the turn now, whatever it is doing, and leaves a valid history. */
   cancel(): Promise<boolean>
+  /** Signs the log as far as it can be signed now. Throws `bad_request` if logs are not signed. */
+  signLog(): Promise<void>
   /** Records what `decide` gives, once for each request key, and wakes the loop. */
   accept(request: RequestKey | undefined, decide: () => Event[]): Promise<Taken>
 }

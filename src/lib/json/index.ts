@@ -49,6 +49,9 @@ const WALKED_KEYS = 12
 /** Up to this length a loop over the characters is faster than a native call. */
 const SHORT = 40
 
+/** An object with more keys is sorted by the native sort. */
+const FEW_KEYS = 16
+
 const QUOTE = 0x22
 const COMMA = 0x2c
 const MINUS = 0x2d
@@ -427,9 +430,24 @@ function canonicalArray(items: readonly Json[], depth: number): string {
   return `${out}]`
 }
 
+/** In place, by insertion: for the few keys that most objects have this takes half the time of the native sort. */
+function sortFew(keys: string[]): string[] {
+  for (let from = 1; from < keys.length; from++) {
+    const key = keys[from]!
+    let at = from
+    while (at > 0 && keys[at - 1]! > key) {
+      keys[at] = keys[at - 1]!
+      at--
+    }
+    keys[at] = key
+  }
+  return keys
+}
+
 function canonicalObject(object: JsonObject, depth: number): string {
   let out = ''
-  for (const key of Object.keys(object).sort()) {
+  const keys = Object.keys(object)
+  for (const key of keys.length > FEW_KEYS ? keys.sort() : sortFew(keys)) {
     const value: Json | undefined = object[key]
     if (value === undefined) continue
     out += `${out === '' ? '{' : ','}${quoteString(key)}:${canonical(value, depth + 1)}`

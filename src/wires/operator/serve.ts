@@ -2,7 +2,7 @@
 // sees its own, and does with them what the protocols for applications allow. Wallets are refused.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
-import type { AgentInfo, ListedSession, SessionRef } from '../../engine/index.ts'
+import { type AgentInfo, type ListedSession, readReceipt, type SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { isFailure } from '../../language/events.ts'
 import { isWallet } from '../../language/payments.ts'
@@ -75,6 +75,9 @@ export function operatorRoutes(host: WireHost, backend: OperatorBackend): Hono<W
     sendJson(c, {
       text: await c.get('engine').blob(await findSessionRef(c), { get: 'text', name: c.req.param('name') }),
     }),
+  )
+  app.get('/operator/sessions/:id/receipts/:call', async c =>
+    sendJson(c, await readReceipt(c.get('engine'), await findSessionRef(c), c.req.param('call'))),
   )
   app.post('/operator/sessions/:id/commands', c => serveCommand(c, host))
   app.post('/operator/sessions/:id/fork', c => serveFork(c, host))

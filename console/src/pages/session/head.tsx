@@ -15,6 +15,7 @@ import type { LiveSession } from '../../lib/live-session.ts'
 import { Menu } from '../../lib/menu.tsx'
 import { count, Id, money, State } from '../../lib/parts.tsx'
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
+import { saveFile } from '../../lib/save-file.ts'
 import { writeCurl } from './curl.ts'
 import { type ViewName, viewsFor } from './views.ts'
 
@@ -169,10 +170,5 @@ function More({ session, view, attempt }: MoreProps): ReactElement {
 
 /** A link would not carry the secret of the sign-in. */
 async function exportLog(id: string): Promise<void> {
-  const address = URL.createObjectURL(await operator.export(id))
-  const link = document.createElement('a')
-  link.href = address
-  link.download = `${id}.jsonl`
-  link.click()
-  URL.revokeObjectURL(address)
+  saveFile(await operator.export(id), `${id}.jsonl`)
 }

@@ -1,13 +1,16 @@
 // The selected item in full: times, the events about it as they are in the log, and the actions on it.
 import { type CSSProperties, type KeyboardEvent, type PointerEvent, type ReactElement, useState } from 'react'
+import { wordsOf } from '../../../../src/language/errors.ts'
 import type { Json } from '../../../../src/lib/json/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { type CallView, CopyButton, JsonTree, Status, type ViewItem } from '../../../../src/react/index.ts'
 import { itemSeq } from '../../../../src/react/transcript.tsx'
 import { clockTime, duration, exactTime } from '../../../../src/react/words.ts'
+import { operator } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
 import { serverUrl } from '../../lib/mount-path.ts'
 import { Link, useAddress, withQuery } from '../../lib/router.tsx'
+import { saveFile } from '../../lib/save-file.ts'
 import { read, write } from '../../lib/theme.ts'
 
 type InspectorProps = {
@@ -60,6 +63,9 @@ export function Inspector(props: InspectorProps): ReactElement {
           <button type="button" className="tw-button tw-small" onClick={() => onFork(seq)}>
             Fork from here…
           </button>
+          {item.type === 'call' && item.call.settledAt !== undefined && (
+            <ReceiptButton session={session.id} call={item.call.id} />
+          )}
           <CopyButton text={`${serverUrl}${address.path}#seq=${seq}`} label="Copy link" />
           <Link className="tw-button tw-small" to={withQuery(address, { view: 'log' }, `#seq=${seq}`)}>
             In the log
@@ -76,6 +82,29 @@ export function Inspector(props: InspectorProps): ReactElement {
         </details>
       ))}
     </aside>
+  )
+}
+
+/** Saves the receipt of a settled call, with which anyone can check who allowed it and how it ended. */
+function ReceiptButton({ session, call }: { session: string; call: string }): ReactElement {
+  const [problem, setProblem] = useState<string>()
+  const save = async (): Promise<void> => {
+    try {
+      const receipt = await operator.receipt(session, call)
+      const text = `${JSON.stringify(receipt, null, 2)}\n`
+      saveFile(new Blob([text], { type: 'application/json' }), `receipt-${call}.json`)
+      setProblem(undefined)
+    } catch (error) {
+      setProblem(wordsOf(error))
+    }
+  }
+  return (
+    <>
+      <button type="button" className="tw-button tw-small" onClick={() => void save()}>
+        Download the receipt
+      </button>
+      {problem !== undefined && <p role="alert">{printable(problem, 300)}</p>}
+    </>
   )
 }
 

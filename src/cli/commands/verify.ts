@@ -1,0 +1,85 @@
+// Checks, without a network, that something is as it was recorded: a session of the data folder, an export, a receipt, a sealed file.
+import { existsSync } from 'node:fs'
+import { withStore } from '../../data/data-place.ts'
+import { printable } from '../../lib/text/index.ts'
+import type { TrustedKeys } from '../../proof/trust.ts'
+import { firstFlaw, type VerifiedFile, verifyFile } from '../../proof/verify-file.ts'
+import { LogVerifier, type VerifiedLog } from '../../proof/verify-log.ts'
+import { type CliCommand, UsageError } from '../command.ts'
+import { configOption, dataOption, noSuchSession, sessionPlace } from '../setup.ts'
+import { storedPages, trustedKeys } from '../signed-log.ts'
+
+export const command: CliCommand = {
+  name: 'verify',
+  usage: '<session | file> [--key <file | name>]',
+  about: `Says whether a session, an export, a receipt or a sealed file is as the server recorded it, and names the first event that is not.
+It needs no network. Exit code 0: it is; 1: it is not, or nothing in it is signed.
+A signature proves as much as its key is trusted. Without --key these are the keys of the data folder.`,
+  options: {
+    key: {
+      type: 'string',
+      short: 'k',
+      value: '<file | name>',
+      help: 'The keys to trust: what the server shows at /.well-known/turnwire-receipts.json, or the name of one ("kid")',
+    },
+    data: dataOption,
+    config: configOption,
+    json: { type: 'boolean', help: 'Print JSON' },
+  },
+  words: 1,
+  async run({ values, words: [what] }) {
+    if (what === undefined) throw new UsageError('Say what to check: turnwire verify <session | file>')
+    const trusted = await trustedKeys(values)
+    const found: VerifiedFile | VerifiedLog = existsSync(what)
+      ? await verifyFile(what, trusted)
+      : await verifySession(await sessionPlace(values), what, trusted)
+    const sessions = 'kind' in found ? ('sessions' in found ? found.sessions : []) : [found]
+    const flaw = 'kind' in found ? firstFlaw(found) : found.broken?.why
+    const isProved =
+      flaw === undefined && (sessions.some(({ signedTo }) => signedTo > 0) || isReceiptFile(found))
+    if (values['json'] === true) process.stdout.write(`${JSON.stringify({ proved: isProved, ...found })}\n`)
+    else process.stdout.write(isReceiptFile(found) ? receiptText(found, flaw) : sessionsText(sessions, flaw))
+    return isProved ? 0 : 1
+  },
+}
+
+type ReceiptFile = Extract<VerifiedFile, { kind: 'receipt' }>
+
+function isReceiptFile(found: VerifiedFile | VerifiedLog): found is ReceiptFile {
+  return 'kind' in found && found.kind === 'receipt'
+}
+
+async function verifySession(place: string, id: string, trusted: TrustedKeys): Promise<VerifiedLog> {
+  return withStore(place, async store => {
+    const row = await store.row(id)
+    if (!row) throw noSuchSession(id)
+    const verifier = new LogVerifier(id, trusted)
+    for await (const page of storedPages(store, id))
+      for (const item of page) if (item.seq <= row.head && !verifier.take(item)) return verifier.end()
+    return verifier.end(row.head)
+  })
+}
+
+function receiptText({ receipt }: ReceiptFile, flaw: string | undefined): string {
+  const { call, signed } = receipt
+  if (flaw !== undefined) return `BROKEN: ${printable(flaw, 500)}.\n`
+  const { verdict, by, rule } = call.decision
+  const who = `${verdict}${by === undefined ? '' : ` by ${by}`}${rule === undefined ? '' : `, rule ${rule}`}`
+  return `The receipt is genuine: the call ${printable(call.call, 80)} of ${printable(call.tool, 128)} in session ${printable(call.session, 80)}, ${printable(who, 300)}, ended ${call.outcome.kind} at ${new Date(call.at.settled).toISOString()}. Signed ${new Date(signed.at).toISOString()}.\n`
+}
+
+function sessionsText(sessions: readonly VerifiedLog[], flaw: string | undefined): string {
+  if (flaw !== undefined) return `BROKEN: ${printable(flaw, 500)}.\n`
+  if (sessions.length === 0) return 'There is no session in it.\n'
+  return sessions.map(sessionText).join('')
+}
+
+function sessionText({ session, events, signedTo, unsigned, calls, removed, keys }: VerifiedLog): string {
+  const name = printable(session, 80)
+  if (signedTo === 0)
+    return `${name}: ${events} events, none of them signed. Nothing proves that they are as they were recorded.\n`
+  const left = removed === 0 ? '' : ` ${removed} were left out, and their digests fit.`
+  const open =
+    unsigned === 0 ? '' : ` The last ${unsigned} are not signed yet: a log is signed when its turn is over.`
+  return `${name}: events 1 to ${signedTo} of ${events} are as they were recorded, with ${calls} settled call${calls === 1 ? '' : 's'}.${left}${open} Signed with ${keys.join(', ')}.\n`
+}

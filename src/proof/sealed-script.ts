@@ -1,0 +1,194 @@
+// The program of a sealed file, as text: it checks the log with the browser's own Web Crypto, then shows it. It shares no code with the
+// checks of the command, so that one finds the mistakes of the other. All content is written as text, never as HTML.
+
+export const sealedScript = String.raw`
+const sealed = JSON.parse(document.getElementById('sealed').textContent)
+const utf8 = new TextEncoder()
+const toText = bytes => btoa(String.fromCharCode(...new Uint8Array(bytes))).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+const toBytes = text => Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), c => c.charCodeAt(0))
+const sha256 = async data => toText(await crypto.subtle.digest('SHA-256', typeof data === 'string' ? utf8.encode(data) : data))
+// RFC 8785.
+const canonical = value => {
+  if (Array.isArray(value)) return '[' + value.map(canonical).join(',') + ']'
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  return '{' + Object.keys(value).sort().map(key => JSON.stringify(key) + ':' + canonical(value[key])).join(',') + '}'
+}
+const isSigned = async (session, { signature, ...signed }) => {
+  const key = await crypto.subtle.importKey('jwk', { kty: 'OKP', crv: 'Ed25519', x: signed.key }, 'Ed25519', false, ['verify'])
+  const text = 'turnwire log 1\n' + canonical({ session, signed })
+  return crypto.subtle.verify('Ed25519', key, toBytes(signature), utf8.encode(text))
+}
+const keyName = x => sha256('{"crv":"Ed25519","kty":"OKP","x":' + JSON.stringify(x) + '}')
+
+async function checkLog() {
+  const digests = []
+  let [signedTo, head, last] = [0, '', undefined]
+  for (const [index, item] of sealed.log.entries()) {
+    const seq = index + 1
+    if (item.seq !== seq) return { broken: seq, why: 'Event ' + seq + ' is missing.' }
+    digests.push('digest' in item ? item.digest : await sha256(item.salt + canonical(item.event)))
+    const signed = item.event
+    if (signed?.type !== 'log.signed') continue
+    if (signed.from !== signedTo + 1 || signed.previous !== head || signed.seq !== seq || signed.to >= seq)
+      return { broken: seq, why: 'The signature at event ' + seq + ' does not follow the one before it.' }
+    const made = await sha256(head + '\n' + digests.slice(signedTo, signed.to).join('\n'))
+    if (made !== signed.head)
+      return { broken: signed.from, why: 'One of the events ' + signed.from + ' to ' + signed.to + ' is not as it was recorded.' }
+    if (!(await isSigned(sealed.session, signed))) return { broken: seq, why: 'The signature at event ' + seq + ' is wrong.' }
+    signedTo = signed.to
+    head = signed.head
+    last = signed
+  }
+  if (sealed.events !== sealed.log.length) return { broken: sealed.log.length + 1, why: 'Events at the end are missing.' }
+  return { signedTo, last }
+}
+
+async function isProved({ call, proof, signed }) {
+  let hash = await sha256(new Uint8Array([0, ...utf8.encode(canonical(call))]))
+  let [at, end] = [proof.index, signed.calls.count - 1]
+  const join = (left, right) => sha256(new Uint8Array([1, ...toBytes(left), ...toBytes(right)]))
+  for (const sibling of proof.path) {
+    if (end === 0) return false
+    if (at % 2 === 1 || at === end) {
+      hash = await join(sibling, hash)
+      while (at % 2 === 0 && at !== 0) [at, end] = [at >> 1, end >> 1]
+    } else hash = await join(hash, sibling)
+    ;[at, end] = [at >> 1, end >> 1]
+  }
+  return end === 0 && hash === signed.calls.root && call.session === sealed.session && (await isSigned(call.session, signed))
+}
+
+// ---- what is shown -----------------------------------------------------------------------------------------
+
+const el = (tag, kind, ...children) => {
+  const made = document.createElement(tag)
+  if (kind) made.className = kind
+  made.append(...children.filter(child => child !== undefined && child !== ''))
+  return made
+}
+const time = at => new Date(at).toISOString().replace('T', ' ').replace('Z', ' UTC')
+const clock = at => new Date(at).toISOString().slice(11, 23)
+const partsText = parts => parts.map(part => part.text ?? '[' + part.type + ']').join('\n')
+const pretty = text => {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2)
+  } catch {
+    return text
+  }
+}
+const verdicts = { allowed: 'allowed by policy', denied: 'denied by policy', approved: 'approved', refused: 'refused', handed: 'run by the application', none: 'not decided' }
+const said = ({ verdict, by, rule, editedBy }) =>
+  verdicts[verdict] + (by ? (verdict === 'allowed' ? ', by a grant of ' : ' by ') + by : '') + (rule ? ', rule ' + rule : '') + (editedBy ? ', changed by ' + editedBy : '')
+const calls = new Map()
+
+function block(kind, who, at, ...content) {
+  return el('article', 'block ' + kind, el('header', '', el('b', '', who), el('time', '', clock(at))), ...content)
+}
+const pre = text => el('pre', '', text)
+
+function show({ seq, event, digest }, receipts) {
+  if (digest !== undefined) return el('p', 'removed', 'Event ' + seq + ' was left out. Its digest stays: ', el('code', '', digest.slice(0, 12) + '…'))
+  switch (event.type) {
+    case 'session.created':
+      return el('p', 'note', 'Session with the agent ', el('b', '', event.agent), ' for ', el('b', '', event.owner), ', ' + time(event.at))
+    case 'turn.started':
+      return block('user', 'User', event.at, el('p', 'said', partsText(event.parts) || '(no text)'))
+    case 'message.delivered':
+      return event.parts && block('user', 'User', event.at, el('p', 'said', partsText(event.parts)))
+    case 'model.answered':
+      return el('div', '', ...event.parts.flatMap(part => {
+        if (part.type === 'text') return block('model', event.model, event.at, el('p', 'said', part.text))
+        if (part.type === 'thinking') return part.text ? block('thinking', 'Thinking', event.at, el('p', 'said', part.text)) : []
+        if (part.type === 'call') return showCall(part, event.at, receipts)
+        return []
+      }))
+    case 'call.nested':
+      return showCall(event.call, event.at, receipts)
+    case 'call.settled': {
+      const call = calls.get(event.callId)
+      const result = el('div', 'result ' + event.outcome.kind, el('span', 'outcome', event.outcome.kind), pre(partsText(event.outcome.parts)))
+      if (!call) return block('call', 'Result', event.at, result)
+      call.append(result)
+      return undefined
+    }
+    case 'approval.requested':
+      return el('p', 'note', 'Asked a person' + (event.reason ? ': ' + event.reason : '') + ' (rule ' + event.rule + ')')
+    case 'approval.decided':
+      return el('p', 'note decided', el('b', '', event.by), event.granted ? ' allowed it' : ' refused it', event.reason ? ': ' + event.reason : '', ', ' + time(event.at))
+    case 'call.edited':
+      return el('p', 'note decided', el('b', '', event.by), ' changed the arguments', pre(pretty(event.text)))
+    case 'turn.ended':
+      return el('p', 'note', 'The turn ended: ' + event.stop + (event.error ? ', ' + event.error.message : ''))
+    case 'log.signed':
+    case 'call.started':
+    case 'call.allowed':
+      return undefined
+    default:
+      return el('p', 'note', event.type)
+  }
+}
+
+function showCall(part, at, receipts) {
+  const receipt = receipts.get(part.id)
+  const made = block('call', part.name, at, pre(pretty(part.text)))
+  if (receipt) made.append(el('p', 'who', said(receipt.call.decision)))
+  calls.set(part.id, made)
+  return made
+}
+
+function timeline() {
+  const shown = sealed.log.filter(({ event }) => event)
+  const [first, last] = [shown[0]?.event.at ?? 0, shown.at(-1)?.event.at ?? 0]
+  const list = el('ol', 'timeline')
+  for (const { seq, event } of shown) {
+    const dot = el('li', event.type.split('.')[0], el('span', 'seq', String(seq)), el('time', '', clock(event.at)), el('span', '', event.type))
+    dot.style.setProperty('--at', String(last > first ? (event.at - first) / (last - first) : 0))
+    list.append(dot)
+  }
+  return list
+}
+
+function decisions(proved) {
+  const body = el('tbody', '')
+  for (const { call } of sealed.receipts)
+    body.append(el('tr', '', el('td', '', el('b', '', call.tool)), el('td', '', said(call.decision)), el('td', '', el('span', 'outcome ' + call.outcome.kind, call.outcome.kind)), el('td', 'when', time(call.at.settled)), el('td', '', proved.get(call.call) ? 'proved' : el('b', 'bad', 'not proved'))))
+  const head = el('tr', '', ...['Tool', 'Decision', 'Outcome', 'Settled', 'Receipt'].map(name => el('th', '', name)))
+  return sealed.receipts.length === 0 ? el('p', 'note', 'No call was settled.') : el('div', 'scroll', el('table', '', el('thead', '', head), body))
+}
+
+async function main() {
+  const badge = document.getElementById('badge')
+  const facts = document.getElementById('facts')
+  const fact = (name, value) => facts.append(el('div', '', el('dt', '', name), el('dd', '', value)))
+  let result
+  const proved = new Map()
+  try {
+    result = await checkLog()
+    for (const receipt of sealed.receipts) proved.set(receipt.call.call, await isProved(receipt))
+  } catch (error) {
+    result = { broken: 0, why: 'It could not be checked: ' + error.message }
+  }
+  const lost = sealed.receipts.find(({ call }) => !proved.get(call.call))
+  if (!result.why && lost) result = { broken: lost.call.seq.settled, why: 'The receipt of the call of ' + lost.call.tool + ' is wrong.' }
+  if (!result.why && !result.last) result = { broken: 0, why: 'Nothing in it is signed.' }
+  badge.className = 'badge ' + (result.why ? 'bad' : 'good')
+  badge.replaceChildren(el('strong', '', result.why ? 'Changed' : 'Unchanged'), el('span', '', result.why ?? 'Every event is as the server recorded and signed it.'))
+  document.documentElement.dataset.verified = result.why ? 'no' : 'yes'
+  const removed = sealed.log.filter(({ digest }) => digest !== undefined).length
+  fact('Session', sealed.session)
+  fact('Events', sealed.events + (removed ? ', of which ' + removed + ' left out' : ''))
+  if (result.last) {
+    fact('Signed', time(result.last.at))
+    fact('Key', el('code', '', await keyName(result.last.key)))
+  }
+  const receipts = new Map(sealed.receipts.map(receipt => [receipt.call.call, receipt]))
+  document.getElementById('decisions').append(decisions(proved))
+  const log = document.getElementById('log')
+  for (const item of sealed.log) {
+    const shown = show(item, receipts)
+    if (shown) log.append(shown)
+  }
+  document.getElementById('timeline').append(timeline())
+}
+main()
+`

@@ -1,0 +1,86 @@
+// Checks a file without a server and without a network: an export, a receipt or a sealed session.
+import { createReadStream, readFileSync } from 'node:fs'
+import { checkFile, DamagedFile, readLines } from '../data/copies/check.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
+import type { Receipt } from '../language/make-receipt.ts'
+import { readSealed, sealedMark } from './sealed-form.ts'
+import type { TrustedKeys } from './trust.ts'
+import { type Broken, LogVerifier, type VerifiedLog } from './verify-log.ts'
+import { flawOfReceipt, isReceipt } from './verify-receipt.ts'
+
+/** `damage`: what is wrong with the file beside its sessions. */
+export type VerifiedFile =
+  | { kind: 'export'; sessions: VerifiedLog[]; damage?: string }
+  | { kind: 'sealed'; sessions: VerifiedLog[]; damage?: string }
+  | { kind: 'receipt'; receipt: Receipt; damage?: string }
+
+/** Throws a TurnwireError if it is none of these files. */
+export async function verifyFile(file: string, trusted: TrustedKeys): Promise<VerifiedFile> {
+  const start = await firstBytes(file)
+  if (start.includes(sealedMark)) return verifySealed(readFileSync(file, 'utf8'), trusted)
+  if (/^\s*\{\s*"turnwire":\s*"receipt"/.test(start))
+    return verifyReceiptText(readFileSync(file, 'utf8'), trusted)
+  if (start.startsWith('{')) return verifyExport(file, trusted)
+  throw new TurnwireError(
+    'bad_request',
+    `${file} is no export, no receipt and no sealed session, or its beginning was changed.`,
+  )
+}
+
+async function firstBytes(file: string): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of createReadStream(file, { start: 0, end: 4095 })) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+export function verifyReceiptText(text: string, trusted: TrustedKeys): VerifiedFile {
+  const receipt: unknown = JSON.parse(text)
+  if (!isReceipt(receipt))
+    throw new TurnwireError('bad_request', 'The file is no receipt: parts of it are missing.')
+  const flaw = flawOfReceipt(receipt, trusted)
+  return { kind: 'receipt', receipt, ...(flaw !== undefined && { damage: flaw }) }
+}
+
+/** The signatures first, then the hashes of the file, which anyone could make anew. */
+async function verifyExport(file: string, trusted: TrustedKeys): Promise<VerifiedFile> {
+  const sessions: VerifiedLog[] = []
+  try {
+    let current: { verifier: LogVerifier; events: number } | undefined
+    for await (const { line } of readLines(file)) {
+      if ('session' in line)
+        current = { verifier: new LogVerifier(line.session, trusted), events: line.events }
+      else if ('event' in line) current?.verifier.take(line)
+      else if ('end' in line && current) sessions.push(current.verifier.end(current.events))
+    }
+    if (sessions.some(({ broken }) => broken)) return { kind: 'export', sessions }
+    await checkFile(file)
+    return { kind: 'export', sessions }
+  } catch (error) {
+    const damage = error instanceof DamagedFile ? `line ${error.line}: ${error.why}` : wordsOf(error)
+    return { kind: 'export', sessions, damage }
+  }
+}
+
+function verifySealed(text: string, trusted: TrustedKeys): VerifiedFile {
+  try {
+    const sealed = readSealed(text)
+    const verifier = new LogVerifier(sealed.session, trusted)
+    for (const item of sealed.log) verifier.take(item)
+    const result = verifier.end(sealed.events)
+    const flaws = sealed.receipts.map(receipt => flawOfReceipt(receipt, trusted))
+    const flaw = flaws.find(found => found !== undefined)
+    const damage = flaw === undefined ? undefined : `a receipt in it: ${flaw}`
+    return { kind: 'sealed', sessions: [result], ...(damage !== undefined && { damage }) }
+  } catch (error) {
+    return { kind: 'sealed', sessions: [], damage: wordsOf(error) }
+  }
+}
+
+/** The first thing that is wrong with what was checked. */
+export function firstFlaw(verified: VerifiedFile): string | undefined {
+  if (verified.kind === 'receipt') return verified.damage
+  const broken = verified.sessions.find(
+    (session): session is VerifiedLog & { broken: Broken } => session.broken !== undefined,
+  )
+  return broken ? `session ${broken.session}: ${broken.broken.why}` : verified.damage
+}

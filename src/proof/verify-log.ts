@@ -1,0 +1,173 @@
+// Checks a session's log against its signatures, event by event, and names the first that is not as it was recorded. The log may come
+// from a store, an export or a sealed file. Where events were left out, their digests are in their place.
+import type { Event } from '../language/events.ts'
+import type { LogSigned } from '../language/log-signed.ts'
+import { ReceiptFold } from '../language/receipt-calls.ts'
+import {
+  callsSigned,
+  chainHead,
+  digestEvent,
+  digestForm,
+  firstUnmarked,
+  receiptLeaf,
+  Salts,
+  signedForm,
+  textToSign,
+} from '../language/receipts.ts'
+import { isSignedBy, thumbprint } from '../lib/signing/ed25519.ts'
+import { distrust, type TrustedKeys } from './trust.ts'
+
+/**
+ * An event as it is recorded; as a sealed file has it, in the form of its digest and with its salt; or the digest of one that was
+ * left out.
+ */
+export type LogItem =
+  | { seq: number; event: Event; salt?: undefined }
+  | { seq: number; event: Event; salt: string }
+  | { seq: number; digest: string }
+
+/** `seq`: the first event that is not as it was recorded, or where the end of the log is wrong. */
+export type Broken = { seq: number; why: string }
+
+export type VerifiedLog = {
+  session: string
+  events: number
+  /** The last event that is signed. 0: none is. */
+  signedTo: number
+  /** The events after it that are not signatures. */
+  unsigned: number
+  /** Settled calls that are signed. */
+  calls: number
+  /** Events that were left out. */
+  removed: number
+  /** The names of the keys that signed. */
+  keys: string[]
+  /** Absent: everything that is signed is as it was recorded. */
+  broken?: Broken
+}
+
+export class LogVerifier {
+  readonly #session: string
+  readonly #trusted: TrustedKeys
+  /** After the last signed event. */
+  #held: LogItem[] = []
+  #head = ''
+  readonly #result: VerifiedLog
+
+  constructor(session: string, trusted: TrustedKeys) {
+    this.#session = session
+    this.#trusted = trusted
+    this.#result = { session, events: 0, signedTo: 0, unsigned: 0, calls: 0, removed: 0, keys: [] }
+  }
+
+  /** False: something is broken, and the rest need not be read. */
+  take(item: LogItem): boolean {
+    const result = this.#result
+    if (result.broken) return false
+    const due = result.events + 1
+    if (item.seq !== due)
+      return this.#break(due, `event ${due} is missing: event ${item.seq} stands in its place`)
+    result.events = due
+    this.#held.push(item)
+    if ('digest' in item) result.removed += 1
+    else if (item.event.type === 'log.signed') this.#check(item.event, item.salt !== undefined, due)
+    return result.broken === undefined
+  }
+
+  /** `head`: the number of the last event that there should be, where it is known. */
+  end(head?: number): VerifiedLog {
+    const result = this.#result
+    if (!result.broken && head !== undefined && head !== result.events)
+      this.#break(result.events + 1, `the log should have ${head} events, and has ${result.events}`)
+    const isOther = (item: LogItem): boolean => !('event' in item) || item.event.type !== 'log.signed'
+    result.unsigned = this.#held.filter(isOther).length
+    return result
+  }
+
+  #check(signed: LogSigned, isSealed: boolean, seq: number): void {
+    const result = this.#result
+    const { from, to, head, previous, key, signature, at } = signed
+    const form = isSealed ? signed : signedForm(signed)
+    const count = to - result.signedTo
+    if (signed.seq !== seq) {
+      this.#break(
+        Math.min(seq, to + 1),
+        `the signature at event ${seq} was event ${signed.seq}: events before it are missing or were added`,
+      )
+      return
+    }
+    if (from !== result.signedTo + 1 || !(count > 0) || to >= seq || previous !== this.#head) {
+      this.#break(
+        seq,
+        `the signature at event ${seq} does not follow the one before it: events between them are missing or were added`,
+      )
+      return
+    }
+    const covered = this.#held.slice(0, count)
+    const digests = makeDigests(covered, from, isSealed ? undefined : signed.salt)
+    if (chainHead(previous, digests) !== head) {
+      const index = isSealed ? undefined : firstUnmarked(signed.marks, digests)
+      this.#break(index === undefined ? from : from + index, changed(covered, index, from, to))
+      return
+    }
+    if (!isSignedBy(key, textToSign(this.#session, form), signature))
+      this.#break(
+        seq,
+        `the signature at event ${seq} is not of the key that it names, or not of this session`,
+      )
+    else if (!this.#hasReceipts(signed, covered, digests))
+      this.#break(from, `the receipts of the calls in events ${from} to ${to} are not those of the log`)
+    else {
+      const why = distrust(this.#trusted, key, at)
+      if (why !== undefined) this.#break(seq, `event ${seq} is a signature, but ${why}`)
+    }
+    const kid = thumbprint(key)
+    if (!result.keys.includes(kid)) result.keys.push(kid)
+    if (result.broken) return
+    result.signedTo = to
+    result.calls += signed.calls.count
+    this.#head = head
+    this.#held = this.#held.slice(count)
+  }
+
+  /** They can be made again only where no event was left out. The signature covers them in any case. */
+  #hasReceipts(
+    { calls, from, salt: source }: LogSigned,
+    covered: readonly LogItem[],
+    digests: readonly string[],
+  ): boolean {
+    const fold = new ReceiptFold(this.#session)
+    const salts = new Salts(source)
+    const leaves: string[] = []
+    for (const [index, item] of covered.entries()) {
+      if (!('event' in item)) return true
+      const salt = item.salt ?? salts.at(item.seq - from)
+      const receipt = fold.take(item.seq, item.event, digests[index]!, salt)
+      if (receipt) leaves.push(receiptLeaf(receipt))
+    }
+    const made = callsSigned(leaves)
+    return made.root === calls.root && made.count === calls.count
+  }
+
+  #break(seq: number, why: string): false {
+    this.#result.broken ??= { seq, why }
+    return false
+  }
+}
+
+/** `source`: of the salts, where the items have none. */
+function makeDigests(items: readonly LogItem[], from: number, source: string | undefined): string[] {
+  const salts = source === undefined ? undefined : new Salts(source)
+  return items.map(item => {
+    if ('digest' in item) return item.digest
+    if (item.salt !== undefined) return digestEvent(item.event, item.salt)
+    return salts ? digestEvent(digestForm(item.event), salts.at(item.seq - from)) : ''
+  })
+}
+
+function changed(items: readonly LogItem[], index: number | undefined, from: number, to: number): string {
+  if (index === undefined) return `one of the events ${from} to ${to} is not as it was recorded`
+  const item = items[index]
+  const type = item && 'event' in item ? ` (${item.event.type})` : ''
+  return `event ${from + index}${type} is not as it was recorded: it was changed, or events before it are missing or were added`
+}

@@ -1,0 +1,65 @@
+// A sealed file in a real Chromium with the network off: it checks itself, shows the session, and finds what was changed.
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { chromium } from 'playwright-core'
+import { findChromium } from '../../scripts/install-chromium.mjs'
+import { readRedaction, sealLog } from '../../src/proof/sealed-form.ts'
+import { sealedPage } from '../../src/proof/sealed-page.ts'
+import { stopAll } from '../engine/rig.ts'
+import { keys, play } from './rig.ts'
+
+const executablePath = findChromium()
+const skip = executablePath === undefined && 'There is no Chromium: install it, or set CHROMIUM_PATH.'
+const folder = mkdtempSync(join(tmpdir(), 'sealed-'))
+after(async () => {
+  await stopAll()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+test('a sealed file checks itself without a network, whole or redacted, and finds a change', {
+  skip,
+}, async () => {
+  const { session, log } = await play({}, 2)
+  const browser = await chromium.launch({ executablePath: executablePath!, args: ['--no-sandbox'] })
+  try {
+    const context = await browser.newContext({ offline: true, viewport: { width: 390, height: 800 } })
+    const asked: string[] = []
+    context.on('request', request => void asked.push(request.url()))
+    const page = await context.newPage()
+    const problems: string[] = []
+    page.on('console', message => void (message.type() === 'error' && problems.push(message.text())))
+    const show = async (html: string, name: string) => {
+      const file = join(folder, name)
+      writeFileSync(file, html)
+      const { href } = pathToFileURL(file)
+      await page.goto(href)
+      await page.locator('html[data-verified]').waitFor({ state: 'attached' })
+      assert.deepEqual(asked.splice(0), [href])
+      return (await page.locator('html').getAttribute('data-verified')) === 'yes'
+    }
+    const whole = sealedPage(sealLog(session.id, log, keys.published()))
+    assert.equal(await show(whole, 'whole.html'), true)
+    assert.match((await page.locator('#decisions').textContent()) ?? '', /payapproved by maria/)
+    assert.match((await page.locator('#log').textContent()) ?? '', /paid/)
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true)
+    const redacted = sealedPage(sealLog(session.id, log, keys.published(), readRedaction('all')))
+    assert.equal(await show(redacted, 'redacted.html'), true)
+    assert.match((await page.locator('#decisions').textContent()) ?? '', /payapproved by maria/)
+    assert.doesNotMatch((await page.locator('#log').textContent()) ?? '', /paid/)
+    for (const [from, to] of [
+      ['"granted":true', '"granted":false'],
+      ['"text":"paid"', '"text":"kept"'],
+      ['"verdict":"approved"', '"verdict":"allowed"'],
+    ] as const) {
+      assert(whole.includes(from))
+      assert.equal(await show(whole.replace(from, to), 'changed.html'), false, from)
+    }
+    assert.deepEqual(problems, [])
+  } finally {
+    await browser.close()
+  }
+})
