@@ -190,10 +190,9 @@ describe('the published package', () => {
 
   test('the React parts bring their libraries with them, with their licences: a server installs none', () => {
     const folder = join(made.folder, 'dist/react')
+    const imported = /^(?:import|export)\b[^'"]*? from ["']([^."'][^"']*)["']/gm
     const named = globSync('**/*.js', { cwd: folder }).flatMap(file =>
-      [...readFileSync(join(folder, file), 'utf8').matchAll(/(?:from|import\() ?'([^.'][^']*)'/g)].map(
-        ([, name]) => name,
-      ),
+      [...readFileSync(join(folder, file), 'utf8').matchAll(imported)].map(([, name]) => name),
     )
     assert.deepEqual(new Set(named), new Set(['react', 'react/jsx-runtime']))
     const licences = readFileSync(join(folder, 'npm/licences.txt'), 'utf8')
