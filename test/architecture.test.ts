@@ -358,6 +358,7 @@ const readsEvents: Record<string, string> = {
   'src/engines/moving/resumed-deltas.ts': 'keeps that promise when a reader moves',
   'src/evals/': 'judges what a play did by its log',
   'src/language/approval-events.ts': 'declares them',
+  'src/language/call-events.ts': 'declares them',
   'src/language/events.ts': 'declares them',
   'src/language/show.ts': 'says what they mean to a client',
   'src/language/seals.ts': 'takes sealed texts out of them',

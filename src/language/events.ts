@@ -11,7 +11,8 @@ import type {
 } from './approval-events.ts'
 import type { Person } from './approvers.ts'
 import type { ArgumentPatterns } from './argument-patterns.ts'
-import type { CallPart, Found, Outcome } from './calls.ts'
+import type { CallReconciled, CallReferenced } from './call-events.ts'
+import type { CallPart, Outcome } from './calls.ts'
 import type { HostedPart, InputPart, Native, Origin, Phase, TextPart, ThinkingPart } from './content.ts'
 import type { ErrorCode } from './errors.ts'
 import type { AnswerFormat } from './format.ts'
@@ -25,6 +26,7 @@ import type { ToolChoice, ToolDeclaration } from './tools.ts'
 import type { TraceContext } from './trace.ts'
 
 export type * from './approval-events.ts'
+export type * from './call-events.ts'
 
 /** A secret option's value is sealed before it comes near the log. */
 export type OptionValue = string | { sealed: string }
@@ -294,26 +296,6 @@ export type CallUsed = At & {
 export type AgentChanged = At & { type: 'agent.changed'; callId: string; agent: string; settings: Settings }
 /** `limit`: it was refused because that limit of the turn is reached, and the turn ends with it. */
 export type CallSettled = At & { type: 'call.settled'; callId: string; outcome: Outcome; limit?: LimitName }
-/**
- * Names the work of a call at the service that does it, such as a task or a payment, so that the service can be asked about it
- * after a crash. The last one counts.
- */
-export type CallReferenced = At & { type: 'call.referenced'; callId: string; reference: string }
-/**
- * A call had been settled although it may have taken effect, and its tool has now said what became of it. This happens once for a
- * call. `told`: the call by which the model asked, whose result tells it; without it, the model is told by a message.
- * `session`: of a call that another session made, for a call of this one.
- */
-export type CallReconciled = At & {
-  type: 'call.reconciled'
-  callId: string
-  tool: string
-  by: string
-  found: Found
-  outcome: Outcome
-  told?: string
-  session?: string
-}
 /** A result that came after its call was settled. Kept for the record, shown to no model. */
 export type CallLate = At & { type: 'call.late'; callId: string; outcome: Outcome }
 export type TurnEnded = At & {

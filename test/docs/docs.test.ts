@@ -248,7 +248,7 @@ test('tools.md lists every setting of a tool, and all that its function is given
 })
 
 test('sessions.md lists every event of a log', () => {
-  const [events = ''] = ['approval-events', 'events']
+  const [events = ''] = ['approval-events', 'call-events', 'events']
     .map(file => readFileSync(`src/language/${file}.ts`, 'utf8'))
     .join('')
     .split('export type EventType')

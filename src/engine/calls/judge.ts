@@ -66,11 +66,7 @@ function judge(
     session.record([unknownTool(session, call, offered)])
     return undefined
   }
-  if (
-    (offered.callers ?? offered.tool.callers) &&
-    !isFor(offered, findCaller(call)) &&
-    !isUndo(session, call)
-  ) {
+  if ((offered.callers ?? offered.tool.callers) && !mayMake(session, call, offered)) {
     session.record([wrongCaller(session, call)])
     return undefined
   }
@@ -185,9 +181,10 @@ function findCaller({ parent, part }: CallState): ToolCaller {
   return parent !== undefined || part.caller !== undefined ? 'code' : 'model'
 }
 
-/** A person's undo: no model and no program may call its tool. */
-function isUndo({ state }: CallSession, { parent }: CallState): boolean {
-  return state.turn?.ask?.undoes !== undefined && parent === undefined
+/** No model and no program may call the tool of a person's undo. */
+function mayMake({ state }: CallSession, call: CallState, offered: Offered): boolean {
+  const isUndo = state.turn?.ask?.undoes !== undefined && call.parent === undefined
+  return isUndo || isFor(offered, findCaller(call))
 }
 
 function wrongCaller({ context }: CallSession, call: CallState): CallSettled {

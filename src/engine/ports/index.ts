@@ -50,29 +50,7 @@ export type * from './observer.ts'
 export type * from './receipts.ts'
 export type * from './store.ts'
 
-export {
-  type AppContext,
-  type AskOptions,
-  type BackOff,
-  type Delegated,
-  InvalidInput,
-  type NestedCalls,
-  type NestedResult,
-  type PreviewContext,
-  type Progress,
-  ProtocolFailure,
-  type ReconcileAnswer,
-  type ReconcileContext,
-  type SampleAnswer,
-  type SampleMessage,
-  type SampleRequest,
-  type SessionTools,
-  Suspended,
-  type Tool,
-  type ToolContext,
-  type ToolOutput,
-  type UndoContext,
-} from './tool.ts'
+export * from './tool.ts'
 
 // ---- the world -------------------------------------------------------------------------------------------
 
