@@ -20,6 +20,7 @@ import {
   type Agent,
   type AgentInfo,
   CallSlots,
+  crashPoints,
   type Engine,
   type EnginePorts,
   emptyState,
@@ -28,6 +29,7 @@ import {
   LocalEngine,
   type PlainError,
   RecordedSession,
+  type RecordStore,
   type SessionRef,
   type SessionState,
   type Store,
@@ -49,8 +51,10 @@ import type { PriceSource } from './payments/price.ts'
 import { Telemetry } from './telemetry/index.ts'
 import { type ModelRecord, ModelStats } from './telemetry/model-stats.ts'
 import { KeptServers, type McpOptions, type McpServerSpec } from './tools/mcp/index.ts'
+import { courierPoints, startWebhooks, type Webhooks } from './webhooks/index.ts'
+import { approvalLink } from './wires/approval-link.ts'
 import { callbackPath, makeToken } from './wires/callbacks/token.ts'
-import { realWorld } from './world.ts'
+import { killer, realWorld } from './world.ts'
 
 export type { AgentInfo }
 
@@ -73,6 +77,8 @@ export class Runtime {
   readonly engine: Engine
   /** Undefined: the store of the configuration keeps none. */
   readonly payments: PaymentStore | undefined
+  /** Undefined: the store of the configuration keeps none. */
+  readonly records: RecordStore | undefined
   readonly #inner: LocalEngine | FolderEngine | ClusterNode
   readonly failures = new LogFailures()
   readonly telemetry: Telemetry
@@ -92,6 +98,8 @@ export class Runtime {
   readonly #mcp: KeptServers
   #mcpStarted: Promise<void> | undefined
   readonly #rulesFile: RulesFile | undefined
+  /** Of the engine of this process. */
+  #webhooks: Webhooks | undefined
   readonly #onTools = new Set<() => void>()
   readonly #unlisted = new Map<string, Agent>()
   #receiptKeys: ReceiptKeys | undefined
@@ -133,6 +141,7 @@ export class Runtime {
     this.#inner = this.#makeEngine(place, cluster)
     const keeper = place.store ?? this.#inner
     this.payments = keepsPayments(keeper) ? keeper.payments : undefined
+    this.records = place.store ? place.store.records : (this.#inner as FolderEngine).records
     this.engine = 'engine' in this.#inner ? this.#inner.engine : this.#inner
   }
 
@@ -147,7 +156,10 @@ export class Runtime {
         log,
         openStore: () => openFolderStore(place.folder, log),
         startEngine: store => this.#startEngine(store),
-        engineStopped: () => this.#mcp.stop(),
+        engineStopped: async () => {
+          await this.#webhooks?.stop()
+          await this.#mcp.stop()
+        },
       })
     if (!cluster || !isNodeStore(place.store)) return this.#startEngine(place.store)
     return new cluster({
@@ -261,6 +273,7 @@ export class Runtime {
     this.#rulesFile?.stop()
     if (this.#inner instanceof FolderEngine) await this.#inner.close()
     else await this.#inner.stop(this.#graceMs)
+    await this.#webhooks?.stop()
     await this.#mcp.stop()
     await closeTools(this.#parts?.agents ?? [])
     this.#world.clear()
@@ -354,6 +367,7 @@ export class Runtime {
     this.#rulesFile?.watch(() => {
       for (const tell of this.#onTools) tell()
     })
+    this.#webhooks = this.#startWebhooks(store)
     const byName = new Map(agents.map(agent => [agent.name, agent]))
     const models = new Map(this.config.agents.map(({ name, model }) => [name, model]))
     this.#started = new LocalEngine({
@@ -375,6 +389,7 @@ export class Runtime {
       ...(summon && { summon }),
       ...(hooks && { hooks }),
       ...(receipts && { receipts }),
+      ...(this.#webhooks && { notices: this.#webhooks.notices }),
       observer: this.telemetry.observer,
       ...(context && { app: makeAppContext(context) }),
       callback: call =>
@@ -382,6 +397,28 @@ export class Runtime {
       log: this.log,
     })
     return this.#started
+  }
+
+  /** Undefined: nobody is to be told. */
+  #startWebhooks(store: Store): Webhooks | undefined {
+    const { webhooks: endpoints = {}, egress } = this.config
+    if (Object.keys(endpoints).length === 0) return undefined
+    const sign = (text: string): string => this.vault.sign(text)
+    return startWebhooks({
+      endpoints,
+      records: store.records,
+      egress,
+      sign,
+      world: this.#world,
+      log: this.log,
+      link: (notice, { links }, id) => links && approvalLink(this.#address, notice, { ...links, id }, sign),
+      ...(this.#world.crashPoint && { reached: killer<string>([...crashPoints, ...courierPoints]) }),
+    })
+  }
+
+  /** A message of a webhook is to be sent now, if this process sends them. */
+  wakeWebhooks(): void {
+    this.#webhooks?.wake()
   }
 }
 

@@ -80,8 +80,8 @@ function longWaits(): { add(ms: number, run: () => void): () => void; clear(): v
   }
 }
 
-/** The points of payments, by their beginning: they are loaded only when payments are. */
-const paymentPoint = /^payment-[a-z-]+$/
+/** The points of payments and webhooks, by their beginning: they are loaded only where those are. */
+const besidePoint = /^(?:payment|webhook)-[a-z-]+$/
 
 /** `point` or `point:3` for the third time that it is reached. */
 export function killer<Point extends string>(
@@ -90,7 +90,7 @@ export function killer<Point extends string>(
 ): (point: Point) => void {
   const [name = '', count = '1'] = (where ?? '').split(':')
   if (name === '') return () => {}
-  const known = paymentPoint.test(name) || points.some(point => point === name)
+  const known = besidePoint.test(name) || points.some(point => point === name)
   if (!known || !/^[1-9]\d*$/.test(count))
     throw new TurnwireError(
       'config_invalid',

@@ -47,6 +47,20 @@ describe('examples', () => {
     assert.match(stdout, /Transferred 90 to Ana\./)
   })
 
+  test('approvals-by-webhook/run.ts', () => {
+    const lines = run('approvals-by-webhook/run.ts').split('\n')
+    assert.match(
+      lines[0] ?? '',
+      /^chat: bookkeeper wants to run transfer_money\. Decide: http:\/\/127\.0\.0\.1:\d+\/approve\/…$/,
+    )
+    assert.deepEqual(lines.slice(1), [
+      'phone: Run Transfer money? (90 to Ana)',
+      'phone: You allowed this call',
+      'chat: bookkeeper: turn.ended (end)',
+      '',
+    ])
+  })
+
   test('application-tool.ts', () =>
     assert.equal(
       run('application-tool.ts'),

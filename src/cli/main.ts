@@ -32,6 +32,10 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
   keys: ['Make, list and remove the keys that clients need.', () => import('./commands/keys.ts')],
   sessions: ['Look at recorded sessions, or delete one.', () => import('./commands/sessions.ts')],
   payments: ['List what wallets have paid, or pay it back.', () => import('./commands/payments.ts')],
+  webhooks: [
+    'List webhooks and their messages, send one again, or print a secret.',
+    () => import('./commands/webhooks.ts'),
+  ],
   result: ['Give the result of a call that its tool left for later.', () => import('./commands/result.ts')],
   calls: ['List calls that may have happened, check or undo them.', () => import('./commands/calls.ts')],
   backup: ['Copy the data folder, also beside a running server.', () => import('./commands/backup.ts')],

@@ -30,6 +30,7 @@ import type { RelayConfig } from '../relay/config.ts'
 import type { TelemetryConfig } from '../telemetry/index.ts'
 import type { CodeOptions, defaultCodeName, OwnPrompt, OwnResource, ToolOutputOf } from '../tools/index.ts'
 import type { EmbedderOptions, findToolsName, ToolLookup } from '../tools/search/index.ts'
+import type { WebhooksConfig } from '../webhooks/index.ts'
 import type { McpServing } from '../wires/mcp/index.ts'
 import type { McpServerConfig } from './mcp-config.ts'
 
@@ -129,6 +130,7 @@ export const wireNames = [
   'mcp',
   'acp',
   'callbacks',
+  'approve',
   'operator',
 ] as const
 
@@ -240,6 +242,8 @@ export type TurnwireConfig<
   telemetry?: TelemetryConfig
   /** Signs the logs of sessions, so that changes are found and calls can be proved. Default false. */
   receipts?: boolean
+  /** Programs that are told, by a signed message, that something waits, is over, or may have happened. By name. */
+  webhooks?: WebhooksConfig
   /** Where sessions live: a folder (SQLite), "postgres://…", "memory", or a store. Default ".turnwire". */
   data?: string | Store
 }

@@ -33,6 +33,7 @@ import { checkBudgets, checkLimits, createGate, type GateOptions } from '../poli
 import { checkRelay } from '../relay/config.ts'
 import type { TelemetryConfig } from '../telemetry/index.ts'
 import { type CodeOptions, checkCodeLimits } from '../tools/index.ts'
+import { checkWebhooks } from '../webhooks/index.ts'
 import type { McpServing } from '../wires/mcp/index.ts'
 import { checkSearch } from './agent-search.ts'
 import {
@@ -351,6 +352,7 @@ export function checkSettings({ agents, payments }: { agents: Check; payments: C
     payments: { needed: payments },
     telemetry: group(telemetry, 'must be an object.'),
     receipts: onOff,
+    webhooks: checkWebhooks,
     data: must(isData, 'must be a folder, "memory", a postgres:// address, or a store.'),
   }
   return group(settings, 'must be an object.')

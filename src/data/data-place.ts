@@ -2,7 +2,7 @@
 // PostgreSQL these are two places.
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type { NodeStore, Store } from '../engine/ports/index.ts'
+import type { NodeStore, RecordStore, Store } from '../engine/ports/index.ts'
 import type { Log } from '../log.ts'
 import type { KeepsPayments } from '../payments/port.ts'
 import { memoryStore } from '../stores/memory.ts'
@@ -10,6 +10,9 @@ import { postgresStore } from '../stores/postgres/index.ts'
 import { makePrivateFolder } from './private-folder.ts'
 
 export const defaultFolder = '.turnwire'
+
+/** A store of ours, with everything that one keeps. */
+export type KeptStore = Store & KeepsPayments & { readonly records: RecordStore }
 
 /** `store` undefined: sessions are in the folder. `folder` undefined: nothing is kept on this machine. */
 export type DataPlace = { folder: string; store?: undefined } | { folder?: string; store: Store }
@@ -54,7 +57,7 @@ function makeFolder(data: string): string {
 }
 
 /** SQLite is loaded only when needed: a session in memory should not pay for a database. */
-export async function openFolderStore(folder: string, log?: Log): Promise<Store & KeepsPayments> {
+export async function openFolderStore(folder: string, log?: Log): Promise<KeptStore> {
   const { sqliteStore } = await import('../stores/sqlite/index.ts')
   return sqliteStore({
     file: join(folder, 'sessions.db'),
@@ -72,7 +75,7 @@ export async function openFolderStore(folder: string, log?: Log): Promise<Store 
  */
 export async function withStore<Result>(
   place: string,
-  work: (store: Store & KeepsPayments) => Promise<Result>,
+  work: (store: KeptStore) => Promise<Result>,
 ): Promise<Result> {
   const store = isPostgresUrl(place)
     ? postgresStore({ url: place, connections: 2 })

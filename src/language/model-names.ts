@@ -14,12 +14,12 @@ export function isModelPattern(key: string): boolean {
 export function modelKey(models: Readonly<Record<string, unknown>>, name: string): string | undefined {
   if (Object.hasOwn(models, name)) return name
   return Object.keys(models)
-    .filter(key => isModelPattern(key) && matchesModelName(key, name))
+    .filter(key => isModelPattern(key) && matchesName(key, name))
     .sort((a, b) => literalLength(b) - literalLength(a))[0]
 }
 
 /** Pieces are looked for from left to right, the last one at the end, so that the time grows with the length only. */
-function matchesModelName(pattern: string, name: string): boolean {
+export function matchesName(pattern: string, name: string): boolean {
   const pieces = pattern.split('*')
   const first = pieces[0] ?? ''
   const last = pieces.at(-1) ?? ''

@@ -13,10 +13,9 @@ import {
   type SessionRef,
   type SessionSummary,
 } from '../engine/index.ts'
-import { connect } from '../engines/folder/find-engine.ts'
+import { connect, type FoundEngine } from '../engines/folder/find-engine.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
-import type { PaymentStore } from '../payments/port.ts'
 import { realWorld } from '../world.ts'
 
 export type { Engine, SessionSummary }
@@ -30,13 +29,13 @@ const logPageBytes = 1024 * 1024
 export async function visitSessions<Result>(
   place: string,
   config: TurnwireConfig | undefined,
-  look: (engine: Engine, payments: PaymentStore) => Promise<Result>,
+  look: (engine: Engine, ports: FoundEngine['ports']) => Promise<Result>,
   receipts?: ReceiptSigner,
 ): Promise<Result> {
   const found = isPostgresUrl(place) ? undefined : await connect(place, ownVersion())
   if (found) {
     try {
-      return await look(found.engine, found.payments)
+      return await look(found.engine, found.ports)
     } finally {
       await found.close()
     }
@@ -51,7 +50,7 @@ export async function visitSessions<Result>(
       ...(receipts && { receipts }),
       log: () => {},
     })
-    return look(engine, store.payments)
+    return look(engine, store)
   })
 }
 

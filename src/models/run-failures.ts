@@ -2,6 +2,7 @@
 // vendor's own error bodies are read by its protocol.
 
 import { TurnwireError } from '../language/errors.ts'
+import { readRetryAfter } from '../lib/net/retry-after.ts'
 import { printable } from '../lib/text/index.ts'
 import type { ModelFailure } from './protocol.ts'
 import type { PostEnd } from './run-http.ts'
@@ -37,17 +38,6 @@ export function lostFailure(
 export function redirectFailure(status: number, provider: string): ModelFailure {
   const message = `${provider} answered with a redirect (${status}), which is not followed. Check the base URL.`
   return { code: 'model_rejected', message, retry: false }
-}
-
-/** `retry-after` in seconds or as an HTTP date, or in milliseconds under its other name. */
-export function readRetryAfter(headers: Headers, now: number): number | undefined {
-  const exact = Number(headers.get('retry-after-ms') ?? Number.NaN)
-  if (Number.isFinite(exact) && exact >= 0) return exact
-  const value = headers.get('retry-after')?.trim()
-  if (value === undefined || value === '') return undefined
-  if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1000
-  const date = Date.parse(value)
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
 
 /** The vendor's headers about another attempt come before what its status suggests. */

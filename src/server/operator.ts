@@ -8,7 +8,8 @@ import { publicError, TurnwireError } from '../language/errors.ts'
 import type { Json } from '../lib/json/index.ts'
 import { isRunning, readStatus } from '../relay/owner/status.ts'
 import type { Runtime } from '../runtime.ts'
-import type { JudgeAnswer, OperatorBackend, OperatorSystem } from '../wires/operator/index.ts'
+import { endpointSecrets, WebhookDesk } from '../webhooks/index.ts'
+import type { JudgeAnswer, OperatorBackend, OperatorSystem, WebhookBackend } from '../wires/operator/index.ts'
 import type { ConsoleCookies } from './console-cookie.ts'
 
 export function operatorBackend(runtime: Runtime, keys: Keys, cookies: ConsoleCookies): OperatorBackend {
@@ -33,6 +34,25 @@ export function operatorBackend(runtime: Runtime, keys: Keys, cookies: ConsoleCo
       list: () => keys.list(),
       add: (name, operator) => addKey(folder(), name, operator),
       remove: name => removeKey(folder(), name),
+    },
+    webhooks: webhookBackend(runtime),
+    address: () => runtime.address,
+  }
+}
+
+function webhookBackend(runtime: Runtime): WebhookBackend | undefined {
+  const { config, records } = runtime
+  const { webhooks = {} } = config
+  if (!records) return undefined
+  const desk = new WebhookDesk(webhooks, records, Date.now, () => runtime.wakeWebhooks())
+  return {
+    list: () => desk.list(),
+    deliveries: (endpoint, page) => desk.deliveries(endpoint, page),
+    resend: (endpoint, id) => desk.resend(endpoint, id),
+    enable: endpoint => desk.enable(endpoint),
+    secret(endpoint) {
+      desk.check(endpoint)
+      return endpointSecrets(endpoint, webhooks[endpoint]?.secret, text => runtime.vault.sign(text))[0]!
     },
   }
 }

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { aap } from '../wires/aap/index.ts'
 import { type AcpNeeds, acp } from '../wires/acp/index.ts'
 import { agui } from '../wires/agui/index.ts'
+import { approve } from '../wires/approve/index.ts'
 import { callbacks } from '../wires/callbacks/index.ts'
 import { chat } from '../wires/chat/index.ts'
 import { deltakit } from '../wires/deltakit/index.ts'
@@ -33,6 +34,7 @@ export const wires: readonly Wire<ServedHost>[] = [
   mcp,
   acp,
   callbacks,
+  approve,
   operator,
 ]
 

@@ -1,6 +1,6 @@
 // How the durable stores write a log: appends become rows of JSON text, and pages of events come back from them. It
 // knows no database.
-import type { Append, SessionRow } from '../engine/ports/index.ts'
+import type { Append, NewRecord, SessionRow } from '../engine/ports/index.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Event, Recorded } from '../language/events.ts'
 import { type SpendingRow, spendingRows } from './spending-rows.ts'
@@ -17,6 +17,7 @@ export type EncodedLog = {
   summary?: string
   facts?: string
   spending?: SpendingRow[]
+  records?: readonly NewRecord[]
   error?: string
 }
 type EncodedEvents = { count: number; body: string }
@@ -27,7 +28,8 @@ export function encodeLog({
   summary,
   facts,
   spending = [],
-}: Pick<Append, 'events' | 'status' | 'summary' | 'facts' | 'spending'>): EncodedLog {
+  records,
+}: Pick<Append, 'events' | 'status' | 'summary' | 'facts' | 'spending' | 'records'>): EncodedLog {
   const log = { bodies: [], size: 0, status, lastAt: events.at(-1)?.at ?? null }
   try {
     return {
@@ -36,6 +38,7 @@ export function encodeLog({
       ...(summary && { summary: JSON.stringify(summary) }),
       ...(facts && { facts: JSON.stringify(facts) }),
       ...(spending.length > 0 && { spending: spendingRows(spending) }),
+      ...(records && { records }),
     }
   } catch (thrown) {
     return { ...log, error: wordsOf(thrown) }

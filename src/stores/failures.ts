@@ -4,18 +4,28 @@ import type { Append, BlobPiece } from '../engine/ports/index.ts'
 import { TurnwireError } from '../language/errors.ts'
 
 export type WriteRequest = {
-  kind: 'create' | 'claim' | 'append' | 'remove' | 'putBlob' | 'addPiece' | 'payment' | 'probe' | 'renew'
+  kind:
+    | 'create'
+    | 'claim'
+    | 'append'
+    | 'remove'
+    | 'putBlob'
+    | 'addPiece'
+    | 'payment'
+    | 'record'
+    | 'probe'
+    | 'renew'
   epoch?: number
 }
 export type SessionWrite = WriteRequest & { session: string }
 export type WriteFailure = { error: TurnwireError; epoch?: number | undefined }
 
 /**
- * Whether a write fails because an earlier write of its session failed. A claim and a payment do not: they depend on no
+ * Whether a write fails because an earlier write of its session failed. A claim, a payment and a record do not: they depend on no
  * earlier write. An append of another epoch does not either, so that a writer that lost its lease cannot stop the current one.
  */
 export function failsWith(failure: WriteFailure, write: WriteRequest): boolean {
-  if (write.kind === 'claim' || write.kind === 'payment') return false
+  if (write.kind === 'claim' || write.kind === 'payment' || write.kind === 'record') return false
   return failure.epoch === undefined || write.epoch === undefined || failure.epoch === write.epoch
 }
 

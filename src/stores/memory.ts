@@ -7,6 +7,7 @@ import type {
   NewSession,
   NodeInfo,
   NodeStore,
+  RecordStore,
   SeenNode,
   SessionRow,
   Spending,
@@ -30,6 +31,7 @@ import {
   type WriteFailure,
   type WriteRequest,
 } from './failures.ts'
+import { MemoryRecords } from './memory-records.ts'
 import { listedPayment, pageRows, sameRequest, withChange } from './payment-rows.ts'
 import { addSpent, type SpendingRow, spender, spendingRows } from './spending-rows.ts'
 
@@ -71,6 +73,7 @@ class Memory {
   readonly nodes = new Map<string, NodeInfo & { until: number }>()
   readonly payments = memoryPayments()
   readonly spending = new Map<string, SpendingRow>()
+  readonly records = new MemoryRecords()
   readonly cursorSecret = randomBytes(32).toString('hex')
   created = 0
 }
@@ -79,11 +82,13 @@ class Memory {
 class MemoryStore implements Store, KeepsPayments {
   protected readonly memory: Memory
   readonly payments: PaymentStore
+  readonly records: RecordStore
   readonly #failures = new Map<string, WriteFailure>()
 
   constructor(memory = new Memory()) {
     this.memory = memory
     this.payments = memory.payments
+    this.records = memory.records
   }
 
   /** The node that takes sessions through this store. Throws if it may not take this one. */
@@ -147,6 +152,7 @@ class MemoryStore implements Store, KeepsPayments {
       session.summary = batch.summary ?? session.summary
       if (batch.facts) row.facts = batch.facts
       if (batch.spending) this.#count(batch.spending)
+      if (batch.records) this.memory.records.addAll(batch.records)
     })
 
   #count(spending: readonly Spending[]): void {
@@ -169,6 +175,7 @@ class MemoryStore implements Store, KeepsPayments {
     this.#write(id, { kind: 'remove', ...(epoch !== undefined && { epoch }) }, () => {
       const session = this.memory.sessions.get(id)
       if (session) checkEpoch(id, epoch, session.epoch)
+      this.memory.records.removeOf(id)
       if (session?.request) this.memory.requests.delete(requestId(session.row.owner, session.request.key))
       return this.memory.sessions.delete(id)
     })

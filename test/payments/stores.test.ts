@@ -98,14 +98,14 @@ test('a command reads and writes the payments of a folder, beside a process that
   const turnwire = await Turnwire.open(config(data))
   const { payments } = runtimeOf(turnwire)
   await payments?.reserve(samplePayment('a'))
-  await visitSessions(data, undefined, async (_, seen) => {
+  await visitSessions(data, undefined, async (_, { payments: seen }) => {
     const kept = await seen.find('a')
     assert.ok(kept)
     await seen.record(kept, { state: 'settled' })
   })
   assert.equal((await payments?.find('a'))?.record.state, 'settled')
   await turnwire.close()
-  await visitSessions(data, undefined, async (_, seen) => {
+  await visitSessions(data, undefined, async (_, { payments: seen }) => {
     assert.equal((await seen.list({ limit: 10 })).rows.length, 1)
   })
 })
@@ -163,7 +163,7 @@ test('payments that are sessions of a data folder are moved, once, and are sessi
   await makeOld(before)
   await before.close()
   const db = new DatabaseSync(file)
-  db.exec('DROP TABLE payments; DROP TABLE spending; PRAGMA user_version = 3')
+  db.exec('DROP TABLE payments; DROP TABLE spending; DROP TABLE records; PRAGMA user_version = 3')
   db.close()
   const runtime = await openOn(t, data)
   const listed = await runtime.engine.list(null, { limit: 10 })
@@ -184,7 +184,7 @@ test('the same on PostgreSQL, by several nodes at once', { skip: own.skip }, asy
   const { schema } = under
   await withClient(under.url, sql =>
     sql.unsafe(
-      `DROP TABLE "${schema}".payments, "${schema}".spending; DELETE FROM "${schema}".migrations WHERE number >= 3`,
+      `DROP TABLE "${schema}".payments, "${schema}".spending, "${schema}".records; DELETE FROM "${schema}".migrations WHERE number >= 3`,
     ),
   )
   const nodes = [1, 2, 3].map(() => postgresStore({ url: under.url, schema, connections: 2 }))

@@ -147,6 +147,7 @@ export class Disk {
       owners: () => read(() => inner.owners()),
       usage: owner => read(() => inner.usage(owner)),
       spent: (of, period) => read(() => inner.spent!(of, period)), // A memory can count.
+      records: inner.records!, // A memory keeps them.
       unfinished: () => read(() => inner.unfinished()),
       blob: (id, name) => read(() => inner.blob(id, name)),
       blobs: id => read(() => inner.blobs(id)),

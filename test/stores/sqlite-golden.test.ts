@@ -76,6 +76,8 @@ for (const version of upTo(migrations.length)) {
     assert.deepEqual(inPieces && [...inPieces.bytes], version < 3 ? undefined : [1, 255, 65, 66])
     const spent = version < 5 ? { tokens: 0, money: 0, calls: 0 } : { tokens: 1200, money: 0.5, calls: 3 }
     assert.deepEqual(await store.spent?.({ owner: 'ada' }, '2023-11'), spent)
+    const due = (await store.records?.due('webhook ops', 9))?.map(({ name, version }) => [name, version])
+    assert.deepEqual(due, version < 6 ? [] : [['msg_1', 2]])
     assert.equal((await store.row('ses_three'))?.owner, 'bob\ud800')
     const pages = await readInPages(store, 'ses_long', 4_000)
     assert.deepEqual(

@@ -54,9 +54,9 @@ expired since. Look for it on the chain, then say so with resolve: the transacti
 
 /** Newest first. They are those of the process that has the data folder, if one has. */
 function listPayments(place: string, config: TurnwireConfig): Promise<PaymentRecord[]> {
-  return visitSessions(place, config, async (_, store) => {
+  return visitSessions(place, config, async (_, { payments }) => {
     const records: PaymentRecord[] = []
-    for await (const { record } of new Ledger(store).list()) records.push(record)
+    for await (const { record } of new Ledger(payments).list()) records.push(record)
     return records
   })
 }
@@ -67,7 +67,7 @@ function atDesk<Result>(
   { payments, agents }: TurnwireConfig,
   act: (desk: PaymentDesk) => Promise<Result>,
 ): Promise<Result> {
-  return visitSessions(place, undefined, async (engine, store) => {
+  return visitSessions(place, undefined, async (engine, { payments: store }) => {
     if (!payments)
       throw new TurnwireError('config_invalid', 'The configuration has no `payments`, so there is no wallet.')
     const { openDesk } = await import('../../payments/serve.ts')

@@ -7,11 +7,14 @@ import type {
   CrashPoint,
   EnginePorts,
   ListSummary,
+  NewRecord,
+  NoticePort,
   SessionFacts,
   SessionStatus,
   World,
 } from '../ports/index.ts'
 import { evolve } from '../rules/evolve.ts'
+import { readNotice } from '../rules/notices.ts'
 import { readSpending } from '../rules/spending.ts'
 import { type SessionState, sessionFacts, summariseForList, unusualStop } from '../rules/state.ts'
 import type { Feed, HeldItems } from './feed.ts'
@@ -22,6 +25,8 @@ type Batch = {
   seq: number
   events: Event[]
   held: HeldItems
+  /** Made of the events for programs outside. */
+  records?: NewRecord[]
   written: PromiseWithResolvers<void> | undefined
   sent: boolean
   /** Set while the batch is deferred: stops its timer. */
@@ -81,8 +86,9 @@ export class Journal {
     this.#keeper.bytes += size
     this.#batch ??= this.#newBatch(state.seq + 1)
     const batch = this.#batch
-    const { store, world } = ports
+    const { store, world, notices } = ports
     for (const event of events) {
+      if (notices) addressNotice(notices, batch, state, event)
       evolve(state, event)
       batch.events.push(event)
       batch.held.items.push({ type: 'event', seq: state.seq, event })
@@ -170,9 +176,9 @@ export class Journal {
       refuse(this.#lost)
       return
     }
-    const { seq, events } = batch
+    const { seq, events, records } = batch
     const { state, feed } = this.#keeper
-    const { world, store, observer, countsSpending } = this.#keeper.ports
+    const { world, store, observer, countsSpending, notices } = this.#keeper.ports
     const { status } = state
     // Repeated if it is the same and not running, so that a reader learns that nothing more comes of its request. A signature
     // comes of no request: repeated for it, the status could be taken for that of a turn which begins at the same time.
@@ -180,6 +186,7 @@ export class Journal {
     if (status !== this.#shownStatus || (status !== 'running' && !isSignature)) feed.status(status)
     const changed = { ...this.#newSummary(), ...this.#newFacts(status) }
     const counted = countsSpending && { spending: readSpending(events, state) }
+    const noticed = records && { records }
     const isListed =
       status !== this.#shownStatus || changed.summary !== undefined || changed.facts?.waits !== undefined
     this.#shownStatus = status
@@ -190,6 +197,7 @@ export class Journal {
       if (this.#last === batch) this.#last = undefined
       batch.written?.resolve()
       feed.release(batch.held)
+      if (records) notices?.stored()
       if (!isListed) return
       this.#listed()
       const { snapshots, bytes } = this.#keeper
@@ -197,7 +205,16 @@ export class Journal {
     }
     try {
       store
-        .append({ session: state.id, epoch: this.#epoch, seq, events, status, ...changed, ...counted })
+        .append({
+          session: state.id,
+          epoch: this.#epoch,
+          seq,
+          events,
+          status,
+          ...changed,
+          ...counted,
+          ...noticed,
+        })
         .then(kept, reason => {
           observer?.wrote?.((world.elapsed() - begun) / 1000)
           refuse(reason)
@@ -232,6 +249,13 @@ export class Journal {
 }
 
 const unchanged = {}
+
+/** Before the event changes the state. */
+function addressNotice(notices: NoticePort, batch: Batch, state: SessionState, event: Event): void {
+  const notice = readNotice(state, event)
+  const made = notice ? notices.address(notice) : []
+  if (made.length > 0) batch.records = [...(batch.records ?? []), ...made]
+}
 
 /** A rejection that may be ignored. */
 function refused(reason: unknown): Promise<never> {

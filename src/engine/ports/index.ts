@@ -27,6 +27,7 @@ import type {
 import type { CallFlow } from '../../language/flow.ts'
 import type { AnswerFormat } from '../../language/format.ts'
 import type { Entry } from '../../language/history.ts'
+import type { Notice } from '../../language/notices.ts'
 import type { CallHistory, ForeseenVerdict, ShadowVerdict, ShownPolicy } from '../../language/policy.ts'
 import type { Report } from '../../language/report.ts'
 import type { SealUse } from '../../language/seals.ts'
@@ -40,6 +41,7 @@ import type { FlowLog } from './flow.ts'
 import type { HookSubject, Hooks } from './hooks.ts'
 import type { Observer } from './observer.ts'
 import type { ReceiptSigner } from './receipts.ts'
+import type { NewRecord } from './records.ts'
 import type { Store } from './store.ts'
 import type { AppContext, Tool, ToolOutput } from './tool.ts'
 
@@ -48,6 +50,7 @@ export type { HookSubject, Hooks } from './hooks.ts'
 export type * from './node.ts'
 export type * from './observer.ts'
 export type * from './receipts.ts'
+export type * from './records.ts'
 export type * from './store.ts'
 
 export * from './tool.ts'
@@ -442,6 +445,11 @@ export type CallCounter = {
   whenFree(run: () => void): () => void
 }
 
+// ---- notices -----------------------------------------------------------------------------------------------
+
+/** Contract: `address` is pure and quick. Its records are stored with the event of the notice; then `stored` is called. */
+export type NoticePort = { address(notice: Notice): readonly NewRecord[]; stored(): void }
+
 // ---- the whole -------------------------------------------------------------------------------------------
 
 export type EnginePorts = {
@@ -468,6 +476,8 @@ export type EnginePorts = {
   observer?: Observer
   /** Signs the logs of sessions. Absent: they are not signed. */
   receipts?: ReceiptSigner
+  /** Absent: nobody outside is told of anything. */
+  notices?: NoticePort
   /** The address to which the result of a postponed call can be posted. Undefined: there is no server. */
   callback?: (call: { session: string; callId: string; expiresAt: number }) => string | undefined
   /** Another node gives this session up, if one has it, so that it can be claimed here. Absent: there are no others. */

@@ -1,6 +1,7 @@
 // The port for stores: the interface of the place where sessions are kept. Types only.
 import type { ErrorCode } from '../../language/errors.ts'
 import type { Event, Recorded, Settings, TurnStop } from '../../language/events.ts'
+import type { NewRecord, RecordStore } from './records.ts'
 
 export type SessionStatus = 'idle' | 'running' | 'waiting'
 
@@ -69,6 +70,8 @@ export type Append = {
   facts?: SessionFacts
   /** Only where there are budgets of agents or owners. Counted with the events or not at all. */
   spending?: readonly Spending[]
+  /** Only where something is made of events, such as webhooks. Added with the events or not at all. */
+  records?: readonly NewRecord[]
 }
 
 /** What was used: tokens and calls, and money as far as prices are known. */
@@ -168,6 +171,8 @@ export type Store = {
   addPiece(session: string, name: string, piece: BlobPiece): Promise<void>
   /** Up to `length` bytes from `from` on; none beyond the end. Undefined: there is no such blob, or no last piece of it. */
   blobRange(session: string, name: string, from: number, length: number): Promise<BlobRange | undefined>
+  /** Absent: the store keeps none. */
+  readonly records?: RecordStore
   /** Why writes fail now, as far as is known without one; for health checks. Absent: it cannot tell. */
   failure?(): { code: ErrorCode; message: string } | undefined
   close(): Promise<void>

@@ -28,6 +28,8 @@ export function fencedStore(store: Store, check: () => void): Store {
     list: (owner, page) => store.list(owner, page),
     owners: () => store.owners(),
     usage: owner => store.usage(owner),
+    ...(store.spent && { spent: store.spent.bind(store) }),
+    ...(store.records && { records: store.records }),
     unfinished: () => store.unfinished(),
     blobs: (...args) => store.blobs(...args),
     blob: (session, name) => store.blob(session, name),

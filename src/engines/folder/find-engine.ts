@@ -3,10 +3,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Engine } from '../../engine/ports/boundary.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { PaymentStore } from '../../payments/port.ts'
 import { connectEngine, connectTo, type RemoteEngine, readSecret, streamChannel } from '../socket/index.ts'
+import { type FolderPorts, portsBy } from './folder-calls.ts'
 import { FolderOwner, type FolderSetup, type Hello, type LeavingNote } from './folder-owner.ts'
-import { paymentsBy } from './folder-payments.ts'
 
 /** How long to try while the lock is held by a process that does not answer. */
 const ownerPatienceMs = 15_000
@@ -19,7 +18,7 @@ const pauseMs = 25
 /** The engine of a folder, and whether it runs in this process. */
 export type FoundEngine = {
   engine: Engine
-  payments: PaymentStore
+  ports: FolderPorts
   owner?: FolderOwner
   remote?: RemoteEngine
   /** It can no longer be used, or it stops. */
@@ -62,7 +61,7 @@ function ownEngine(owner: FolderOwner): FoundEngine {
   return {
     untilGone: () => owner.ended,
     engine: owner.engine,
-    payments: owner.payments,
+    ports: owner.ports,
     owner,
     get over() {
       return owner.leaving
@@ -107,7 +106,7 @@ export async function connect(folder: string, ownVersion: string): Promise<Found
   }
   return {
     engine: remote,
-    payments: paymentsBy((name, args) => remote.ask('payments', name, ...args)),
+    ports: portsBy((port, name, args) => remote.ask(port, name, ...args)),
     remote,
     get over() {
       return over

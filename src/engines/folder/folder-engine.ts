@@ -8,8 +8,8 @@ import { MovingEngine } from '../moving/moving-engine.ts'
 import type { Place, Search } from '../moving/place.ts'
 import { isStopping } from '../socket/index.ts'
 import { type FoundEngine, findEngine } from './find-engine.ts'
+import { portCall, portsBy } from './folder-calls.ts'
 import type { FolderSetup, HandedOver } from './folder-owner.ts'
-import { paymentCall, paymentsBy } from './folder-payments.ts'
 
 /** How long a server waits for the tools of the process that had the folder before. */
 const reattachMs = 2000
@@ -28,18 +28,21 @@ export class FolderEngine extends MovingEngine {
     this.#setup = setup
   }
 
-  /** Payments of the folder, wherever its engine runs. A change that was made and not answered is refused the next time. */
-  readonly payments = paymentsBy(async (name, args) => {
+  /** Of the folder, wherever its engine runs. A change that was made and not answered is refused the next time. */
+  readonly #ports = portsBy(async (port, name, args) => {
     for (;;) {
       const found = await this.#find()
       try {
-        return await paymentCall(found.payments, name, args)
+        return await portCall(found.ports, port, name, args)
       } catch (error) {
         if (this.#closed || !(isStopping(error) || found.over)) throw error
       }
       await found.untilGone()
     }
   })
+
+  readonly payments = this.#ports.payments
+  readonly records = this.#ports.records
 
   /** The engine of this process, if it has the folder. */
   async local(): Promise<EngineHere | undefined> {

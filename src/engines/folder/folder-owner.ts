@@ -1,10 +1,10 @@
 // A data folder that this process has: its lock, its store, the engine that runs on it, and the socket by which other
 // processes use that engine. A process gives its folder up when a server asks for it, unless it is a server itself.
 
-import type { Store } from '../../engine/ports/index.ts'
+import type { RecordStore, Store } from '../../engine/ports/index.ts'
 import type { EngineHere, Log } from '../../engine/ports/local.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
-import type { KeepsPayments, PaymentStore } from '../../payments/port.ts'
+import type { KeepsPayments } from '../../payments/port.ts'
 import {
   type Channel,
   type ExtraCalls,
@@ -15,15 +15,18 @@ import {
   serveEngine,
   streamChannel,
 } from '../socket/index.ts'
+import { type FolderPort, type FolderPorts, portCall } from './folder-calls.ts'
 import { type FolderLock, takeFolderLock } from './folder-lock.ts'
-import { paymentCall } from './folder-payments.ts'
+
+/** The store of a folder. */
+export type FolderStore = Store & KeepsPayments & { readonly records: RecordStore }
 
 export type FolderSetup = {
   folder: string
   /** Of this program. Processes of two versions cannot share a folder. */
   version: string
   /** Opens the store; called only while the lock is held. */
-  openStore(): Promise<Store & KeepsPayments>
+  openStore(): Promise<FolderStore>
   startEngine(store: Store): EngineHere
   /** Called once the engine has stopped, before another process can have the folder. */
   engineStopped?(): Promise<void>
@@ -44,7 +47,7 @@ export type LeavingNote = { leaving: true; server: boolean }
 export class FolderOwner {
   readonly engine: EngineHere
   readonly #setup: FolderSetup
-  readonly #store: Store & KeepsPayments
+  readonly #store: FolderStore
   readonly #lock: FolderLock
   readonly #channels = new Set<Channel>()
   readonly #ended = Promise.withResolvers<void>()
@@ -59,7 +62,7 @@ export class FolderOwner {
   private constructor(
     setup: FolderSetup,
     lock: FolderLock,
-    store: Store & KeepsPayments,
+    store: FolderStore,
     hasAttachments: () => boolean,
   ) {
     this.#hasAttachments = hasAttachments
@@ -73,7 +76,7 @@ export class FolderOwner {
   static async take(setup: FolderSetup, hasAttachments: () => boolean): Promise<FolderOwner | undefined> {
     const lock = takeFolderLock(setup.folder)
     if (!lock) return undefined
-    let store: (Store & KeepsPayments) | undefined
+    let store: FolderStore | undefined
     try {
       store = await setup.openStore()
       const owner = new FolderOwner(setup, lock, store, hasAttachments)
@@ -96,8 +99,8 @@ export class FolderOwner {
     return this.#reattached.promise
   }
 
-  get payments(): PaymentStore {
-    return this.#store.payments
+  get ports(): FolderPorts {
+    return this.#store
   }
 
   get leaving(): boolean {
@@ -156,6 +159,12 @@ export class FolderOwner {
     const admit = (): void => {
       if (!isKnown) throw this.#unknownPeer()
     }
+    const ported =
+      (port: FolderPort): ExtraCalls[string] =>
+      (name, ...args) => {
+        admit()
+        return portCall(this.ports, port, name, args)
+      }
     const calls: ExtraCalls = {
       hello: (given): Hello => {
         isKnown = isSecret(given, secret)
@@ -171,10 +180,8 @@ export class FolderOwner {
         admit()
         this.#reattached.resolve()
       },
-      payments: (name, ...args) => {
-        admit()
-        return paymentCall(this.payments, name, args)
-      },
+      payments: ported('payments'),
+      records: ported('records'),
     }
     serveEngine(channel, this.engine, calls, admit)
   }

@@ -2,7 +2,7 @@
 // of other nodes. It connects when it is first used, and loads its client and its
 // statements then.
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { NodeStore, Store } from '../../engine/ports/index.ts'
+import type { NodeStore, RecordStore, Store } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { KeepsPayments, PaymentStore } from '../../payments/port.ts'
 import { storeClosed } from '../failures.ts'
@@ -32,7 +32,9 @@ const PROBE_EVERY_MS = 1_000
 const SMALL_EVENT = 1_600
 const LARGE_EVENT = 32_000
 
-export function postgresStore(options: PostgresOptions): NodeStore & KeepsPayments {
+export function postgresStore(
+  options: PostgresOptions,
+): NodeStore & KeepsPayments & { readonly records: RecordStore } {
   return new PostgresStore(options)
 }
 
@@ -135,6 +137,15 @@ class PostgresStore implements NodeStore, KeepsPayments {
     record: (kept, change) => this.#use(({ payments }) => payments.record(kept, change)),
     find: id => this.#use(({ payments }) => payments.find(id)),
     list: page => this.#use(({ payments }) => payments.list(page)),
+  }
+
+  readonly records: RecordStore = {
+    add: record => this.#use(({ records }) => records.add(record)),
+    change: (kept, to) => this.#use(({ records }) => records.change(kept, to)),
+    remove: kept => this.#use(({ records }) => records.remove(kept)),
+    find: (kind, name) => this.#use(({ records }) => records.find(kind, name)),
+    list: page => this.#use(({ records }) => records.list(page)),
+    due: (kind, limit) => this.#use(({ records }) => records.due(kind, limit)),
   }
 
   get #selfId(): string | null {

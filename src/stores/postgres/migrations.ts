@@ -4,7 +4,7 @@
 // Several nodes may migrate at once, and no lock keeps them apart: each statement can be repeated, and runs on its own. A
 // node of the version before may still be at work: a migration only adds what that version does not notice.
 //
-// Every primary key but those of `requests`, `payments` and `spending` begins with the session, so that all tables can be partitioned or sharded by it.
+// Every primary key but those of `requests`, `payments`, `spending` and `records` begins with the session, so that all tables can be partitioned or sharded by it.
 // Nothing refers to another table, and no column counts up by itself: not every engine that speaks to PostgreSQL's clients
 // shards these well. Statements that delete a session delete its rows everywhere.
 
@@ -130,5 +130,22 @@ export const migrations: readonly ((schema: string) => string[])[] = [
       calls bigint NOT NULL,
       PRIMARY KEY (kind, name, day)
     ) WITH (fillfactor = 50)`,
+  ],
+  // Small records beside the logs. A change moves one in the index of those that are due.
+  schema => [
+    `CREATE TABLE IF NOT EXISTS ${schema}.records (
+      kind text NOT NULL,
+      name text NOT NULL,
+      session text,
+      at bigint NOT NULL,
+      due_at bigint,
+      version bigint NOT NULL,
+      body text NOT NULL,
+      PRIMARY KEY (kind, name)
+    )`,
+    `CREATE INDEX IF NOT EXISTS records_by_age ON ${schema}.records (kind, at, name)`,
+    `CREATE INDEX IF NOT EXISTS records_that_are_due ON ${schema}.records (kind, due_at, name)
+      WHERE due_at IS NOT NULL`,
+    `CREATE INDEX IF NOT EXISTS records_by_session ON ${schema}.records (session) WHERE session IS NOT NULL`,
   ],
 ]

@@ -4,6 +4,7 @@ import { Nodes } from './nodes.ts'
 import { openDatabase } from './open.ts'
 import { Payments } from './payments.ts'
 import { Reader } from './reader.ts'
+import { Records } from './records.ts'
 import { makeStatements, type Statements } from './statements.ts'
 import { Writer } from './writer.ts'
 
@@ -13,6 +14,7 @@ export type OpenTables = {
   writer: Writer
   nodes: Nodes
   payments: Payments
+  records: Records
 }
 
 /** `schema`: quoted. `selfId`: the node that takes sessions, if there is one. */
@@ -29,5 +31,6 @@ export async function openTables(
     writer: new Writer(db, sql, selfId),
     nodes: new Nodes(db, sql),
     payments: new Payments(db, sql),
+    records: new Records(db, sql),
   }
 }

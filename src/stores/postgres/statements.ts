@@ -70,6 +70,7 @@ export function makeStatements(schema: string) {
     ...blobStatements(schema),
     ...nodeStatements(schema),
     ...paymentStatements(schema),
+    ...recordStatements(schema),
   }
 }
 
@@ -135,7 +136,7 @@ function appendStatements(schema: string) {
      * need them pay for `further` rows and for summaries.
      */
     appendEvents: forms(
-      ({ further, summarises, spends }) => `
+      ({ further, summarises, spends, notes }) => `
       WITH advanced AS (
         UPDATE ${schema}.sessions AS s SET
           head = s.head + g.count,
@@ -154,7 +155,7 @@ function appendStatements(schema: string) {
       ), logged AS (
         INSERT INTO ${schema}.events (session, first_seq, epoch, body)
         SELECT id, seq, epoch, body FROM advanced WHERE body IS NOT NULL
-      )${summarises ? summaryRows(schema, 11) : ''}${further ? furtherRows(schema, summarises ? 13 : 11) : ''}${spends ? spendingRows(schema, 11 + (summarises ? 2 : 0) + (further ? 3 : 0)) : ''}
+      )${summarises ? summaryRows(schema, 11) : ''}${further ? furtherRows(schema, summarises ? 13 : 11) : ''}${spends ? spendingRows(schema, 11 + (summarises ? 2 : 0) + (further ? 3 : 0)) : ''}${notes ? noteRows(schema, 11 + (summarises ? 2 : 0) + (further ? 3 : 0) + (spends ? 7 : 0)) : ''}
       SELECT count(*), NULL FROM advanced
       UNION ALL
       SELECT 0, id FROM advanced WHERE (SELECT count(*) FROM advanced) < cardinality($1::text[])`,
@@ -168,15 +169,21 @@ function appendStatements(schema: string) {
   }
 }
 
-export type AppendForm = { further: boolean; summarises: boolean; spends: boolean }
+/** `notes`: with records. */
+export type AppendForm = { further: boolean; summarises: boolean; spends: boolean; notes: boolean }
 
-/** A statement in its eight forms, each made once. */
+/** A statement in its sixteen forms, each made once. */
 function forms(make: (form: AppendForm) => string): (form: AppendForm) => string {
-  const made = Array.from({ length: 8 }, (_, bits) =>
-    make({ further: (bits & 1) > 0, summarises: (bits & 2) > 0, spends: (bits & 4) > 0 }),
+  const made = Array.from({ length: 16 }, (_, bits) =>
+    make({
+      further: (bits & 1) > 0,
+      summarises: (bits & 2) > 0,
+      spends: (bits & 4) > 0,
+      notes: (bits & 8) > 0,
+    }),
   )
-  return ({ further, summarises, spends }) =>
-    made[Number(further) + 2 * Number(summarises) + 4 * Number(spends)]!
+  return ({ further, summarises, spends, notes }) =>
+    made[Number(further) + 2 * Number(summarises) + 4 * Number(spends) + 8 * Number(notes)]!
 }
 
 /** Rows are taken in one order, so that two statements that add to the same ones never wait for each other. */
@@ -192,6 +199,43 @@ function spendingRows(schema: string, at: number): string {
         ON CONFLICT (kind, name, day) DO UPDATE
         SET tokens = p.tokens + excluded.tokens, money = p.money + excluded.money, calls = p.calls + excluded.calls
       )`
+}
+
+/** `at`: the number of its first parameter. The first column is the session of the append. */
+function noteRows(schema: string, at: number): string {
+  const types = ['text', ...recordTypes]
+  return `, noted AS (
+        INSERT INTO ${schema}.records (${RECORD_COLUMNS})
+        SELECT e.kind, e.name, e.session, e.at, e.due_at, e.version, e.body
+        FROM unnest(${types.map((type, index) => `$${at + index}::${type}[]`).join(', ')})
+          AS e (appended, kind, name, session, at, due_at, version, body)
+        JOIN advanced AS a ON a.id = e.appended ORDER BY e.kind, e.name
+        ON CONFLICT (kind, name) DO NOTHING
+      )`
+}
+
+const RECORD_COLUMNS = 'kind, name, session, at, due_at, version, body'
+const recordTypes = ['text', 'text', 'text', 'bigint', 'bigint', 'bigint', 'text']
+
+function recordStatements(schema: string) {
+  return {
+    insertRecord: `
+      INSERT INTO ${schema}.records (${RECORD_COLUMNS})
+      VALUES (${recordTypes.map((type, index) => `$${index + 1}::${type}`).join(', ')})
+      ON CONFLICT (kind, name) DO NOTHING RETURNING name`,
+    updateRecord: `
+      UPDATE ${schema}.records SET body = $1, due_at = $2::bigint, version = version + 1
+      WHERE kind = $3 AND name = $4 AND version = $5 RETURNING name`,
+    deleteRecord: `DELETE FROM ${schema}.records WHERE kind = $1 AND name = $2 AND version = $3 RETURNING name`,
+    selectRecord: `SELECT ${RECORD_COLUMNS} FROM ${schema}.records WHERE kind = $1 AND name = $2`,
+    /** Before the time `$2` and the name `$3`. */
+    listRecords: `
+      SELECT ${RECORD_COLUMNS} FROM ${schema}.records WHERE kind = $1 AND (at, name) < ($2::bigint, $3::text)
+      ORDER BY at DESC, name DESC LIMIT $4`,
+    listDueRecords: `
+      SELECT ${RECORD_COLUMNS} FROM ${schema}.records WHERE kind = $1 AND due_at IS NOT NULL
+      ORDER BY due_at, name LIMIT $2`,
+  }
 }
 
 /** `at`: the number of its first parameter. */
@@ -235,7 +279,7 @@ function sessionStatements(schema: string) {
         ORDER BY first_seq LIMIT 512) AS page
       WHERE before < $3 ORDER BY first_seq`,
     /** All rows of a session, table by table. Needs the session's row to be locked. */
-    deleteSession: ['events', 'summaries', 'blobs', 'blobs_in_pieces', 'pieces']
+    deleteSession: ['events', 'summaries', 'blobs', 'blobs_in_pieces', 'pieces', 'records']
       .map(table => `DELETE FROM ${schema}.${table} WHERE session = $1`)
       .concat(`DELETE FROM ${schema}.sessions WHERE id = $1`),
     deleteRequest: `DELETE FROM ${schema}.requests WHERE owner = $1 AND key = $2 AND session = $3`,

@@ -1,9 +1,17 @@
 // The writes of the store port as plain data: what each holds, and how a group of them becomes the arrays that the
 // statements take. Nothing here talks to the database.
-import type { Append, BlobPiece, NewSession, SessionFacts, SessionRow } from '../../engine/ports/index.ts'
+import type {
+  Append,
+  BlobPiece,
+  NewRecord,
+  NewSession,
+  SessionFacts,
+  SessionRow,
+} from '../../engine/ports/index.ts'
 import { checkEncoded, type EncodedLog, encodeLog } from '../encoded-log.ts'
 import type { SpendingRow } from '../spending-rows.ts'
 import type { Parameter } from './database.ts'
+import { recordTexts } from './records.ts'
 import type { AppendForm } from './statements.ts'
 import { arrayLiteral, toText } from './text.ts'
 
@@ -61,6 +69,8 @@ class LogArrays {
   readonly #summaries = { session: [] as string[], body: [] as string[] }
   /** A session's spending, row by row. */
   readonly #spending: (string | number)[][] = []
+  /** A session and one of its records, row by row. */
+  readonly #notes: (string | number | null)[][] = []
 
   addRow(session: string, first: number, body: string): void {
     this.#rows.session.push(session)
@@ -79,6 +89,14 @@ class LogArrays {
       this.#spending.push([session, kind, toText(name), day, tokens, money, calls])
   }
 
+  addRecords(session: string, records: readonly NewRecord[]): void {
+    for (const record of records) this.#notes.push([session, ...recordTexts(record)])
+  }
+
+  get notes(): Parameter[] {
+    return toColumns(this.#notes)
+  }
+
   get spending(): Parameter[] {
     return toColumns(this.#spending)
   }
@@ -88,6 +106,7 @@ class LogArrays {
       further: this.#rows.body.length > 0,
       summarises: this.#summaries.body.length > 0,
       spends: this.#spending.length > 0,
+      notes: this.#notes.length > 0,
     }
   }
 
@@ -167,18 +186,20 @@ export function appendParameters(runs: readonly (readonly Appending[])[]): {
       facts = each.facts ?? facts
       told = log.facts ?? told
       if (log.spending) logs.addSpending(id, log.spending)
+      if (log.records) logs.addRecords(id, log.records)
     }
     logs.addSummary(id, summary)
     const { status } = run.at(-1)!.batch
     return [id, epoch, batch.seq, count, size, status, lastAt, told, resumes(facts), first]
   })
   const { form } = logs
-  const { further, summarises, spends } = form
+  const { further, summarises, spends, notes } = form
   const parameters = [
     ...toColumns(rows),
     ...(summarises ? logs.summaries : []),
     ...(further ? logs.rows : []),
     ...(spends ? logs.spending : []),
+    ...(notes ? logs.notes : []),
   ]
   return { form, parameters }
 }

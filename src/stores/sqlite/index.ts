@@ -3,7 +3,14 @@
 // of their own, so that no slow fsync holds the event loop. Reads run at once on a connection of the main thread
 // (docs/decisions/0018).
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ListPage, ListSummary, SessionStatus, Spent, Store } from '../../engine/ports/index.ts'
+import type {
+  ListPage,
+  ListSummary,
+  RecordStore,
+  SessionStatus,
+  Spent,
+  Store,
+} from '../../engine/ports/index.ts'
 import type { KeepsPayments, PaymentPage, PaymentStore } from '../../payments/port.ts'
 import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
 import { keptPayment, pageRows, paymentColumns, withChange } from '../payment-rows.ts'
@@ -11,6 +18,7 @@ import { spender } from '../spending-rows.ts'
 import type { GroupOptions } from './group-commit.ts'
 import type { DatabaseOptions } from './open.ts'
 import { Reader } from './reader.ts'
+import { sqliteRecords } from './records.ts'
 import { type Statements, sessionRow } from './statements.ts'
 import { type CommitPlace, Writer } from './writer.ts'
 import { type Claimed, type Created, readEvents, readPayment, readRange } from './writes.ts'
@@ -22,7 +30,11 @@ export type SqliteOptions = DatabaseOptions & { group?: GroupOptions; commitsIn?
 const LINGER_MS = 2
 
 /** Throws a TurnwireError if the file cannot be opened, is not ours, or would not keep what it acknowledges. */
-export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): Store & KeepsPayments {
+export function sqliteStore({
+  group,
+  commitsIn,
+  ...options
+}: SqliteOptions): Store & KeepsPayments & { readonly records: RecordStore } {
   const reader = new Reader(options)
   const writer = new Writer({ options, places: reader.places }, group, commitsIn)
   const read: Reader['read'] = query => reader.read(query)
@@ -65,20 +77,24 @@ export function sqliteStore({ group, commitsIn, ...options }: SqliteOptions): St
       read(sql =>
         sql.selectBlobNames.all(session).map(([name, inPieces]) => ({ name, inPieces: inPieces === 1 })),
       ),
-    payments: {
-      reserve: record =>
-        writer.write({ kind: 'payment', session: record.id, columns: paymentColumns(record) }),
-      async record(kept, change) {
-        const changed = withChange(kept, change)
-        const columns = paymentColumns(changed.record)
-        await writer.write({ kind: 'payment', session: columns.id, columns, version: kept.version })
-        return changed
-      },
-      find: id => read(sql => readPayment(sql, id)),
-      list: page => read(sql => listPayments(sql, page)),
-    },
+    payments: sqlitePayments(reader, writer),
+    records: sqliteRecords(reader, writer),
     failure: () => writer.failure(),
     close: () => (closing ??= close()),
+  }
+}
+
+function sqlitePayments(reader: Reader, writer: Writer): PaymentStore {
+  return {
+    reserve: record => writer.write({ kind: 'payment', session: record.id, columns: paymentColumns(record) }),
+    async record(kept, change) {
+      const changed = withChange(kept, change)
+      const columns = paymentColumns(changed.record)
+      await writer.write({ kind: 'payment', session: columns.id, columns, version: kept.version })
+      return changed
+    },
+    find: id => reader.read(sql => readPayment(sql, id)),
+    list: page => reader.read(sql => listPayments(sql, page)),
   }
 }
 

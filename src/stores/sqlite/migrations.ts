@@ -112,4 +112,20 @@ CREATE TABLE spending (
   PRIMARY KEY (kind, name, day)
 ) WITHOUT ROWID;
 `,
+  `
+CREATE TABLE records (
+  id INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  session TEXT,
+  at INTEGER NOT NULL,
+  due_at INTEGER,
+  version INTEGER NOT NULL,
+  body TEXT NOT NULL
+);
+CREATE UNIQUE INDEX records_by_name ON records (kind, name);
+CREATE INDEX records_by_age ON records (kind, at, name);
+CREATE INDEX records_that_are_due ON records (kind, due_at, name) WHERE due_at IS NOT NULL;
+CREATE INDEX records_by_session ON records (session) WHERE session IS NOT NULL;
+`,
 ]

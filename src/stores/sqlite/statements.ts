@@ -2,6 +2,7 @@
 // what is written together, and when, is decided elsewhere.
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
 import type { SessionFacts, SessionRow, SessionStatus } from '../../engine/ports/index.ts'
+import type { RecordColumns } from '../record-rows.ts'
 import { IS_LANDMARK } from './migrations.ts'
 
 export type Statements = ReturnType<typeof prepareStatements>
@@ -23,6 +24,8 @@ export type SessionColumns = [
 ]
 const SESSION_COLUMNS =
   'id, name, owner, agent, status, created_at, updated_at, head, bytes, blob_bytes, recoveries, facts'
+
+const RECORD_COLUMNS = 'kind, name, session, at, due_at, version, body'
 
 export function sessionRow(columns: SessionColumns): SessionRow {
   const [, id, owner, agent, status, createdAt, updatedAt, head, bytes, blobBytes, recoveries, facts] =
@@ -170,6 +173,22 @@ export function prepareStatements(db: DatabaseSync) {
     listPaymentsFor: query<[position: number, version: number, body: string]>(`
       SELECT position, version, body FROM payments
       WHERE session = ?3 AND position < ?1 AND open >= ?4 ORDER BY position DESC LIMIT ?2`),
+
+    insertRecord: change(`
+      INSERT INTO records (kind, name, session, at, due_at, version, body) VALUES (?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (kind, name) DO NOTHING`),
+    updateRecord: change(`
+      UPDATE records SET body = ?1, due_at = ?2, version = version + 1
+      WHERE kind = ?3 AND name = ?4 AND version = ?5`),
+    deleteRecord: change('DELETE FROM records WHERE kind = ? AND name = ? AND version = ?'),
+    deleteRecordsOf: change('DELETE FROM records WHERE session = ?'),
+    selectRecord: query<RecordColumns>(`SELECT ${RECORD_COLUMNS} FROM records WHERE kind = ? AND name = ?`),
+    /** Before the time ?2 and the name ?3. */
+    listRecords: query<RecordColumns>(`
+      SELECT ${RECORD_COLUMNS} FROM records WHERE kind = ?1 AND (at, name) < (?2, ?3)
+      ORDER BY at DESC, name DESC LIMIT ?4`),
+    listDueRecords: query<RecordColumns>(`
+      SELECT ${RECORD_COLUMNS} FROM records WHERE kind = ? AND due_at IS NOT NULL ORDER BY due_at, name LIMIT ?`),
 
     upsertSummary: change(`
       INSERT INTO summaries (session, body) VALUES (?, ?)

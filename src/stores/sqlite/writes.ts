@@ -7,6 +7,7 @@ import { type KeptPayment, paymentChanged } from '../../payments/port.ts'
 import { checkEncoded, type EncodedLog, EventPage, encodeLog } from '../encoded-log.ts'
 import { checkAppend, checkEpoch, checkPiece, sessionExists, sessionMissing } from '../failures.ts'
 import { keptPayment, type PaymentColumns, sameRequest } from '../payment-rows.ts'
+import { addRecord, type RecordWrite, writeRecord } from './records.ts'
 import { type Statements, sessionRow } from './statements.ts'
 
 /** How large a removal counts: it frees the pages of a whole session, however many, so it is not for the main thread. */
@@ -33,6 +34,8 @@ type OtherWrite =
   | ({ kind: 'addPiece'; name: string } & BlobPiece)
   /** `version`: of the one that it changes. Absent: it is reserved. `session`: its id. */
   | { kind: 'payment'; columns: PaymentColumns; version?: number }
+  /** `session`: names the record. */
+  | RecordWrite
   /** `take`: with as much room as a full store must have before it counts as working. */
   | { kind: 'probe'; room: 'none' | 'take' | 'free' }
 
@@ -54,6 +57,7 @@ export function encodeWrite(write: Write): { sent: SentWrite; size: number } {
     const { body, request, answer } = write.columns
     return { sent: write, size: body.length + (request?.length ?? 0) + (answer?.length ?? 0) }
   }
+  if (write.kind === 'record') return { sent: write, size: write.record.body.length }
   return { sent: write, size: write.kind === 'putBlob' ? write.body.length : 0 }
 }
 
@@ -79,6 +83,8 @@ export function carryOut(sql: Statements, write: SentWrite): unknown {
       return write.version === undefined
         ? reservePayment(sql, write.columns)
         : recordPayment(sql, write.columns, write.version)
+    case 'record':
+      return writeRecord(sql, write)
     case 'probe':
       sql.touch()
       if (write.room === 'take') sql.takeRoom()
@@ -129,6 +135,7 @@ function removeSession(sql: Statements, session: string, epoch: number | undefin
   const found = sql.sessionHead.one(session)
   if (found) checkEpoch(session, epoch, found[1])
   sql.deleteBatches(session)
+  sql.deleteRecordsOf(session)
   return sql.deleteSession(session).rows > 0
 }
 
@@ -210,7 +217,7 @@ type LogHead = { id: number; head: number; lastBatch: number | null }
 function recordEvents(
   sql: Statements,
   { id, head, lastBatch }: LogHead,
-  { bodies, status, lastAt, summary, facts, spending = [] }: EncodedLog,
+  { bodies, status, lastAt, summary, facts, spending = [], records = [] }: EncodedLog,
 ): void {
   let bytes = 0
   for (const { count, body } of bodies) {
@@ -222,4 +229,5 @@ function recordEvents(
   if (summary !== undefined) sql.upsertSummary(id, summary)
   for (const { kind, name, day, tokens, money, calls } of spending)
     sql.addSpending(kind, name, day, tokens, money, calls)
+  for (const record of records) addRecord(sql, record)
 }

@@ -7,6 +7,7 @@ import type { Event } from '../../language/events.ts'
 import { blobTests, exactnessTests, listingTests, removalTests, reopeningTests } from './store-keeping.ts'
 import { pieceTests } from './store-pieces.ts'
 import { pagingTests, readingTests, rowTests } from './store-reading.ts'
+import { recordTests } from './store-records.ts'
 import {
   BORN,
   batch,
@@ -51,6 +52,7 @@ export function storeContract(name: string, make: MakeStore): void {
     blobTests(subject)
     pieceTests(subject)
     reopeningTests(subject)
+    recordTests(subject)
   })
 }
 

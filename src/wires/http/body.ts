@@ -39,6 +39,22 @@ export async function readJson(c: Context<WireEnv>, limits: BodyLimits): Promise
   }
 }
 
+/** The fields of a form that a page sent. */
+export async function readForm(c: Context<WireEnv>, bodyBytes: number): Promise<URLSearchParams> {
+  const { incoming } = c.env
+  if (!/^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i.test(incoming.headers['content-type'] ?? ''))
+    throw new TurnwireError(
+      'unsupported_media',
+      'Send the form as a browser does: application/x-www-form-urlencoded.',
+    )
+  const body = new BodyReader(c, bodyBytes)
+  try {
+    return new URLSearchParams(Buffer.concat(await body.read(incoming)).toString('utf8'))
+  } finally {
+    body.release()
+  }
+}
+
 function checkHeaders({ headers }: IncomingMessage, plainText = false): void {
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity')

@@ -1,5 +1,5 @@
 // Shared by all HTTP wires.
-export { readJson, readJsonObject, requestKey, shaped } from './body.ts'
+export { readForm, readJson, readJsonObject, requestKey, shaped } from './body.ts'
 export { type Failure, setRetryHeaders, toFailure } from './failure.ts'
 export { withoutConnectionHeader } from './sdk-answers.ts'
 export { plainErrors, RESPONSE_ALREADY_SENT, sendFailure, sendJson, streamJson } from './send.ts'

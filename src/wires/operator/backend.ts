@@ -3,7 +3,16 @@
 import type { Engine, ModelRequest } from '../../engine/index.ts'
 import type { RulesFileState } from '../../language/policy.ts'
 import type { Json } from '../../lib/json/index.ts'
-import type { JudgeAnswer, OperatorKeyInfo, OperatorMe, OperatorSystem, VendorRequest } from './schema.ts'
+import type {
+  JudgeAnswer,
+  OperatorDeliveries,
+  OperatorDelivery,
+  OperatorKeyInfo,
+  OperatorMe,
+  OperatorSystem,
+  OperatorWebhook,
+  VendorRequest,
+} from './schema.ts'
 
 export type HypotheticalCall = {
   agent: string
@@ -37,6 +46,20 @@ export type OperatorBackend = {
     /** False: there is none of this name that can be removed. */
     remove(name: string): boolean
   }
+  /** Throws `not_found` for an endpoint or a message that there is not. Undefined: the store keeps no messages. */
+  readonly webhooks: WebhookBackend | undefined
+  /** Where this server is reached. Undefined: nobody knows. */
+  address(): string | undefined
+}
+
+export type WebhookBackend = {
+  list(): Promise<OperatorWebhook[]>
+  deliveries(endpoint: string, page: { limit: number; after?: string }): Promise<OperatorDeliveries>
+  resend(endpoint: string, id: string): Promise<OperatorDelivery>
+  /** False: it was not disabled. */
+  enable(endpoint: string): Promise<boolean>
+  /** The one that signs, or the first of them. */
+  secret(endpoint: string): string
 }
 
 export const cookieName = 'turnwire_console'

@@ -5,7 +5,7 @@ import type { OperatorBackend } from './backend.ts'
 import { wireName } from './decode.ts'
 import { operatorRoutes, signInRoute } from './serve.ts'
 
-export { consoleHeader, cookieName, type OperatorBackend } from './backend.ts'
+export { consoleHeader, cookieName, type OperatorBackend, type WebhookBackend } from './backend.ts'
 export type { JudgeAnswer, OperatorSystem } from './schema.ts'
 export { requireOperator } from './serve.ts'
 

@@ -39,6 +39,7 @@ import {
 import { forkedHistory } from './fork.ts'
 import { describePolicies, mostDays, PolicyCounts } from './policy.ts'
 import type { CommandAccepted, OperatorMe, OperatorPolicy, OperatorSession } from './schema.ts'
+import { notifyRoutes } from './serve-notify.ts'
 
 type C = Context<WireEnv>
 type Served = { host: WireHost; backend: OperatorBackend }
@@ -83,6 +84,7 @@ export function operatorRoutes(host: WireHost, backend: OperatorBackend): Hono<W
   app.post('/operator/sessions/:id/fork', c => serveFork(c, host))
   systemRoutes(app, served)
   policyRoutes(app, served)
+  notifyRoutes(app, served, { requireOperator, findSessionRef })
   return app
 }
 

@@ -32,9 +32,12 @@ function cases(): Record<string, Case> {
   const more = ["'{s1}'", "'{x}'", "'{s1,s2}'", "'{4,4}'", "'{[],[]}'"]
   const page = ['1700000000000000', "'s5'", '20']
   return {
-    append: { text: sql.appendEvents({ further: false, summarises: false, spends: false }), values: append },
+    append: {
+      text: sql.appendEvents({ further: false, summarises: false, spends: false, notes: false }),
+      values: append,
+    },
     'append of much': {
-      text: sql.appendEvents({ further: true, summarises: true, spends: false }),
+      text: sql.appendEvents({ further: true, summarises: true, spends: false, notes: false }),
       values: [...append, ...more],
     },
     reread: { text: sql.rereadAppends, values: ["'{s1,s2}'", "'{1,1}'", "'{1,1}'"] },
@@ -76,6 +79,11 @@ function cases(): Record<string, Case> {
     'payments of a wallet': { text: sql.listPayments('payer', false), values: [...page, "'owner7'"] },
     'open payments of a wallet': { text: sql.listPayments('payer', true), values: [...page, "'owner7'"] },
     'payments of a session': { text: sql.listPayments('session', false), values: [...page, "'s7'"] },
+    record: { text: sql.selectRecord, values: ["'webhook'", "'r7'"] },
+    'change of a record': { text: sql.updateRecord, values: ["'{}'", '1', "'webhook'", "'r7'", '1'] },
+    'delete record': { text: sql.deleteRecord, values: ["'webhook'", "'r7'", '1'] },
+    records: { text: sql.listRecords, values: ["'webhook'", '1700000000000', "'r7'", '20'] },
+    'due records': { text: sql.listDueRecords, values: ["'webhook'", '20'] },
     create: {
       text: sql.createSessions,
       values: [
@@ -91,7 +99,7 @@ function cases(): Record<string, Case> {
 
 /** Insert a row by its key, or read a table that has a few rows. `listOldPayments` runs once, when an older database is migrated. */
 const small = [
-  ...['insertPayment', 'listOldPayments'],
+  ...['insertPayment', 'insertRecord', 'listOldPayments'],
   ...['putMeta', 'selectMeta', 'touch', 'takeRoom', 'putBlob', 'putPieced', 'insertPiece'],
   ...['joinNode', 'forgetNodes', 'renewNode', 'endNode', 'listNodes'],
 ]
@@ -163,9 +171,19 @@ async function fill(sql: postgres.Sql): Promise<void> {
     `INSERT INTO ${quoted}.pieces SELECT 's' || n, 'b', 0, 'body' FROM ${numbers}`,
     `INSERT INTO ${quoted}.payments
       SELECT 'p' || n, 'owner' || n % 100, 's' || n, n % 500 = 0, 1, 1700000000000000 + n, '{}' FROM ${numbers}`,
-    ...['sessions', 'events', 'summaries', 'requests', 'blobs', 'blobs_in_pieces', 'pieces', 'payments'].map(
-      table => `ANALYZE ${quoted}.${table}`,
-    ),
+    `INSERT INTO ${quoted}.records
+      SELECT 'webhook', 'r' || n, 's' || n, n, CASE WHEN n % 2 = 0 THEN n END, 1, '{}' FROM ${numbers}`,
+    ...[
+      'sessions',
+      'events',
+      'summaries',
+      'requests',
+      'blobs',
+      'blobs_in_pieces',
+      'pieces',
+      'payments',
+      'records',
+    ].map(table => `ANALYZE ${quoted}.${table}`),
   ])
     await sql.unsafe(statement)
 }

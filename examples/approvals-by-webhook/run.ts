@@ -1,0 +1,60 @@
+// An agent wants to move money. The approver reads it in a chat, opens the link on a phone, and allows it there.
+import { scripted, startServer, Turnwire, tool } from 'turnwire'
+import { startReceiver } from './receiver.ts'
+
+const secret = `whsec_${Buffer.from('a secret that only the two know!').toString('base64')}`
+const chat = Promise.withResolvers<string>()
+const ended = Promise.withResolvers<void>()
+const receiver = await startReceiver(secret, text => {
+  console.log(`chat: ${text.replace(/\/approve\/\S+/, '/approve/…')}`)
+  const [link] = /http\S+/.exec(text) ?? []
+  if (link) chat.resolve(link)
+  else ended.resolve()
+})
+
+const transfer = tool({
+  name: 'transfer_money',
+  title: 'Transfer money',
+  description: 'Moves money to a person.',
+  input: {
+    type: 'object',
+    properties: { amount: { type: 'number' }, person: { type: 'string' } },
+    required: ['amount', 'person'],
+  },
+  trust: 'ask',
+  run: ({ amount, person }) => `Transferred ${amount} to ${person}.`,
+})
+
+const turnwire = await Turnwire.open({
+  agents: [
+    {
+      name: 'bookkeeper',
+      model: scripted([
+        { calls: [{ name: 'transfer_money', input: { amount: 90, person: 'Ana' } }] },
+        { text: 'Ana has her money.' },
+      ]),
+      tools: [transfer],
+    },
+  ],
+  webhooks: { phone: { url: receiver.url, secret, links: { approver: 'grace' } } },
+  // The receiver of this example runs on this machine. One elsewhere needs no such line.
+  egress: { privateHosts: ['127.0.0.1'] },
+  data: 'memory',
+})
+const server = await startServer(turnwire, { port: 0 })
+
+const session = await turnwire.session('bookkeeper')
+await session.send('Pay Ana what we owe her.')
+
+// The person: reads the page, and presses "Allow once".
+const link = await chat.promise
+const page = await (await fetch(link)).text()
+console.log(
+  `phone: ${/<h1>(.*?)<\/h1>/.exec(page)?.[1]?.replace(/<\/?code>/g, '')} ${page.includes('Ana') ? '(90 to Ana)' : ''}`,
+)
+const decided = await fetch(link, { method: 'POST', body: new URLSearchParams({ decision: 'allow' }) })
+console.log(`phone: ${/<h1>(.*?)<\/h1>/.exec(await decided.text())?.[1]}`)
+
+await ended.promise
+await server.stop()
+receiver.close()

@@ -1,0 +1,86 @@
+// The token of an approval link. It names one approval of one call, with the hashes of what is shown, one approver, and an expiry, in
+// the open, and has a signature of all of it that only this installation can make. The same link is made of the same facts, so
+// nothing is stored. It is used once because a person decides once about an approval: the log says so.
+import { timingSafeEqual } from 'node:crypto'
+import { TurnwireError } from '../language/errors.ts'
+import type { Notice } from '../language/notices.ts'
+
+export const approvePath = '/approve'
+
+/** `seq`: the event that asks. `id`: names the link, for revoking it. */
+export type LinkFacts = {
+  session: string
+  call: string
+  seq: number
+  argsHash: string
+  toolHash: string
+  approver: string
+  roles: readonly string[]
+  expiresAt: number
+  id: string
+}
+
+/** `sign`: the same text always gets the same signature. */
+type Sign = (text: string) => string
+
+const hourMs = 60 * 60 * 1000
+const longest = 4_000
+
+export function makeLinkToken(facts: LinkFacts, sign: Sign): string {
+  const { session, call, seq, argsHash, toolHash, approver, roles, expiresAt, id } = facts
+  const parts: Parts = [session, call, seq, argsHash, toolHash, approver, roles, expiresAt, id]
+  const body = Buffer.from(JSON.stringify(parts)).toString('base64url')
+  return `${body}.${sign(signed(body))}`
+}
+
+/** Throws `unauthorized` for a token that was not made here. One that has expired is read: its page says so. */
+export function readLinkToken(token: string, sign: Sign): LinkFacts {
+  const [body = '', signature = ''] = token.length > longest ? [] : token.split('.')
+  const [given, wanted] = [Buffer.from(signature), Buffer.from(sign(signed(body)))]
+  if (given.length !== wanted.length || !timingSafeEqual(given, wanted))
+    throw new TurnwireError(
+      'unauthorized',
+      'This link is not valid. Open it as it was sent, with all of its characters.',
+    )
+  // It was signed here, so it was written by makeLinkToken.
+  const parts = JSON.parse(Buffer.from(body, 'base64url').toString()) as Parts
+  const [session, call, seq, argsHash, toolHash, approver, roles, expiresAt, id] = parts
+  return { session, call, seq, argsHash, toolHash, approver, roles, expiresAt, id }
+}
+
+type Parts = [string, string, number, string, string, string, readonly string[], number, string]
+
+/** A link as a message carries it. */
+export type ApprovalLink = { url: string; id: string; approver: string; expiresAt: number }
+
+export type LinkWish = { approver: string; roles?: readonly string[]; forMs?: number; id: string }
+
+/**
+ * The link of an approval that was requested. `address`: where this server is reached. Undefined: it is not served, or the
+ * notice asks for nobody's approval.
+ */
+export function approvalLink(
+  address: string | undefined,
+  notice: Notice,
+  { approver, roles = [], forMs = hourMs, id }: LinkWish,
+  sign: Sign,
+): ApprovalLink | undefined {
+  const { session, call, seq, argsHash, toolHash } = notice
+  if (address === undefined || call === undefined || argsHash === undefined || toolHash === undefined)
+    return undefined
+  const expiresAt = Math.min(notice.at + forMs, notice.expiresAt ?? Infinity)
+  const token = makeLinkToken(
+    { session, call, seq, argsHash, toolHash, approver, roles, expiresAt, id },
+    sign,
+  )
+  return { url: `${address}${approvePath}/${token}`, id, approver, expiresAt }
+}
+
+/** The name of what is kept beside the log when a link, or all links of a call, were revoked. */
+export function revokedMark(idOrCall: string): string {
+  return `link-revoked-${idOrCall}`
+}
+
+function signed(body: string): string {
+  return `approve ${body}`
+}

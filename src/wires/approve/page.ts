@@ -1,0 +1,225 @@
+// The page of an approval link, as HTML without a script. All texts of a call are someone else's: they are escaped, and characters
+// that hide or reorder text are made visible.
+import type { SessionCall } from '../../engine/index.ts'
+import type { FlowFact } from '../../language/flow.ts'
+import type { FileDiff, Report } from '../../language/report.ts'
+import { isJsonObject, type Json, parseJson } from '../../lib/json/index.ts'
+import { printable } from '../../lib/text/index.ts'
+import { lineDiff } from '../../lib/text/line-diff.ts'
+import type { ApprovalView, LinkState } from './view.ts'
+
+/** Longer arguments are cut here: nobody decides about what they cannot read, so the page says so. */
+const mostShown = 20_000
+
+export type Page = { status: 200 | 401 | 403 | 409 | 410; html: string }
+
+/** `nonce`: of the style. */
+export function linkPage(state: LinkState, nonce: string, note?: string): Page {
+  switch (state.state) {
+    case 'open':
+      return { status: 200, html: frame(nonce, 'Approve?', openPage(state.view, note)) }
+    case 'decided':
+      return { status: 200, html: frame(nonce, 'Decided', decidedPage(state)) }
+    case 'voted':
+      return notice(
+        nonce,
+        200,
+        'You allowed this call',
+        state.missing === 1
+          ? 'One more person has to allow it before it runs. You can close this page.'
+          : `${state.missing} more people have to allow it before it runs. You can close this page.`,
+      )
+    case 'refused':
+      return notice(nonce, 403, 'You may not decide this', `${state.why}. Someone else has to decide.`)
+    case 'expired':
+      return notice(
+        nonce,
+        410,
+        'This link has expired',
+        'Nothing was decided with it. If the call still waits, ask for a new link or decide in the console.',
+      )
+    case 'changed':
+      return notice(
+        nonce,
+        409,
+        'The call has changed',
+        'The arguments or the tool are not those that this link was sent for, so it cannot be used. Decide in the console, or ask for a new link.',
+      )
+    case 'revoked':
+      return notice(
+        nonce,
+        410,
+        'This link was revoked',
+        'Nothing was decided with it. Ask the person who runs this server.',
+      )
+    case 'gone':
+      return notice(
+        nonce,
+        410,
+        'Nothing waits here any more',
+        'The call was cancelled, or its conversation went on without it. Nothing was decided with this link.',
+      )
+  }
+}
+
+export function invalidPage(nonce: string, words: string): Page {
+  return notice(nonce, 401, 'This link is not valid', words)
+}
+
+function notice(nonce: string, status: Page['status'], title: string, words: string): Page {
+  return { status, html: frame(nonce, title, `<h1>${html(title)}</h1><p>${html(words)}</p>`) }
+}
+
+function openPage(view: ApprovalView, note: string | undefined): string {
+  const { call, tool, agent, owner, approver } = view
+  const title = tool.title ?? call.part.name
+  return `<p class="who">${html(agent)} for ${html(owner)} asks you, <b>${html(approver)}</b></p>
+<h1>Run <code>${html(title)}</code>?</h1>
+${note === undefined ? '' : `<p class="note" role="alert">${html(note)}</p>`}
+${tool.description === undefined ? '' : `<p>${html(tool.description, 500)}</p>`}
+<section><h2>Why you are asked</h2><p>${html(call.reason ?? 'A rule of this server wants a person to decide.')}</p>${view.needs === undefined ? '' : `<p>It needs ${html(view.needs)}.</p>`}</section>
+${preview(call.preview)}
+<section><h2>Arguments</h2>${showArguments(call)}</section>
+${facts(call.flow ?? [])}
+<form method="post">
+<button name="decision" value="allow" class="allow">Allow once</button>
+<label for="reason">Why not? The model is told.</label>
+<input id="reason" name="reason" maxlength="500" autocomplete="off">
+<button name="decision" value="reject" class="reject">Reject</button>
+</form>
+<p class="small">This link works once and until ${time(view.expiresAt)}. It decides about this call with these arguments, and nothing else.</p>`
+}
+
+function decidedPage({ granted, by, at, isOwn, reason }: Extract<LinkState, { state: 'decided' }>): string {
+  const who = isOwn ? 'You' : by
+  return `<h1>${html(who)} ${granted ? 'allowed' : 'rejected'} this call</h1>
+<p>${time(at)}.${isOwn ? '' : ' It was decided elsewhere before this link was used.'} You can close this page.</p>
+${reason === undefined ? '' : `<p>Reason: ${html(reason, 1_000)}</p>`}`
+}
+
+function showArguments({ text }: SessionCall): string {
+  const value = parseJson(text)
+  if (!isJsonObject(value)) return pre(text)
+  const entries = Object.entries(value)
+  if (entries.length === 0) return '<p>None.</p>'
+  const rows = entries.map(([name, each]) => `<dt>${html(name, 200)}</dt><dd>${pre(readable(each))}</dd>`)
+  return `<dl>${rows.join('')}</dl>`
+}
+
+function readable(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2)
+}
+
+function facts(given: readonly FlowFact[]): string {
+  if (given.length === 0) return ''
+  const rows = given
+    .toSorted((one, two) => Number(one.warranted) - Number(two.warranted))
+    .map(fact => {
+      const named = fact.argument === '' ? '' : `<b>${html(fact.argument, 80)}</b> `
+      const value = fact.value === undefined ? '' : `<code>${html(fact.value, 160)}</code> `
+      const around = fact.around === undefined ? '' : ` <q>${html(fact.around, 240)}</q>`
+      return `<li class="${fact.warranted ? 'fine' : 'doubt'}">${named}${value}${html(fact.why.replaceAll('`', '"'), 300)}${around}</li>`
+    })
+  return `<section><h2>Where they came from</h2><ul>${rows.join('')}</ul></section>`
+}
+
+function preview(report: Report | undefined): string {
+  if (!report) return ''
+  const { diffs = [], rows, locations = [], leftOut } = report
+  const parts = [
+    ...diffs.map(fileDiff),
+    ...(rows
+      ? [
+          `<div class="wide"><table><tr>${cells('th', rows.columns)}</tr>${rows.rows.map(row => `<tr>${cells('td', row)}</tr>`).join('')}</table></div>`,
+        ]
+      : []),
+    ...(locations.length > 0 && diffs.length === 0
+      ? [`<ul>${locations.map(({ path }) => `<li><code>${html(path, 300)}</code></li>`).join('')}</ul>`]
+      : []),
+    ...(leftOut ? [`<p class="doubt">${leftOut} more are not shown here.</p>`] : []),
+  ]
+  return parts.length === 0 ? '' : `<section><h2>What will happen</h2>${parts.join('')}</section>`
+}
+
+function cells(tag: 'th' | 'td', texts: readonly string[]): string {
+  return texts.map(text => `<${tag}>${html(text, 500)}</${tag}>`).join('')
+}
+
+function fileDiff({ path, oldText, newText }: FileDiff): string {
+  const lines = lineDiff(oldText ?? '', newText ?? '').map(line =>
+    line.mark === '…' ? '…' : `${line.mark} ${line.text}`,
+  )
+  const what = oldText === null ? 'new file' : newText === null ? 'deleted' : 'changed'
+  return `<p><code>${html(path, 300)}</code> (${what})</p>${pre(lines.join('\n'))}`
+}
+
+function pre(text: string): string {
+  const cut = text.length > mostShown
+  const shown = printable(cut ? text.slice(0, mostShown) : text, { multiline: true })
+  const more = cut
+    ? `<p class="doubt">${text.length - mostShown} more characters are not shown here. See all of it in the console before you decide.</p>`
+    : ''
+  return `<pre>${markup(shown)}</pre>${more}`
+}
+
+function time(at: number): string {
+  const text = new Date(at).toISOString()
+  return `<time datetime="${text}">${text.slice(0, 16).replace('T', ' ')} UTC</time>`
+}
+
+function html(text: string, maxChars = 2_000): string {
+  return markup(printable(text, maxChars))
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+function markup(text: string): string {
+  return text.replace(/[&<>"']/g, char => entities[char]!)
+}
+
+function frame(nonce: string, title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${html(title)}</title>
+<style nonce="${nonce}">${style}</style>
+<main>${body}</main>
+</html>
+`
+}
+
+const style = `:root{color-scheme:light dark;--line:#d0d4da;--soft:#f4f5f7;--text:#15181d;--dim:#5b6470;--page:#fff;--go:#0b6b3a;--stop:#a4262c;--doubt:#8a4b00}
+@media (prefers-color-scheme:dark){:root{--line:#3a414b;--soft:#1f242b;--text:#eceff3;--dim:#a3adb9;--page:#14171b;--go:#2f9e63;--stop:#e5686d;--doubt:#f0b45b}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--page);color:var(--text);font:16px/1.5 system-ui,sans-serif}
+main{max-width:40rem;margin:0 auto;padding:1rem 1rem 3rem}
+h1{font-size:1.4rem;line-height:1.25;margin:.25rem 0 .75rem;overflow-wrap:anywhere}
+h2{font-size:.8rem;text-transform:uppercase;letter-spacing:.05em;color:var(--dim);margin:1.25rem 0 .35rem}
+p,dd,ul{margin:.25rem 0}
+.who,.small{color:var(--dim);font-size:.9rem}
+pre{margin:.15rem 0;padding:.6rem .7rem;background:var(--soft);border:1px solid var(--line);border-radius:.4rem;white-space:pre-wrap;overflow-wrap:anywhere;font:.9rem/1.45 ui-monospace,monospace}
+code{font-family:ui-monospace,monospace;overflow-wrap:anywhere}
+dt{font-weight:600;margin-top:.6rem;overflow-wrap:anywhere}
+dd{margin-left:0}
+ul{padding-left:1.1rem}
+.doubt{color:var(--doubt)}
+.note{border:1px solid var(--stop);border-radius:.4rem;padding:.5rem .7rem}
+.wide{overflow-x:auto}
+table{border-collapse:collapse;font-size:.9rem}
+th,td{border:1px solid var(--line);padding:.25rem .5rem;text-align:left}
+form{display:grid;gap:.6rem;margin:1.5rem 0 .75rem}
+label{margin-top:.75rem;font-size:.9rem;color:var(--dim)}
+input,button{font:inherit;border-radius:.5rem;min-height:3rem;padding:0 .9rem;width:100%}
+input{border:1px solid var(--line);background:var(--page);color:var(--text)}
+button{border:0;color:#fff;font-weight:600;cursor:pointer}
+.allow{background:#0b6b3a}
+.reject{background:transparent;border:2px solid var(--stop);color:var(--stop)}
+:focus-visible{outline:3px solid #4c8dff;outline-offset:2px}`

@@ -1,0 +1,114 @@
+// What the page of a link shows: the approval as it stands now, by the session's own log. Reading changes nothing.
+import type { AgentInfo, Engine, SessionCall, SessionRef, SessionSummary } from '../../engine/index.ts'
+import { describeApprovers, neededVotes, whyNotApprover } from '../../language/approvers.ts'
+import { TurnwireError } from '../../language/errors.ts'
+import { ShownFold } from '../../language/show.ts'
+import { type LinkFacts, revokedMark } from '../approval-link.ts'
+
+export type ApprovalView = Omit<LinkFacts, 'call'> & {
+  agent: string
+  owner: string
+  call: SessionCall
+  tool: { name: string; title?: string; description?: string }
+  /** Who else has to decide, in words. */
+  needs?: string
+}
+
+export type LinkState =
+  /** The person may decide. */
+  | { state: 'open'; view: ApprovalView }
+  | { state: 'decided'; granted: boolean; by: string; at: number; isOwn: boolean; reason?: string }
+  /** The person has allowed it, and others have to as well. */
+  | { state: 'voted'; missing: number }
+  /** Policy does not let this person decide, and why. */
+  | { state: 'refused'; why: string }
+  /** The time for the link, or for the approval, is over. */
+  | { state: 'expired' }
+  /** Other arguments, or another definition of the tool, than those that the link is for. */
+  | { state: 'changed' }
+  | { state: 'revoked' }
+  /** The call waits for nobody any more, and nobody decided about it. */
+  | { state: 'gone' }
+
+const pageBytes = 256 * 1024
+
+export async function readLink(
+  engine: Engine,
+  agents: readonly AgentInfo[],
+  facts: LinkFacts,
+  now: number,
+): Promise<LinkState> {
+  const owner = await engine.lookUp({ get: 'owner', session: facts.session })
+  if (owner === undefined) return { state: 'gone' }
+  const ref = { owner, session: facts.session }
+  const decided = await findDecision(engine, ref, facts)
+  if (decided) return decided
+  if (await isRevoked(engine, ref, facts)) return { state: 'revoked' }
+  const summary = await engine.summary(ref)
+  const call = summary.calls.find(({ part }) => part.id === facts.call)
+  if (call?.stage !== 'asking') return { state: 'gone' }
+  if (call.argsHash !== facts.argsHash || call.toolHash !== facts.toolHash) return { state: 'changed' }
+  if (facts.expiresAt <= now || (call.expiresAt ?? Infinity) <= now) return { state: 'expired' }
+  return judgeApprover(call, facts) ?? { state: 'open', view: describe(summary, call, agents, facts) }
+}
+
+/** Undefined: the person may decide now. */
+function judgeApprover(
+  { approvers, requesters = [], votes = [] }: SessionCall,
+  { approver: name, roles }: LinkFacts,
+): LinkState | undefined {
+  if (!approvers) return undefined
+  if (votes.some(vote => vote.name === name))
+    return { state: 'voted', missing: Math.max(0, neededVotes(approvers) - votes.length) }
+  const why = whyNotApprover(approvers, { name, roles }, requesters)
+  return why === undefined ? undefined : { state: 'refused', why }
+}
+
+function describe(
+  { agent, owner }: SessionSummary,
+  call: SessionCall,
+  agents: readonly AgentInfo[],
+  facts: LinkFacts,
+): ApprovalView {
+  const { name } = call.part
+  const tool = agents.find(each => each.name === agent)?.tools.find(each => each.name === name) ?? { name }
+  const { approvers } = call
+  return { ...facts, agent, owner, call, tool, ...(approvers && { needs: describeApprovers(approvers) }) }
+}
+
+/** The decision about this request for approval. A later request of the same call is another one. */
+async function findDecision(
+  engine: Engine,
+  ref: SessionRef,
+  { call, seq, approver }: LinkFacts,
+): Promise<Extract<LinkState, { state: 'decided' | 'changed' }> | undefined> {
+  const fold = new ShownFold()
+  for (let after = seq; ; ) {
+    const page = await engine.events(ref, after, pageBytes)
+    for (const { event } of page) {
+      const shown = fold.take(event)
+      if (!shown || !('callId' in shown) || shown.callId !== call) continue
+      if (shown.type === 'decided') {
+        const { granted, by, at, reason } = shown.decision
+        const isOwn = by === approver
+        return { state: 'decided', granted, by, at, isOwn, ...(reason !== undefined && { reason }) }
+      }
+      if (shown.type === 'waits' || shown.type === 'edited') return { state: 'changed' }
+    }
+    const last = page.at(-1)
+    if (!last) return undefined
+    after = last.seq
+  }
+}
+
+async function isRevoked(engine: Engine, ref: SessionRef, { id, call }: LinkFacts): Promise<boolean> {
+  for (const mark of [revokedMark(id), revokedMark(call)]) {
+    try {
+      await engine.blob(ref, { get: 'text', name: mark })
+      return true
+    } catch (error) {
+      if (!(error instanceof TurnwireError) || error.code !== 'not_found') throw error
+    }
+  }
+  return false
+}
