@@ -181,6 +181,7 @@ const rules: ImportRule[] = [
     may: [
       'src/replay/',
       'src/config/build-agent.ts',
+      'src/config/draft-policy.ts',
       'src/config/load-config.ts',
       'src/config/named-models.ts',
       'src/engine/index.ts',
@@ -189,7 +190,19 @@ const rules: ImportRule[] = [
       'src/tools/functions/return-value.ts',
       ...common,
     ],
-    types: ['src/config/config.ts', 'src/policy/index.ts'],
+    types: ['src/config/config.ts'],
+  },
+  {
+    in: 'src/verdicts/',
+    may: [
+      'src/verdicts/',
+      'src/config/build-agent.ts',
+      'src/config/data-file.ts',
+      'src/config/mcp-servers.ts',
+      'src/engine/index.ts',
+      ...common,
+    ],
+    types: ['src/config/config.ts', 'src/tools/mcp/index.ts'],
   },
   {
     in: 'src/testing/',

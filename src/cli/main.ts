@@ -52,7 +52,7 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     'Show where untrusted text, private data and acting tools meet.',
     () => import('./commands/flow.ts'),
   ],
-  policy: ['Say why a call ran, was asked about, or was refused.', () => import('./commands/policy.ts')],
+  policy: ['Say why a call ran, asked or was refused; test rules.', () => import('./commands/policy.ts')],
   replay: [
     'Play a recorded session again, as it was or with one thing changed.',
     () => import('./commands/replay.ts'),

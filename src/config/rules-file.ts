@@ -1,14 +1,13 @@
 // A file with rules, in YAML or JSON: read and checked when the process starts, and read again when it changes. A state of the file
 // that is wrong is not used: the rules before it stay in force, and the log, /health and the operator API say why.
-import { readFileSync, unwatchFile, watchFile } from 'node:fs'
-import { createRequire } from 'node:module'
+import { unwatchFile, watchFile } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Document, LineCounter } from 'yaml'
-import { TurnwireError, wordsOf } from '../language/errors.ts'
+import { wordsOf } from '../language/errors.ts'
 import type { RulesFileState } from '../language/policy.ts'
 import { isRecord } from '../lib/checks/fields.ts'
 import type { Log } from '../log.ts'
 import { checkRules, type PolicyRule } from '../policy/index.ts'
+import { DataFile, readDataText } from './data-file.ts'
 
 export type FileRules = { rules: readonly PolicyRule[]; shadow?: readonly PolicyRule[] }
 
@@ -16,7 +15,7 @@ export type FileRules = { rules: readonly PolicyRule[]; shadow?: readonly Policy
 type Prepare = (rules: FileRules) => () => void
 
 const lookEveryMs = 1_000
-const mostBytes = 4 * 1024 * 1024
+const called = 'The file of rules'
 
 export class RulesFile {
   readonly #file: string
@@ -33,7 +32,7 @@ export class RulesFile {
     this.#file = resolve(file)
     this.#log = log
     this.#now = now
-    this.#text = readText(this.#file)
+    this.#text = readDataText(this.#file, called)
     this.#rules = parseRules(this.#text, file)
     this.#state = { file, loadedAt: now() }
   }
@@ -54,7 +53,7 @@ export class RulesFile {
   /** Reads it again. True: there are other rules in force now. */
   reload(): boolean {
     try {
-      const text = readText(this.#file)
+      const text = readDataText(this.#file, called)
       if (text === this.#text && this.#state.problem === undefined) return false
       const rules = parseRules(text, this.#state.file)
       const apply = this.#prepare.map(prepare => prepare(rules))
@@ -96,88 +95,30 @@ export class RulesFile {
   }
 }
 
-function readText(file: string): string {
-  try {
-    const text = readFileSync(file, 'utf8')
-    if (text.length > mostBytes) throw new Error(`it has more than ${mostBytes} characters`)
-    return text
-  } catch (cause) {
-    throw new TurnwireError('config_invalid', `The file of rules ${file} cannot be read: ${wordsOf(cause)}`, {
-      cause,
-    })
-  }
-}
-
 /** `file`: for messages. Throws `config_invalid` with the line and what to do. */
 export function parseRules(text: string, file: string): FileRules {
-  // Loaded only where there is a file of rules.
-  const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml')
-  const lineCounter = new yaml.LineCounter()
-  const document = yaml.parseDocument(text, { lineCounter, prettyErrors: false })
-  const [syntax] = document.errors
-  if (syntax) throw wrong(file, lineCounter.linePos(syntax.pos[0]).line, syntax.message)
-  const value: unknown = document.toJS()
-  const given = Array.isArray(value) ? { rules: value } : value
+  const data = new DataFile(text, file)
+  const { value } = data
   const isList = Array.isArray(value)
-  if (!isRecord(given)) throw wrong(file, 1, 'must hold a list of rules, or { rules, shadow }.')
+  const given = isList ? { rules: value } : value
+  if (!isRecord(given)) throw data.wrong([], 'must hold a list of rules, or { rules, shadow }.')
   for (const key of Object.keys(given))
     if (key !== 'rules' && key !== 'shadow')
-      throw wrong(
-        file,
-        findLine(document, lineCounter, [key]),
-        `"${key}" is not known here; there are rules and shadow.`,
-      )
+      throw data.wrong([key], `"${key}" is not known here; there are rules and shadow.`)
   const read = (list: 'rules' | 'shadow'): PolicyRule[] | undefined => {
     const rules = given[list]
     if (rules === undefined) return undefined
-    if (!Array.isArray(rules))
-      throw wrong(file, findLine(document, lineCounter, [list]), `"${list}" must be a list of rules.`)
+    if (!Array.isArray(rules)) throw data.wrong([list], `"${list}" must be a list of rules.`)
     try {
       return checkRules(rules, list)
     } catch (error) {
       const message = wordsOf(error)
       const [, index = '', members = ''] = /^\w+\[(\d+)\]((?:\.[\w-]+)*)/.exec(message) ?? []
       const path = [...(isList ? [] : [list]), Number(index), ...members.split('.').slice(1)]
-      throw wrong(file, index === '' ? 1 : findLine(document, lineCounter, path), message)
+      throw data.wrong(index === '' ? [] : path, message)
     }
   }
   const shadow = read('shadow')
   const rules = (read('rules') ?? []).map((rule, index) => ({ name: `file[${index}]`, ...rule }))
   return { rules, ...(shadow && { shadow }) }
-}
-
-function wrong(file: string, line: number, message: string): TurnwireError {
-  return new TurnwireError('config_invalid', `${file}:${line}: ${message}`)
-}
-
-/** Of the innermost part of the path that is there. */
-function findLine(
-  document: Document.Parsed,
-  lineCounter: LineCounter,
-  path: readonly (string | number)[],
-): number {
-  for (let length = path.length; length > 0; length--) {
-    const node: unknown = document.getIn(path.slice(0, length), true)
-    const parent: unknown = document.getIn(path.slice(0, length - 1), true)
-    const key = path[length - 1]
-    const items = isRecord(parent) && Array.isArray(parent['items']) ? (parent['items'] as unknown[]) : []
-    const pair = items.find(item => hasKey(item, key))
-    const place = findStart(pair) ?? findStart(node)
-    if (place !== undefined) return lineCounter.linePos(place).line
-  }
-  return 1
-}
-
-function hasKey(item: unknown, key: unknown): boolean {
-  if (!isRecord(item)) return false
-  const { key: named } = item
-  return isRecord(named) && named['value'] === key
-}
-
-/** Where it begins: of a pair its key does. */
-function findStart(node: unknown): number | undefined {
-  const { key, range } = isRecord(node) ? node : {}
-  const found = isRecord(key) ? key['range'] : range
-  const [start] = Array.isArray(found) ? (found as unknown[]) : []
-  return typeof start === 'number' ? start : undefined
 }

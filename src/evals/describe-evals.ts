@@ -1,4 +1,5 @@
 // The report of evaluations: a table for people, JUnit's XML for build servers.
+import { toJunit } from '../lib/text/junit.ts'
 import type { Played } from './play.ts'
 import type { EvalReport } from './run-evals.ts'
 
@@ -40,26 +41,7 @@ function describeGroup(plays: readonly Played[]): string[] {
   return [`${mark}${count}`, first?.name ?? '', first ? describeVariant(first) : '', `${steps} steps`]
 }
 
-export function toJunit({ plays }: EvalReport): string {
-  const failed = plays.filter(({ failures }) => failures.length > 0).length
-  const cases = plays.map(play => {
-    const name = escapeXml(`${play.name}${titleVariant(play)}`)
-    const head = `  <testcase classname="turnwire.evals" name="${name}" time="${(play.ms / 1000).toFixed(3)}"`
-    if (play.failures.length === 0) return `${head}/>`
-    return `${head}>\n    <failure message="${escapeXml(play.failures[0] ?? '')}">${escapeXml(play.failures.join('\n'))}</failure>\n  </testcase>`
-  })
-  return [
-    '<?xml version="1.0" encoding="UTF-8"?>',
-    `<testsuite name="turnwire evals" tests="${plays.length}" failures="${failed}">`,
-    ...cases,
-    '</testsuite>',
-    '',
-  ].join('\n')
-}
-
-const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-
-/** Control characters that XML has no form for are left out. */
-function escapeXml(text: string): string {
-  return text.replace(/[&<>"]|\p{Cc}/gu, each => entities[each] ?? (/[\t\n\r]/.test(each) ? each : ''))
+export function evalsToJunit({ plays }: EvalReport): string {
+  const cases = plays.map(play => ({ ...play, name: `${play.name}${titleVariant(play)}` }))
+  return toJunit('turnwire evals', 'turnwire.evals', cases)
 }

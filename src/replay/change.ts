@@ -4,11 +4,11 @@ import { statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { TurnwireConfig } from '../config/config.ts'
+import { withDraft } from '../config/draft-policy.ts'
 import { loadDefault } from '../config/load-config.ts'
 import { namedModels } from '../config/named-models.ts'
 import type { Model, Tool } from '../engine/index.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { GateOptions } from '../policy/index.ts'
 
 export const changeKinds = ['model', 'policy', 'tools', 'prompt'] as const
 export type ChangeKind = (typeof changeKinds)[number]
@@ -33,11 +33,7 @@ const changes: Readonly<Record<ChangeKind, Change>> = {
     return { config, model: loaded as Model } // It can be asked.
   },
   async policy(config, value) {
-    const loaded = await loadDefault(resolve(value), 'export default [{ tool: …, then: … }]')
-    const policy = (Array.isArray(loaded) ? { rules: loaded } : loaded) as GateOptions // It is checked with the gate.
-    // The rules of agents would come before those of the draft.
-    const agents = config.agents.map(agent => ({ ...agent, rules: [] }))
-    return { config: { ...config, agents, policy: { ...config.policy, ...policy } } }
+    return { config: await withDraft(config, value) }
   },
   async tools(config, value) {
     const loaded = await loadDefault(resolve(value), 'export default [tool({ … })]')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { TurnwireConfig } from '../../src/config/config.ts'
-import { describeEvals, toJunit } from '../../src/evals/describe-evals.ts'
+import { describeEvals, evalsToJunit } from '../../src/evals/describe-evals.ts'
 import { checkEvals, type EvalCase, type Evals } from '../../src/evals/evals.ts'
 import { caseFromLog, evalTests, runEvals } from '../../src/evals/index.ts'
 import type { Event } from '../../src/language/events.ts'
@@ -141,7 +141,7 @@ suite('evaluations', () => {
     assert.equal(lines[0], 'pass 2/2  a refund  good, today  3 steps')
     assert.equal(lines[1], 'FAIL 0/2  a refund  good, open   3 steps')
     assert.equal(lines.at(-1), '2 of 8 passed, 25 % wanted, 48 tokens, 2.0000 spent')
-    const xml = toJunit(report)
+    const xml = evalsToJunit(report)
     assert.match(xml, /<testsuite name="turnwire evals" tests="8" failures="6">/)
     assert.match(xml, /<failure message="A person was asked about nothing, not about refund\.">/)
     assert.equal((await runEvals({ ...evals, passMark: 1 }, config)).ok, false)

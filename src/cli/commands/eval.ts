@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { loadDefault } from '../../config/load-config.ts'
-import { describeEvals, toJunit } from '../../evals/describe-evals.ts'
+import { describeEvals, evalsToJunit } from '../../evals/describe-evals.ts'
 import { checkEvals } from '../../evals/evals.ts'
 import { caseFromLog, evalFile } from '../../evals/from-session.ts'
 import { addPlays, type EvalReport, runEvals } from '../../evals/run-evals.ts'
@@ -46,7 +46,7 @@ It exits with 0 if each file reached its pass mark, and with 1 otherwise.`,
       ok: reports.every(({ ok }) => ok),
     }
     const junit = textValue(values, 'junit')
-    if (junit !== undefined) writeFileSync(junit, toJunit(all))
+    if (junit !== undefined) writeFileSync(junit, evalsToJunit(all))
     for (const [index, report] of reports.entries())
       print(words[index] ?? '', report, values['json'] === true)
     return all.ok ? 0 : 1

@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path'
 import { buildAgents } from '../../config/build-agent.ts'
 import type { TurnwireConfig } from '../../config/config.ts'
 import { loadDefault } from '../../config/load-config.ts'
-import { keptServers } from '../../config/mcp-config.ts'
 import { checkFile, readLines } from '../../data/copies/check.ts'
 import { createVault, vaultKey } from '../../data/vault.ts'
 import type { Agent } from '../../engine/index.ts'
@@ -15,10 +14,10 @@ import { changeConfig } from '../../replay/change.ts'
 import { describeReplay, isSame } from '../../replay/describe-replay.ts'
 import { readRecording } from '../../replay/recording.ts'
 import { type ReplayOptions, type ReplayReport, replay, type Simulation } from '../../replay/replay.ts'
-import { KeptServers } from '../../tools/mcp/index.ts'
 import { type CliCommand, knownWord, textValue, UsageError, type Values } from '../command.ts'
 import { withProgress } from '../progress.ts'
 import { configOption, dataFolder, dataOption, noSuchSession, sessionPlace, setUp } from '../setup.ts'
+import { withServers } from '../with-servers.ts'
 
 export const command: CliCommand = {
   name: 'replay',
@@ -109,16 +108,7 @@ async function withReplayer<Result>(
 ): Promise<Result> {
   const change = textValue(values, 'with')
   const { config, model } = change === undefined ? { config: given } : await changeConfig(given, change)
-  const servers =
-    values['servers'] === true
-      ? new KeptServers(
-          keptServers(config),
-          () => {},
-          () => {},
-        )
-      : undefined
-  try {
-    await servers?.start(serverPatienceMs)
+  return withServers(config, values['servers'] === true, async servers => {
     const built = buildAgents(config, () => {}, servers)
     const agents = model ? built.map((agent): Agent => ({ ...agent, model: () => model })) : built
     const options: ReplayOptions = {
@@ -131,19 +121,15 @@ async function withReplayer<Result>(
       }),
     }
     const before = buildAgents(given, () => {}, servers)
-    return await run(async (id, log) => {
+    return run(async (id, log) => {
       const recording = readRecording(id, log)
       if (change === undefined) return replay(recording, options)
       // First without the change: what was sent then is made anew, so that the difference can be shown.
       const { bodies } = await replay(recording, { ...options, agents: before, live: false })
       return replay(recording, { ...options, bodies })
     })
-  } finally {
-    await servers?.stop()
-  }
+  })
 }
-
-const serverPatienceMs = 10_000
 
 function readPeople(values: Values): ReplayOptions['people'] {
   const given = textValue(values, 'people')
