@@ -236,7 +236,11 @@ function namesIn(page: string, section: string): string[] {
 test('tools.md lists every setting of a tool, and all that its function is given', () => {
   const source = readFileSync('src/tools/functions/tool.ts', 'utf8')
   const settings = membersOf(source.replace(/<\n(?: {2}.*\n)+> = \{/, ' = {'), 'ToolDefinition')
-  assert.deepEqual(namesIn('docs/guide/tools.md', 'Every setting').sort(), settings.sort())
+  const afterwards = membersOf(readFileSync('src/tools/functions/afterwards.ts', 'utf8'), 'Afterwards')
+  assert.deepEqual(
+    namesIn('docs/guide/tools.md', 'Every setting').sort(),
+    [...settings, ...afterwards].sort(),
+  )
   const port = readFileSync('src/engine/ports/tool.ts', 'utf8').replaceAll('  readonly ', '  ')
   // For tools of our own: programs, agents, searches and the browser.
   const inner = ['connect', 'tools', 'nested']
@@ -248,7 +252,7 @@ test('tools.md lists every setting of a tool, and all that its function is given
 })
 
 test('sessions.md lists every event of a log', () => {
-  const [events = ''] = ['approval-events', 'call-events', 'events']
+  const [events = ''] = ['approval-events', 'call-events', 'log-signed', 'events']
     .map(file => readFileSync(`src/language/${file}.ts`, 'utf8'))
     .join('')
     .split('export type EventType')

@@ -493,9 +493,7 @@ function rewound(state: SessionState, { keeps, entries }: HistoryRewound): void 
 }
 
 /** A log that a newer version wrote must not be misread. */
-function unreadable(event: { type: string; v: number }): TurnwireError {
-  return new TurnwireError(
-    'store_newer',
-    `The log holds an event that this version cannot read (${event.type}, version ${event.v}). Update Turnwire.`,
-  )
+function unreadable({ type, v }: { type: string; v: number }): TurnwireError {
+  const words = `The log holds an event that this version cannot read (${type}, version ${v}). Update Turnwire.`
+  return new TurnwireError('store_newer', words)
 }

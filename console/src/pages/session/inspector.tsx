@@ -74,14 +74,20 @@ export function Inspector(props: InspectorProps): ReactElement {
       )}
       <h3>Events</h3>
       {events.map(entry => (
-        <details key={entry.seq} className="tw-details">
-          <summary>
-            {entry.seq} <code>{entry.event.type}</code> {clockTime(entry.event.at)}
-          </summary>
-          <JsonTree value={entry.event as unknown as Json} label={`Event ${entry.seq}`} />
-        </details>
+        <InspectedEvent key={entry.seq} entry={entry} />
       ))}
     </aside>
+  )
+}
+
+function InspectedEvent({ entry: { seq, event } }: { entry: LiveSession['log'][number] }): ReactElement {
+  return (
+    <details className="tw-details">
+      <summary>
+        {seq} <code>{event.type}</code> {clockTime(event.at)}
+      </summary>
+      <JsonTree value={event as unknown as Json} label={`Event ${seq}`} />
+    </details>
   )
 }
 
