@@ -1,4 +1,5 @@
 // Explains a verdict of the gate from the log: which rule decided about a call, and which value lacked a warrant.
+import { type RecordedVerdict, VerdictFold } from '../../engine/index.ts'
 import { operatorTrust } from '../../language/calls.ts'
 import type { Event } from '../../language/events.ts'
 import type { FlowFact } from '../../language/flow.ts'
@@ -11,12 +12,16 @@ export function explainCall(events: readonly Event[], call: string): string[] | 
   const calls: ShownCall[] = []
   const nested: ShownCall[] = []
   const verdicts = new Map<string, string[]>()
+  const recorded = new VerdictFold()
+  const add = (callId: string, lines: readonly string[]): void =>
+    void verdicts.set(callId, [...(verdicts.get(callId) ?? []), ...lines])
   for (const event of events) {
     const shown = fold.take(event)
+    const verdict = recorded.take(event)
+    if (verdict?.type === 'verdict') add(verdict.callId, explainRecorded(verdict))
     if (shown?.type === 'answer') calls.push(...shown.calls)
     else if (shown?.type === 'call') nested.push(shown.call)
-    if (shown && 'callId' in shown)
-      verdicts.set(shown.callId, [...(verdicts.get(shown.callId) ?? []), ...explainShown(shown)])
+    if (shown && 'callId' in shown) add(shown.callId, explainShown(shown))
   }
   const found = [...calls, ...nested].find(({ part }) => part.id === call) ?? calls[Number(call) - 1]
   if (!found) return undefined
@@ -25,6 +30,14 @@ export function explainCall(events: readonly Event[], call: string): string[] | 
   const head = `${printable(name, 128)}, ${number > 0 ? `call ${number}, ` : ''}${printable(id, 80)}`
   const said = verdicts.get(id) ?? []
   return [head, ...(said.length > 0 ? said : ['  The gate has not decided about it.'])]
+}
+
+/** What an event of the verdict alone does not say. Old logs name neither the version nor the rule of a denial. */
+function explainRecorded({ verdict, rule, policy }: RecordedVerdict): string[] {
+  return [
+    ...(policy === undefined ? [] : [`  Judged by version ${printable(policy, 80)} of the rules.`]),
+    ...(verdict === 'deny' && rule !== '' ? [`  Refused: ${ruleWords(rule)}`] : []),
+  ]
 }
 
 function explainShown(shown: Shown): string[] {
