@@ -186,7 +186,7 @@ export class Journal {
     if (status !== this.#shownStatus || (status !== 'running' && !isSignature)) feed.status(status)
     const changed = { ...this.#newSummary(), ...this.#newFacts(status) }
     const counted = countsSpending && { spending: readSpending(events, state) }
-    const noticed = records && { records }
+    const more = { ...changed, ...counted, ...(records && { records }) }
     const isListed =
       status !== this.#shownStatus || changed.summary !== undefined || changed.facts?.waits !== undefined
     this.#shownStatus = status
@@ -205,16 +205,7 @@ export class Journal {
     }
     try {
       store
-        .append({
-          session: state.id,
-          epoch: this.#epoch,
-          seq,
-          events,
-          status,
-          ...changed,
-          ...counted,
-          ...noticed,
-        })
+        .append({ session: state.id, epoch: this.#epoch, seq, events, status, ...more })
         .then(kept, reason => {
           observer?.wrote?.((world.elapsed() - begun) / 1000)
           refuse(reason)
