@@ -50,6 +50,9 @@ export class RecordedInputs {
         return this.#decide(event, index, before, state)
       case 'approval.voted':
         return this.#decide({ ...event, granted: true }, index, before, state)
+      case 'call.reconciled':
+        // A model asks by a call of its own.
+        return event.by === 'model' ? undefined : { do: 'reconcile', callId: event.callId, by: event.by }
       case 'question.answered':
         return answerQuestion(event, state)
       case 'grant.given': {
@@ -90,6 +93,7 @@ export class RecordedInputs {
     if (ask?.direct && next?.type === 'model.answered') {
       const [call] = listCallParts(next)
       const by = next.model.slice('caller:'.length)
+      if (ask.undoes !== undefined) return { do: 'undo', callId: ask.undoes, by, wire }
       return call && { do: 'call', wire, by, tool: call.name, text: call.text, ...present({ requesters }) }
     }
     return { do: 'say', parts, wire, ...present({ ask, request, requesters }) }

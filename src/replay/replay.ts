@@ -9,6 +9,7 @@ import {
   type GivenDecision,
   LocalEngine,
   openArguments,
+  type ReconcileAnswer,
   type Session,
   type SessionState,
   type Vault,
@@ -106,6 +107,7 @@ export class Replay {
     this.stage = new Stage(
       callId => this.outcomes.get(callId) ?? recording.calls.get(callId)?.outcome,
       call => this.#started(call),
+      callId => this.#found(callId),
     )
     const agents = new Map(options.agents.map(agent => [agent.name, this.stage.agent(agent)]))
     this.#engine = new LocalEngine({
@@ -221,6 +223,19 @@ export class Replay {
     if (!held) return
     this.world.expect('call', [id])
     held.makeCall(key, name, text)
+  }
+
+  /** As it was found then. The outcome that was found takes the place of the first one. */
+  #found(callId: string): ReconcileAnswer {
+    // Before it is settled, its recorded outcome has what was found.
+    if (this.#stageOf(callId) === 'started') return 'unknown'
+    const found = this.recording.events.findLast(
+      event => event.type === 'call.reconciled' && event.callId === callId,
+    )
+    if (found?.type !== 'call.reconciled') return 'unknown'
+    if (found.found !== 'ran') return found.found
+    if (found.outcome) this.outcomes.set(callId, found.outcome)
+    return { ran: { parts: [] } }
   }
 
   /** A call runs again after a suspension: it makes the calls again that it made before, and gets the same ones. */

@@ -9,6 +9,7 @@ import {
   type ModelAnswer,
   type ModelDelta,
   type ModelRequest,
+  type ReconcileAnswer,
   type SessionState,
   Suspended,
   type Tool,
@@ -99,8 +100,16 @@ export class Stage {
   /** Told when a call is started: it may have run before. */
   readonly #started: (call: HeldCall) => void
 
-  constructor(outcome: (callId: string) => Outcome | undefined, started: (call: HeldCall) => void) {
+  /** What the tool says became of a call that may have taken effect. */
+  readonly #found: (callId: string) => ReconcileAnswer
+
+  constructor(
+    outcome: (callId: string) => Outcome | undefined,
+    started: (call: HeldCall) => void,
+    found: (callId: string) => ReconcileAnswer,
+  ) {
     this.#outcome = outcome
+    this.#found = found
     this.#started = started
   }
 
@@ -183,6 +192,8 @@ export class Stage {
     return {
       ...tool,
       ...(tool.preview && { preview: () => ({}) }),
+      ...(tool.reconcile && { reconcile: (_input, { callId }) => this.#found(callId) }),
+      ...(tool.undo && { undo: { ...tool.undo, run: () => ({ parts: [] }) } }),
       run: (input, context) => {
         const call = new HeldCall(tool, input, context, () => this.calls.delete(context.callId))
         this.calls.set(context.callId, call)

@@ -35,6 +35,9 @@ const tools: Tool[] = [
   handOverTool('writer'),
 ]
 
+/** Its calls can be checked and undone. In a replay the log does both. */
+const payer = tool({ ...declared, name: 'pay', trust: 'trusted', reconcile: neverRun, undo: neverRun })
+
 const gates: Record<string, GateOptions> = {
   approvers: {
     rules: [{ tool: 'mail', then: 'ask', approvers: { roles: ['finance'], notRequester: true, quorum: 2 } }],
@@ -66,7 +69,7 @@ for (const file of globSync(`${folder}*.json`).sort()) {
     const { id } = summary as { id: string } // Of a session.
     const over: Partial<Agent> = name === 'budgets' ? { budgets: { session: { money: 1, then: 'ask' } } } : {}
     const gate = gates[name] ?? {}
-    const own = toolsOf(JSON.stringify(log))
+    const own = name === 'doubts' ? [payer] : toolsOf(JSON.stringify(log))
     const helper = makeAgent({ tools: own, agent: over, gate, script: [] })
     const agents = [helper, { ...makeAgent({ tools, script: [] }), name: 'writer' }]
     const report = await replay(readRecording(id, log), {

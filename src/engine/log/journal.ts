@@ -161,19 +161,20 @@ export class Journal {
     soon(() => this.#write(batch))
   }
 
+  #refuse({ events, written }: Batch, reason: unknown): void {
+    const { state, ports } = this.#keeper
+    const settled = events.flatMap(event => (event.type === 'call.settled' ? [event.callId] : []))
+    noteDiscarded({ id: state.id, epoch: this.#epoch, lostBecause: reason, ports }, settled)
+    this.#keeper.lose(reason)
+    if (!written) return
+    written.promise.catch(() => {})
+    written.reject(reason)
+  }
+
   #write(batch: Batch): void {
     this.#batch = undefined
-    const refuse = (reason: unknown): void => {
-      const { state, ports } = this.#keeper
-      const settled = batch.events.flatMap(event => (event.type === 'call.settled' ? [event.callId] : []))
-      noteDiscarded({ id: state.id, epoch: this.#epoch, lostBecause: reason, ports }, settled)
-      this.#keeper.lose(reason)
-      if (!batch.written) return
-      batch.written.promise.catch(() => {})
-      batch.written.reject(reason)
-    }
     if (this.#lost !== undefined) {
-      refuse(this.#lost)
+      this.#refuse(batch, this.#lost)
       return
     }
     const { seq, events, records } = batch
@@ -208,10 +209,10 @@ export class Journal {
         .append({ session: state.id, epoch: this.#epoch, seq, events, status, ...more })
         .then(kept, reason => {
           observer?.wrote?.((world.elapsed() - begun) / 1000)
-          refuse(reason)
+          this.#refuse(batch, reason)
         })
     } catch (error) {
-      refuse(error)
+      this.#refuse(batch, error)
     }
   }
 
