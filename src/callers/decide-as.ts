@@ -1,7 +1,7 @@
 // A decision in the name of one person, for parts of the server that know the person in another way than by the request: a link
 // that was sent to an approver, a chat. The engine checks the person against the approvers of the call, as for every wire.
-import type { Accepted, Engine, GivenDecision, SessionCall, SessionRef } from '../engine/ports/boundary.ts'
-import { type Person, whyNotApprover } from '../language/approvers.ts'
+import type { Accepted, Engine, GivenDecision, SessionRef } from '../engine/ports/boundary.ts'
+import type { Person } from '../language/approvers.ts'
 
 /** `seen`: the hash of the arguments that the person was shown. */
 export type PersonalDecision = Pick<GivenDecision, 'callId' | 'granted' | 'reason' | 'edit'> & {
@@ -25,12 +25,4 @@ export function decideAs(
     results: [],
     decisions: [{ ...decision, by: name, people }],
   })
-}
-
-/** Why this person may not decide about the call that waits, in words. Undefined: they may. */
-export function whyNotDecide(call: SessionCall, person: Person): string | undefined {
-  const { approvers, requesters = [], votes = [] } = call
-  if (!approvers) return undefined
-  if (votes.some(({ name }) => name === person.name)) return `${person.name} has allowed it already`
-  return whyNotApprover(approvers, person, requesters)
 }

@@ -18,6 +18,13 @@ export type Approvers = {
 /** One yes of several that are needed. `remember`: it is also for further calls of the tool. */
 export type Vote = Person & { at: number; remember?: true }
 
+/** A call that waits, as far as it matters here. */
+export type Restricted = {
+  approvers?: Approvers | undefined
+  requesters?: readonly string[] | undefined
+  votes?: readonly Vote[] | undefined
+}
+
 /** Why this person may not decide, in words. Undefined: they may. */
 export function whyNotApprover(
   approvers: Approvers,
@@ -29,6 +36,16 @@ export function whyNotApprover(
   if (wanted.length + names.length === 0 || names.includes(name)) return undefined
   if (roles.some(role => wanted.includes(role))) return undefined
   return `${name} ${roles.length === 0 ? 'has no role' : `has the ${listed(roles, 'role', 'and')}`}`
+}
+
+/** Why this person may not decide about a call that waits, in words. Undefined: they may, or anyone may. */
+export function whyNotDecide(
+  { approvers, requesters = [], votes = [] }: Restricted,
+  person: Person,
+): string | undefined {
+  if (!approvers) return undefined
+  if (votes.some(({ name }) => name === person.name)) return `${person.name} has allowed it already`
+  return whyNotApprover(approvers, person, requesters)
 }
 
 /** As in: 2 people with the role "finance" or "legal", or named ana, who did not ask for it. */

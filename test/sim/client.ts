@@ -286,7 +286,12 @@ export class Client {
         const session = await node.engine.open(owner, id)
         answers ??= this.#makeAnswers(session, by)
         const sent = answers
-        const taken = await session.respond(sent)
+        const { settings, ...rest } = sent
+        const taken = await runCommand(session, {
+          do: 'respond',
+          ...rest,
+          ...(settings && { settings: { ...settings, options: {} } }),
+        })
         this.#sim.trace.check(
           this.#answered(id, sent, by),
           `an answer of ${by} was acknowledged and is not durable`,
@@ -296,7 +301,11 @@ export class Client {
     const twice = this.#chance.maybe(0.2)
     const given = await Promise.all(twice ? [send(), send()] : [send()])
     if (given.every(answer => 'refused' in answer))
-      this.#never(id, `what ${by} answered`, () => !JSON.stringify(this.#log(id)).includes(`"${by}"`))
+      this.#never(id, `what ${by} answered`, () => {
+        // That someone tried who may not is in the log.
+        const log = this.#log(id).filter(({ type }) => type !== 'approval.refused')
+        return !JSON.stringify(log).includes(`"${by}"`)
+      })
   }
 
   #answerTo(question: string, by: string): NonNullable<Answers['answers']> {
@@ -317,10 +326,10 @@ export class Client {
     const decided = (callId: string, granted: boolean): boolean =>
       log.some(
         event =>
-          event.type === 'approval.decided' &&
+          (event.type === 'approval.voted' || event.type === 'approval.decided') &&
           event.callId === callId &&
           event.by === by &&
-          event.granted === granted,
+          (event.type === 'approval.voted' || event.granted) === granted,
       )
     return (
       results.every(({ callId }) => settled(callId)) &&
@@ -365,7 +374,14 @@ export class Client {
     const decision = { callId: call.part.id, granted: chance.maybe(0.75), by }
     const seen = chance.maybe(0.3) ? { seen: chance.maybe(0.8) ? (call.argsHash ?? '') : 'stale' } : {}
     const edit = chance.maybe(0.2) ? { edit: chance.pick(['{"n":7}', '{"n":"x"}', '{']) } : {}
-    return { ...decision, ...seen, ...edit, ...(chance.maybe(0.1) && { remember: true }) }
+    const person = { name: by, roles: this.#sim.hasVotes && chance.maybe(0.8) ? ['finance'] : [] }
+    return {
+      ...decision,
+      ...seen,
+      ...edit,
+      ...(chance.maybe(0.1) && { remember: true }),
+      ...(this.#sim.hasVotes && { people: [person] }),
+    }
   }
 
   // ---- the rest ------------------------------------------------------------------------------------------

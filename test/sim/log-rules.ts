@@ -5,6 +5,7 @@ import { sessionStatus } from '../../src/engine/index.ts'
 import type { Limits, SessionStatus } from '../../src/engine/ports/index.ts'
 import { evolve } from '../../src/engine/rules/evolve.ts'
 import { emptyState, type SessionState } from '../../src/engine/rules/state.ts'
+import type { Approvers, Person } from '../../src/language/approvers.ts'
 import { budgetToolName, type CallPart, type Outcome } from '../../src/language/calls.ts'
 import type { Event, Grant, Settings } from '../../src/language/events.ts'
 import { hashJson, sha256 } from '../../src/lib/json/hash.ts'
@@ -27,12 +28,17 @@ export type CallRecord = {
   settledIn?: number
   outcome?: Outcome
   decisions: number
+  /** Who has to allow it, and who has, where policy says so. */
+  approvers?: Approvers
+  votes: string[]
   /** Its questions that wait for an answer. */
   open: Set<string>
 }
 
 /** The declared trust of a tool, or `undefined` if the server has no such tool. */
-export type TrustOf = (name: string) => { trust: 'trusted' | 'ask' | 'deny'; exposed: boolean } | undefined
+export type TrustOf = (
+  name: string,
+) => { trust: 'trusted' | 'ask' | 'deny'; exposed: boolean; approvers?: Approvers } | undefined
 
 export class LogRules {
   readonly calls = new Map<string, CallRecord>()
@@ -169,6 +175,7 @@ export class LogRules {
         attempt: 0,
         startedIn: [],
         decisions: 0,
+        votes: [],
         open: new Set(),
       }
       this.calls.set(part.id, record)
@@ -193,6 +200,7 @@ export class LogRules {
       attempt: 0,
       startedIn: [],
       decisions: 0,
+      votes: [],
       open: new Set(),
     }
     this.calls.set(part.id, record)
@@ -223,8 +231,14 @@ export class LogRules {
         if (call.stage !== 'asking' && call.stage !== 'proposed') return `it is ${call.stage}`
         call.argsHash = event.argsHash
         return undefined
+      case 'approval.voted':
+        if (call.stage !== 'asking') return `it is ${call.stage}`
+        if (event.argsHash !== call.argsHash) return 'the vote is for other arguments'
+        return countVote(call, { name: event.by, roles: event.roles ?? [] })
+      case 'approval.refused':
+        return isApprover(call.approvers, event.roles ?? []) ? 'the person may decide' : undefined
       case 'approval.decided':
-        return decided(call, event.granted, event.argsHash)
+        return decided(call, event)
       case 'call.started':
         return (
           (event.allowed && this.#judged(call, { ...event, type: 'call.allowed', ...event.allowed })) ??
@@ -265,7 +279,8 @@ export class LogRules {
     call: CallRecord,
     event: Extract<Event, { type: 'call.handed' | 'call.allowed' | 'approval.requested' }>,
   ): string | undefined {
-    if (call.stage !== 'proposed') return `it is ${call.stage}`
+    const asksAgain = event.type === 'approval.requested' && call.stage === 'asking' && call.approvers
+    if (call.stage !== 'proposed' && !asksAgain) return `it is ${call.stage}`
     if (call.part.cut) return 'its arguments were cut'
     call.argsHash = 'argsHash' in event ? event.argsHash : hashOf(call)
     call.toolHash = event.toolHash
@@ -280,18 +295,31 @@ export class LogRules {
     const ref = this.#settings.tools?.find(tool => tool.name === name)
     if (server.exposed && this.#settings.tools && !ref) return 'the tool is switched off'
     const trusted = server.exposed && ref ? ref.trust : server.trust === 'trusted'
+    const { approvers } = server
     if (event.type === 'approval.requested') {
       call.stage = 'asking'
+      if ((approvers?.quorum ?? 1) !== ((event.v === 2 && event.approvers.quorum) || 1))
+        return 'it is asked of others than policy says'
+      if (approvers) call.approvers = approvers
+      call.votes = []
+      if (approvers) return undefined
       return trusted ? 'it is trusted' : undefined
     }
     call.stage = 'approved'
     call.authority = 'policy'
-    if (event.grantId !== undefined) return this.#spend(event.grantId, event)
+    if (event.grantId !== undefined) return this.#spend(event.grantId, event, approvers)
+    if (approvers) return 'nobody was asked who has to be'
     return trusted ? undefined : 'it ran without being asked about'
   }
 
-  #spend(id: string, { callId, toolHash, at }: Extract<Event, { type: 'call.allowed' }>): string | undefined {
+  #spend(
+    id: string,
+    { callId, toolHash, at }: Extract<Event, { type: 'call.allowed' }>,
+    approvers: Approvers | undefined,
+  ): string | undefined {
     const grant = this.#grants.get(id)
+    const givers = (grant?.people ?? []).filter(({ roles = [] }) => isApprover(approvers, roles))
+    if (approvers && givers.length < (approvers.quorum ?? 1)) return 'too few people gave its grant'
     if (!grant || grant.deny) return 'there is no grant for it any more'
     if (grant.tool !== this.calls.get(callId)?.part.name || grant.toolHash !== toolHash)
       return 'its grant is for another tool'
@@ -321,8 +349,31 @@ function hashOf({ part, argsHash }: CallRecord): string {
   return argsHash ?? (part.form === 'text' ? sha256(part.text) : hashJson(parseJson(part.text || '{}')))
 }
 
-function decided(call: CallRecord, granted: boolean, argsHash: string): string | undefined {
+function isApprover(approvers: Approvers | undefined, roles: readonly string[]): boolean {
+  return !approvers?.roles || roles.some(role => approvers.roles?.includes(role))
+}
+
+function countVote(call: CallRecord, { name, roles = [] }: Person): string | undefined {
+  if (!call.approvers) return 'it needs no votes'
+  if (!isApprover(call.approvers, roles)) return `${name} may not decide`
+  if (call.votes.includes(name)) return `${name} voted twice`
+  call.votes.push(name)
+  return undefined
+}
+
+function decided(
+  call: CallRecord,
+  { granted, argsHash, by, roles = [] }: Extract<Event, { type: 'approval.decided' }>,
+): string | undefined {
   if (call.stage !== 'asking') return `it is ${call.stage}`
+  if (call.approvers) {
+    if (!isApprover(call.approvers, roles)) return `${by} may not decide`
+    // An edit of one who suffices alone asks nobody again.
+    if (argsHash !== call.argsHash) call.votes = []
+    const wrong = granted ? countVote(call, { name: by, roles }) : undefined
+    if (wrong !== undefined) return wrong
+    if (granted && call.votes.length < (call.approvers.quorum ?? 1)) return 'too few people allowed it'
+  }
   call.decisions += 1
   if (call.decisions > 1) return 'it was decided twice'
   if (granted && argsHash !== call.argsHash) return 'the decision is about other arguments'

@@ -25,6 +25,8 @@ const expected = [
   'message.queued',
   'message.delivered',
   'message.withdrawn',
+  'approval.voted',
+  'approval.refused',
 ]
 
 /** `share`: 1 to 4. */

@@ -41,6 +41,12 @@ const mostTicks = 20_000
 /** A session that ended so many processes is left alone. */
 const mostRecoveries = 3
 const gate = createGate({ clientOutputLimit: 64 })
+const approvers = { roles: ['finance'], quorum: 2 }
+const restricted: readonly string[] = ['mail', 'note']
+const votingGate = createGate({
+  clientOutputLimit: 64,
+  rules: restricted.map(tool => ({ tool, then: 'ask' as const, approvers })),
+})
 
 export type Result = {
   seed: number
@@ -70,6 +76,7 @@ export class Simulation implements System {
   readonly #compacting: boolean
   readonly #snapshots: boolean
   readonly hasMessages: boolean
+  readonly hasVotes: boolean
   readonly #budgets: Budgets | undefined
   /** Machines are nodes with leases, and share the sessions. */
   readonly #isCluster: boolean
@@ -82,7 +89,12 @@ export class Simulation implements System {
     this.#isDeceived = seed % 2 === 1
     this.chance = new Chance(seed)
     const known = new Map(declarations.map(tool => [tool.name, tool]))
-    const trustOf = (name: string) => known.get(name) ?? (name === budgetToolName ? budgetTool : undefined)
+    this.hasVotes = seed % 5 === 0
+    const trustOf = (name: string) => {
+      const tool = known.get(name)
+      if (!tool) return name === budgetToolName ? budgetTool : undefined
+      return this.hasVotes && restricted.includes(name) ? { ...tool, approvers } : tool
+    }
     this.disk = new Disk(this.scheduler, this.chance, this.trace, trustOf, limits, isCluster)
     this.#misfortune = this.chance.pick([0, 0.002, 0.01, 0.03])
     this.#compacting = this.chance.maybe(0.3)
@@ -183,14 +195,15 @@ export class Simulation implements System {
   /** Policy that asks a remote service: it is slow, fails, or never answers. */
   #slowGate(machine: Machine): Gate {
     const { chance, scheduler } = this
+    const rules = this.hasVotes ? votingGate : gate
     return {
-      ...gate,
+      ...rules,
       authorise: async question => {
         const pace = this.calm ? 'at-once' : chance.weighted({ 'at-once': 60, slow: 20, fail: 1, never: 1 })
         if (pace === 'slow') await scheduler.sleep(chance.whole(1, 50), machine)
         if (pace === 'fail') throw new Error('policy is out of order')
         if (pace === 'never') await new Promise(() => {})
-        return gate.authorise(question)
+        return rules.authorise(question)
       },
     }
   }
@@ -335,6 +348,7 @@ export class Simulation implements System {
       } else if (session.status === 'idle') break
       else if (session.status === 'waiting') {
         const by = 'final'
+        const people = [by, 'witness'].map(name => ({ name, roles: ['finance'] }))
         await this.call(node, () =>
           session.respond({
             results: batch.flatMap(({ part, stage }) =>
@@ -342,8 +356,10 @@ export class Simulation implements System {
                 ? [{ callId: part.id, parts: [{ type: 'text', text: 'late but here' }] }]
                 : [],
             ),
-            decisions: batch.flatMap(({ part, stage }) =>
-              stage === 'asking' ? [{ callId: part.id, granted: true, by }] : [],
+            decisions: batch.flatMap(({ part, stage, argsHash = '' }) =>
+              stage === 'asking'
+                ? [{ callId: part.id, granted: true, by, ...(this.hasVotes && { seen: argsHash, people }) }]
+                : [],
             ),
             answers: openQuestions(batch).map(question => goOn(question, by)),
           }),

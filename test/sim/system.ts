@@ -30,6 +30,8 @@ export type System = {
   readonly nodes: Node[]
   /** Clients send messages while turns run, withdraw them, and stop single calls. */
   readonly hasMessages: boolean
+  /** Two people with a role have to allow some calls. */
+  readonly hasVotes: boolean
   /** How many machines were ever started. */
   readonly born: number
   /** The node that a request about a session is forwarded to, when this one was asked. */

@@ -260,6 +260,7 @@ const pointOf: Partial<Record<Event['type'], CrashPoint>> = {
   'turn.started': 'input-recorded',
   'model.answered': 'answer-recorded',
   'approval.requested': 'approval-recorded',
+  'approval.voted': 'decision-recorded',
   'approval.decided': 'decision-recorded',
   'question.asked': 'question-recorded',
   'question.answered': 'answer-given',

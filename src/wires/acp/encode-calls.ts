@@ -283,7 +283,7 @@ function suspicionContent(input: Json | undefined): ToolCallContent[] {
   return [textContent([...words, `The arguments, with hidden characters spelled out: ${spelled}`].join('\n'))]
 }
 
-function textContent(text: string): { type: 'content'; content: { type: 'text'; text: string } } {
+export function textContent(text: string): { type: 'content'; content: { type: 'text'; text: string } } {
   return { type: 'content', content: { type: 'text', text } }
 }
 

@@ -6,13 +6,17 @@ import { TurnwireError } from '../../language/errors.ts'
 import { printable } from '../../lib/text/index.ts'
 import type { AgentGrants } from './agent-grants.ts'
 import { decodePermission, type PermissionAnswer } from './decode.ts'
-import type { WaitingApproval } from './encode-calls.ts'
+import { textContent, type WaitingApproval } from './encode-calls.ts'
 import type { SessionContext } from './host.ts'
 import { OpenRequests } from './open-requests.ts'
 
 export class Permissions extends OpenRequests {
   readonly #grants: AgentGrants
   readonly #cancelTurn: () => void
+  /** By call: the arguments that were decided here. While others have to decide too, it is not asked again about the same. */
+  readonly #given = new Map<string, string>()
+  /** By call: the arguments that the client was asked about last. */
+  readonly #shown = new Map<string, string>()
 
   /** `cancelTurn`: the client answered that the whole turn is cancelled. */
   constructor(context: SessionContext, grants: AgentGrants, cancelTurn: () => void) {
@@ -21,16 +25,21 @@ export class Permissions extends OpenRequests {
     this.#cancelTurn = cancelTurn
   }
 
-  /** Asks about each call that is not asked about yet. */
+  /** Asks about each call that is not asked about yet. A request that shows other arguments than it has now is withdrawn. */
   ask(approvals: readonly WaitingApproval[]): void {
-    for (const approval of approvals)
-      this.open(approval.callId, 'A permission could not be settled.', async (signal, isOpen) => {
+    for (const approval of approvals) {
+      const { callId, argsHash } = approval
+      if (this.#given.get(callId) === argsHash) continue
+      if (this.#shown.get(callId) !== argsHash) this.withdraw(callId)
+      this.#shown.set(callId, argsHash)
+      this.open(callId, 'A permission could not be settled.', async (signal, isOpen) => {
         const answer = await this.#request(approval, signal)
         if (!isOpen()) return
-        this.close(approval.callId)
+        this.close(callId)
         if (answer === 'cancelled') this.#cancelTurn()
         else if (answer) await this.#decide(approval, answer)
       })
+    }
   }
 
   /** Undefined: the client is gone. */
@@ -63,6 +72,7 @@ export class Permissions extends OpenRequests {
     const by = this.context.host.principal.name
     try {
       await this.#respond({ callId, by, seen: argsHash, ...answer })
+      this.#given.set(callId, argsHash)
       if (!forAgent) return
       await this.#grants.give({ tool: name, toolHash, by })
       await this.#grants.apply()
@@ -70,8 +80,21 @@ export class Permissions extends OpenRequests {
       if (!(error instanceof TurnwireError)) throw error
       if (error.code === 'approval_expired')
         await this.#respond({ callId, by, granted: false, reason: 'The approval came too late.' })
+      else if (error.code === 'not_approver') this.#refused(approval, error.message)
       else if (!decidedElsewhere.has(error.code)) throw error
     }
+  }
+
+  /** The call waits on, for someone who may. An answer to a request has no answer itself, so the call says it. */
+  #refused({ callId, argsHash, content }: WaitingApproval, words: string): void {
+    this.#given.set(callId, argsHash)
+    const { peer, ref } = this.context
+    peer.update(ref.session, {
+      sessionUpdate: 'tool_call_update',
+      toolCallId: callId,
+      status: 'pending',
+      content: [...content, textContent(words)],
+    })
   }
 
   #respond(decision: GivenDecision): Promise<unknown> {

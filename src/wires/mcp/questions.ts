@@ -2,6 +2,7 @@
 // calls that still wait: others may have been decided on another wire meanwhile.
 import type { InputRequest } from '@modelcontextprotocol/server'
 import type { Engine, GivenAnswer, SessionCall, SessionQuestion, SessionRef } from '../../engine/index.ts'
+import { type Person, whyNotDecide } from '../../language/approvers.ts'
 import { errorCodes, TurnwireError } from '../../language/errors.ts'
 import type { Json } from '../../lib/json/index.ts'
 import { callQuestions } from '../waiting-calls.ts'
@@ -12,13 +13,19 @@ export type CanAsk = { form: boolean; url: boolean }
 
 export type Answers = Readonly<Record<string, unknown>>
 
-/** `unique`: keys are never used again, in place of the names that tools gave to their questions. */
+/**
+ * `person`: is not asked about calls that others have to decide. `unique`: keys are never used again, in place of the names that
+ * tools gave to their questions.
+ */
 export function openRequests(
   calls: readonly SessionCall[],
   can: CanAsk,
+  person: Person,
   unique = false,
 ): [string, InputRequest][] {
-  const approvals = can.form ? calls.filter(isAsking) : []
+  const approvals = can.form
+    ? calls.filter(call => isAsking(call) && whyNotDecide(call, person) === undefined)
+    : []
   const questions = keyed(calls.flatMap(callQuestions), unique).filter(([, { url }]) =>
     url === undefined ? can.form : can.url,
   )

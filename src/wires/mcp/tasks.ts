@@ -9,6 +9,7 @@ import {
   ProtocolError,
 } from '@modelcontextprotocol/server'
 import type { AgentInfo, Engine, SessionSummary } from '../../engine/index.ts'
+import type { Person } from '../../language/approvers.ts'
 import { joinText } from '../../language/content.ts'
 import { ShownFold } from '../../language/show.ts'
 import { isNotFound } from '../not-found.ts'
@@ -38,13 +39,13 @@ export type TaskFacts = {
 export class McpTasks {
   readonly #engine: Engine
   readonly #owner: string
-  readonly #by: string
+  readonly #person: Person
   readonly #agent: AgentInfo
 
-  constructor(engine: Engine, { owner, name }: { owner: string; name: string }, agent: AgentInfo) {
+  constructor(engine: Engine, { owner, ...person }: Person & { owner: string }, agent: AgentInfo) {
     this.#engine = engine
     this.#owner = owner
-    this.#by = name
+    this.#person = person
     this.#agent = agent
   }
 
@@ -52,7 +53,7 @@ export class McpTasks {
     const { task, summary } = await this.#find(id)
     if (summary.turn?.first !== task.first) return this.#over(id, task)
     const { calls, updatedAt, turn, status } = summary
-    const requests = openRequests(calls, can, true)
+    const requests = openRequests(calls, can, this.#person, true)
     const isWaiting = status === 'waiting' && requests.length === 0
     return {
       id,
@@ -68,7 +69,7 @@ export class McpTasks {
   async update(id: string, answers: Answers): Promise<void> {
     const { task, summary } = await this.#find(id)
     if (summary.turn?.first !== task.first) return
-    await giveAnswers(this.#engine, task.ref, { answers, by: this.#by, unique: true })
+    await giveAnswers(this.#engine, task.ref, { answers, by: this.#person.name, unique: true })
   }
 
   /** False: it was over. */

@@ -197,7 +197,7 @@ export class McpTurn {
   /** Undefined: there is nothing that the client can be asked. */
   async #ask(ref: SessionRef): Promise<InputRequiredResult | undefined> {
     const { calls } = await this.#engine.summary(ref)
-    const requests = openRequests(calls, this.#call.can)
+    const requests = openRequests(calls, this.#call.can, this.#principal)
     if (requests.length === 0) return undefined
     const kept: Kept = { owner: ref.owner, session: ref.session, tool: this.#call.name }
     return inputRequired({

@@ -3,7 +3,7 @@
 // which arguments were approved last for the same tool.
 
 import type { AgentInfo, Engine, ListedSession, SessionCall, SessionSummary } from '../../engine/index.ts'
-import { type Person, whyNotApprover } from '../../language/approvers.ts'
+import { type Person, whyNotDecide } from '../../language/approvers.ts'
 import type { Recorded } from '../../language/events.ts'
 import type { FlowFact } from '../../language/flow.ts'
 import { type Shown, type ShownCall, ShownFold, type ShownWait } from '../../language/show.ts'
@@ -134,14 +134,11 @@ function waiting(
 
 /** Who may decide, and whether the caller may. */
 function restriction(
-  { approvers, requesters = [], votes }: SessionCall,
+  call: SessionCall,
   person: Person,
 ): Pick<OperatorApproval, 'approvers' | 'votes' | 'whyNot'> {
-  if (!approvers) return {}
-  const whyNot = votes?.some(({ name }) => name === person.name)
-    ? `${person.name} has allowed it already`
-    : whyNotApprover(approvers, person, requesters)
-  return { approvers, ...present({ votes, whyNot }) }
+  const { approvers, votes } = call
+  return approvers ? { approvers, ...present({ votes, whyNot: whyNotDecide(call, person) }) } : {}
 }
 
 type PastMessage = { text: string; seq: number }
