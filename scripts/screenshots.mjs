@@ -82,6 +82,12 @@ const shots = [
   { name: 'approvals', path: '/approvals', width: 1200, theme: 'dark', keys: 'j' },
   { name: 'usage', path: `/sessions/${main}?view=usage`, width: 1200, theme: 'light' },
   { name: 'tools', path: '/tools?agent=engineer&tool=deploy', width: 1200, theme: 'light' },
+  {
+    name: 'policy',
+    path: '/policy?agent=engineer&tool=deploy&input=%7B%22version%22%3A%222.4.1%22%2C%22region%22%3A%22all%22%7D',
+    width: 1200,
+    theme: 'light',
+  },
   { name: 'system', path: '/system', width: 1200, theme: 'light' },
   { name: 'approvals-phone', path: '/approvals', width: 390, theme: 'light' },
   { name: 'session-phone', path: `/sessions/${main}`, width: 390, theme: 'dark' },

@@ -16,6 +16,7 @@ const Session = lazy(() => import('./pages/session/session.tsx'))
 const Compare = lazy(() => import('./pages/session/compare.tsx'))
 const Approvals = lazy(() => import('./pages/approvals/approvals.tsx'))
 const Tools = lazy(() => import('./pages/tools/tools.tsx'))
+const Policy = lazy(() => import('./pages/policy/policy.tsx'))
 const Payments = lazy(() => import('./pages/payments/payments.tsx'))
 const System = lazy(() => import('./pages/system/system.tsx'))
 
@@ -72,6 +73,7 @@ function findPage({ path }: Address): [PageName | undefined, ReactElement] {
   if (session !== undefined) return ['sessions', <Session key={session} id={decodeURIComponent(session)} />]
   if (path === '/approvals') return ['approvals', <Approvals key="a" />]
   if (path === '/tools') return ['tools', <Tools key="t" />]
+  if (path === '/policy') return ['policy', <Policy key="r" />]
   if (path === '/payments') return ['payments', <Payments key="m" />]
   if (path === '/system') return ['system', <System key="y" />]
   return [

@@ -338,4 +338,19 @@ export default defineConfig({
       tools: [plot],
     },
   ],
+  policy: {
+    rules: [
+      {
+        name: 'everywhere-at-once',
+        tool: 'deploy',
+        args: { region: 'all' },
+        then: 'ask',
+        reason: 'Each region has its own hours.',
+      },
+      { name: 'patches', tool: 'apply_patch', then: 'ask', reason: 'A person reads each patch.' },
+    ],
+    shadow: [
+      { name: 'tests-first', tool: 'deploy', notAfter: { tool: 'run_tests', outcome: 'ok' }, then: 'deny' },
+    ],
+  },
 })

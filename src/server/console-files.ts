@@ -54,6 +54,7 @@ const pages = [
   '/compare',
   '/approvals',
   '/tools',
+  '/policy',
   '/payments',
   '/system',
   '/sign-in',

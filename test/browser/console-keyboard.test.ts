@@ -63,6 +63,7 @@ describe('with keys alone', { skip }, () => {
       '/sessions',
       '/approvals',
       '/tools?agent=helper&tool=send_mail',
+      '/policy?agent=helper&tool=send_mail',
       '/system',
       `/sessions/${id}`,
       `/sessions/${id}?view=log`,

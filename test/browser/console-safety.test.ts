@@ -284,6 +284,7 @@ describe('everybody', { skip }, () => {
       '/sessions?q=nothing+matches',
       '/approvals',
       '/tools?agent=helper&tool=send_mail',
+      '/policy?agent=attacker&tool=hostile&input=%7B%7D',
       '/system',
       '/payments',
       `/sessions/${id}`,

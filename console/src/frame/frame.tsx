@@ -18,6 +18,7 @@ const icons: Readonly<Record<PageName, ReactElement>> = {
   tools: (
     <path d="M9.8 2.6a3.4 3.4 0 0 0-3.4 4.6L2.6 11v2.4H5l3.8-3.8a3.4 3.4 0 0 0 4.4-4.4l-2 2-2-.4-.4-2z" />
   ),
+  policy: <path d="M4 2.5h8v11H4zM6 5.5h4M6 8h4M6 10.5h2" />,
   payments: <path d="M2.5 4.5h11v7h-11zM2.5 7h11M10 9.5h1.5" />,
   system: <path d="M2.5 8h2.6l1.6-4 2.6 8 1.6-4h2.6" />,
 }

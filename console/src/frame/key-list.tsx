@@ -7,7 +7,7 @@ const keys: readonly [string, readonly [string, string][]][] = [
     'Everywhere',
     [
       ['Ctrl K, ⌘ K', 'go to a session, an agent, a tool or an action'],
-      ['1 – 6', 'the pages of the rail'],
+      ['1 – 7', 'the pages of the rail'],
       ['?', 'this list'],
       ['Esc', 'close what is open'],
     ],

@@ -1,16 +1,19 @@
 // Agents and their tools: schemas, where each runs, trust; MCP servers; and a form to try a tool through the gate.
 import { type ReactElement, useEffect, useState } from 'react'
 import type { OperatorAgent } from '../../../../src/client/index.ts'
+import type { VerdictWord } from '../../../../src/language/policy.ts'
 import type { ToolServerInfo } from '../../../../src/language/servers.ts'
 import type { Json } from '../../../../src/lib/json/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { Diff, JsonTree, KindIcon } from '../../../../src/react/index.ts'
 import { Fact } from '../../../../src/react/parts.tsx'
 import { plural } from '../../../../src/react/words.ts'
+import { AgentTabs } from '../../lib/agent-tabs.tsx'
 import { type OperatorTool, useConsole } from '../../lib/console-state.tsx'
 import { describeChange } from '../../lib/live-session.ts'
 import { Empty, Loading } from '../../lib/parts.tsx'
 import { type Address, Link, useAddress, withQuery } from '../../lib/router.tsx'
+import { ruleWords, unlessWords, Verdict, verdictWords } from '../../lib/verdict.tsx'
 import { Flow } from './flow.tsx'
 import { Servers } from './servers.tsx'
 import { TryTool } from './try-tool.tsx'
@@ -31,7 +34,7 @@ export default function Tools(): ReactElement {
     <div className="page tools">
       <header className="page-head">
         <h1>Tools and agents</h1>
-        <AgentTabs agents={catalogue.agents} current={agent} address={address} />
+        <AgentTabs agents={catalogue.agents} current={agent} address={address} without={['tool', 'tried']} />
       </header>
       <div className={tool ? 'tools-body tools-chosen' : 'tools-body'}>
         <div className="tools-list page-scroll">
@@ -83,26 +86,12 @@ function useEvery(ms: number, act: () => void): void {
   }, [ms, act])
 }
 
-type AgentTabsProps = { agents: readonly OperatorAgent[]; current: OperatorAgent; address: Address }
+const trusts = { trusted: 'allow', ask: 'ask', deny: 'deny' } as const
 
-function AgentTabs({ agents, current, address }: AgentTabsProps): ReactElement {
-  return (
-    <nav className="tabs" aria-label="Agents">
-      {agents.map(each => (
-        <Link
-          key={each.name}
-          to={withQuery(address, { agent: each.name, tool: undefined, tried: undefined })}
-          className="tab"
-          aria-current={each === current ? 'page' : undefined}
-        >
-          {printable(each.title ?? each.name, 60)}
-        </Link>
-      ))}
-    </nav>
-  )
+/** What a call of the tool meets. A caller who is not told sees the tool's own trust. */
+function toolVerdict({ verdict, trust }: OperatorTool): VerdictWord {
+  return verdict?.verdict ?? trusts[trust]
 }
-
-const trusts = { trusted: 'runs', ask: 'asks first', deny: 'never runs' } as const
 
 type ToolLinkProps = { tool: OperatorTool; address: Address; agent: OperatorAgent; isCurrent: boolean }
 
@@ -117,7 +106,7 @@ function ToolLink({ tool, address, agent, isCurrent }: ToolLinkProps): ReactElem
       >
         <KindIcon kind={tool.kind} />
         <code>{printable(tool.name, 60)}</code>
-        <span className="tw-muted">{trusts[tool.trust] ?? tool.trust}</span>
+        <span className={`tool-verdict verdict-${toolVerdict(tool)}`}>{verdictWords(toolVerdict(tool))}</span>
         {server && server.state !== 'connected' && <span className="bad">{server.state}</span>}
       </Link>
     </li>
@@ -163,7 +152,7 @@ function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }):
   const change = describeChange(tool)
   const facts: [string, string][] = [
     ['Runs', describePlace(tool, server)],
-    ['Trust', trusts[tool.trust] ?? tool.trust],
+    ['Trust', verdictWords(trusts[tool.trust])],
     ['Kind', tool.kind],
     [
       'Changes things',
@@ -192,6 +181,7 @@ function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }):
           </Fact>
         ))}
       </dl>
+      <Gate tool={tool} agent={agent} />
       {me.operator && <TryTool tool={tool} agent={agent} />}
       <details className="tw-details">
         <summary>Definition</summary>
@@ -199,5 +189,26 @@ function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }):
         {tool.output !== undefined && <JsonTree value={tool.output} label="Output" />}
       </details>
     </section>
+  )
+}
+
+/** The verdict on a call, with the rule that gives it and those that may decide otherwise. */
+function Gate({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }): ReactElement | null {
+  const { me } = useConsole()
+  const { verdict } = tool
+  if (!verdict) return null
+  const others = unlessWords(verdict)
+  const query = `agent=${encodeURIComponent(agent.name)}&tool=${encodeURIComponent(tool.name)}`
+  return (
+    <p>
+      A call <Verdict verdict={verdict.verdict} /> by <b>{ruleWords(verdict.rule)}</b>
+      {verdict.reason !== undefined && <span className="tw-muted"> “{printable(verdict.reason, 200)}”</span>}
+      {others !== '' && <>, unless a rule decides otherwise by its arguments: {others}</>}.{' '}
+      {me.operator && (
+        <Link to={`/policy?${query}`} className="link">
+          Judge a call of it
+        </Link>
+      )}
+    </p>
   )
 }

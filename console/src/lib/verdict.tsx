@@ -1,0 +1,51 @@
+// What the gate says about a call, by shape, colour and words.
+import type { ReactElement } from 'react'
+import type { ForeseenVerdict, VerdictWord } from '../../../src/language/policy.ts'
+import { printable } from '../../../src/lib/text/index.ts'
+import type { Shape } from '../../../src/react/icons.tsx'
+import { ShapeIcon } from '../../../src/react/index.ts'
+
+export type ShownVerdict = VerdictWord | 'decides'
+
+const looks: Readonly<Record<ShownVerdict, { shape: Shape; words: string }>> = {
+  allow: { shape: 'check', words: 'runs' },
+  ask: { shape: 'pause', words: 'asks first' },
+  deny: { shape: 'slash', words: 'never runs' },
+  decides: { shape: 'question', words: 'a function decides' },
+}
+
+export function verdictWords(verdict: ShownVerdict): string {
+  return looks[verdict].words
+}
+
+export function Verdict({ verdict }: { verdict: ShownVerdict }): ReactElement {
+  const { shape, words } = looks[verdict]
+  return (
+    <span className={`state verdict-${verdict}`}>
+      <ShapeIcon shape={shape} />
+      <span>{words}</span>
+    </span>
+  )
+}
+
+const origins: Readonly<Record<string, string>> = {
+  'operator-trust': 'the trust of the tool',
+  'client-trust': 'the trust that the client set',
+  grant: 'a grant of the session',
+  flow: 'where its arguments came from',
+}
+
+/** The rule that decided, or the part of the gate that did without one. */
+export function ruleWords(rule: string): string {
+  return origins[rule] ?? printable(rule, 80)
+}
+
+/** Rules that may decide otherwise once the arguments are known. Empty: there are none. */
+export function unlessWords({ unless = [] }: ForeseenVerdict): string {
+  return unless
+    .map(
+      ({ rule, verdict }) =>
+        `${printable(rule, 60)} (${verdict === 'decides' ? 'decides' : looks[verdict].words})`,
+    )
+    .join(', ')
+}
