@@ -20,6 +20,7 @@ test('bash completes commands, actions and options', t => {
     'remove',
     'hash',
     '--operator',
+    '--roles',
     '--data',
     '--config',
     '--help',

@@ -58,7 +58,9 @@ export function layOut(view: SessionView, now: number, nested = false): Timeline
     for (const call of calls) add(call, 0)
     lanes = Math.max(lanes, Math.min(lane, mostLanes + 1))
     bars.push(...own)
-    turns.set(step.turn, [...(turns.get(step.turn) ?? []), ...own])
+    const before = turns.get(step.turn)
+    if (before) before.push(...own)
+    else turns.set(step.turn, own)
   }
   for (const call of view.calls.values())
     if (call.status === 'writing')
