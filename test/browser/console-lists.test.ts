@@ -52,6 +52,30 @@ describe('the list of sessions', { skip }, () => {
     assert.deepEqual(problems, [])
   })
 
+  test('leaves the width to the opening message, and j, k and Enter lead to a session', async t => {
+    const { url, operator } = rig()
+    const opening = 'A long question about the weather in Oslo, Bergen and Tromsø in the coming week'
+    const first = await said(operator, opening)
+    const second = await said(operator, 'A later one')
+    const { page, problems } = await open(t, browser(), `${url}/sessions`)
+    const row = page.locator(`a[href="/sessions/${first}"]`)
+    for (const width of [1440, 1280, 1024, 390]) {
+      await page.setViewportSize({ width, height: 900 })
+      const box = await row.locator('.opening-text').boundingBox()
+      assert.ok(box && box.width >= 230, `${box?.width} of ${width} pixels`)
+    }
+    await page.keyboard.press('j')
+    const focused = (): Promise<string> => page.evaluate('document.activeElement.getAttribute("href")')
+    assert.equal(await focused(), `/sessions/${second}`)
+    await page.keyboard.press('j')
+    assert.equal(await focused(), `/sessions/${first}`)
+    await page.keyboard.press('k')
+    assert.equal(await focused(), `/sessions/${second}`)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(`${url}/sessions/${second}`)
+    assert.deepEqual(problems, [])
+  })
+
   test('says the same of a session as its own page, whatever its state, also after a restart', async t => {
     const own = await consoleServer(t)
     const { url, operator } = own
@@ -115,10 +139,10 @@ describe('the list of sessions', { skip }, () => {
     }
     assert.match(
       await words(waiting),
-      /^waits for send_mail Mail xenia@example\.org that I am late sess?_\S+… helper rehearsal operator [\d,]+ – (just now|\d+ s ago)$/,
+      /^waits for send_mail Mail xenia@example\.org that I am late sess?_\S+… helper local rehearsal operator [\d,]+ – [\d.]+ m?s (just now|\d+ s ago)$/,
     )
-    assert.match(await words(priced), /^done Another poem \S+ poet verse-1 operator 60 0\.2500 /)
-    assert.match(await words(named), /^done Say something \S+ named spare operator /)
+    assert.match(await words(priced), /^done Another poem \S+ poet local verse-1 operator 60 0\.2500 /)
+    assert.match(await words(named), /^done Say something \S+ named local spare operator /)
   })
 
   test('is filtered by status, agent, model and words, which the address keeps', async t => {

@@ -13,6 +13,13 @@ const keys: readonly [string, readonly [string, string][]][] = [
     ],
   ],
   [
+    'Sessions',
+    [
+      ['j, k', 'next, previous'],
+      ['Enter', 'open'],
+    ],
+  ],
+  [
     'Approvals',
     [
       ['j, k', 'next, previous'],

@@ -4,14 +4,28 @@ import type { ListedStatus, OperatorSession } from '../../../../src/client/index
 import { isFailure, type TurnStop } from '../../../../src/language/events.ts'
 import { present } from '../../../../src/lib/json/present.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
+import { isTyping } from '../../../../src/react/approval.tsx'
 import { Time, VirtualRows } from '../../../../src/react/index.ts'
 import { type SessionFilter, type UsedSessions, useSessions } from '../../../../src/react/use-lists.ts'
-import { plural } from '../../../../src/react/words.ts'
+import { duration, plural } from '../../../../src/react/words.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { count, Empty, Failure, Loading, money, State, type StateKind, shortId } from '../../lib/parts.tsx'
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 
 const statuses: readonly ListedStatus[] = ['running', 'waiting', 'idle', 'failed']
+const columns = [
+  ['status', 'Status'],
+  ['opening', 'Opening'],
+  ['agent', 'Agent'],
+  ['owner', 'Owner'],
+  ['model', 'Model'],
+  ['wire', 'Wire'],
+  ['tokens', 'Tokens'],
+  ['cost', 'Cost'],
+  ['span', 'Lasted'],
+  ['changed', 'Changed'],
+] as const
+const isNumber = (name: string): boolean => ['tokens', 'cost', 'span', 'changed'].includes(name)
 const sessionRowKey = (row: OperatorSession): string => row.id
 export default function Sessions(): ReactElement {
   const address = useAddress()
@@ -27,6 +41,7 @@ export default function Sessions(): ReactElement {
   )
   const { take, more } = list
   useEffect(() => onChange(take), [onChange, take])
+  useRowKeys()
   const isFiltered = Object.keys(filter).length > 0
   return (
     <div className="page sessions">
@@ -36,14 +51,11 @@ export default function Sessions(): ReactElement {
       </header>
       {list.error && <Failure error={list.error} retry={() => take({ type: 'open' })} />}
       <div className="session-columns" aria-hidden="true">
-        <span>Status</span>
-        <span>Opening</span>
-        <span>Agent</span>
-        <span>Model</span>
-        <span>Wire</span>
-        <span className="number">Tokens</span>
-        <span className="number">Cost</span>
-        <span className="number">Changed</span>
+        {columns.map(([name, label]) => (
+          <span key={name} className={`cell-${name} ${isNumber(name) ? 'number' : ''}`}>
+            {label}
+          </span>
+        ))}
       </div>
       <VirtualRows
         items={list.sessions}
@@ -66,6 +78,22 @@ export default function Sessions(): ReactElement {
       </p>
     </div>
   )
+}
+
+/** `j` and `k` move the focus from row to row. Enter opens the one that has it. */
+function useRowKeys(): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const step = event.key === 'j' ? 1 : event.key === 'k' ? -1 : 0
+      if (step === 0 || event.ctrlKey || event.metaKey || event.altKey) return
+      if ((event.target && isTyping(event.target)) || document.querySelector('dialog[open]')) return
+      const rows = [...document.querySelectorAll<HTMLElement>('.session-row')]
+      const at = rows.findIndex(row => row === document.activeElement)
+      rows[at < 0 ? 0 : at + step]?.focus()
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [])
 }
 
 function soFar({ sessions, isLoading }: UsedSessions): string {
@@ -157,7 +185,7 @@ function Row({ row, ownModel }: { row: OperatorSession; ownModel: string | undef
   const { kind, words } = describeState(row)
   return (
     <Link to={`/sessions/${row.id}`} className="session-row">
-      <span className="cell-status">
+      <span className="cell-status" title={printable(words, 160)}>
         <State kind={kind} words={words} />
       </span>
       <span className="cell-opening">
@@ -168,10 +196,14 @@ function Row({ row, ownModel }: { row: OperatorSession; ownModel: string | undef
         <code className="tw-muted">{shortId(row.id)}</code>
       </span>
       <span className="cell-agent">{printable(row.agent, 40)}</span>
+      <span className="cell-owner tw-muted">{printable(row.owner, 40)}</span>
       <span className="cell-model tw-muted">{printable(row.model ?? ownModel ?? '–', 40)}</span>
       <span className="cell-wire tw-muted">{printable(row.wire ?? '', 20)}</span>
       <span className="number cell-tokens">{count(row.tokens)}</span>
       <span className="number cell-cost">{money(row.cost)}</span>
+      <span className="number cell-span tw-muted" title="From its first to its last event">
+        {duration(row.updatedAt - row.createdAt)}
+      </span>
       <span className="number cell-changed tw-muted">
         <Time at={row.updatedAt} />
       </span>
