@@ -1,7 +1,7 @@
 // What stands between Turnwire and a chat: it checks the signature of each message, and posts a line with the link. Replace
 // `post` with a request to your chat, such as Slack's incoming webhooks.
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 
@@ -24,7 +24,7 @@ export async function startReceiver(
 ): Promise<{ url: string; close(): void }> {
   const webhook = new Webhook(secret)
   const seen = new Set<string>()
-  const server = createServer(async (request, response) => {
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = Buffer.concat(await request.toArray()).toString()
     try {
       const message = webhook.verify(body, request.headers as Record<string, string>) as Message
@@ -35,7 +35,8 @@ export async function startReceiver(
     } catch {
       response.writeHead(401).end()
     }
-  })
+  }
+  const server = createServer((request, response) => void receive(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo

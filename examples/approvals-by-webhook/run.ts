@@ -22,7 +22,7 @@ const transfer = tool({
     required: ['amount', 'person'],
   },
   trust: 'ask',
-  run: ({ amount, person }) => `Transferred ${amount} to ${person}.`,
+  run: ({ amount, person }) => `Transferred ${Number(amount)} to ${String(person)}.`,
 })
 
 const turnwire = await Turnwire.open({

@@ -121,7 +121,8 @@ function madeKey(created = Date.now()): KeptKey {
   return { ...publicKey(x), created, d }
 }
 
-function withoutSecret({ d: _, ...key }: KeptKey): ReceiptKey {
+function withoutSecret(kept: KeptKey): ReceiptKey {
+  const { d: _, ...key } = kept
   return key
 }
 

@@ -29,10 +29,8 @@ export function keptRecord([kind, name, session, at, dueAt, version, body]: Reco
 }
 
 /** After `change`. */
-export function changedRecord(
-  { dueAt: _, ...kept }: KeptRecord,
-  to: Pick<NewRecord, 'body' | 'dueAt'>,
-): KeptRecord {
+export function changedRecord(record: KeptRecord, to: Pick<NewRecord, 'body' | 'dueAt'>): KeptRecord {
+  const { dueAt: _, ...kept } = record
   const { body, dueAt } = to
   return { ...kept, body, version: kept.version + 1, ...(dueAt !== undefined && { dueAt }) }
 }

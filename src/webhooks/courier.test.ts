@@ -281,7 +281,7 @@ test('a store that fails is asked again later', async () => {
   new Courier(endpoints, {
     ...r.ports,
     pollMs: 10_000,
-    records: { ...records, change: r.records.change, find: r.records.find },
+    records,
   }).wake()
   await r.clock.pass(60_000)
   assert.equal(r.sent.length, 1)

@@ -17,16 +17,16 @@ export type CourierPorts = {
   records: RecordStore
   world: Pick<World, 'now' | 'timer'>
   /** Posts within the egress rule. Rejects if there is no answer. */
-  post(url: string, message: SignedMessage, signal: AbortSignal): Promise<Response>
-  secrets(endpoint: string): readonly string[]
+  post: (url: string, message: SignedMessage, signal: AbortSignal) => Promise<Response>
+  secrets: (endpoint: string) => readonly string[]
   /** The link for the approver of an endpoint. Undefined: nobody can open one. */
-  link(notice: Notice, endpoint: WebhookConfig, id: string): object | undefined
+  link: (notice: Notice, endpoint: WebhookConfig, id: string) => object | undefined
   log(level: 'info' | 'warn' | 'error', message: string, fields: Record<string, Json>): void
   /** From 0 to 1. */
   chance(): number
   /** How often messages of other nodes, and those whose process ended, are looked for. Default: every ten seconds. */
   pollMs?: number
-  reached?(point: CourierPoint): void
+  reached?: (point: CourierPoint) => void
 }
 
 /** Where a test may end the process. */

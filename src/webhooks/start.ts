@@ -12,7 +12,7 @@ export type WebhooksSetup = Pick<CourierPorts, 'world' | 'link' | 'log' | 'reach
   /** Absent: the store keeps none. */
   records: RecordStore | undefined
   egress: EgressRules | undefined
-  sign(text: string): string
+  sign: (text: string) => string
 }
 
 export type Webhooks = { notices: NoticePort; wake(): void; stop(): Promise<void> }

@@ -72,7 +72,9 @@ export function onlyPublic(given: unknown): JSONWebKeySet {
 
 /** Throws for an answer that is no JSON, or too large. */
 export async function readJson(fetch: FetchAddress, url: string, init?: RequestInit): Promise<unknown> {
-  const answer = await fetch(url, { ...init, headers: { accept: 'application/json', ...init?.headers } })
+  const headers = new Headers(init?.headers)
+  if (!headers.has('accept')) headers.set('accept', 'application/json')
+  const answer = await fetch(url, { ...init, headers })
   const text = await answer.text()
   if (!answer.ok) throw new Error(`${new URL(url).host} answered ${answer.status}: ${text.slice(0, 200)}`)
   if (text.length > mostBytes) throw new Error(`${new URL(url).host} answered with too much.`)

@@ -5,6 +5,6 @@
  * gives 16 random bytes as text.
  */
 export type ReceiptSigner = {
-  current(): { key: string; sign(text: string): string }
+  current(): { key: string; sign: (text: string) => string }
   newSalt(): string
 }

@@ -17,7 +17,7 @@ import type { OperatorLink } from './schema.ts'
 
 type C = Context<WireEnv>
 type Served = { host: WireHost; backend: OperatorBackend }
-type Checks = { requireOperator(c: C): void; findSessionRef(c: C): Promise<SessionRef> }
+type Checks = { requireOperator: (c: C) => void; findSessionRef: (c: C) => Promise<SessionRef> }
 
 const mostRows = 200
 

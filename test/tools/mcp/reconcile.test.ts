@@ -24,7 +24,7 @@ test('a task that has ended gives the result of its call, and nothing is run aga
     await inner.close()
   })
   const made = connection.tools.find(({ name }) => name.endsWith('slow_compute'))
-  assert.ok(made?.reconcile)
+  assert.ok(made && 'reconcile' in made)
   // Longer than the server waits before it makes a task of a call.
   const wanted = { seconds: taskAfterMs / 1000 + 0.2 }
   const references: string[] = []
