@@ -9,6 +9,7 @@ import {
   useRef,
   useState,
 } from 'react'
+import { type Approvers, describeApprovers, neededVotes, type Person } from '../language/approvers.ts'
 import type { FlowFact } from '../language/flow.ts'
 import type { Report } from '../language/report.ts'
 import { findSuspicions } from '../language/suspicions.ts'
@@ -55,6 +56,11 @@ export type ApprovalQuestion = {
   preview?: Report | undefined
   /** Where its arguments came from, if that is why it asks. */
   flow?: readonly FlowFact[] | undefined
+  /** Who may decide, and who has allowed it while more people have to. Absent: anyone may. */
+  approvers?: Approvers | undefined
+  votes?: readonly Person[] | undefined
+  /** Why the one who looks at it may not allow it. */
+  whyNot?: string | undefined
   /** How the definition differs from the one that was accepted before, as two texts. */
   changed?: { before: string; after: string } | undefined
 }
@@ -103,6 +109,7 @@ export function Approval(props: ApprovalProps): ReactElement {
     if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey || busy || mode !== 'ask')
       return
     const next = modeKeys[event.key]
+    if (question.whyNot !== undefined && next !== 'reject') return
     if (event.key !== 'a' && (next === undefined || (next === 'always' && scopes.length === 0))) return
     event.preventDefault()
     event.stopPropagation()
@@ -209,6 +216,7 @@ function Decision(props: DecisionProps): ReactElement {
 }
 
 function Buttons({ question, scopes, setMode, busy, answer }: DecisionProps): ReactElement {
+  const isOthers = question.whyNot !== undefined
   const allow = (): void => answer({ granted: true, seen: question.argsHash })
   const button = (label: string, keys: string, onClick: () => void, look = '', off = false): ReactElement => (
     <button
@@ -223,9 +231,9 @@ function Buttons({ question, scopes, setMode, busy, answer }: DecisionProps): Re
   )
   return (
     <div className="tw-actions">
-      {button('Allow once', 'a', allow, 'tw-primary', question.expired)}
-      {button('Edit…', 'e', () => setMode('edit'))}
-      {scopes.length > 0 && button('Always…', 'Shift+A', () => setMode('always'))}
+      {button('Allow once', 'a', allow, 'tw-primary', isOthers || question.expired)}
+      {button('Edit…', 'e', () => setMode('edit'), '', isOthers)}
+      {scopes.length > 0 && button('Always…', 'Shift+A', () => setMode('always'), '', isOthers)}
       {button('Reject…', 'r', () => setMode('reject'), 'tw-danger')}
     </div>
   )
@@ -243,10 +251,11 @@ function describeApproval({ tool, form, text }: ApprovalQuestion): string {
 }
 
 function QuestionWarnings({ question }: { question: ApprovalQuestion }): ReactElement {
-  const { tool, form, text, expired } = question
+  const { tool, form, text, expired, whyNot } = question
   const value: Json = parseCallArguments({ form, text }) ?? text
   const warnings = [
     ...(expired ? ['The time for an answer is over. It can only be rejected.'] : []),
+    ...(whyNot === undefined ? [] : [`You cannot allow this: ${printable(whyNot, 200)}.`]),
     ...(tool.destructive ? ['This tool may destroy or send something that cannot be taken back.'] : []),
     ...findSuspicions(value),
   ]
@@ -296,12 +305,21 @@ function GivenApproval({ question }: { question: ApprovalQuestion }): ReactEleme
   )
 }
 
+/** As in: 2 people with the role "finance". 1 of 2 so far: ben. */
+export function approversWords(approvers: Approvers, votes: readonly Person[] = []): string {
+  const needed = neededVotes(approvers)
+  const names = votes.map(({ name }) => name).join(', ')
+  const so = needed === 1 ? '' : `. ${votes.length} of ${needed} so far${names === '' ? '' : `: ${names}`}`
+  return printable(`${describeApprovers(approvers)}${so}`, 400)
+}
+
 function Origin({ question, children }: { question: ApprovalQuestion; children: ReactNode }): ReactElement {
-  const { rule, askedAt, expiresAt, argsHash, message, flow } = question
+  const { rule, askedAt, expiresAt, argsHash, message, flow, approvers, votes } = question
   const reason = flow ? 'Some of its arguments are not from you.' : question.reason
   return (
     <dl className="tw-facts">
       <Fact name="Why it asks">{printable(reason ?? ruleWords(rule), 300)}</Fact>
+      {approvers && <Fact name="Needs">{approversWords(approvers, votes)}</Fact>}
       {message !== undefined && <Fact name="Message">{printable(message, 200)}</Fact>}
       <Fact name="Asked">
         <Time at={askedAt} />

@@ -150,7 +150,7 @@ export function useNow(isOn = true, everyMs = 15_000): number {
   // The clock may have ticked last some time before this part appeared.
   const [first] = useState(() => Date.now())
   const { subscribe, now } = isOn ? sharedClock(everyMs) : stopped
-  return Math.max(first, useSyncExternalStore(subscribe, now))
+  return Math.max(first, useSyncExternalStore(subscribe, now, now))
 }
 
 /** A name and its value, in a list of facts. */

@@ -219,6 +219,9 @@ export function approvalQuestion(approval: OperatorApproval): ApprovalQuestion {
     last,
     flow,
     changed: describeChange(tool),
+    approvers: approval.approvers,
+    votes: approval.votes,
+    whyNot: approval.whyNot,
   }
 }
 
