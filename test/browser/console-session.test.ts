@@ -42,7 +42,7 @@ describe('one session', { skip }, () => {
     await page.getByRole('application').focus()
     await page.keyboard.press('ArrowRight')
     await page.keyboard.press('ArrowRight')
-    await page.getByText(/get_weather: .*% of its turn, ok/).waitFor()
+    await page.getByText(/get_weather.*: .*% of its turn’s work, ok/).waitFor()
     await page.keyboard.press('Enter')
     await page.waitForURL(/#seq=\d+/)
     await page.getByRole('complementary', { name: 'Inspector' }).waitFor()
