@@ -1,5 +1,6 @@
 // An agent wants to move money. The approver reads it in a chat, opens the link on a phone, and allows it there.
 import { scripted, startServer, Turnwire, tool } from 'turnwire'
+import * as z from 'zod'
 import { startReceiver } from './receiver.ts'
 
 const secret = `whsec_${Buffer.from('a secret that only the two know!').toString('base64')}`
@@ -16,13 +17,9 @@ const transfer = tool({
   name: 'transfer_money',
   title: 'Transfer money',
   description: 'Moves money to a person.',
-  input: {
-    type: 'object',
-    properties: { amount: { type: 'number' }, person: { type: 'string' } },
-    required: ['amount', 'person'],
-  },
+  input: z.object({ amount: z.number(), person: z.string() }),
   trust: 'ask',
-  run: ({ amount, person }) => `Transferred ${Number(amount)} to ${String(person)}.`,
+  run: ({ amount, person }) => `Transferred ${amount} to ${person}.`,
 })
 
 const turnwire = await Turnwire.open({
