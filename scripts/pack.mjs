@@ -2,7 +2,8 @@
 // of the published package in place of the checkout's. After it, `pack.mjs after` puts the checkout's own back. So does
 // the next `before`, if npm was killed in between. Publish the tarball: npm publish <file>.tgz
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -18,6 +19,16 @@ const pages = [
   'SECURITY.md',
   'CODE_OF_CONDUCT.md',
 ]
+
+/** Pictures that no page shows stay in the checkout. */
+function unusedPictures() {
+  const texts = globSync(['README.md', 'docs/**/*.md'], { cwd: root }).map(page =>
+    readFileSync(root + page, 'utf8'),
+  )
+  return globSync('docs/screenshots/*.png', { cwd: root })
+    .filter(picture => !texts.some(text => text.includes(basename(picture))))
+    .map(picture => `!${picture}`)
+}
 
 function published(checkout) {
   const {
@@ -42,7 +53,7 @@ function published(checkout) {
     ...rest,
     ...origin(),
     exports,
-    files: ['bin', 'dist', 'deploy', 'docs', 'examples', '!**/.turnwire', ...pages],
+    files: ['bin', 'dist', 'deploy', 'docs', 'examples', '!**/.turnwire', ...unusedPictures(), ...pages],
     publishConfig: { access: 'public', provenance: true },
   }
 }
