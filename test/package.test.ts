@@ -17,6 +17,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { chromium } from 'playwright-core'
 import { findChromium } from '../scripts/install-chromium.mjs'
+import { withoutComments } from './architecture-rules.ts'
 import { environment, folder, watched } from './cli/rig.ts'
 import { type Packed, packed } from './packed.ts'
 
@@ -259,7 +260,8 @@ function reachedFrom(files: readonly string[], reached = new Set<string>()): Set
     if (reached.has(file)) continue
     reached.add(file)
     const ending = file.endsWith('.d.ts') ? '.d.ts' : '.js'
-    const imports = readFileSync(file, 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g)
+    const code = withoutComments(readFileSync(file, 'utf8'))
+    const imports = code.matchAll(/(?:from|import\() ?'(\.[^']+)'/g)
     const targets = [...imports].map(([, path = '']) => join(dirname(file), path))
     reachedFrom(
       targets.map(target => target.replace(/\.[jt]s$/, ending)),
