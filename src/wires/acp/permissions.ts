@@ -13,9 +13,9 @@ import { OpenRequests } from './open-requests.ts'
 export class Permissions extends OpenRequests {
   readonly #grants: AgentGrants
   readonly #cancelTurn: () => void
-  /** By call: the arguments that were decided here. While others have to decide too, it is not asked again about the same. */
+  /** By call: what was decided here, as `shownHash` says. While others have to decide too, it is not asked again about the same. */
   readonly #given = new Map<string, string>()
-  /** By call: the arguments that the client was asked about last. */
+  /** By call: what the client was asked about last. */
   readonly #shown = new Map<string, string>()
 
   /** `cancelTurn`: the client answered that the whole turn is cancelled. */
@@ -28,10 +28,11 @@ export class Permissions extends OpenRequests {
   /** Asks about each call that is not asked about yet. A request that shows other arguments than it has now is withdrawn. */
   ask(approvals: readonly WaitingApproval[]): void {
     for (const approval of approvals) {
-      const { callId, argsHash } = approval
-      if (this.#given.get(callId) === argsHash) continue
-      if (this.#shown.get(callId) !== argsHash) this.withdraw(callId)
-      this.#shown.set(callId, argsHash)
+      const { callId } = approval
+      const shown = shownHash(approval)
+      if (this.#given.get(callId) === shown) continue
+      if (this.#shown.get(callId) !== shown) this.withdraw(callId)
+      this.#shown.set(callId, shown)
       this.open(callId, 'A permission could not be settled.', async (signal, isOpen) => {
         const answer = await this.#request(approval, signal)
         if (!isOpen()) return
@@ -72,7 +73,7 @@ export class Permissions extends OpenRequests {
     const by = this.context.host.principal.name
     try {
       await this.#respond({ callId, by, seen: argsHash, ...answer })
-      this.#given.set(callId, argsHash)
+      this.#given.set(callId, shownHash(approval))
       if (!forAgent) return
       await this.#grants.give({ tool: name, toolHash, by })
       await this.#grants.apply()
@@ -86,8 +87,9 @@ export class Permissions extends OpenRequests {
   }
 
   /** The call waits on, for someone who may. An answer to a request has no answer itself, so the call says it. */
-  #refused({ callId, argsHash, content }: WaitingApproval, words: string): void {
-    this.#given.set(callId, argsHash)
+  #refused(approval: WaitingApproval, words: string): void {
+    const { callId, content } = approval
+    this.#given.set(callId, shownHash(approval))
     const { peer, ref } = this.context
     peer.update(ref.session, {
       sessionUpdate: 'tool_call_update',
@@ -118,4 +120,9 @@ function permissionOptions(tool: string, forAgent: boolean) {
     { optionId: 'reject', name: 'Reject this call', kind: 'reject_once' as const },
     { optionId: 'reject-session', name: `Reject, and ${further}`, kind: 'reject_always' as const },
   ]
+}
+
+/** The definition of the tool and the arguments: if either is another, it is another question. */
+function shownHash({ toolHash, argsHash }: Pick<WaitingApproval, 'toolHash' | 'argsHash'>): string {
+  return `${toolHash} ${argsHash}`
 }
