@@ -48,6 +48,8 @@ export async function loadDefault(file: string, wanted: string): Promise<unknown
   }
   if (loaded.default === undefined)
     throw new TurnwireError('config_invalid', `${file} has no default export. End it with: ${wanted}`)
+  // An async function would wait for it. The check says what to do instead.
+  if (loaded.default instanceof Promise) checkConfig(loaded.default, file)
   return loaded.default
 }
 
