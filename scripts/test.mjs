@@ -108,7 +108,7 @@ async function runFiles(chosen, concurrency) {
     concurrency,
     // The limit ends a test that hangs. It holds for a whole file too, so it must not depend on how busy the machine is.
     timeout: Number(timeout ?? 900_000),
-    execArgv: flags,
+    execArgv: [...flags, '--import', new URL('test-limit.mjs', import.meta.url).href],
     env,
   })
   const results = collectResults(events)

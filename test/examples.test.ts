@@ -47,7 +47,7 @@ describe('examples', () => {
     assert.match(stdout, /Transferred 90 to Ana\./)
   })
 
-  test('approvals-by-webhook/run.ts', () => {
+  test('approvals-by-webhook/: a person is told, and allows the call on a page', () => {
     const lines = run('approvals-by-webhook/run.ts').split('\n')
     assert.match(
       lines[0] ?? '',

@@ -64,11 +64,13 @@ test('vacuum gives the space of deleted sessions back, once no server uses the f
   const client = new AapClient({ baseUrl: server.url })
   const kept = await client.createSession({ agent: { name: 'helper' } })
   await client.runTurn({ sessionId: kept, text: 'Hello.' })
+  const deleted: string[] = []
   for (let count = 0; count < 5; count += 1) {
     const sessionId = await client.createSession({ agent: { name: 'helper' } })
     await client.runTurn({ sessionId, text: 'x'.repeat(200_000) })
-    await client.deleteSession(sessionId)
+    deleted.push(sessionId)
   }
+  for (const sessionId of deleted) await client.deleteSession(sessionId)
   const refused = turnwire(['vacuum'], { cwd })
   assert.deepEqual(
     [refused.code, refused.stderr],

@@ -75,7 +75,10 @@ suite('turnwire replay', () => {
     const put = (name: string, text: string): void => writeFileSync(join(cwd, name), text)
     put('draft.ts', `export default [{ tool: 'pay', then: 'deny', reason: 'Not today.' }]`)
     const denied = turnwire(['replay', id, '--with', 'policy=draft.ts'], { cwd })
-    assert.match(denied.stdout, /verdict at event \d+: pay ran unasked \(operator-trust\)\. Now: denied\./)
+    assert.match(
+      denied.stdout,
+      /verdict at event \d+: pay ran unasked \(operator-trust\)\. Now: denied \(policy\[0\]\)\./,
+    )
     assert.match(denied.stdout, /went another way at event/)
 
     put(

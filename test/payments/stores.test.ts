@@ -188,7 +188,7 @@ test('the same on PostgreSQL, by several nodes at once', { skip: own.skip }, asy
     ),
   )
   const nodes = [1, 2, 3].map(() => postgresStore({ url: under.url, schema, connections: 2 }))
+  t.after(() => Promise.all(nodes.map(node => node.close())))
   await Promise.all(nodes.map(node => node.payments.find('pay_a')))
   await checkMoved(nodes[0]!)
-  await Promise.all(nodes.map(node => node.close()))
 })

@@ -125,13 +125,9 @@ describe('T-04 tool poisoning', () => {
       '{"path":"~/.s\\u0073h/x"}',
       '{"note":"-----BEGIN PRIVATE KEY-----"}',
     ])
-      assert.deepEqual(
+      assert.partialDeepStrictEqual(
         await guarded.authorise(question(tool, text, { trust: 'trusted', clientTrust: true, grants })),
-        {
-          verdict: 'deny',
-          rule: 'policy[0]',
-          reason: 'Secrets stay here.',
-        },
+        { verdict: 'deny', rule: 'policy[0]', reason: 'Secrets stay here.' },
       )
     const harmless = await guarded.authorise(question(tool, '{"path":"a.txt"}', { clientTrust: true }))
     assert.equal(harmless.verdict, 'allow')

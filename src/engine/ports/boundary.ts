@@ -419,7 +419,7 @@ export type OnceAnswer = {
 // ---- tools that a connection offers and runs ------------------------------------------------------------
 
 /** `hasPreview`: the connection can say what a call would do. */
-export type AttachedTool = Omit<Tool, 'run' | 'preview'> & { hasPreview?: true }
+export type AttachedTool = Omit<Tool, 'run' | 'preview' | 'reconcile' | 'undo'> & { hasPreview?: true }
 
 export type AttachedItem =
   /** The first item: from now on the model is offered these tools. */

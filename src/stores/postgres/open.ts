@@ -61,11 +61,12 @@ async function migrate(db: Database, sql: Statements, schema: string): Promise<v
       'store_newer',
       `The database was written by a newer version (schema ${before}, this one knows ${migrations.length}). Update Turnwire.`,
     )
-  for (let number = before + 1; number <= migrations.length; number++) {
-    for (const statement of migrations[number - 1]!(schema)) await create(db, statement)
-    if (number === PAYMENTS_MIGRATION && before > 0) await movePayments(db, sql)
+  for (const statements of migrations.slice(before))
+    for (const statement of statements(schema)) await create(db, statement)
+  // Its statements are those of today, so it needs every table. It is noted as done only after it.
+  if (before > 0 && before < PAYMENTS_MIGRATION) await movePayments(db, sql)
+  for (let number = before + 1; number <= migrations.length; number++)
     await db.run(`INSERT INTO ${table} (number) VALUES ($1) ON CONFLICT (number) DO NOTHING`, [number])
-  }
 }
 
 async function create(db: Database, statement: string): Promise<void> {

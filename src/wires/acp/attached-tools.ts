@@ -59,6 +59,8 @@ export class AttachedTools {
       ...tool,
       run: undefined,
       preview: undefined,
+      reconcile: undefined,
+      undo: undefined,
       ...(tool.preview && { hasPreview: true as const }),
     }))
     try {

@@ -24,21 +24,25 @@ const mostRows = 200
 export function notifyRoutes(app: Hono<WireEnv>, served: Served, checks: Checks): void {
   webhookRoutes(app, served, checks)
   const { host } = served
-  app.post('/operator/sessions/:id/calls/:call/links', async c => {
+  // A session that the caller may not see is not found; only then is it asked who the caller is.
+  const findForOperator = async (c: C): Promise<SessionRef> => {
+    const ref = await checks.findSessionRef(c)
     checks.requireOperator(c)
+    return ref
+  }
+  app.post('/operator/sessions/:id/calls/:call/links', async c => {
+    const ref = await findForOperator(c)
     const body = await readJsonObject(c, host.limits)
     onlyKnown(body, names('approver roles forMs'), '')
     const forMs = optional(body['forMs'], 'forMs', count)
     const roles = optional(body['roles'], 'roles', readRoles)
     const approver = text(body['approver'], 'approver', { max: 200 })
     const wish = { approver, ...present({ roles, forMs }) }
-    const ref = await checks.findSessionRef(c)
     return sendJson(c, await makeLink(c, ref, wish, served), 201)
   })
   // Of one link by its id, or of all links of a call by the call's.
   app.delete('/operator/sessions/:id/links/:link', async c => {
-    checks.requireOperator(c)
-    const ref = await checks.findSessionRef(c)
+    const ref = await findForOperator(c)
     const { name } = c.get('principal')
     const mark = { name: revokedMark(c.req.param('link')), text: `Revoked by ${name}.` }
     await c.get('engine').command(ref, { do: 'keep', ...mark })
@@ -59,8 +63,8 @@ function webhookRoutes(app: Hono<WireEnv>, { backend }: Served, { requireOperato
     const page = { limit, ...(after !== undefined && { after }) }
     return sendJson(c, await webhooks(c).deliveries(c.req.param('name'), page))
   })
-  app.post('/operator/webhooks/:name/deliveries/:id/resend', async c =>
-    sendJson(c, await webhooks(c).resend(c.req.param('name'), c.req.param('id'))),
+  app.post('/operator/webhooks/:name/deliveries/:delivery/resend', async c =>
+    sendJson(c, await webhooks(c).resend(c.req.param('name'), c.req.param('delivery'))),
   )
   app.post('/operator/webhooks/:name/enable', async c => {
     await webhooks(c).enable(c.req.param('name'))
