@@ -1,12 +1,24 @@
 // The examples are run as a reader would run them: what they print is what the docs say of them.
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
-import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { copyFileSync, globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { findChromium } from '../scripts/install-chromium.mjs'
 import { AapClient } from '../src/client/index.ts'
-import { environment, folder, root, serve, start, turnwire } from './cli/rig.ts'
+import { environment, folder, root, serve, start, turnwire, watched } from './cli/rig.ts'
+import {
+  appFolder,
+  composeEnvironment,
+  freePort,
+  imageCommand,
+  makeKey,
+  onPort,
+  startDeployed,
+} from './cluster/deployed.ts'
+import { skipped as noChain, startChain } from './payments/chain.ts'
+import { own, startServer as startPostgres } from './stores/postgres/server.ts'
 import { skip as noBubblewrap } from './tools/shell/bubblewrap.ts'
 
 const examples = join(root, 'examples')
@@ -256,6 +268,63 @@ describe('examples', () => {
     assert.equal(answer.status, 200)
     const { status, output } = (await answer.json()) as { status: string; output: { type: string }[] }
     assert.deepEqual([status, output[0]?.type], ['completed', 'message'])
+  })
+
+  test('paid-agent/: a program with a wallet pays for its answer', { skip: noChain }, async t => {
+    const chain = await startChain()
+    const { key, account } = await chain.facilitator()
+    const payer = generatePrivateKey()
+    await chain.fund(privateKeyToAccount(payer).address)
+    const asset = { ASSET: chain.token, ASSET_NAME: chain.asset.name }
+    const wallet = { ...asset, WALLET_KEY: key, PAY_TO: account.address, RPC_URL: chain.rpcUrl }
+    const cwd = folder(t)
+    const args = ['--config', join(examples, 'paid-agent')]
+    assert.equal(turnwire(['keys', 'add', 'me', '--operator'], { cwd }).code, 0)
+    const { url } = await serve(t, { cwd, args, env: wallet })
+    const asked = await fetch(`${url}/v1/responses`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'analyst', input: 'Hello' }),
+    })
+    assert.equal(asked.status, 402)
+    const program = spawn(process.execPath, [join(examples, 'paid-agent/ask.ts')], {
+      env: environment({ ...asset, PAYER_KEY: payer, TURNWIRE_URL: url }),
+    })
+    await watched(t, program).until(/^stock_quote answered: ACME: 42\.10\.?\npaid 0\.01 USDC\n$/)
+    const { stdout } = turnwire(['payments', 'list', ...args], { cwd, env: wallet })
+    assert.match(stdout, /settled {2}0\.01 /)
+    assert.equal(await chain.balance(account.address), 10_000n)
+  })
+
+  test('many-nodes/: the node that counts is killed, and the other one answers', own, async t => {
+    const home = appFolder(t)
+    const cwd = join(home, 'app')
+    for (const file of ['turnwire.config.ts', 'ask.ts'])
+      copyFileSync(join(examples, 'many-nodes', file), join(cwd, file))
+    const database = await startPostgres()
+    t.after(() => database.remove())
+    const { key, entry } = makeKey(home)
+    const [clusterSecret, vaultKey] = ['c'.repeat(40), 'v'.repeat(40)]
+    const secrets = { databaseUrl: database.url, clusterSecret, vaultKey, keys: entry }
+    const startNode = async (name: 'node-1' | 'node-2', seconds: string) => {
+      const address = `127.0.0.1:${await freePort()}`
+      const env = { ...composeEnvironment(name, secrets), TURNWIRE_NODE_ADDRESS: address }
+      const words = onPort(imageCommand(), await freePort())
+      const node = await startDeployed(t, { words, cwd, env: { ...env, COUNT_SECONDS: seconds } })
+      return { ...node, address }
+    }
+    const first = await startNode('node-1', '3600')
+    const second = await startNode('node-2', '0')
+    const program = spawn(process.execPath, ['ask.ts'], {
+      cwd,
+      env: environment({ NODE_1: first.url, NODE_2: second.url, TURNWIRE_KEY: key }),
+    })
+    const asking = watched(t, program)
+    await asking.until(/count_stock runs/)
+    first.child.kill('SIGKILL')
+    const [, by] = await asking.until(/runs again[\s\S]*count 42, countedBy (\S+)\.\n/)
+    assert.equal(by, second.address)
+    assert.equal(await asking.exit, 0, asking.stderr())
   })
 
   test('each folder of the gallery says what it is, and is run here', () => {

@@ -1,84 +1,35 @@
-// The files in deploy/ start with what `init` writes: their own commands and environments, in a clean folder, as a user who may write only
-// where the file lets them. Ports differ, so that several tests run at once; no image is built.
+// The files in deploy/ start with what `init` writes, in a clean folder, as a user without rights.
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { parse, parseAllDocuments } from 'yaml'
-import { command, environment, root, turnwire, watched } from '../cli/rig.ts'
+import { parseAllDocuments } from 'yaml'
+import { turnwire } from '../cli/rig.ts'
 import { own, startServer } from '../stores/postgres/server.ts'
+import {
+  appFolder,
+  composeEnvironment,
+  freePort,
+  givenTo,
+  imageCommand,
+  makeKey,
+  onPort,
+  readDeploy,
+  type Start,
+  startDeployed,
+} from './deployed.ts'
 
-const read = (file: string): string => readFileSync(join(root, 'deploy', file), 'utf8')
-
-/** Somebody without rights, where this process may become them. */
-const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
-
-/** A folder with the package installed and the files of `init`, which `nobody` can read and not write. */
+/** A folder with the package installed and the files of `init`. */
 function installed(t: TestContext): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'turnwire-deploy-')))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  chmodSync(folder, 0o755)
-  const app = join(folder, 'app')
-  mkdirSync(join(app, 'node_modules/.bin'), { recursive: true })
-  symlinkSync(root, join(app, 'node_modules/turnwire'))
-  symlinkSync(command, join(app, 'node_modules/.bin/turnwire'))
-  const { code, stderr } = turnwire(['init', '--agent', 'clerk'], { cwd: app })
+  const folder = appFolder(t)
+  const { code, stderr } = turnwire(['init', '--agent', 'clerk'], { cwd: join(folder, 'app') })
   assert.equal(code, 0, stderr)
   return folder
 }
 
-/** What is writable for the user that the file names. */
-function givenTo(folder: string): string {
-  mkdirSync(folder, { recursive: true })
-  if (nobody.uid !== undefined) chownSync(folder, nobody.uid, nobody.gid)
-  return folder
-}
-
-/** A key and its entry, as the comments of the files say to make them. */
-function makeKey(cwd: string): { key: string; entry: string } {
-  const { stdout } = turnwire(['keys', 'hash', 'me'], { cwd })
-  const [, key = ''] = /^(tw_\S+)$/m.exec(stdout) ?? []
-  const [, entry = ''] = /^TURNWIRE_KEYS=(\S+)$/m.exec(stdout) ?? []
-  return { key, entry }
-}
-
-function freePort(): Promise<number> {
-  return new Promise(resolve => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
-}
-
-type Start = { words: readonly string[]; cwd: string; env: Record<string, string> }
-
-/** Runs the command as nobody until it listens, and has a turn with the key. */
-async function startsAndAnswers(t: TestContext, { words, cwd, env }: Start, key: string): Promise<string> {
-  const [program = '', ...args] = words
-  const path = process.execPath.replace(/\/[^/]+$/, '')
-  const started = watched(
-    t,
-    spawn(program, args, {
-      cwd,
-      env: { ...environment(), PATH: `${path}:/usr/bin:/bin`, HOME: '/nowhere', ...env },
-      ...nobody,
-    }),
-  )
-  await started.until(/Ctrl-C stops it/)
-  const url = `http://127.0.0.1:${args[args.indexOf('--port') + 1]}`
+/** Starts it, and has a turn with the key. */
+async function startsAndAnswers(t: TestContext, start: Start, key: string): Promise<string> {
+  const { url } = await startDeployed(t, start)
   assert.equal((await fetch(`${url}/meta`)).status, 401)
   const answer = await fetch(`${url}/session`, {
     method: 'PUT',
@@ -89,21 +40,15 @@ async function startsAndAnswers(t: TestContext, { words, cwd, env }: Start, key:
   return url
 }
 
-const onPort = (words: readonly string[], port: number): string[] =>
-  words.map(word => word.replaceAll('4117', String(port)))
-
 test('the commands of the Dockerfile start, keep sessions in their volume, and pass its health check', async t => {
   const folder = installed(t)
-  const file = read('Dockerfile')
-  const list = (name: string): string[] =>
-    JSON.parse(new RegExp(`^${name} (\\[.*\\])$`, 'm').exec(file)?.[1] ?? '[]') as string[]
+  const file = readDeploy('Dockerfile')
   const app = join(folder, 'app')
   const { key, entry } = makeKey(folder)
   assert.match(file, /^RUN mkdir \.turnwire && chown node:node \.turnwire$/m)
   givenTo(join(app, '.turnwire'))
   const port = await freePort()
-  const words = onPort([...list('ENTRYPOINT'), ...list('CMD')], port)
-  assert.equal(words[1], 'node_modules/.bin/turnwire')
+  const words = onPort(imageCommand(), port)
   await startsAndAnswers(
     t,
     {
@@ -120,7 +65,7 @@ test('the commands of the Dockerfile start, keep sessions in their volume, and p
 
 test('the command of the systemd unit starts with its folder read only and its state elsewhere', async t => {
   const folder = installed(t)
-  const unit = read('turnwire.service')
+  const unit = readDeploy('turnwire.service')
   const here = (text: string): string =>
     text
       .replaceAll('/srv/turnwire', join(folder, 'app'))
@@ -143,7 +88,6 @@ test('without a key it does not start, and says which variable to set', t => {
   assert.match(stderr, /Make a key first.*TURNWIRE_KEYS/)
 })
 
-type Compose = { services: Record<string, { environment: Record<string, string> }> }
 type Container = { env: { name: string; value?: string; valueFrom?: { secretKeyRef?: { key: string } } }[] }
 type Manifest = { spec: { template: { spec: { containers: Container[] } } } }
 
@@ -161,17 +105,13 @@ test(
       keys: entry,
       'database-url': database.url,
     }
-    const { services } = parse(read('compose.yaml'), { merge: true }) as Compose // its own shape
-    const filled = (text: string): string =>
-      text
-        .replace(/^postgres:.*$/, database.url)
-        .replace(/\$\{TURNWIRE_CLUSTER_SECRET.*\}/, secrets['cluster-secret'])
-        .replace(/\$\{TURNWIRE_VAULT_KEY.*\}/, secrets['vault-key'])
-        .replace(/\$\{TURNWIRE_KEYS.*\}/, entry)
-    const composed = Object.fromEntries(
-      Object.entries(services['node-1']?.environment ?? {}).map(([name, value]) => [name, filled(value)]),
-    )
-    const [deployment] = parseAllDocuments(read('kubernetes.yaml')).map(each => each.toJS() as Manifest) // its own shape
+    const composed = composeEnvironment('node-1', {
+      databaseUrl: database.url,
+      clusterSecret: secrets['cluster-secret'],
+      vaultKey: secrets['vault-key'],
+      keys: entry,
+    })
+    const [deployment] = parseAllDocuments(readDeploy('kubernetes.yaml')).map(each => each.toJS() as Manifest) // its own shape
     const [container] = deployment?.spec.template.spec.containers ?? []
     const inCluster = Object.fromEntries(
       (container?.env ?? []).flatMap(({ name, valueFrom }) => {
@@ -179,7 +119,7 @@ test(
         return found ? [[name, found[1]]] : []
       }),
     )
-    const words = ['node', 'node_modules/.bin/turnwire', 'serve', '--host', '0.0.0.0', '--port', '4117']
+    const words = imageCommand()
     for (const env of [composed, inCluster]) {
       assert.deepEqual(
         ['DATABASE_URL', 'TURNWIRE_CLUSTER_SECRET', 'TURNWIRE_KEYS', 'TURNWIRE_VAULT_KEY'].filter(

@@ -19,7 +19,10 @@ function blocks(text: string): Record<string, string> {
 
 const shared = blocks(page.split(/^## /m)[0] ?? '')
 
-/** Starts the server with the words after it, has a turn over the Responses wire, and is refused without a user. */
+/**
+ * Starts the server with the words after it. Has a turn over the Responses wire, is refused without a user, loads the console with its
+ * files; with `sockets` as the first word it has a turn on each WebSocket too.
+ */
 export const check = `
 import { spawn } from 'node:child_process'
 import { createServer } from 'node:net'
@@ -29,7 +32,7 @@ const port = await new Promise(done => {
     server.close(() => done(port))
   })
 })
-const [, , program, ...args] = process.argv
+const [, , kind, program, ...args] = process.argv
 const env = { ...process.env, PORT: String(port), NEXT_TELEMETRY_DISABLED: '1' }
 const server = spawn(program, args, { env, stdio: ['ignore', 'inherit', 'inherit'], detached: true })
 const url = \`http://127.0.0.1:\${port}/agents\`
@@ -51,17 +54,48 @@ try {
   const answer = await ask({ 'x-user': 'ann' })
   const text = await answer.text()
   if (!/text\\/event-stream/.test(answer.headers.get('content-type')) || !text.includes('response.completed')) throw new Error(\`\${answer.status} \${text}\`)
+  const page = await fetch(url, { headers: { accept: 'text/html' } })
+  const html = await page.text()
+  const files = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, file]) => file)
+  if (files.length < 3) throw new Error(\`No console: \${page.status} \${html}\`)
+  for (const file of files) {
+    const got = await fetch(new URL(file, url))
+    if (!file.startsWith('/agents/') || !got.ok || (await got.arrayBuffer()).byteLength === 0) throw new Error(\`\${got.status} \${file}\`)
+  }
+  if (kind === 'sockets') {
+    const message = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hello' }] }
+    await turn('/v1/responses', { type: 'response.create', model: 'helper', input: 'Hello' }, 'response.completed')
+    await turn('/api/ws/helper', { message: 'Hello' }, 'done')
+    await turn('/ui/helper/socket', { type: 'send', requestId: 'r1', id: 'c1', trigger: 'submit-message', messages: [message] }, 'end')
+    const refused = await turn('/v1/responses', {}, 'never', {}).catch(error => error.message)
+    if (!/closed before open/.test(refused)) throw new Error(\`Without a user: \${refused}\`)
+  }
 } finally {
   end()
 }
 console.log('ok')
+
+/** Sends one frame and waits for one of a type. */
+function turn(path, frame, last, headers = { 'x-user': 'ann' }) {
+  const { promise, resolve, reject } = Promise.withResolvers()
+  const socket = new WebSocket(url.replace('http', 'ws') + path, { headers })
+  const frames = []
+  let open = false
+  socket.onopen = () => { open = true; socket.send(JSON.stringify(frame)) }
+  socket.onmessage = ({ data }) => {
+    frames.push(data)
+    if (JSON.parse(data).type === last) { resolve(); socket.close() }
+  }
+  socket.onclose = () => reject(new Error(\`\${path} closed \${open ? 'early' : 'before open'}: \${frames}\`))
+  return promise
+}
 `
 
 const recipe = (name: string, packages: readonly string[], more: Partial<Case> = {}): Case => ({
   group: 'framework',
   name,
   packages,
-  run: [['node', 'check.mjs', 'node', 'server.ts']],
+  run: [['node', 'check.mjs', 'sockets', 'node', 'server.ts']],
   ...more,
   files: { 'check.mjs': check, ...shared, ...filesUnder(name), ...more.files },
 })
@@ -85,10 +119,10 @@ export const frameworks: readonly Case[] = [
     },
     run: [
       ['next', 'build'],
-      ['node', 'check.mjs', 'next', 'start'],
+      ['node', 'check.mjs', 'requests', 'next', 'start'],
     ],
   }),
   recipe('Bun', ['@oven/bun-linux-x64@1.4'], {
-    run: [['node', 'check.mjs', 'node_modules/@oven/bun-linux-x64/bin/bun', 'server.ts']],
+    run: [['node', 'check.mjs', 'requests', 'node_modules/@oven/bun-linux-x64/bin/bun', 'server.ts']],
   }),
 ]
