@@ -389,6 +389,7 @@ const readsEvents: Record<string, string> = {
   'src/proof/sealed-form.ts': 'says which events are left out of a sealed file',
   'src/proof/sealed-script.ts': 'shows the log in a file that shares no code with the program',
   'src/language/step-deltas.ts': 'keeps the promise of a delta mode, for the engine and its homes',
+  'src/verdicts/backtest.ts': 'reads what people decided about calls',
   'src/replay/': 'plays them again, and compares logs',
   'src/telemetry/': 'measures the engine itself',
   'src/testing/': 'makes them for suites',

@@ -1,43 +1,57 @@
-// Looks at the policy: explains a verdict of the log, and judges a table of cases.
+// Looks at the policy: explains a verdict of the log, judges a table of cases, and tries a draft on recorded calls.
 import { printable } from '../../lib/text/index.ts'
 import { findSession, readLog, visitSessions } from '../../library/visit.ts'
 import { type CliCommand, knownWord, UsageError, type Values } from '../command.ts'
+import { backtestDraft } from '../policy/backtest.ts'
 import { explainCall } from '../policy/explain.ts'
 import { testCases } from '../policy/test-cases.ts'
 import { configOption, dataOption, noSuchSession, sessionPlace } from '../setup.ts'
 
-const actions = ['explain', 'test'] as const
+const actions = ['explain', 'test', 'backtest'] as const
 
 export const command: CliCommand = {
   name: 'policy',
-  usage: 'explain <session> <call> | test <file>',
-  about: `explain  says which rule decided about a call of a session, who was asked, and where its arguments came from.
-         <call> is the id of the call, or its number: 3 is the third call of the session.
-test     judges the calls of a table (YAML or JSON) by the configured rules, and compares the verdicts with those that the
-         table expects. No tool runs and nobody is asked. It exits with 1 if a verdict is another.`,
+  usage: 'explain <session> <call> | test <file> | backtest <draft> [<exported file> …]',
+  about: `explain   says which rule decided about a call of a session, who was asked, and where its arguments came from.
+          <call> is the id of the call, or its number: 3 is the third call of the session.
+test      judges the calls of a table (YAML or JSON) by the configured rules, and compares the verdicts with those that the
+          table expects. No tool runs and nobody is asked. It exits with 1 if a verdict is another.
+backtest  judges all recorded calls by the rules of a draft, as their sessions stood then, and says how many it would allow,
+          ask about and deny, how many questions it saves, and where a person had decided otherwise. It reads the data folder or
+          the database, or the exported files. It exits with 1 if a person had decided otherwise, if a rule failed, or if
+          there was no call to judge.`,
   options: {
     draft: {
       type: 'string',
       value: '<file>',
       help: 'test: with these rules in place of the configured ones',
     },
-    servers: { type: 'boolean', help: 'test: start the MCP servers, to have their tools. None is called' },
-    json: { type: 'boolean', help: 'test: print the report as JSON' },
+    since: {
+      type: 'string',
+      value: '<time>',
+      help: 'backtest: only calls from then on, such as 30d, 12h or 2026-01-31',
+    },
+    servers: {
+      type: 'boolean',
+      help: 'test, backtest: start the MCP servers, to have their tools. None is called',
+    },
+    json: { type: 'boolean', help: 'test, backtest: print the report as JSON' },
     junit: { type: 'string', value: '<file>', help: 'test: also write the report for a build server' },
     data: dataOption,
     config: configOption,
   },
-  words: 3,
+  words: 1000,
   async run({ values, words: [given, ...words] }) {
     if (given === undefined)
       throw new UsageError('Say what to do, such as: turnwire policy explain <session> <call>')
     const action = knownWord(given, actions, `turnwire policy does one of: ${actions.join(', ')}.`)
+    if (action === 'backtest') return backtestDraft(values, words)
     return action === 'test' ? testCases(values, words) : explain(values, words)
   },
 }
 
-async function explain(values: Values, [id, call]: readonly string[]): Promise<number> {
-  if (id === undefined || call === undefined)
+async function explain(values: Values, [id, call, more]: readonly string[]): Promise<number> {
+  if (id === undefined || call === undefined || more !== undefined)
     throw new UsageError('Say which call: turnwire policy explain <session> <call>')
   const events = await visitSessions(await sessionPlace(values), undefined, async engine => {
     const session = await findSession(engine, id)

@@ -1,11 +1,9 @@
 // Plays recorded sessions again through today's code and configuration, and says what came to something else.
 import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { buildAgents } from '../../config/build-agent.ts'
 import type { TurnwireConfig } from '../../config/config.ts'
 import { loadDefault } from '../../config/load-config.ts'
-import { checkFile, readLines } from '../../data/copies/check.ts'
-import { createVault, vaultKey } from '../../data/vault.ts'
 import type { Agent } from '../../engine/index.ts'
 import type { Recorded } from '../../language/events.ts'
 import { present } from '../../lib/json/present.ts'
@@ -16,7 +14,8 @@ import { readRecording } from '../../replay/recording.ts'
 import { type ReplayOptions, type ReplayReport, replay, type Simulation } from '../../replay/replay.ts'
 import { type CliCommand, knownWord, textValue, UsageError, type Values } from '../command.ts'
 import { withProgress } from '../progress.ts'
-import { configOption, dataFolder, dataOption, noSuchSession, sessionPlace, setUp } from '../setup.ts'
+import { openVault, readExport, type SessionLog } from '../recorded-logs.ts'
+import { configOption, dataOption, noSuchSession, sessionPlace, setUp } from '../setup.ts'
 import { withServers } from '../with-servers.ts'
 
 export const command: CliCommand = {
@@ -75,27 +74,12 @@ It exits with 0 if everything came to the same, and with 1 otherwise.`,
   },
 }
 
-type SessionLog = [id: string, log: readonly Recorded[]]
-
 async function readSession(values: Values, id: string): Promise<SessionLog> {
   return visitSessions(await sessionPlace(values), undefined, async engine => {
     const session = await findSession(engine, id)
     if (!session) throw noSuchSession(id)
     return [id, await readLog(engine, { owner: session.owner, session: id })]
   })
-}
-
-async function readExport(file: string): Promise<SessionLog[]> {
-  await checkFile(file)
-  const logs = new Map<string, Recorded[]>()
-  let current: Recorded[] = []
-  for await (const { line } of readLines(file)) {
-    if ('session' in line) {
-      current = []
-      logs.set(line.session, current)
-    } else if ('event' in line) current.push({ seq: line.seq, event: line.event })
-  }
-  return [...logs]
 }
 
 type ReplayOne = (id: string, log: readonly Recorded[]) => Promise<ReplayReport>
@@ -147,13 +131,6 @@ async function readSimulations(values: Values): Promise<Record<string, Simulatio
   if (entries.length === 0 || wrong)
     throw new UsageError(`${file} exports no functions by the names of tools${wrong ? `: ${wrong[0]}` : ''}.`)
   return Object.fromEntries(entries) as Record<string, Simulation> // Functions, as was checked.
-}
-
-/** The key that sealed arguments can be opened with. A folder that has none gets none. */
-async function openVault(values: Values): Promise<ReplayOptions['vault']> {
-  const folder = await dataFolder(values)
-  const hasKey = existsSync(join(folder, 'vault.key')) || Boolean(process.env['TURNWIRE_VAULT_KEY'])
-  return hasKey ? createVault(vaultKey(folder)) : undefined
 }
 
 function print(report: ReplayReport, asJson: boolean): void {
