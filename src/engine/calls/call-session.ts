@@ -3,7 +3,7 @@ import type { Event } from '../../language/events.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { LoggedSession } from '../log/logged-session.ts'
 import type { Accepted, Command, FollowItem, SessionRef } from '../ports/boundary.ts'
-import type { Admission, Agent, AppContext, Limits, Tool } from '../ports/index.ts'
+import type { Admission, Agent, AppContext, FlowLog, Limits, Tool } from '../ports/index.ts'
 import type { Context, Create, EditedArguments } from '../rules/commands.ts'
 import type { IdenticalCalls } from '../rules/identical.ts'
 import type { Offer } from '../rules/offer.ts'
@@ -23,6 +23,8 @@ export type CallSession = LoggedSession & {
   readonly identicalCalls: IdenticalCalls
   /** Made when a call is judged; most open sessions wait for something. */
   admissions: KnownAdmission[] | undefined
+  /** What a gate that follows values keeps with the session. */
+  flowMemory: FlowMemory | undefined
   /** Context for tools from the caller of the current turn. Gone after a restart. */
   readonly requestApp: Partial<AppContext> | undefined
   /** With opened secrets and defaults. For tools and models only. */
@@ -64,6 +66,9 @@ export type KnownAdmission = {
   tool: ToolDeclaration
   admission: Admission | Promise<Admission>
 }
+
+/** Kept while the session's agent and the agent's tools are the same. */
+export type FlowMemory = { agent: Agent; tools: Agent['tools']; memory: FlowLog['memory'] }
 
 /** Sessions that work for calls of other sessions, as the call that one works for uses it. */
 export type WorkingSessions = {

@@ -3,28 +3,23 @@
 import { type InputPart, joinText } from '../../language/content.ts'
 import type { Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import type { Agent, FlowLog } from '../ports/index.ts'
+import type { FlowLog } from '../ports/index.ts'
 import { toCallResult } from '../rules/evolve.ts'
 import { nestedCalls } from '../rules/nested.ts'
 import type { CallState, SessionState } from '../rules/state.ts'
 import type { CallSession } from './call-session.ts'
 
 /** An open session, or one that is read from its log. */
-type FlowSession = Pick<CallSession, 'state' | 'agent' | 'offer'> & {
+type FlowSession = Pick<CallSession, 'state' | 'agent' | 'offer' | 'flowMemory'> & {
   readonly subSessions: Pick<CallSession['subSessions'], 'state'>
 }
 
-/** What the gate keeps with a session, while its agent and the agent's tools are the same. */
-type Kept = { agent: Agent; tools: Agent['tools']; memory: FlowLog['memory'] }
-const kept = new WeakMap<FlowSession, Kept>()
-
 function keptMemory(session: FlowSession): FlowLog['memory'] {
-  const { agent } = session
+  const { agent, flowMemory: known } = session
   const { tools } = agent
-  const known = kept.get(session)
   if (known?.agent === agent && known.tools === tools) return known.memory
   const memory = {}
-  kept.set(session, { agent, tools, memory })
+  session.flowMemory = { agent, tools, memory }
   return memory
 }
 

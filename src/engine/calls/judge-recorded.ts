@@ -77,6 +77,7 @@ export class RecordedSession {
       state,
       agent,
       offer: offer.offer,
+      flowMemory: undefined,
       ports: { world, log: this.#options.log ?? (() => {}) },
       subSessions: { state: ref => this.#options.parent(ref) },
     }

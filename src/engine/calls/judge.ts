@@ -358,7 +358,7 @@ class PolicyQuestion implements Question {
 }
 
 /** What a call is judged by. A session that is read from its log has it too. */
-export type JudgedSession = Pick<CallSession, 'id' | 'state' | 'agent' | 'offer'> & {
+export type JudgedSession = Pick<CallSession, 'id' | 'state' | 'agent' | 'offer' | 'flowMemory'> & {
   readonly ports: Pick<CallSession['ports'], 'world' | 'log'>
   readonly subSessions: Pick<CallSession['subSessions'], 'state'>
 }

@@ -61,6 +61,7 @@ export class Session implements CommandedSession {
   readonly #modelMemory: ModelMemory = {}
   /** Made when a call is judged; most open sessions wait for something. */
   admissions: CallSession['admissions']
+  flowMemory: CallSession['flowMemory']
   /** Context for tools from the caller of the current turn. Gone after a restart. */
   requestApp: Partial<AppContext> | undefined
   readonly #id: Context['id']

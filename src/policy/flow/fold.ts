@@ -45,7 +45,12 @@ export function isDeceptive(text: string): boolean {
   return hasHidden(text) || mixesAlphabets(text)
 }
 
-const wordChar = /[\p{L}\p{M}\p{N}_]/u
+const asciiWordChar = /\w/
+const otherWordChar = /[\p{L}\p{M}\p{N}]/u
+function isWordChar(char: string): boolean {
+  return char < '\x80' ? asciiWordChar.test(char) : otherWordChar.test(char)
+}
+
 /** They join what stands on both sides: `a@b`, `a.b`, `a-b`. */
 const joiners: ReadonlySet<string> = new Set('@.-+%&=~:?#*$!'.split(''))
 
@@ -53,24 +58,24 @@ const joiners: ReadonlySet<string> = new Set('@.-+%&=~:?#*$!'.split(''))
 export function joinsLeft(text: string, start: number): boolean {
   const char = charBefore(text, start)
   if (char === undefined) return false
-  if (wordChar.test(char) || char === '/' || char === '\\') return true
+  if (isWordChar(char) || char === '/' || char === '\\') return true
   const before = charBefore(text, start - char.length)
-  return joiners.has(char) && before !== undefined && (wordChar.test(before) || joiners.has(before))
+  return joiners.has(char) && before !== undefined && (isWordChar(before) || joiners.has(before))
 }
 
 export function joinsRight(text: string, end: number): boolean {
   const char = charAt(text, end)
   if (char === undefined) return false
-  if (wordChar.test(char) || char === '/' || char === '\\') return true
+  if (isWordChar(char) || char === '/' || char === '\\') return true
   const after = charAt(text, end + char.length)
-  return joiners.has(char) && after !== undefined && wordChar.test(after)
+  return joiners.has(char) && after !== undefined && isWordChar(after)
 }
 
 /** Each place where `value` stands by itself in `text`. Both are folded. */
 export function* findWhole(text: string, value: string): Generator<number> {
   if (value === '') return
   for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1)) {
-    const opens = !wordChar.test(value[0] ?? '') || !joinsLeft(text, at)
+    const opens = !isWordChar(value[0] ?? '') || !joinsLeft(text, at)
     if (opens && !joinsRight(text, at + value.length)) yield at
   }
 }
@@ -86,8 +91,8 @@ function charBefore(text: string, end: number): string | undefined {
 }
 
 function charAt(text: string, at: number): string | undefined {
-  const code = text.codePointAt(at)
-  return code === undefined ? undefined : String.fromCodePoint(code)
+  const high = text.charCodeAt(at)
+  return high >= 0xd800 && high <= 0xdbff ? text.slice(at, at + 2) : text[at]
 }
 
 /** Words of three letters or more. */

@@ -51,17 +51,30 @@ export function createFlow(
     const about = wholeFacts(tool, labels, mode, declare ? memory.reader.declared : undefined)
     const warranted = about.length === 0 && found.every(each => 'warrant' in each)
     const hide = log.isHidden ? undefined : options.hide
-    let facts: FlowFact[] | undefined
-    return {
-      mode,
-      tainted: true,
-      warranted,
-      // Written out only for a person or a rule.
-      get facts() {
-        facts ??= [...about, ...found.map(each => describeFound(each, indexes, hide))]
-        return facts
-      },
-    }
+    return new Judged(mode, warranted, () => [
+      ...about,
+      ...found.map(each => describeFound(each, indexes, hide)),
+    ])
+  }
+}
+
+/** After untrusted text. The facts are written out only for a person or a rule. */
+class Judged implements CallFlow {
+  readonly mode
+  readonly tainted = true
+  readonly warranted
+  readonly #write
+  #facts: FlowFact[] | undefined
+
+  constructor(mode: CallFlow['mode'], warranted: boolean, write: () => FlowFact[]) {
+    this.mode = mode
+    this.warranted = warranted
+    this.#write = write
+  }
+
+  get facts(): FlowFact[] {
+    this.#facts ??= this.#write()
+    return this.#facts
   }
 }
 
