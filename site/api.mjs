@@ -10,6 +10,7 @@ export const modules = {
   turnwire: 'src/index.ts',
   'turnwire/client': 'src/client/index.ts',
   'turnwire/react': 'src/react/index.ts',
+  'turnwire/vue': 'src/vue/index.ts',
   'turnwire/testing': 'src/testing/index.ts',
   'turnwire/extend': 'src/extend.ts',
   'turnwire/payments': 'src/client/payments.ts',

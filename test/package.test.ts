@@ -189,6 +189,17 @@ describe('the published package', () => {
     assert.deepEqual(rooms, new Set(['client', 'react', 'language', 'lib']))
   })
 
+  test('the door for Vue loads Vue, and nothing of React', () => {
+    const reached = reachedFrom([join(made.folder, 'dist/vue/index.js')])
+    assert.ok(reached.size > 10)
+    const named = [...reached].flatMap(file =>
+      [...readFileSync(file, 'utf8').matchAll(/ from ["']([^."'][^"']*)["']/g)].map(([, name]) => name),
+    )
+    assert.deepEqual(new Set(named), new Set(['vue']))
+    const types = readFileSync(join(made.folder, 'dist/react/session-page.d.ts'), 'utf8')
+    assert.doesNotMatch(types, /from ['"]react['"]|\.tsx?['"]/)
+  })
+
   test('the React parts bring their libraries with them, with their licences: a server installs none', () => {
     const folder = join(made.folder, 'dist/react')
     const imported = /^(?:import|export)\b[^'"]*? from ["']([^."'][^"']*)["']/gm

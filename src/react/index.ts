@@ -22,6 +22,7 @@ export { Question, type QuestionAnswer, type QuestionProps } from './question.ts
 export { ReportView } from './report.tsx'
 export { checkAgainst, type SchemaIssue } from './schema-check.ts'
 export { SchemaForm } from './schema-form.tsx'
+export type { SessionClient, SessionConnection, Watching, WatchSource } from './session-page.ts'
 export { Arguments, ToolCall, type ToolCallProps } from './tool-call.tsx'
 export { type ToolLook, Transcript, type TranscriptProps } from './transcript.tsx'
 export {
@@ -33,16 +34,7 @@ export {
   useChanges,
   useSessions,
 } from './use-lists.ts'
-export {
-  type SessionClient,
-  type SessionConnection,
-  type UsedSession,
-  type UseSessionOptions,
-  useSession,
-  useSessionView,
-  type Watching,
-  type WatchSource,
-} from './use-session.ts'
+export { type UsedSession, type UseSessionOptions, useSession, useSessionView } from './use-session.ts'
 export {
   type EventHelpers,
   type StreamStatus,

@@ -16,7 +16,7 @@ import type { JsonObject } from '../lib/json/index.ts'
 import { present } from '../lib/json/present.ts'
 import { toError } from '../lib/text/error-message.ts'
 import type { ApprovalAnswer } from './approval.tsx'
-import type { SessionConnection } from './use-session.ts'
+import type { SessionConnection } from './session-page.ts'
 
 /** Which sessions are listed. */
 export type SessionFilter = Omit<SessionQuery, 'after' | 'limit'>
