@@ -171,6 +171,11 @@ const rules: ImportRule[] = [
   },
   { in: 'src/doctor/', may: ['src/doctor/', 'src/models/', 'src/testing/doubles/', ...ports] },
   {
+    in: 'src/conform/',
+    may: ['src/conform/', 'src/models/scripted/index.ts', 'src/tools/index.ts', ...ports],
+    types: ['src/config/config.ts'],
+  },
+  {
     in: 'src/evals/',
     may: [
       'src/evals/',
@@ -214,6 +219,7 @@ const rules: ImportRule[] = [
     may: [
       'src/testing/',
       'src/apis/',
+      'src/conform/index.ts',
       'src/doctor/',
       'src/evals/index.ts',
       'src/replay/index.ts',

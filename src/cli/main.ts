@@ -58,6 +58,10 @@ const subcommands: Readonly<Record<string, Subcommand>> = {
     () => import('./commands/replay.ts'),
   ],
   eval: ['Play cases for an agent, and say which passed.', () => import('./commands/eval.ts')],
+  conform: [
+    'Say which clauses of its protocols a server holds, and which it breaks.',
+    () => import('./commands/conform.ts'),
+  ],
   prepare: [
     'Show the request that a session would send next, to any vendor.',
     () => import('./commands/prepare.ts'),
