@@ -74,6 +74,7 @@ const rules: ImportRule[] = [
       'src/config/',
       'src/callers/keys.ts',
       'src/callers/owner-limits.ts',
+      'src/callers/oidc/settings.ts',
       'src/callers/tokens/settings.ts',
       'src/data/data-place.ts',
       'src/data/retention.ts',

@@ -8,6 +8,7 @@ import { SignIn } from './frame/sign-in.tsx'
 import { ConsoleProvider, operator } from './lib/console-state.tsx'
 import { publicFile } from './lib/mount-path.ts'
 import { Empty, Failure, Loading } from './lib/parts.tsx'
+import { hasAnswer, leaveSignInPage } from './lib/provider-sign-in.ts'
 import { type Address, useAddress } from './lib/router.tsx'
 
 const Playground = lazy(() => import('./pages/playground/playground.tsx'))
@@ -24,19 +25,27 @@ type Visit = { me: OperatorMe } | { error: Error } | 'sign-in' | undefined
 
 export function App(): ReactElement {
   const [visit, setVisit] = useState<Visit>()
-  const enter = (): void => {
+  const signedOut = useCallback(() => setVisit('sign-in'), [])
+  const signedIn = useCallback((me: OperatorMe) => {
+    leaveSignInPage()
+    setVisit({ me })
+  }, [])
+  const enter = useCallback((): void => {
+    // The provider's answer comes first: someone else may be signed in still.
+    if (hasAnswer()) {
+      setVisit('sign-in')
+      return
+    }
     setVisit(undefined)
     operator.me().then(
-      me => setVisit({ me }),
+      me => signedIn(me),
       (error: unknown) => {
         const refused = error instanceof AapError && error.status === 401
         setVisit(refused ? 'sign-in' : { error: toError(error) })
       },
     )
-  }
-  useEffect(enter, [])
-  const signedOut = useCallback(() => setVisit('sign-in'), [])
-  const signedIn = useCallback((me: OperatorMe) => setVisit({ me }), [])
+  }, [signedIn])
+  useEffect(enter, [enter])
   if (visit === undefined) return <Loading what="the console" />
   if (visit === 'sign-in') return <SignIn onDone={signedIn} />
   if ('error' in visit)

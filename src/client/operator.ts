@@ -56,9 +56,10 @@ export class OperatorClient {
     const { secret } = await this.#send<{ secret: string }>('POST', '/sign-in', { key })
     this.#secret.write(secret)
   }
-  async signOut(): Promise<void> {
+  /** Gives the address at which one is signed out at the identity provider too, if that is configured. */
+  async signOut(): Promise<string | undefined> {
     try {
-      await this.#send('POST', '/sign-out')
+      return (await this.#send<{ address: string } | undefined>('POST', '/sign-out'))?.address
     } finally {
       this.#secret.write(undefined)
     }

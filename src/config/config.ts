@@ -3,6 +3,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { KeyEntry } from '../callers/keys.ts'
+import type { OidcSettings } from '../callers/oidc/settings.ts'
 import type { OwnerLimits, WalletLimits } from '../callers/owner-limits.ts'
 import type { TokenIssuer } from '../callers/tokens/settings.ts'
 import type { Retention } from '../data/retention.ts'
@@ -160,6 +161,8 @@ export type ServerConfig = {
    * within the egress rule.
    */
   jwt?: TokenIssuer | readonly TokenIssuer[]
+  /** People sign in to the console at this identity provider (OpenID Connect). Its addresses are fetched within the egress rule. */
+  oidc?: OidcSettings
   /** The wires that are served, by name. Default: all. */
   wires?: readonly WireName[]
   /** Where `turnwire.fetch` and `turnwire.node` are mounted, such as "/agents". Default: at the root. */

@@ -2,6 +2,7 @@
 // compiler finds a setting without a check, and the names that a mistake is told come from the table too. Settings that are
 // right only together are checked in check-config.ts.
 import { isKeyEntry } from '../callers/keys.ts'
+import { checkOidc, checkSignInPrefix } from '../callers/oidc/settings.ts'
 import { defaultOwnerLimits, defaultWalletLimits } from '../callers/owner-limits.ts'
 import { checkTokenIssuers } from '../callers/tokens/settings.ts'
 import { isPostgresUrl } from '../data/data-place.ts'
@@ -248,6 +249,7 @@ const server: SettingChecks<ServerConfig> = {
     'must be a function: request => ({ owner }), or undefined for a caller that is not known.',
   ),
   jwt: checkTokenIssuers,
+  oidc: checkOidc,
   wires: instances(
     value => wireNames.some(name => name === value),
     `must be a list of: ${wireNames.join(', ')}.`,
@@ -347,7 +349,10 @@ export function checkSettings({ agents, payments }: { agents: Check; payments: C
     egress: group(egress, 'must be an object.'),
     hooks: group(hooks, 'must be an object of functions.'),
     context: anything,
-    server: group(server, 'must be an object.'),
+    server: (value, key, wrong) => {
+      group(server, 'must be an object.')(value, key, wrong)
+      checkSignInPrefix(value, key, wrong)
+    },
     relay: checkRelay,
     payments: { needed: payments },
     telemetry: group(telemetry, 'must be an object.'),

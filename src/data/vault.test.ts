@@ -13,6 +13,7 @@ const kept: SealUse[] = ['option', 'arguments', 'mcp tokens']
 const carried: SealUse[] = [
   'wallet token',
   'console cookie',
+  'oidc sign-in',
   'agui value',
   'responses answer',
   'responses summary',

@@ -11,6 +11,7 @@ export type SealUse =
   /** Carried by clients. */
   | 'wallet token'
   | 'console cookie'
+  | 'oidc sign-in'
   | 'agui value'
   | 'responses answer'
   | 'responses summary'

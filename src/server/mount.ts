@@ -7,9 +7,10 @@ import { Keys } from '../callers/keys.ts'
 import { publicError, TurnwireError } from '../language/errors.ts'
 import type { Runtime } from '../runtime.ts'
 import { isUnder, plainErrorBody } from '../wires/wire.ts'
+import { checkSignInAddress, isGuarded } from './access.ts'
 import { FetchAnswer, incomingFrom } from './fetch-answer.ts'
 import { makeListener } from './listen.ts'
-import { isGuarded, openService } from './server.ts'
+import { openService } from './server.ts'
 import { chooseWires, WireTable } from './wires.ts'
 
 export type Mount = {
@@ -30,6 +31,7 @@ export async function openMount(runtime: Runtime): Promise<Mount> {
       'config_invalid',
       'turnwire.fetch and turnwire.node would let everyone in. Say who calls, server: { authenticate: request => ({ owner }) }, or make a key: turnwire keys add <name>.',
     )
+  checkSignInAddress(config, undefined)
   const table = new WireTable(chooseWires(config.wires))
   if (config.publicUrl !== undefined) runtime.serveAt(`${config.publicUrl}${config.path ?? ''}`)
   const { app, sockets, ...service } = await openService(runtime, {

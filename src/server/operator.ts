@@ -2,6 +2,7 @@
 // the vendors' own forms.
 import { join } from 'node:path'
 import { addKey, type Keys, removeKey } from '../callers/keys.ts'
+import type { OidcSignIn } from '../callers/oidc/sign-in.ts'
 import { ownVersion } from '../data/version.ts'
 import type { JudgedCall, ModelRequest } from '../engine/index.ts'
 import { publicError, TurnwireError } from '../language/errors.ts'
@@ -11,8 +12,14 @@ import type { Runtime } from '../runtime.ts'
 import { endpointSecrets, WebhookDesk } from '../webhooks/index.ts'
 import type { JudgeAnswer, OperatorBackend, OperatorSystem, WebhookBackend } from '../wires/operator/index.ts'
 import type { ConsoleCookies } from './console-cookie.ts'
+import { oidcBackend } from './people.ts'
 
-export function operatorBackend(runtime: Runtime, keys: Keys, cookies: ConsoleCookies): OperatorBackend {
+export function operatorBackend(
+  runtime: Runtime,
+  keys: Keys,
+  cookies: ConsoleCookies,
+  people?: OidcSignIn,
+): OperatorBackend {
   const startedAt = Date.now()
   const folder = (): string => {
     if (runtime.folder !== undefined) return runtime.folder
@@ -26,6 +33,7 @@ export function operatorBackend(runtime: Runtime, keys: Keys, cookies: ConsoleCo
     isOpen: () => keys.open,
     features: listFeatures(runtime),
     signIn: key => cookies.signIn(key),
+    oidc: people && oidcBackend(people, cookies),
     prepare: vendorRequest,
     system: () => systemStatus(runtime, startedAt),
     rulesFile: () => runtime.rulesFile,

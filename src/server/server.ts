@@ -7,6 +7,7 @@ import { BoundEngine } from '../callers/bound-engine.ts'
 import type { RouteHost } from '../callers/caller.ts'
 import { environmentKeys } from '../callers/environment-keys.ts'
 import { Keys } from '../callers/keys.ts'
+import type { OidcSignIn } from '../callers/oidc/sign-in.ts'
 import { OwnerAccounts, WorkLimits } from '../callers/owner-limits.ts'
 import type { Tokens } from '../callers/tokens/tokens.ts'
 import { type ServerConfig, serverDefaults } from '../config/config.ts'
@@ -27,12 +28,14 @@ import { plainErrors, readJsonObject, sendJson } from '../wires/http/index.ts'
 import { requireOperator } from '../wires/operator/index.ts'
 import type { ServedWire } from '../wires/wire.ts'
 import { killer } from '../world.ts'
+import { checkSignInAddress, isGuarded, isLoopback } from './access.ts'
 import { logRequests } from './access-log.ts'
 import { authenticate, identifyCaller, identifySocket, identifyToken, unlessKnown } from './authenticate.ts'
 import { ConsoleCookies } from './console-cookie.ts'
 import { consoleRoutes, missingPage } from './console-files.ts'
 import { listen, MountedApp } from './listen.ts'
 import { operatorBackend } from './operator.ts'
+import { openSignIn } from './people.ts'
 import { noRoute, sendRefusal } from './refusals.ts'
 import type { OpenRelay } from './relay.ts'
 import { acceptUpgrades, type Sockets } from './upgrades.ts'
@@ -61,6 +64,7 @@ export async function serveRuntime(
       'config_invalid',
       `The server would be open to everyone on ${hostname}. Make a key first: turnwire keys add <name>, or give its hash in TURNWIRE_KEYS. Or listen on 127.0.0.1.`,
     )
+  checkSignInAddress(config, hostname)
   // The port comes first: a server that cannot listen must not take the folder from anyone.
   const table = new WireTable(options.wires ?? chooseWires(config.wires))
   const mounted = new MountedApp(table)
@@ -111,8 +115,9 @@ export async function openService(runtime: Runtime, options: ServiceOptions): Pr
   const accounts = new OwnerAccounts(config, host.limits.bodyBytes)
   const measures = measured(runtime, accounts)
   if (relay) host.relay = relay.join(payments?.desk)
-  const cookies = new ConsoleCookies(keys, runtime.vault)
-  const served = await table.serve(await servedHost(runtime, host, keys, cookies))
+  const people = config.oidc && (await openSignIn(runtime, config.oidc, keys))
+  const cookies = new ConsoleCookies(keys, runtime.vault, people)
+  const served = await table.serve(await servedHost(runtime, host, keys, cookies, people))
   const { origins = [], hosts = [] } = config
   const { limits, log } = host
   const identify = config.authenticate
@@ -152,11 +157,6 @@ export async function openService(runtime: Runtime, options: ServiceOptions): Pr
     },
     closeWires: async () => void (await Promise.all(served.map(async wire => wire.close?.()))),
   }
-}
-
-/** Callers are known in another way than by keys, so that nobody is let in for want of them. */
-export function isGuarded({ authenticate: identify, jwt }: ServerConfig): boolean {
-  return identify !== undefined || jwt !== undefined
 }
 
 /** Loaded only when issuers are configured. */
@@ -243,12 +243,13 @@ export async function servedHost(
   host: WireHost,
   keys: Keys,
   cookies: ConsoleCookies,
+  people?: OidcSignIn,
 ): Promise<ServedHost> {
   const { agents, server } = runtime.config
   return {
     ...host,
     version: ownVersion(),
-    operator: operatorBackend(runtime, keys, cookies),
+    operator: operatorBackend(runtime, keys, cookies, people),
     mcp: new Map(agents.flatMap(({ name, serveMcp }) => (serveMcp ? [[name, serveMcp]] : []))),
     // Loaded only when needed: few servers have it.
     acp: server?.acp === true ? await (await import('./acp.ts')).acpHostFor(runtime, host) : undefined,
@@ -468,10 +469,6 @@ function bindEngine(host: WireHost): RequestStep {
     const trace = parent === undefined ? undefined : readTrace(parent, c.req.header('tracestate'))
     c.set('engine', host.engineFor({ ...c.get('principal'), trace, payment: c.get('payment') }))
   }
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '::1' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
 
 /** Refuses new connections, stops the engine, then closes the streams. */

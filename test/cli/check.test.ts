@@ -1,5 +1,6 @@
 // `turnwire check`, and what `serve` and `.env` do about keys that are not set.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -96,6 +97,42 @@ test('a database that cannot be reached and an MCP server that does not start ar
   })
   assert.equal(away.of('data')[0]?.state, 'wrong')
   assert.doesNotMatch(away.of('data')[0]?.words ?? '', /secret/)
+})
+
+test('an identity provider that does not answer is wrong, and the address to register there is said', async t => {
+  const said = (issuer: string): string => {
+    const endpoints = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'].map(name => [
+      name,
+      `${issuer}/x`,
+    ])
+    return JSON.stringify({ issuer, ...Object.fromEntries(endpoints) })
+  }
+  const provider = createServer((request, answer) => {
+    const issuer = `http://${request.headers.host}`
+    answer.end(said(request.url?.startsWith('/other') ? 'https://other.example' : issuer))
+  }).listen(0, '127.0.0.1')
+  t.after(() => provider.close())
+  await once(provider, 'listening')
+  const host = `127.0.0.1:${(provider.address() as AddressInfo).port}`
+  const signIn = async (issuer: string, more = `publicUrl: 'https://agent.example',`) => {
+    const oidc = `oidc: { label: 'Acme', issuer: '${issuer}', clientId: 'console' }`
+    const cwd = withConfig(
+      t,
+      asks(`egress: { privateHosts: ['${host}'] }, server: { ${more} ${oidc} }`),
+      'ANTHROPIC_API_KEY=a',
+    )
+    const { exit, stdout } = start(t, ['check', '--json'], { cwd, env: { PORT: '0' } })
+    await exit
+    return (
+      stdout()
+        .split('\n')
+        .find(line => line.includes('"sign-in"')) ?? stdout()
+    )
+  }
+  assert.match(await signIn(`http://${host}`), /"ok".*redirect address: https:\/\/agent\.example\/sign-in/)
+  assert.match(await signIn(`http://${host}/other`), /"wrong".*calls itself .*other\.example/)
+  assert.match(await signIn('http://127.0.0.1:1'), /"wrong".*egress\.privateHosts/)
+  assert.match(await signIn(`http://${host}`, `host: '0.0.0.0',`), /"wrong".*needs server\.publicUrl/)
 })
 
 test('for people it is one line a part', t => {

@@ -2,8 +2,9 @@
 import { type ReactElement, type ReactNode, useEffect, useMemo, useState } from 'react'
 import { isTyping } from '../../../src/react/approval.tsx'
 import { ActionIcon, type ActionName, KindIcon, ShapeIcon, Svg } from '../../../src/react/icons.tsx'
-import { operator, useConsole } from '../lib/console-state.tsx'
+import { useConsole } from '../lib/console-state.tsx'
 import { publicFile } from '../lib/mount-path.ts'
+import { signOut } from '../lib/provider-sign-in.ts'
 import { Link, navigate } from '../lib/router.tsx'
 import { applyTheme, read, readTheme, type Theme, write } from '../lib/theme.ts'
 import { KeyList } from './key-list.tsx'
@@ -91,7 +92,7 @@ const paletteActions = [
   { label: 'Light theme', hint: 'action', go: () => applyTheme('light') },
   { label: 'Dark theme', hint: 'action', go: () => applyTheme('dark') },
   { label: 'Theme of the system', hint: 'action', go: () => applyTheme('system') },
-  { label: 'Sign out', hint: 'action', go: () => void operator.signOut().then(() => location.reload()) },
+  { label: 'Sign out', hint: 'action', go: () => void signOut() },
 ]
 
 /** Apple's keyboards have another key for commands. */

@@ -32,6 +32,9 @@ function readName(
   const shown = [path].flat().join('.')
   if (typeof value !== 'string' || value === '' || value.length > 200)
     throw new UnusableClaims(`its claim "${shown}" must be a text of 1 to 200 characters`)
+  // Some issuers let people write any address until they have shown that it is theirs.
+  if (shown === 'email' && claims['email_verified'] === false)
+    throw new UnusableClaims('its e-mail address is not verified')
   const name = `${prefix}${value}`
   if (name === localOwner || isWallet(name) || name.startsWith('grants:') || isTaken(name))
     throw new UnusableClaims(`its claim "${shown}" has a name that is taken here`)
@@ -43,7 +46,7 @@ function readRoles(value: unknown): string[] {
   return given.filter(role => typeof role === 'string' && role !== '' && role.length <= 200).slice(0, 100)
 }
 
-function findClaim(claims: JWTPayload, path: ClaimPath): unknown {
+export function findClaim(claims: JWTPayload, path: ClaimPath): unknown {
   let value: unknown = claims
   for (const part of [path].flat())
     value =

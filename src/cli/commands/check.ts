@@ -12,6 +12,7 @@ import type { ToolServerInfo } from '../../language/servers.ts'
 import { printable } from '../../lib/text/index.ts'
 import type { Log } from '../../log.ts'
 import { Runtime } from '../../runtime.ts'
+import { checkSignInAddress, isGuarded, isLoopback } from '../../server/access.ts'
 import { type CliCommand, readPort, textValue, type Values } from '../command.ts'
 import { configOption, databaseName, dataOption, type Setup, setUp } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
@@ -98,6 +99,7 @@ async function openFindings({ config, source }: Setup): Promise<Finding[]> {
         dataFinding(config, runtime),
         ...servers.map(serverFinding),
         accessFinding(config, runtime.folder),
+        ...(await signInFindings(config, runtime)),
         ...warned,
       ]
     } finally {
@@ -126,13 +128,35 @@ function serverFinding({ name, state, tools, problem = '' }: ToolServerInfo): Fi
 
 function accessFinding({ server = {} }: TurnwireConfig, folder: string | undefined): Finding {
   const fixed = [...(server.keys ?? []), ...environmentKeys()]
-  const keys = new Keys(fixed, folder, server.authenticate !== undefined)
-  if (!keys.open) return { state: 'ok', part: 'access', words: 'with a key, or as the application says' }
-  const isLocal = server.host === undefined || /^(?:localhost|::1|127\..*)$/.test(server.host)
+  const keys = new Keys(fixed, folder, isGuarded(server))
+  if (!keys.open)
+    return {
+      state: 'ok',
+      part: 'access',
+      words: 'with a key, a token or a sign-in, or as the application says',
+    }
+  const isLocal = server.host === undefined || isLoopback(server.host)
   const words = isLocal
     ? 'no key exists: it is open to every program on this machine, and to no other machine'
     : `server.host is ${server.host}, but no key exists: serve will refuse to start. Make one: turnwire keys add <name>, or set TURNWIRE_KEYS`
   return { state: isLocal ? 'look' : 'wrong', part: 'access', words }
+}
+
+/** Asks the identity provider what it says of itself. Nobody signs in. */
+async function signInFindings({ server = {} }: TurnwireConfig, runtime: Runtime): Promise<Finding[]> {
+  const { oidc, publicUrl, host = '127.0.0.1', path = '' } = server
+  if (!oidc) return []
+  try {
+    checkSignInAddress(server, host)
+    const { OidcProvider } = await import('../../callers/oidc/provider.ts')
+    await new OidcProvider(oidc, runtime.fetchIssuer(), Date.now).addresses()
+    const page =
+      publicUrl === undefined ? 'the address that serve prints, with /sign-in' : `${publicUrl}${path}/sign-in`
+    const words = `${oidc.label} answers. Its client "${oidc.clientId}" must allow this redirect address: ${page}`
+    return [{ state: 'ok', part: 'sign-in', words }]
+  } catch (error) {
+    return [{ state: 'wrong', part: 'sign-in', words: `${oidc.label} (${oidc.issuer}): ${wordsOf(error)}` }]
+  }
 }
 
 async function portFindings({ server = {} }: TurnwireConfig, asked: number | undefined): Promise<Finding[]> {

@@ -91,7 +91,8 @@ export class Egress {
       const request = new Request(url, { ...rest, ...(rest.body != null && { duplex: 'half' }) })
       const body = rest.body == null ? undefined : Buffer.from(await request.arrayBuffer())
       const headers = Object.fromEntries(request.headers)
-      return await this.#follow({ url, method, headers, body, hosts }, exchange)
+      const follows = rest.redirect !== 'error'
+      return await this.#follow({ url, method, headers, body, hosts, follows }, exchange)
     } catch (error) {
       exchange.end(error)
       throw exchange.asUnanswered(error)
@@ -137,6 +138,8 @@ export class Egress {
       if (!redirectStatuses.has(status) || location === undefined) return exchange.response(answer, url)
       // Nobody reads the body of a redirect, and it may never end.
       answer.destroy()
+      if (!sent.follows)
+        throw new EgressRefused(`${url.host} redirected a request that may not be redirected.`)
       if (count >= this.#rules.maxRedirects)
         throw new EgressRefused(`${url.host} redirected more than ${this.#rules.maxRedirects} times.`)
       const next = URL.parse(location, url)
@@ -209,7 +212,10 @@ export class Egress {
     this.#sent.push(now)
   }
 
-  #send({ url, method, headers, body }: Omit<Sent, 'hosts'>, exchange: Exchange): Promise<IncomingMessage> {
+  #send(
+    { url, method, headers, body }: Omit<Sent, 'hosts' | 'follows'>,
+    exchange: Exchange,
+  ): Promise<IncomingMessage> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     const isHttps = url.protocol === 'https:'
     const sending = (isHttps ? requestHttps : requestHttp)(url, {
@@ -242,6 +248,8 @@ type Sent = {
   headers: Record<string, string>
   body: Buffer | undefined
   hosts: readonly string[] | undefined
+  /** False: a redirect is a failure. */
+  follows: boolean
 }
 
 /** One request with its redirects: its time, the bytes of its answer, and its report. */

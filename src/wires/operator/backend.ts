@@ -1,5 +1,6 @@
 // The parts of the server that the operator API needs besides the engine: its keys, its state, and vendors' requests.
 // The server gives it (server/operator.ts); a wire may not import the server.
+import type { IncomingMessage } from 'node:http'
 import type { Engine, ModelRequest } from '../../engine/index.ts'
 import type { RulesFileState } from '../../language/policy.ts'
 import type { Json } from '../../lib/json/index.ts'
@@ -30,8 +31,10 @@ export type OperatorBackend = {
   isOpen(): boolean
   /** The parts of the server that are configured and have pages of their own. */
   readonly features: OperatorMe['features']
-  /** The cookie's value and the secret that goes with it, or undefined for a key that is not known. */
-  signIn(key: string): { cookie: string; secret: string; maxAgeS: number } | undefined
+  /** Undefined for a key that is not known. */
+  signIn(key: string): SignedIn | undefined
+  /** Undefined: no identity provider is configured. */
+  readonly oidc: OidcBackend | undefined
   /** The request that a vendor would receive. Throws `bad_request` for a protocol that is not known. */
   prepare(request: ModelRequest, protocol: string): Promise<Omit<VendorRequest, 'protocol'>>
   system(): OperatorSystem
@@ -52,6 +55,25 @@ export type OperatorBackend = {
   address(): string | undefined
 }
 
+/** The cookie's value, and the secret that goes with it. */
+export type SignedIn = { cookie: string; secret: string; maxAgeS: number }
+
+/** The sign-in at the identity provider. All reject with `unauthorized`, in words for the person. */
+export type OidcBackend = {
+  readonly label: string
+  /** The sign-in page as the provider knows it. A sign-in has to begin and end there. */
+  readonly page: string
+  /** So long a sign-in may take. */
+  readonly maxAgeS: number
+  begin(): Promise<{ address: string; cookie: string }>
+  finish(
+    answer: { state: string; code?: string; iss?: string; error?: string },
+    cookie: string | undefined,
+  ): Promise<SignedIn>
+  /** Where the person is signed out at the provider too. Undefined: nowhere, or they signed in with a key. */
+  endSession(request: Pick<IncomingMessage, 'headers'>): Promise<string | undefined>
+}
+
 export type WebhookBackend = {
   list(): Promise<OperatorWebhook[]>
   deliveries(endpoint: string, page: { limit: number; after?: string }): Promise<OperatorDeliveries>
@@ -63,5 +85,15 @@ export type WebhookBackend = {
 }
 
 export const cookieName = 'turnwire_console'
+/** Of a sign-in at the identity provider that is under way. */
+export const oidcCookieName = 'turnwire_oidc'
 /** Has the secret of the sign-in. The cookie counts only with it. */
 export const consoleHeader = 'x-turnwire-console'
+
+export function readCookie(header: string | undefined, wanted: string): string | undefined {
+  for (const pair of header?.split(';') ?? []) {
+    const [name, value] = pair.split('=', 2)
+    if (name?.trim() === wanted && value) return value.trim()
+  }
+  return undefined
+}

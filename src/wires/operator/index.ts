@@ -3,9 +3,18 @@ import type { WireHost } from '../host.ts'
 import { plainErrorBody, type Wire } from '../wire.ts'
 import type { OperatorBackend } from './backend.ts'
 import { wireName } from './decode.ts'
-import { operatorRoutes, signInRoute } from './serve.ts'
+import { operatorRoutes } from './serve.ts'
+import { signInRoutes } from './serve-sign-in.ts'
 
-export { consoleHeader, cookieName, type OperatorBackend, type WebhookBackend } from './backend.ts'
+export {
+  consoleHeader,
+  cookieName,
+  type OidcBackend,
+  type OperatorBackend,
+  readCookie,
+  type SignedIn,
+  type WebhookBackend,
+} from './backend.ts'
 export type { JudgeAnswer, OperatorSystem } from './schema.ts'
 export { requireOperator } from './serve.ts'
 
@@ -18,7 +27,7 @@ export const operator: Wire<WireHost & OperatorNeeds> = {
   docs: 'docs/protocols/operator.md',
   serve: host => ({
     routes: operatorRoutes(host, host.operator),
-    keyless: signInRoute(host, host.operator),
+    keyless: signInRoutes(host, host.operator),
   }),
   errorBody: plainErrorBody,
 }

@@ -31,6 +31,12 @@ export type OperatorMe = {
   features: ('payments' | 'relay')[]
 }
 
+/** How a person may sign in besides with a key. `page`: where a sign-in at the provider begins and ends. */
+export type SignInOptions = { oidc?: { label: string; page: string } }
+
+/** What the provider adds to the address of the sign-in page. */
+export type ProviderAnswer = { state: string; code?: string; iss?: string; error?: string }
+
 export type SessionStatus = 'idle' | 'running' | 'waiting'
 
 export type OperatorSession = {

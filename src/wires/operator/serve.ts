@@ -11,7 +11,7 @@ import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
 import { lastEventId, RESPONSE_ALREADY_SENT, readJsonObject, sendJson, streamJson } from '../http/index.ts'
 import { streamItems } from '../http/stream.ts'
 import { waitingApprovals } from './approvals.ts'
-import { cookieName, type OperatorBackend } from './backend.ts'
+import type { OperatorBackend } from './backend.ts'
 import {
   decodeCommand,
   decodeCreate,
@@ -40,6 +40,7 @@ import { forkedHistory } from './fork.ts'
 import { describePolicies, mostDays, PolicyCounts } from './policy.ts'
 import type { CommandAccepted, OperatorMe, OperatorPolicy, OperatorSession } from './schema.ts'
 import { notifyRoutes } from './serve-notify.ts'
+import { signOutRoute } from './serve-sign-in.ts'
 
 type C = Context<WireEnv>
 type Served = { host: WireHost; backend: OperatorBackend }
@@ -111,10 +112,7 @@ function systemRoutes(app: Hono<WireEnv>, { host, backend }: Served): void {
       throw new TurnwireError('not_found', 'There is no key of this name in the data folder.')
     return noContent(c)
   })
-  app.post('/operator/sign-out', c => {
-    setCookie(c, '', 0)
-    return noContent(c)
-  })
+  signOutRoute(app, backend)
 }
 
 function policyRoutes(app: Hono<WireEnv>, { host, backend }: Served): void {
@@ -140,27 +138,6 @@ function policyRoutes(app: Hono<WireEnv>, { host, backend }: Served): void {
     const asked = { agent: name, owner, tool, input, ...(session !== undefined && { session }) }
     return sendJson(c, await backend.judge(c.get('engine'), asked))
   })
-}
-
-/** Mounted before the key is checked: the key is in the body. */
-export function signInRoute(host: WireHost, backend: OperatorBackend): Hono<WireEnv> {
-  const app = new Hono<WireEnv>()
-  app.post('/operator/sign-in', async c => {
-    const body = await readJsonObject(c, { ...host.limits, bodyBytes: 4 * KiB })
-    onlyKnown(body, names('key'), '')
-    const signedIn = backend.signIn(text(body['key'], 'key', { max: 200 }))
-    if (!signedIn) throw new TurnwireError('unauthorized', 'This key is not known. Look for a typing error.')
-    setCookie(c, signedIn.cookie, signedIn.maxAgeS)
-    return sendJson(c, { secret: signedIn.secret })
-  })
-  return app
-}
-
-function setCookie(c: C, value: string, maxAgeS: number): void {
-  // Behind a proxy that speaks TLS the cookie never travels without it.
-  const secure = c.req.header('x-forwarded-proto') === 'https' ? '; Secure' : ''
-  const cookie = `${cookieName}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAgeS}${secure}`
-  c.env.outgoing.setHeader('Set-Cookie', cookie)
 }
 
 function noContent(c: C): Response {

@@ -9,6 +9,7 @@ import { byteSize, duration } from '../../../../src/react/words.ts'
 import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { count, Empty, Failure, Loading, State, useLoaded } from '../../lib/parts.tsx'
+import { signOut } from '../../lib/provider-sign-in.ts'
 import { DataTable } from '../../lib/table.tsx'
 import { applyTheme, readTheme, themes } from '../../lib/theme.ts'
 import { Nodes } from './nodes.tsx'
@@ -79,11 +80,7 @@ function ThisBrowser(): ReactElement {
           ))}
         </select>
         {!me.open && (
-          <button
-            type="button"
-            className="tw-button"
-            onClick={() => void operator.signOut().then(() => location.reload())}
-          >
+          <button type="button" className="tw-button" onClick={() => void signOut()}>
             Sign out {printable(me.name, 40)}
           </button>
         )}

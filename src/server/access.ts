@@ -1,0 +1,22 @@
+// Who is let in at all, from the configuration alone. What `turnwire check` says and what a server does come from here.
+import type { ServerConfig } from '../config/config.ts'
+import { TurnwireError } from '../language/errors.ts'
+
+/** Callers are known in another way than by keys, so that nobody is let in for want of them. */
+export function isGuarded({ authenticate: identify, jwt, oidc }: ServerConfig): boolean {
+  return identify !== undefined || jwt !== undefined || oidc !== undefined
+}
+
+/** Throws if the identity provider could not send people back. `hostname`: undefined for a mount. */
+export function checkSignInAddress(config: ServerConfig, hostname: string | undefined): void {
+  if (config.oidc === undefined || config.publicUrl !== undefined) return
+  if (hostname !== undefined && isLoopback(hostname)) return
+  throw new TurnwireError(
+    'config_invalid',
+    'server.oidc needs server.publicUrl: the provider sends people back to an address that is registered there, <publicUrl>/sign-in.',
+  )
+}
+
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '::1' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
+}
