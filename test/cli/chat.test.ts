@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { AapClient } from '../../src/client/index.ts'
-import { command, environment, folder, type Started, serve, turnwire, watched } from './rig.ts'
+import { command, environment, folder, type Started, serve, start, turnwire, watched } from './rig.ts'
 
 const twoModels = `import { defineConfig, scripted } from 'turnwire'
 const models = { smart: scripted([{ text: 'Smart words.' }]), cheap: scripted([{ text: 'Cheap words.' }]) }
@@ -320,4 +320,26 @@ describe('on a terminal', () => {
     assert.equal(await exit, 0)
     assert.doesNotMatch(stdout(), /\p{Cc}\[\d*m/u)
   })
+})
+
+test('a call that somebody else has to decide says who is needed, and this person’s yes is refused', async t => {
+  const cwd = folder(t)
+  writeFileSync(
+    join(cwd, 'turnwire.config.mts'),
+    `import { defineConfig, scripted, tool } from 'turnwire'
+const pay = tool({ name: 'pay', description: 'Pays.', input: { type: 'object' }, run: () => 'paid' })
+export default defineConfig({
+  agents: [{ name: 'a', model: scripted([{ calls: [{ name: 'pay' }] }, { text: 'Paid it.' }]), tools: [pay] }],
+  policy: { rules: [{ tool: 'pay', then: 'ask', reason: 'Money.', approvers: { names: ['cfo'] } }] },
+})
+`,
+  )
+  const { child, until, exit, stdout } = start(t, ['chat'], { cwd })
+  child.stdin?.write('Go\n')
+  await until(/pay wants to run[\s\S]*a person named cfo[\s\S]*Allow it\?/)
+  child.stdin?.write('y\n')
+  await until(/local has no role/)
+  child.stdin?.end()
+  await exit
+  assert.doesNotMatch(stdout(), /Paid it/)
 })

@@ -3,6 +3,7 @@
 // then. One question is put at a time, and the turn's own output waits for its end.
 
 import type { Permission, ToolCall } from '../../client/index.ts'
+import { describeApprovers } from '../../language/approvers.ts'
 import { wordsOf } from '../../language/errors.ts'
 import type { Event } from '../../language/events.ts'
 import { ShownFold, type ShownPermission } from '../../language/show.ts'
@@ -68,8 +69,7 @@ export class TurnQuestions {
   permission(call: ToolCall): Promise<Permission> {
     const kept = this.#kept.get(call.toolCallId)
     this.#kept.delete(call.toolCallId)
-    const { reason, expiresAt, preview } = this.#requested.get(call.toolCallId) ?? {}
-    return kept ?? this.#put({ ...call, ...present({ reason, expiresAt, preview }) })
+    return kept ?? this.#put(withRequest(call, this.#requested.get(call.toolCallId)))
   }
 
   /** Takes all questions back. */
@@ -82,8 +82,7 @@ export class TurnQuestions {
     const call = this.#calls.get(id)
     const requested = this.#requested.get(id)
     if (!call || !requested || this.#asked.has(id)) return
-    const { reason, expiresAt, preview } = requested
-    this.#kept.set(id, this.#put({ ...call, ...present({ reason, expiresAt, preview }) }))
+    this.#kept.set(id, this.#put(withRequest(call, requested)))
   }
 
   #put(call: ToolCall): Promise<Permission> {
@@ -138,4 +137,14 @@ export class TurnQuestions {
     if (open) open.abort(new Withdrawn(words))
     else if (this.#kept.delete(id)) this.show(() => this.#say(words))
   }
+}
+
+/** Where a rule names approvers, the reason says who is needed: it may be somebody else. */
+function withRequest(call: ToolCall, requested: ShownPermission | undefined): ToolCall {
+  if (!requested) return call
+  const { expiresAt, preview, approvers } = requested
+  const needs = approvers && `It needs ${describeApprovers(approvers)}.`
+  const words = [requested.reason, needs].filter(each => each !== undefined).join(' ')
+  const reason = words === '' ? undefined : words
+  return { ...call, ...present({ reason, expiresAt, preview }) }
 }
