@@ -30,7 +30,8 @@ export function writeContent(base = '') {
   write('decisions/index.md', decisions())
   write('index.md', readFileSync(join(here, 'home.md'), 'utf8'))
   cpSync(join(root, 'console/public/icon.svg'), join(content, 'public/icon.svg'))
-  cpSync(join(root, 'docs/screenshots/session.png'), join(content, 'public/session.png'))
+  for (const picture of ['session.png', 'session-dark.png'])
+    cpSync(join(root, 'docs/screenshots', picture), join(content, 'public', picture))
   write('public/llms.txt', llmsText(base))
   write('public/llms-full.txt', llmsFullText())
 }

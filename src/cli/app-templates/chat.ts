@@ -1,5 +1,9 @@
 // What both applications share: the conversation as a component, and its look. The parts are those of the console.
 
+/** A browser asks for one, and an application without it has a failed request on its first page. */
+export const icon =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'%3E%3Ccircle cx='4' cy='4' r='3' fill='%233451c6'/%3E%3C/svg%3E"
+
 export const chat = `'use client'
 // One conversation: the transcript, the calls that wait for you, and what went wrong.
 import { type FormEvent, type ReactNode, useEffect, useState } from 'react'

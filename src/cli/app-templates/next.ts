@@ -1,7 +1,7 @@
 // The Next.js application that `turnwire init --app next` writes beside the configuration: a page, and a route that passes its
 // requests on to the agent. There an application adds its own sign-in and its key.
 import type { AppTemplate } from './app-template.ts'
-import { chat, serveAgent, session, style } from './chat.ts'
+import { chat, icon, serveAgent, session, style } from './chat.ts'
 
 export const nextApp: AppTemplate = {
   files: agent => ({
@@ -74,7 +74,7 @@ const layout = `import type { ReactNode } from 'react'
 import 'turnwire/react/style.css'
 import './style.css'
 
-export const metadata = { title: 'My agent' }
+export const metadata = { title: 'My agent', icons: "${icon}" }
 
 export default function Layout({ children }: { children: ReactNode }) {
   return (

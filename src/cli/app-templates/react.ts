@@ -1,7 +1,7 @@
 // The React application that `turnwire init --app react` writes beside the configuration: one page, and a program that starts the
 // server and the page together.
 import type { AppTemplate } from './app-template.ts'
-import { chat, serveAgent, session, style } from './chat.ts'
+import { chat, icon, serveAgent, session, style } from './chat.ts'
 
 export const reactApp: AppTemplate = {
   files: agent => ({
@@ -36,6 +36,7 @@ const page = `<!doctype html>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <title>My agent</title>
+    <link rel="icon" href="${icon}" />
     <script type="module" src="/src/main.tsx"></script>
   </head>
   <body>
