@@ -87,6 +87,13 @@ async function settled(client: OperatorClient, id: string, text: string): Promis
     if (item.type === 'status' && item.status !== 'running' && (await client.session(id)).seq > 2) return
 }
 
+/** The id that an answer names its object by. */
+function readId(answer: JsonObject, member = 'id'): string {
+  const id = answer[member]
+  assert.ok(typeof id === 'string', JSON.stringify(answer))
+  return id
+}
+
 async function settle(rig: ServerRig, token: string): Promise<Belongings> {
   const client = new OperatorClient({ baseUrl: rig.url, apiKey: token })
   const send = async (path: string, body: object): Promise<JsonObject> => {
@@ -116,7 +123,7 @@ async function settle(rig: ServerRig, token: string): Promise<Belongings> {
   const conversation = await send('/v1/conversations', {
     items: [{ type: 'message', role: 'user', content: canary }],
   })
-  const items = await fetch(`${rig.url}/v1/conversations/${String(conversation['id'])}/items`, {
+  const items = await fetch(`${rig.url}/v1/conversations/${readId(conversation)}/items`, {
     headers: { authorization: `Bearer ${token}` },
   })
   const [item] = ((await items.json()) as { data: { id: string }[] }).data
@@ -129,9 +136,9 @@ async function settle(rig: ServerRig, token: string): Promise<Belongings> {
   return {
     ...{ session, waiting, call: ran.callId, waitingCall: approval.callId, grant: granted.grant ?? '' },
     ...{ blob, chat, thread, item: item?.id ?? '' },
-    response: String(response['id']),
-    conversation: String(conversation['id']),
-    job: String(job['jobId'] ?? job['id'] ?? job['runId']),
+    response: readId(response),
+    conversation: readId(conversation),
+    job: readId(job, 'job_id'),
   }
 }
 

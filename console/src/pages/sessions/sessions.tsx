@@ -88,7 +88,7 @@ function useRowKeys(): void {
       if (step === 0 || event.ctrlKey || event.metaKey || event.altKey) return
       if ((event.target && isTyping(event.target)) || document.querySelector('dialog[open]')) return
       const rows = [...document.querySelectorAll<HTMLElement>('.session-row')]
-      const at = rows.findIndex(row => row === document.activeElement)
+      const at = rows.findIndex(row => row.matches(':focus'))
       rows[at < 0 ? 0 : at + step]?.focus()
     }
     document.addEventListener('keydown', onKey)
