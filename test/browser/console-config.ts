@@ -192,7 +192,7 @@ export default defineConfig({
     },
     {
       name: 'writer',
-      model: scripted([{ text: essay, chunk: 9, delayMs: 5 }], { whenOver: 'repeat-last' }),
+      model: scripted([{ text: essay, chunk: 9, delayMs: 20 }], { whenOver: 'repeat-last' }),
       tools: [],
     },
     {
