@@ -45,8 +45,19 @@ export function buildOffer(
   attached: readonly Tool[] = none,
   clientOnly = false,
 ): Offer {
-  const own = clientOnly ? none : agent.tools
-  return makeOffer(agent, own, settings, clientOnly ? none : attached)
+  return clientOnly ? clientOffer(agent, settings) : makeOffer(agent, agent.tools, settings, attached)
+}
+
+/** The offer of a client's tools alone. Most clients declare the same list with each request. */
+const clientOffers = new WeakMap<readonly ToolDeclaration[], { gate: Agent['gate']; offer: Offer }>()
+
+function clientOffer(agent: Agent, settings: Settings): Offer {
+  const { clientTools } = settings
+  const known = clientOffers.get(clientTools)
+  if (known?.gate === agent.gate) return known.offer
+  const offer = makeOffer(agent, none, settings, none)
+  clientOffers.set(clientTools, { gate: agent.gate, offer })
+  return offer
 }
 
 /** An offer, and what it is made of: while these are the same, so is the offer. */

@@ -109,6 +109,8 @@ type PrintableOptions = { maxChars?: number; multiline?: boolean }
 // Controls, format characters (bidi, zero-width, tags), line separators, lone surrogates, and all other characters that
 // are rendered as nothing. Emoji presentation (U+FE0F) is allowed, because it hides nothing.
 const HIDDEN = /(?!\ufe0f)[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu
+/** Most texts: nothing in them is hidden, and this is found much faster. */
+const PLAIN = /^[ -~]*$/
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 
 /**
@@ -119,6 +121,7 @@ export function printable(text: string, options: number | PrintableOptions = {})
   const { maxChars = Infinity, multiline = false } =
     typeof options === 'number' ? { maxChars: options } : options
   const long = text.length > maxChars
+  if (!long && PLAIN.test(text)) return text
   const shown = (long ? text.slice(0, maxChars) : text).replace(HIDDEN, char =>
     multiline && (char === '\n' || char === '\t') ? char : escapeHidden(char),
   )

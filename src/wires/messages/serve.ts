@@ -73,9 +73,9 @@ function mountAnthropicModels(app: Hono<WireEnv>, { about }: WireHost): void {
     const [first_id, last_id] = [data[0] ?? null, data.at(-1) ?? null]
     return sendJson(c, { data: data.map(id => describe(id)), has_more, first_id, last_id })
   })
-  app.get('/v1/models/:id', async (c, next) => {
+  app.get('/v1/models/:name{.+}', async (c, next) => {
     if (!isAnthropicClient(c.req)) return next()
-    const id = c.req.param('id')
+    const id = c.req.param('name')
     const target = findTarget(about, id)
     if (!target) throw messagesNotFound(`model: ${excerpt(id)}`)
     return sendJson(c, describe(id, target))

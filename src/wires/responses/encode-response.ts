@@ -66,7 +66,7 @@ export function requestFields(
 ): JsonObject {
   const own = ownNames(settings, wireName)
   const tools = settings.clientTools.filter(({ name }) => own?.includes(name) ?? true)
-  const given = body?.[protocol] ?? {}
+  const given = body?.[protocol] ?? nothing
   const note = settings.wires?.[wireName] ?? {}
   return {
     model: note['model'] ?? settings.model ?? agent?.name ?? 'default',
@@ -77,7 +77,7 @@ export function requestFields(
     max_output_tokens: maxTokens ?? null,
     ...withDefaults(given, unlessGiven),
     ...(typeof given['user'] === 'string' && { user: given['user'] }),
-    ...withDefaults(note['carried'] === true ? given : {}, unlessCarried),
+    ...withDefaults(note['carried'] === true ? given : nothing, unlessCarried),
     reasoning: note['carried'] === true ? encodeReasoning(given['reasoning']) : null,
     text: encodeText(given['text'], note['carried'] === true),
     store: conversation !== undefined,
@@ -87,7 +87,14 @@ export function requestFields(
   }
 }
 
-function withDefaults(given: JsonObject, defaults: Readonly<Record<string, Json>>): JsonObject {
+/** Most requests give none of these fields. */
+const nothing: JsonObject = {}
+
+function withDefaults(
+  given: JsonObject,
+  defaults: Readonly<Record<string, Json>>,
+): Readonly<Record<string, Json>> {
+  if (given === nothing) return defaults
   const fields: JsonObject = {}
   for (const name in defaults) fields[name] = given[name] ?? defaults[name]!
   return fields

@@ -209,8 +209,8 @@ function mountModels(app: Hono<WireEnv>, { about }: WireHost): void {
   const describe = (id: string): object => ({ id, object: 'model', created, owned_by: 'turnwire' })
   const names = targetNames(about)
   app.get('/v1/models', c => sendJson(c, { object: 'list', data: names.map(describe) }))
-  app.get('/v1/models/:id', c => {
-    const id = c.req.param('id')
+  app.get('/v1/models/:name{.+}', c => {
+    const id = c.req.param('name')
     if (!findTarget(about, id)) throw noSuchModel(id, adviceFor(about))
     return sendJson(c, describe(id))
   })
