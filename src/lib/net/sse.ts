@@ -11,7 +11,7 @@ export function encodeSse({ event, id, data }: SseEvent): string {
   let frame = ''
   if (event !== undefined) frame += `event: ${event}\n`
   if (id !== undefined) frame += `id: ${id}\n`
-  if (UNSAFE.test(event ?? '') || (typeof id === 'string' && UNSAFE.test(id)))
+  if ((event !== undefined && UNSAFE.test(event)) || (typeof id === 'string' && UNSAFE.test(id)))
     throw new TypeError('An event or id of SSE must not contain CR, LF or NUL.')
   const lines = data.includes('\n') || data.includes('\r') ? data.replace(/\r\n|\r|\n/g, '\ndata: ') : data
   return `${frame}data: ${lines}\n\n`

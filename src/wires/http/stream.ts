@@ -286,8 +286,7 @@ const gone: SseSink = {
 
 /** One event whose data is one line of JSON. */
 export function sseFrame(event: string, data: unknown, id?: number): string {
-  const json = JSON.stringify(data)
-  const line = lineBreaks.test(json) ? oneLine(json) : json
+  const line = oneLine(JSON.stringify(data))
   return encodeSse(id === undefined ? { event, data: line } : { event, id, data: line })
 }
 
@@ -299,10 +298,13 @@ export function dataFrame(data: unknown, id?: number): string {
 
 /** JSON on one line: some readers break lines at U+2028 and the like. */
 export function oneLine(json: string): string {
-  return lineBreaks.test(json) ? json.replace(/[\u0085\u2028\u2029]/g, escaped) : json
+  return hasLineBreak(json) ? json.replace(/[\u0085\u2028\u2029]/g, escaped) : json
 }
 
-const lineBreaks = /[\u0085\u2028\u2029]/
+/** Three native searches take a small part of the time of one expression. */
+function hasLineBreak(text: string): boolean {
+  return text.includes('\u0085') || text.includes('\u2028') || text.includes('\u2029')
+}
 
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

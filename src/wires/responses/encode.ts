@@ -110,8 +110,10 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
   }
 
   begin(): string {
-    this.#frames.lifecycle('response.created', () => this.response)
-    this.#frames.lifecycle('response.in_progress', () => this.response)
+    let made: string | undefined
+    const response = (): string => (made ??= this.response)
+    this.#frames.lifecycle('response.created', response)
+    this.#frames.lifecycle('response.in_progress', response)
     return this.#frames.take()
   }
 
