@@ -30,6 +30,10 @@ export function callAfter(call: CallView, seq: number, at: number, shown: ShownO
       return { ...call, status: shown.outcome.kind, outcome: shown.outcome, settledAt: at }
     case 'late':
       return { ...call, late: shown.outcome }
+    case 'reconciled': {
+      const { found, by, outcome } = shown.reconciled
+      return { ...call, checked: { found, by, at, outcome } }
+    }
     case 'delegated': {
       const { agent, session } = shown.to
       return { ...call, delegated: { agent, session, used: noUsage } }

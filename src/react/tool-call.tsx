@@ -181,6 +181,11 @@ function CallResultPart(props: {
         <Whole bytes={outcome.cut.bytes} load={loadWhole && (() => loadWhole(outcome.cut?.blob ?? ''))} />
       )}
       <Details outcome={outcome} />
+      {call.checked?.found === 'ran' && (
+        <Fold label="Its result, as its tool gave it afterwards" open>
+          <Output parts={call.checked.outcome.parts} structured={call.checked.outcome.structured} />
+        </Fold>
+      )}
       {late && (
         <Fold label="A result came later. No model was shown it.">
           <Output parts={late.parts} />
@@ -251,6 +256,7 @@ function Facts({ call }: { call: CallView }): ReactElement {
       allowed.grantId === undefined ? `${ruleWords(allowed.rule)}` : `grant ${allowed.grantId}`,
     ])
   if (approval) facts.push(['Asked because', ruleWords(approval.rule)])
+  if (call.checked) facts.push(['Checked by', call.checked.by])
   if (call.delegated) {
     const { agent, used } = call.delegated
     const tokens = (used.input + used.output).toLocaleString('en')

@@ -47,6 +47,8 @@ export class ViewFold {
   readonly #byAgent = new Map<string, UsageTotal>()
   #controlledBy: string | undefined
   #live = new LiveStep()
+  /** The call that the turn undoes, until the call that does it is known. */
+  #undoes: string | undefined
 
   get seq(): number {
     return this.#seq
@@ -157,6 +159,7 @@ export class ViewFold {
   }
 
   #beginTurn(seq: number, { turn: id, at, parts, wire, ask }: ShownTurn): void {
+    this.#undoes = ask?.undoes
     this.#turns.push({ id, seq, startedAt: at })
     if (parts.length > 0) this.#items.push({ type: 'user', key: `e${seq}`, seq, at, parts, wire })
     if (!ask?.direct) this.#openStep(at)
@@ -179,6 +182,7 @@ export class ViewFold {
     if (!('callId' in event)) return
     this.#change(event.callId, before => {
       const call = { ...before, events: [...before.events, seq] }
+      if (event.type === 'call.forbidden') return { ...call, forbiddenBy: event.rule }
       return shown && 'callId' in shown ? callAfter(call, seq, event.at, shown) : call
     })
     if (shown?.type === 'used') this.#countAgent(shown.used)
@@ -279,6 +283,9 @@ export class ViewFold {
     this.#calls.set(id, call)
     this.#places.set(id, this.#items.length)
     this.#items.push({ type: 'call', key: `c${id}`, call })
+    const undone = this.#undoes
+    this.#undoes = undefined
+    if (undone !== undefined) this.#change(undone, before => ({ ...before, undoneBy: id }))
   }
 
   #change(callId: string, change: (call: CallView) => CallView): void {

@@ -1,6 +1,6 @@
 // The data of a session that a page shows. view-fold.ts makes it from the log and from live deltas. Its objects are
 // replaced, never changed, so that a part of a page is drawn again only when its own data is new.
-import type { CallForm, Outcome, OutcomeKind } from '../language/calls.ts'
+import type { CallForm, Found, Outcome, OutcomeKind } from '../language/calls.ts'
 import type { HostedPart, InputPart } from '../language/content.ts'
 import {
   type Grant,
@@ -69,6 +69,8 @@ export type CallView = {
   approval?: AskedApproval
   /** The rule or grant that let it run without a question. */
   allowed?: { rule: string; grantId?: string }
+  /** The rule by which it was denied without a question. */
+  forbiddenBy?: string
   argsHash?: string
   toolHash?: string
   /** The model's own arguments, if a person changed them. */
@@ -78,6 +80,10 @@ export type CallView = {
   output: string
   outcome?: Outcome
   late?: Outcome
+  /** What its tool said later, of a call that may have taken effect. */
+  checked?: { found: Found; by: string; at: number; outcome: Outcome }
+  /** The newest call that undoes this one. */
+  undoneBy?: string
   cut?: true
   /** The call that made this one, if no model did. */
   parent?: string

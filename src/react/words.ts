@@ -1,6 +1,6 @@
 // The words of a call: a sentence for its status, its most telling argument, its sizes and times. Everything that a model or
 // a tool wrote passes `printable` here, so that it is one line with nothing hidden in it.
-import type { OutcomeKind } from '../language/calls.ts'
+import type { Found, OutcomeKind } from '../language/calls.ts'
 import { isJsonObject, type Json, type JsonObject, parseBounded } from '../lib/json/index.ts'
 import { printable } from '../lib/text/index.ts'
 import type { CallStatus, CallView } from './view.ts'
@@ -27,6 +27,7 @@ export function outcomeSentence(call: CallView): string | undefined {
   const kind: OutcomeKind | undefined = call.outcome?.kind
   switch (kind) {
     case 'unknown':
+      if (call.checked) return checkedWords(call.checked.found)
       return call.startedAt === undefined
         ? 'This may have happened. No answer came.'
         : `This may have happened. It was started at ${clockTime(call.startedAt)} and no answer came.`
@@ -35,7 +36,7 @@ export function outcomeSentence(call: CallView): string | undefined {
     case 'denied':
       return call.approval?.decided
         ? `It never ran: ${printable(call.approval.decided.by, 60)} refused it.`
-        : 'It never ran: the policy refused it.'
+        : `It never ran: ${call.forbiddenBy === undefined ? 'the policy' : ruleWords(call.forbiddenBy)} refused it.`
     case 'abandoned':
       return 'It never ran: a new message came before the answer.'
     case 'error': {
@@ -45,10 +46,16 @@ export function outcomeSentence(call: CallView): string | undefined {
         : `It failed: ${printable([message, ...cause].join(', because '), 300)}`
     }
     case 'timeout':
-      return 'It was started and did not end in time.'
+      return call.checked ? checkedWords(call.checked.found) : 'It was started and did not end in time.'
     default:
-      return undefined
+      return call.checked && checkedWords(call.checked.found)
   }
+}
+
+function checkedWords(found: Found): string {
+  return found === 'ran'
+    ? 'It took effect. No answer came at first; its tool was asked afterwards.'
+    : 'It took no effect. No answer came at first; its tool was asked afterwards.'
 }
 
 export function parseCallArguments({ text, form }: Pick<CallView, 'text' | 'form'>): Json | undefined {

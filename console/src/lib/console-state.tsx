@@ -109,11 +109,9 @@ function collectTools(catalogue: OperatorAgents | undefined): Pick<ConsoleState,
   const tools = new Map<string, OperatorTool>()
   for (const agent of catalogue?.agents ?? [])
     for (const tool of agent.tools) if (!tools.has(tool.name)) tools.set(tool.name, tool)
-  const looks = new Map(
-    [...tools].map(([name, { kind, title }]): [string, ToolLook] => [
-      name,
-      { kind, ...(title !== undefined && { title }) },
-    ]),
-  )
-  return { tools, looks }
+  return { tools, looks: new Map(toolLooks([...tools.values()])) }
+}
+
+export function toolLooks(tools: readonly OperatorTool[]): [string, ToolLook][] {
+  return tools.map(({ name, kind, title }) => [name, { kind, ...(title !== undefined && { title }) }])
 }

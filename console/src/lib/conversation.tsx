@@ -1,9 +1,15 @@
 // A session's transcript with its approvals. The playground and the session page share it.
-import { type ReactElement, type ReactNode, useCallback } from 'react'
+import { type ReactElement, type ReactNode, useCallback, useMemo } from 'react'
 import { printable } from '../../../src/lib/text/index.ts'
-import { Approval, type CallView, Transcript, type TranscriptProps } from '../../../src/react/index.ts'
-import { useAttempt } from './attempt.tsx'
-import { useConsole } from './console-state.tsx'
+import {
+  Approval,
+  type CallView,
+  type ToolLook,
+  Transcript,
+  type TranscriptProps,
+} from '../../../src/react/index.ts'
+import { CallActions } from './call-actions.tsx'
+import { toolLooks, useConsole } from './console-state.tsx'
 import { EventLink } from './event-link.tsx'
 import type { LiveSession } from './live-session.ts'
 import { Link } from './router.tsx'
@@ -20,8 +26,8 @@ type ConversationProps = Pick<
 
 export function Conversation(props: ConversationProps): ReactElement {
   const { session, renderClientCall, items } = props
-  const { looks } = useConsole()
-  const { question, decide, id, view } = session
+  const looks = useLooks(session)
+  const { question, decide, id, view, command, findTool } = session
   const renderSource = useCallback(
     (callId: string) => {
       const seq = view?.calls.get(callId)?.seq
@@ -44,21 +50,17 @@ export function Conversation(props: ConversationProps): ReactElement {
     (call: CallView) => (
       <>
         {call.status === 'client' && renderClientCall?.(call)}
-        {call.settledAt === undefined && call.seq !== undefined && (
-          <StopCall call={call} command={session.command} />
-        )}
-        {call.settledAt !== undefined && mayTryAgain.includes(call.status) && call.parent === undefined && (
-          <TryAgain call={call} isActive={view?.active ?? false} command={session.command} />
-        )}
-        {call.delegated && (
-          <Link to={`/sessions/${call.delegated.session}`} className="row-link">
-            Session of the agent {printable(call.delegated.agent, 60)}
-          </Link>
-        )}
-        {call.seq !== undefined && <EventLink {...{ id, seq: call.seq }}>Event #{call.seq}</EventLink>}
+        <CallActions call={call} view={view} command={command} tool={findTool(call.name)}>
+          {call.delegated && (
+            <Link to={`/sessions/${call.delegated.session}`} className="row-link">
+              Session of the agent {printable(call.delegated.agent, 60)}
+            </Link>
+          )}
+          {call.seq !== undefined && <EventLink {...{ id, seq: call.seq }}>Event #{call.seq}</EventLink>}
+        </CallActions>
       </>
     ),
-    [renderClientCall, id, session.command, view?.active],
+    [renderClientCall, id, command, view, findTool],
   )
   return (
     <Transcript
@@ -78,41 +80,9 @@ export function Conversation(props: ConversationProps): ReactElement {
   )
 }
 
-const mayTryAgain: readonly CallView['status'][] = ['error', 'timeout', 'cancelled', 'abandoned', 'denied']
-
-/** A call is settled once. The model is asked to make another like it, which passes the gate anew. */
-function TryAgain({ call, isActive, command }: StopCallProps & { isActive: boolean }): ReactElement {
-  const { attempt, problem } = useAttempt()
-  const text = `Try ${printable(call.name, 80)} again, with the same arguments.`
-  return (
-    <>
-      <button
-        type="button"
-        className="tw-button tw-small call-stop"
-        title={`Says to the model: ${text}`}
-        onClick={() => attempt(command({ do: 'say', text, ...(isActive && { during: 'queue' as const }) }))}
-      >
-        Try again
-      </button>
-      {problem}
-    </>
-  )
-}
-
-type StopCallProps = { call: CallView; command: LiveSession['command'] }
-
-function StopCall({ call, command }: StopCallProps): ReactElement {
-  const { attempt, problem } = useAttempt()
-  return (
-    <>
-      <button
-        type="button"
-        className="tw-button tw-small tw-danger call-stop"
-        onClick={() => attempt(command({ do: 'cancel-call', callId: call.id }))}
-      >
-        Stop this call
-      </button>
-      {problem}
-    </>
-  )
+/** Two agents may have different tools of one name: those of the session's agent come first. */
+function useLooks({ view }: LiveSession): ReadonlyMap<string, ToolLook> {
+  const { looks, catalogue } = useConsole()
+  const own = catalogue?.agents.find(({ name }) => name === view?.agent)
+  return useMemo(() => new Map([...looks, ...toolLooks(own?.tools ?? [])]), [looks, own])
 }

@@ -5,7 +5,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { CommandAccepted, OperatorCommand } from '../../../src/client/index.ts'
 import type { Event } from '../../../src/language/events.ts'
 import { isJsonObject, type Json } from '../../../src/lib/json/index.ts'
-import { present } from '../../../src/lib/json/present.ts'
+import { pickPresent, present } from '../../../src/lib/json/present.ts'
 import type {
   ApprovalAnswer,
   ApprovalQuestion,
@@ -30,11 +30,13 @@ export type LiveSession = Watching & {
   command: (command: OperatorCommand) => Promise<CommandAccepted>
   decide: (call: CallView, answer: ApprovalAnswer) => Promise<void>
   question: (call: CallView) => ApprovalQuestion
+  /** The session's agent's own tool of this name, or else another agent's. */
+  findTool: (name: string) => OperatorTool | undefined
   loadWhole: (blob: string) => Promise<string>
 }
 
 export function useLiveSession(id: string | undefined): LiveSession {
-  const { tools, approvals } = useConsole()
+  const { tools, catalogue, approvals } = useConsole()
   const kept = useRef<{ id: string | undefined; log: LogEntry[] }>({ id, log: [] })
   if (kept.current.id !== id) kept.current = { id, log: [] }
   const source = useMemo(() => recording(kept), [])
@@ -52,13 +54,28 @@ export function useLiveSession(id: string | undefined): LiveSession {
     [session, refresh],
   )
   const { view } = watching
+  const agent = view?.agent
+  const findTool = useCallback(
+    (name: string) => {
+      const own = catalogue?.agents.find(each => each.name === agent)
+      return own?.tools.find(tool => tool.name === name) ?? tools.get(name)
+    },
+    [catalogue, agent, tools],
+  )
+  const waiting = approvals.approvals
   const question = useCallback(
-    (call: CallView) => toApprovalQuestion(call, view, tools.get(call.name), session),
-    [view, tools, session],
+    (call: CallView) => {
+      const listed = waiting.find(each => each.callId === call.id)
+      const asked = toApprovalQuestion(call, view, listed?.tool ?? findTool(call.name), session)
+      // The list knows who looks at it.
+      return { ...asked, ...(listed && pickPresent(listed, ['approvers', 'votes', 'whyNot'])) }
+    },
+    [view, findTool, waiting, session],
   )
   const loadWhole = useCallback((blob: string) => operator.blob(session, blob), [session])
   const isCaughtUp = useCaughtUp(id, view?.seq ?? 0)
-  return { ...watching, id: session, isCaughtUp, log: kept.current.log, command, decide, question, loadWhole }
+  const log = kept.current.log
+  return { ...watching, id: session, isCaughtUp, log, command, decide, question, findTool, loadWhole }
 }
 
 /** A log comes in pages. Where a page opens, and what a link leads to, is known when all of them are there. */

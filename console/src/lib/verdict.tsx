@@ -4,8 +4,38 @@ import type { ForeseenVerdict, VerdictWord } from '../../../src/language/policy.
 import { printable } from '../../../src/lib/text/index.ts'
 import type { Shape } from '../../../src/react/icons.tsx'
 import { ShapeIcon } from '../../../src/react/index.ts'
+import type { OperatorTool } from './console-state.tsx'
 
 export type ShownVerdict = VerdictWord | 'decides'
+
+const trusts = { trusted: 'allow', ask: 'ask', deny: 'deny' } as const
+
+/** What a call of the tool meets. A caller who is not told sees the tool's own trust. */
+export function toolVerdict({ verdict, trust }: OperatorTool): VerdictWord {
+  return verdict?.verdict ?? trusts[trust]
+}
+
+/** The trust that was set for the tool, which counts where no rule decides. */
+export function trustWords({ trust }: OperatorTool): string {
+  return looks[trusts[trust]].words
+}
+
+/** The verdict on a call of a tool, where tools are listed. An asterisk: a rule may decide otherwise by the arguments. */
+export function ToolVerdict({ tool }: { tool: OperatorTool }): ReactElement {
+  const verdict = toolVerdict(tool)
+  const { shape, words } = looks[verdict]
+  const unless = tool.verdict ? unlessWords(tool.verdict) : ''
+  return (
+    <span
+      className={`tool-verdict verdict-${verdict}`}
+      title={unless === '' ? undefined : `Otherwise by its arguments: ${unless}`}
+    >
+      <ShapeIcon shape={shape} />
+      {words}
+      {unless !== '' && ' *'}
+    </span>
+  )
+}
 
 const looks: Readonly<Record<ShownVerdict, { shape: Shape; words: string }>> = {
   allow: { shape: 'check', words: 'runs' },

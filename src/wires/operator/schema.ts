@@ -141,6 +141,10 @@ export type OperatorAgent = {
     trust: 'trusted' | 'ask' | 'deny'
     /** What the gate says of a call of it, as far as that is known before its arguments are. */
     verdict?: ForeseenVerdict
+    /** It can say what became of a call that may have taken effect. */
+    canReconcile?: true
+    /** Its calls can be undone. */
+    canUndo?: true
   } & ToolChange)[]
   /** The rules of its gate, in order. Absent: it has none. For operators only. */
   policy?: ShownPolicy

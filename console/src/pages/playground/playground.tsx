@@ -11,12 +11,13 @@ import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { Conversation } from '../../lib/conversation.tsx'
 import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
+import { serverUrl } from '../../lib/mount-path.ts'
 import { useNarrow } from '../../lib/narrow.ts'
 import { Empty, Loading, State } from '../../lib/parts.tsx'
 import { type Address, currentAddress, Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { Manual } from '../session/manual.tsx'
 import { fixedAnswer, keepTools, type PageTool, readTools } from './page-tools.ts'
-import { RivalChoice, Side } from './rival.tsx'
+import { describeWork, RivalChoice, Side } from './rival.tsx'
 import { playScript, readScript } from './script.ts'
 import { Setup } from './setup.tsx'
 import { Welcome } from './welcome.tsx'
@@ -188,23 +189,28 @@ type TalkHeadProps = {
 
 function TalkHead({ id, session: { view }, address, own, setup }: TalkHeadProps): ReactElement {
   const activity = view && describeActivity(view)
+  const isAlone = address.query.get('rival') === null
   return (
     <header className="talk-head">
       <h1>Playground</h1>
       {activity && <State kind={activity.activity} words={activity.words} />}
+      {view && isAlone && <span className="tw-muted talk-work wide-only">{describeWork(view)}</span>}
       <span className="spacer" />
       <RivalChoice address={address} own={own} />
       {id !== undefined && (
         <>
           <CopyButton
-            text={() => `${location.origin}/sessions/${id}`}
+            text={() => `${serverUrl}/sessions/${id}`}
             label="Copy a link for another operator"
             look="icon"
           />
-          <Link to={`/sessions/${id}`} className="link">
+          <Link to={`/sessions/${id}`} className="tw-button">
             Open<span className="wide-only"> the session</span>
           </Link>
-          <Link to={withQuery(address, { session: undefined, rivalSession: undefined })} className="link">
+          <Link
+            to={withQuery(address, { session: undefined, rivalSession: undefined })}
+            className="tw-button"
+          >
             New
           </Link>
         </>

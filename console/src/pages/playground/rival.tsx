@@ -56,9 +56,10 @@ export function Side({ name, session }: SideProps): ReactElement {
   )
 }
 
-function describeWork({ usage, turns }: SessionView): string {
+/** Tokens, cost and time of all turns so far. */
+export function describeWork({ usage, turns }: SessionView): string {
   const { input, output, cost, priced } = usage
   const ms = turns.reduce((sum, turn) => sum + ((turn.endedAt ?? turn.startedAt) - turn.startedAt), 0)
   const price = priced ? money(cost) : cost > 0 ? `${money(cost)} or more` : 'no price set'
-  return [plural(input + output, 'token'), price, duration(ms)].join(' · ')
+  return [plural(input + output, 'token'), price, ...(ms > 0 ? [duration(ms)] : [])].join(' · ')
 }

@@ -6,6 +6,7 @@ import { useConsole } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
 import { CommandLine } from '../../lib/parts.tsx'
 import { navigate, useAddress, withQuery } from '../../lib/router.tsx'
+import { ToolVerdict } from '../../lib/verdict.tsx'
 import type { PageTool } from './page-tools.ts'
 import { exampleScript } from './script.ts'
 import { ToolEditor } from './tool-editor.tsx'
@@ -43,10 +44,7 @@ export function Setup(props: SetupProps): ReactElement {
         <ul className="plain">
           {agent.tools.map(tool => (
             <li key={tool.name} title={printable(tool.description, 300)}>
-              <code>{printable(tool.name, 60)}</code>{' '}
-              <span className="tw-muted">
-                {tool.trust === 'ask' ? 'asks first' : tool.trust === 'deny' ? 'never runs' : 'runs'}
-              </span>
+              <code>{printable(tool.name, 60)}</code> <ToolVerdict tool={tool} />
             </li>
           ))}
         </ul>

@@ -1,10 +1,12 @@
 // The first visit: three sentences, and three messages that show what Turnwire does.
 import type { ReactElement } from 'react'
 import type { OperatorAgent } from '../../../../src/client/index.ts'
+import type { ToolKind } from '../../../../src/language/tools.ts'
+import { KindIcon } from '../../../../src/react/index.ts'
 import type { PageTool } from './page-tools.ts'
 
 type WelcomeProps = { agent: OperatorAgent; tools: readonly PageTool[]; onTry: (text: string) => void }
-type Example = { text: string; about: string }
+type Example = { text: string; about: string; kind: ToolKind }
 
 export function Welcome({ agent, tools, onTry }: WelcomeProps): ReactElement {
   return (
@@ -16,9 +18,10 @@ export function Welcome({ agent, tools, onTry }: WelcomeProps): ReactElement {
       </p>
       <h2>Try one</h2>
       <ul className="examples">
-        {suggestExamples(agent, tools).map(({ text, about }) => (
+        {suggestExamples(agent, tools).map(({ text, about, kind }) => (
           <li key={text}>
             <button type="button" className="example" onClick={() => onTry(text)}>
+              <KindIcon kind={kind} />
               <span>{text}</span>
               <span className="tw-muted">{about}</span>
             </button>
@@ -34,18 +37,24 @@ function suggestExamples(agent: OperatorAgent, tools: readonly PageTool[]): Exam
   const has = (name: string): boolean => agent.tools.some(tool => tool.name === name)
   const found: Example[] = []
   if (has('get_weather'))
-    found.push({ text: 'What is the weather in Paris?', about: 'runs a tool on the server' })
+    found.push({ text: 'What is the weather in Paris?', about: 'runs a tool on the server', kind: 'fetch' })
   if (has('send_mail'))
-    found.push({ text: 'Mail ana@example.org that I am late', about: 'asks for your approval first' })
+    found.push({
+      text: 'Mail ana@example.org that I am late',
+      about: 'asks for your approval first',
+      kind: 'other',
+    })
   for (const tool of agent.tools) {
     if (found.length >= 2) break
-    found.push({ text: tool.title ?? tool.description.slice(0, 80), about: `uses ${tool.name}` })
+    const text = tool.title ?? tool.description.slice(0, 80)
+    found.push({ text, about: `uses ${tool.name}`, kind: tool.kind })
   }
   const own = tools[0]
   if (own)
     found.push({
       text: own.name === 'local_time' ? 'What is the local time of my browser?' : own.description,
       about: 'runs a tool in this page',
+      kind: 'execute',
     })
   return found
 }

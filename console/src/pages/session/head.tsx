@@ -13,6 +13,7 @@ import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
 import { Menu } from '../../lib/menu.tsx'
+import { serverUrl } from '../../lib/mount-path.ts'
 import { count, Id, money, State } from '../../lib/parts.tsx'
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { saveFile } from '../../lib/save-file.ts'
@@ -154,6 +155,7 @@ function More({ session, view, attempt }: MoreProps): ReactElement {
   )
   return (
     <Menu label="More">
+      <CopyButton text={() => `${serverUrl}/sessions/${session.id}`} label="Copy a link" />
       <CopyButton text={() => writeCurl(session.id, view)} label="Copy as curl" />
       {button('Export the log', () => attempt(exportLog(session.id)))}
       <Link className="tw-button tw-small" to={`/compare?a=${encodeURIComponent(session.id)}`}>

@@ -5,7 +5,7 @@ import type { Json } from '../../../../src/lib/json/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { type CallView, CopyButton, JsonTree, Status, type ViewItem } from '../../../../src/react/index.ts'
 import { itemSeq } from '../../../../src/react/transcript.tsx'
-import { clockTime, duration, exactTime } from '../../../../src/react/words.ts'
+import { duration, exactTime, preciseTime } from '../../../../src/react/words.ts'
 import { operator } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
 import { serverUrl } from '../../lib/mount-path.ts'
@@ -84,7 +84,7 @@ function InspectedEvent({ entry: { seq, event } }: { entry: LiveSession['log'][n
   return (
     <details className="tw-details">
       <summary>
-        {seq} <code>{event.type}</code> {clockTime(event.at)}
+        {seq} <code>{event.type}</code> {preciseTime(event.at)}
       </summary>
       <JsonTree value={event as unknown as Json} label={`Event ${seq}`} />
     </details>
@@ -164,7 +164,7 @@ function Times({ call }: { call: CallView }): ReactElement {
           {rows.map(([name, at, ms]) => (
             <tr key={name}>
               <th scope="row">{name}</th>
-              <td title={exactTime(at)}>{clockTime(at)}</td>
+              <td title={exactTime(at)}>{preciseTime(at)}</td>
               <td>{ms === undefined ? '' : `+${duration(ms)}`}</td>
             </tr>
           ))}

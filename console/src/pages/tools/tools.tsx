@@ -1,7 +1,6 @@
 // Agents and their tools: schemas, where each runs, trust; MCP servers; and a form to try a tool through the gate.
 import { type ReactElement, useEffect, useState } from 'react'
 import type { OperatorAgent } from '../../../../src/client/index.ts'
-import type { VerdictWord } from '../../../../src/language/policy.ts'
 import type { ToolServerInfo } from '../../../../src/language/servers.ts'
 import type { Json } from '../../../../src/lib/json/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
@@ -13,7 +12,7 @@ import { type OperatorTool, useConsole } from '../../lib/console-state.tsx'
 import { describeChange } from '../../lib/live-session.ts'
 import { Empty, Loading } from '../../lib/parts.tsx'
 import { type Address, Link, useAddress, withQuery } from '../../lib/router.tsx'
-import { ruleWords, unlessWords, Verdict, verdictWords } from '../../lib/verdict.tsx'
+import { ruleWords, ToolVerdict, trustWords, unlessWords, Verdict } from '../../lib/verdict.tsx'
 import { Flow } from './flow.tsx'
 import { Servers } from './servers.tsx'
 import { TryTool } from './try-tool.tsx'
@@ -86,13 +85,6 @@ function useEvery(ms: number, act: () => void): void {
   }, [ms, act])
 }
 
-const trusts = { trusted: 'allow', ask: 'ask', deny: 'deny' } as const
-
-/** What a call of the tool meets. A caller who is not told sees the tool's own trust. */
-function toolVerdict({ verdict, trust }: OperatorTool): VerdictWord {
-  return verdict?.verdict ?? trusts[trust]
-}
-
 type ToolLinkProps = { tool: OperatorTool; address: Address; agent: OperatorAgent; isCurrent: boolean }
 
 function ToolLink({ tool, address, agent, isCurrent }: ToolLinkProps): ReactElement {
@@ -106,7 +98,7 @@ function ToolLink({ tool, address, agent, isCurrent }: ToolLinkProps): ReactElem
       >
         <KindIcon kind={tool.kind} />
         <code>{printable(tool.name, 60)}</code>
-        <span className={`tool-verdict verdict-${toolVerdict(tool)}`}>{verdictWords(toolVerdict(tool))}</span>
+        <ToolVerdict tool={tool} />
         {server && server.state !== 'connected' && <span className="bad">{server.state}</span>}
       </Link>
     </li>
@@ -152,7 +144,7 @@ function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }):
   const change = describeChange(tool)
   const facts: [string, string][] = [
     ['Runs', describePlace(tool, server)],
-    ['Trust', verdictWords(trusts[tool.trust])],
+    ['Trust', trustWords(tool)],
     ['Kind', tool.kind],
     [
       'Changes things',
