@@ -8,6 +8,7 @@ import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 
 const at = 1_790_000_000_000
 const settings: Settings = { tools: null, options: {}, clientTools: [] }
+const overloaded = { code: 'model_failed', message: 'The vendor answered 529: overloaded.' } as const
 const agents = ['helper', 'attacker', 'sleeper'] as const
 /** Sessions that are written at a time: they share commits. */
 const together = 1000
@@ -15,28 +16,28 @@ const together = 1000
 export const seededId = (index: number): string => `sess_seeded${String(index).padStart(7, '0')}`
 export const seededOpening = (index: number): string => `What is the weather in city number ${index}?`
 
-/** `sessions` of one turn each, of three agents, every hundredth failed; then one for each member of `calls`, by its id. */
-export type Seed = { sessions: number; calls?: Readonly<Record<string, number>> }
+/** `sessions` of one turn each, of three agents, every hundredth failed, a second apart from `at` on; then one for each member of `calls`, by its id. */
+export type Seed = { sessions: number; calls?: Readonly<Record<string, number>>; at?: number }
 
 /** Into a data folder that no server has used yet. */
-export async function seed(data: string, { sessions, calls = {} }: Seed): Promise<void> {
+export async function seed(data: string, { sessions, calls = {}, at: first = at }: Seed): Promise<void> {
   mkdirSync(data, { recursive: true, mode: 0o700 })
   const store = sqliteStore({ file: join(data, 'sessions.db') })
   for (let from = 0; from < sessions; from += together) {
     const to = Math.min(sessions, from + together)
-    await Promise.all(Array.from({ length: to - from }, (_, index) => seedOne(store, from + index)))
+    await Promise.all(Array.from({ length: to - from }, (_, index) => seedOne(store, from + index, first)))
   }
   for (const [id, count] of Object.entries(calls)) await seedCalls(store, id, count)
   await store.close()
 }
 
-async function seedOne(store: Store, index: number): Promise<void> {
+async function seedOne(store: Store, index: number, first: number): Promise<void> {
   const id = seededId(index)
   const opening = seededOpening(index)
   const agent = agents[index % agents.length]!
   const failed = index % 100 === 99
-  const when = (ms: number): { v: 1; at: number } => ({ v: 1, at: at + index * 1000 + ms })
-  const epoch = await created(store, { id, agent, at: at + index * 1000, opening })
+  const when = (ms: number): { v: 1; at: number } => ({ v: 1, at: first + index * 1000 + ms })
+  const epoch = await created(store, { id, agent, at: first + index * 1000, opening })
   const usage = { input: 700 + (index % 100), output: 100 }
   const events: Event[] = [
     { ...when(1), type: 'turn.started', turn: 't', parts: [{ type: 'text', text: opening }], wire: 'aap' },
@@ -48,7 +49,12 @@ async function seedOne(store: Store, index: number): Promise<void> {
       usage,
       parts: [{ type: 'text', text: `It is 18 °C in city number ${index}.` }],
     },
-    { ...when(901), type: 'turn.ended', turn: 't', stop: failed ? 'error' : 'end' },
+    {
+      ...when(901),
+      type: 'turn.ended',
+      turn: 't',
+      ...(failed ? { stop: 'error', error: overloaded } : { stop: 'end' }),
+    },
   ]
   const facts = { tokens: usage.input + usage.output, ...(failed && { stop: 'error' as const }) }
   await store.append({ session: id, epoch, seq: 2, events, status: 'idle', facts })
