@@ -117,3 +117,8 @@ try {
   demonstration.child.kill()
   rmSync(data, { recursive: true, force: true })
 }
+// The last sight of each walk.
+spawnSync(process.execPath, [join(root, 'scripts/test.mjs'), 'console-walks'], {
+  stdio: 'inherit',
+  env: { ...process.env, TURNWIRE_WALKS: '1' },
+})

@@ -248,13 +248,15 @@ export class Chat {
       if ('delta' in watched) this.#view.report(watched.delta)
       else questions.take(watched.event)
     }
-    return whileFollowing(this.#options.client, this.#read, take, async () => {
+    const ended = async (): Promise<Result> => {
       try {
         return await work()
       } finally {
         await questions.end()
       }
-    })
+    }
+    questions.listen()
+    return whileFollowing(this.#options.client, this.#read, take, ended, () => questions.silent())
   }
 
   async #permission(call: ToolCall, withdrawn: AbortSignal, turn: AbortController): Promise<Permission> {
@@ -373,6 +375,8 @@ export class Chat {
     const { client: own, server } = pendingCalls(await client.getHistory(this.#session), tools)
     if (own.length + server.length === 0) return
     this.#view.know([...own, ...server])
+    // Why they ask stands in events that may have been read before.
+    this.#read = { session: this.#session, seq: 0 }
     try {
       await this.#turn({ pending: [...own, ...server] })
     } catch (error) {

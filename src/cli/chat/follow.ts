@@ -11,9 +11,11 @@ export async function whileFollowing<Result>(
   position: ReadPosition,
   take: (watched: Watched) => void,
   work: () => Promise<Result>,
+  /** Called when no more events come. */
+  onSilent: () => void = () => {},
 ): Promise<Result> {
   const over = new AbortController()
-  const following = follow(client, position, over.signal, take)
+  const following = follow(client, position, over.signal, take).finally(onSilent)
   try {
     return await work()
   } finally {

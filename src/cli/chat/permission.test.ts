@@ -54,3 +54,22 @@ test('hidden characters, other directions and mixed alphabets are pointed out', 
   const edited = await shown({ to: 'ana' }, ['e', '{"to":"\\u202eana"}'])
   assert.match(edited, /! 1 hidden or control characters: U\+202E/)
 })
+
+test('a call whose time is over can only be rejected, and is said to be', async () => {
+  let written = ''
+  const lines = ['y', 'e', 'n', 'too late']
+  const terminal = {
+    write: (text: string) => {
+      written += text
+    },
+    ask: (prompt: string) => {
+      written += prompt
+      return Promise.resolve(lines.shift())
+    },
+  } as Pick<Terminal, 'write' | 'ask'> as Terminal // It uses these two.
+  const call = { toolCallId: 'call_1', name: 'shell', input: {}, expiresAt: 1 }
+  const answer = await askPermission(call, terminal, styles(false), new AbortController().signal)
+  assert.deepEqual(answer, { permission: { granted: false, reason: 'too late' } })
+  assert.match(written, /The time for an answer is over\. It can only be rejected\./)
+  assert.doesNotMatch(written, /Allow it\?/)
+})

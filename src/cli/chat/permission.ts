@@ -30,11 +30,15 @@ export async function askPermission(
   if (call.preview)
     terminal.write(previewLines(call.preview, styles, previewAtFirst, terminal.width).join(''))
   for (;;) {
-    const line = await terminal.ask(
-      `  ${bold('Allow it?')} ${dim('y yes, n no, e edit, a always, v view all')} › `,
-      { signal },
-    )
-    switch (line?.trim().toLowerCase()) {
+    const isOver = call.expiresAt !== undefined && call.expiresAt <= Date.now()
+    if (isOver) terminal.write(`    ${yellow('The time for an answer is over. It can only be rejected.')}\n`)
+    const prompt = isOver
+      ? `${bold('Reject it?')} ${dim('n rejects it, v view all')}`
+      : `${bold('Allow it?')} ${dim('y yes, n no, e edit, a always, v view all')}`
+    const line = await terminal.ask(`  ${prompt} › `, { signal })
+    const answer = line?.trim().toLowerCase()
+    if (isOver && answer !== undefined && !['n', 'no', 'v'].includes(answer)) continue
+    switch (answer) {
       case undefined:
         return undefined
       case 'y':

@@ -34,6 +34,9 @@ export class TurnQuestions {
   #held: (() => void)[] | undefined
   #gone: Gone | undefined
   #isAside = false
+  #isListening = false
+  /** By call: what waits until the events hold its request. */
+  readonly #awaited = new Map<string, () => void>()
 
   constructor(ask: AskPerson, say: (words: string) => void) {
     this.#ask = ask
@@ -51,6 +54,18 @@ export class TurnQuestions {
     this.#askEarly(call.toolCallId)
   }
 
+  /** Events of the session come from here on, until `silent`. */
+  listen(): void {
+    this.#isListening = true
+  }
+
+  /** No more events come. */
+  silent(): void {
+    this.#isListening = false
+    for (const hear of this.#awaited.values()) hear()
+    this.#awaited.clear()
+  }
+
   take(event: Event): void {
     const shown = this.#shown.take(event)
     if (!shown || !('callId' in shown)) return
@@ -59,14 +74,19 @@ export class TurnQuestions {
     if (shown.type === 'waits' && shown.for === 'permission') {
       this.#requested.set(callId, shown.asked)
       this.#askEarly(callId)
+      this.#awaited.get(callId)?.()
+      this.#awaited.delete(callId)
     } else if (shown.type === 'decided') {
       const decision = shown.decision.granted ? 'allowed' : 'refused'
       this.#settle(callId, `${name} was ${decision} elsewhere, by ${printable(shown.decision.by, 80)}.`)
     } else if (shown.type === 'result') this.#settle(callId, `${name} needs no answer any more.`)
   }
 
-  /** The answer for a turn that has stopped for this call. */
-  permission(call: ToolCall): Promise<Permission> {
+  /** The answer for a turn that has stopped for this call. Why it asks stands in the events, which may arrive later. */
+  async permission(call: ToolCall): Promise<Permission> {
+    const id = call.toolCallId
+    if (this.#isListening && !this.#requested.has(id))
+      await new Promise<void>(heard => void this.#awaited.set(id, heard))
     const kept = this.#kept.get(call.toolCallId)
     this.#kept.delete(call.toolCallId)
     return kept ?? this.#put(withRequest(call, this.#requested.get(call.toolCallId)))
@@ -74,6 +94,7 @@ export class TurnQuestions {
 
   /** Takes all questions back. */
   async end(): Promise<void> {
+    this.silent()
     for (const open of this.#open.values()) open.abort(new Withdrawn('The turn is over.'))
     await this.#last
   }

@@ -224,7 +224,7 @@ function picture(content: Content): string {
 
 /** The protocol has no flag for a failed call, so it is recognised by the texts that Turnwire writes. */
 function wentWrong(text: string): boolean {
-  return /^(?:Tool call denied|Not run:|The tool (?:failed:|was not run:|did not finish)|Cancelled (?:while|before)|The server stopped while|The turn ran out of time|There is no tool named)/.test(
+  return /^(?:Tool call denied|Not run:|The tool (?:failed:|was not run:|did not finish)|Cancelled (?:while|before)|This call was cancelled|Stopped while it was running|It was checked: this call did not|The server stopped while|The tool began, but|The turn ran out of time|There is no tool named)/.test(
     text,
   )
 }
