@@ -44,7 +44,7 @@ export function Composer(props: ComposerProps): ReactElement {
     send()
   }
   return (
-    <form className="tw-composer composer" onSubmit={onSubmit}>
+    <form className="tw-composer" onSubmit={onSubmit}>
       <Waiting messages={messages} onWithdraw={onWithdraw && (id => attempt(onWithdraw(id)))} />
       <label htmlFor={field} className="tw-hidden">
         {label}
@@ -59,7 +59,7 @@ export function Composer(props: ComposerProps): ReactElement {
         onChange={event => setText(event.target.value)}
         onKeyDown={onKeyDown}
       />
-      <div className="tw-composer-tools composer-tools">
+      <div className="tw-composer-tools">
         {children}
         {isActive && <Choice during={during} onChoose={setDuring} />}
         {isActive && onStop && (
@@ -145,7 +145,7 @@ function Waiting({ messages, onWithdraw }: WaitingProps): ReactElement | null {
           <span className="tw-label">{during === 'queue' ? 'Queued' : 'Steers'}</span>
           <span>{printable(joinText(parts) || '(no text)', 200)}</span>
           {onWithdraw && (
-            <button type="button" className="tw-button" onClick={() => onWithdraw(message)}>
+            <button type="button" className="tw-button tw-small" onClick={() => onWithdraw(message)}>
               Withdraw
             </button>
           )}

@@ -43,9 +43,12 @@ export function State({ kind, words }: { kind: StateKind; words: string }): Reac
   )
 }
 
-export function Empty({ title, children }: { title: string; children?: ReactNode }): ReactElement {
+type EmptyProps = { title: string; shape?: Shape; children?: ReactNode }
+
+export function Empty({ title, shape = 'dashed', children }: EmptyProps): ReactElement {
   return (
     <div className="empty">
+      <ShapeIcon shape={shape} />
       <h2>{title}</h2>
       {children}
     </div>

@@ -282,7 +282,7 @@ function NothingWaits(): ReactElement {
   const { catalogue } = useConsole()
   const asking = catalogue?.agents.flatMap(({ tools }) => tools).find(({ trust }) => trust === 'ask')
   return (
-    <Empty title="Nothing waits for you">
+    <Empty title="Nothing waits for you" shape="check">
       <p>
         Calls that need a decision appear here by themselves. To see one,{' '}
         <Link to="/" className="link">

@@ -6,7 +6,7 @@ import type { Json } from '../../../../src/lib/json/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { Diff, JsonTree, KindIcon } from '../../../../src/react/index.ts'
 import { Fact } from '../../../../src/react/parts.tsx'
-import { plural } from '../../../../src/react/words.ts'
+import { plural, toolTitle } from '../../../../src/react/words.ts'
 import { AgentTabs } from '../../lib/agent-tabs.tsx'
 import { type OperatorTool, useConsole } from '../../lib/console-state.tsx'
 import { describeChange } from '../../lib/live-session.ts'
@@ -156,8 +156,9 @@ function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }):
   return (
     <section aria-label={`Tool ${tool.name}`}>
       <h2>
-        <code>{printable(tool.name, 80)}</code>{' '}
-        <span className="tw-muted">{printable(tool.title ?? '', 80)}</span>
+        <KindIcon kind={tool.kind} />
+        {tool.title !== undefined && <span>{toolTitle(tool.name, tool.title)}</span>}{' '}
+        <code>{printable(tool.name, 80)}</code>
       </h2>
       <p>{printable(tool.description, { multiline: true, maxChars: 4000 })}</p>
       {tool.changed !== undefined && (
