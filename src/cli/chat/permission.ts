@@ -30,14 +30,7 @@ export async function askPermission(
   if (call.preview)
     terminal.write(previewLines(call.preview, styles, previewAtFirst, terminal.width).join(''))
   for (;;) {
-    const isOver = call.expiresAt !== undefined && call.expiresAt <= Date.now()
-    if (isOver) terminal.write(`    ${yellow('The time for an answer is over. It can only be rejected.')}\n`)
-    const prompt = isOver
-      ? `${bold('Reject it?')} ${dim('n rejects it, v view all')}`
-      : `${bold('Allow it?')} ${dim('y yes, n no, e edit, a always, v view all')}`
-    const line = await terminal.ask(`  ${prompt} › `, { signal })
-    const answer = line?.trim().toLowerCase()
-    if (isOver && answer !== undefined && !['n', 'no', 'v'].includes(answer)) continue
+    const answer = await askOnce(call, terminal, styles, signal)
     switch (answer) {
       case undefined:
         return undefined
@@ -76,6 +69,23 @@ export async function askPermission(
         terminal.write(`  ${red('Please answer y, n, e, a or v.')}\n`)
     }
   }
+}
+
+/** One line of a person's. Of a call whose time is over only those that still have an effect; `''` for any other. */
+async function askOnce(
+  { expiresAt }: ToolCall,
+  terminal: Terminal,
+  { yellow, bold, dim }: Styles,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const isOver = expiresAt !== undefined && expiresAt <= Date.now()
+  if (isOver) terminal.write(`    ${yellow('The time for an answer is over. It can only be rejected.')}\n`)
+  const prompt = isOver
+    ? `${bold('Reject it?')} ${dim('n rejects it, v view all')}`
+    : `${bold('Allow it?')} ${dim('y yes, n no, e edit, a always, v view all')}`
+  const line = await terminal.ask(`  ${prompt} › `, { signal })
+  const answer = line?.trim().toLowerCase()
+  return isOver && answer !== undefined && !['n', 'no', 'v'].includes(answer) ? '' : answer
 }
 
 async function edit(
