@@ -71,21 +71,23 @@ export async function askPermission(
   }
 }
 
-/** One line of a person's. Of a call whose time is over only those that still have an effect; `''` for any other. */
+/** What a person types. Of a call whose time is over only an answer that still has an effect. */
 async function askOnce(
-  { expiresAt }: ToolCall,
+  call: ToolCall,
   terminal: Terminal,
-  { yellow, bold, dim }: Styles,
+  styles: Styles,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const isOver = expiresAt !== undefined && expiresAt <= Date.now()
+  const { yellow, bold, dim } = styles
+  const isOver = call.expiresAt !== undefined && call.expiresAt <= Date.now()
   if (isOver) terminal.write(`    ${yellow('The time for an answer is over. It can only be rejected.')}\n`)
   const prompt = isOver
     ? `${bold('Reject it?')} ${dim('n rejects it, v view all')}`
     : `${bold('Allow it?')} ${dim('y yes, n no, e edit, a always, v view all')}`
   const line = await terminal.ask(`  ${prompt} › `, { signal })
   const answer = line?.trim().toLowerCase()
-  return isOver && answer !== undefined && !['n', 'no', 'v'].includes(answer) ? '' : answer
+  const isLate = isOver && answer !== undefined && !['n', 'no', 'v'].includes(answer)
+  return isLate ? askOnce(call, terminal, styles, signal) : answer
 }
 
 async function edit(
