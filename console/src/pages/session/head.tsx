@@ -155,9 +155,9 @@ function More({ session, view, attempt }: MoreProps): ReactElement {
   )
   return (
     <Menu label="More">
-      <CopyButton text={() => `${serverUrl}/sessions/${session.id}`} label="Copy a link" />
       <CopyButton text={() => writeCurl(session.id, view)} label="Copy as curl" />
       {button('Export the log', () => attempt(exportLog(session.id)))}
+      <CopyButton text={() => `${serverUrl}/sessions/${session.id}`} label="Copy a link" />
       <Link className="tw-button tw-small" to={`/compare?a=${encodeURIComponent(session.id)}`}>
         Compare…
       </Link>
