@@ -39,8 +39,20 @@ test('there is none where a part is missing, where someone is asked, or where va
     { tools: [page, files, send], flow: 'warrants' as const },
   ])
     assert.deepEqual(report(agent(more)).paths, [], JSON.stringify(Object.keys(more)))
-  const conditional = agent({ tools: [page, files, send], rules: [{ when: () => true, then: 'ask' }] })
-  assert.equal(report(conditional).pathCount, 1, 'a condition may not hold')
+  for (const rule of [
+    { when: () => true, then: 'ask' },
+    { args: { to: 'x' }, then: 'ask' },
+    { after: { tool: 'read_page' }, then: 'deny' },
+    { owner: 'maria', then: 'ask' },
+    { then: () => undefined },
+  ] satisfies AgentConfig['rules']) {
+    const conditional = agent({ tools: [page, files, send], rules: [rule] })
+    assert.equal(
+      report(conditional).pathCount,
+      1,
+      `a condition may not hold: ${Object.keys(rule).join(', ')}`,
+    )
+  }
 })
 
 test('a tool that nobody labelled counts as all of it, and agents that work for another count with it', () => {

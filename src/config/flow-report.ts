@@ -68,6 +68,11 @@ function asksAlways(rules: readonly PolicyRule[], tool: Tool, agent: string): bo
     rule =>
       !rule.when &&
       !rule.rate &&
+      !rule.args &&
+      !rule.after &&
+      !rule.notAfter &&
+      typeof rule.then === 'string' &&
+      rule.owner === undefined &&
       rule.warranted === undefined &&
       (rule.tool === undefined || matchesName([rule.tool].flat())(tool.name)) &&
       (rule.agent === undefined || matchesName([rule.agent].flat())(agent)) &&

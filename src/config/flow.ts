@@ -33,9 +33,17 @@ export function readFlow(flow: AgentConfig['flow']): FlowSettings | undefined {
 export function agentFlow(agent: AgentConfig, { agents }: TurnwireConfig): FlowOptions | undefined {
   const flow = readFlow(agent.flow)
   if (!flow) return undefined
-  const guarded = new Set(agents.filter(other => readFlow(other.flow)).map(({ name }) => name))
+  const guarded = new Set(
+    agents.filter(other => isAsStrict(readFlow(other.flow), flow)).map(({ name }) => name),
+  )
   const unguarded = (agent.tools ?? []).flatMap(({ name, toAgent }) =>
     toAgent === undefined || guarded.has(toAgent) ? [] : [name],
   )
   return { ...flow, unguarded }
+}
+
+/** What asks here asks there too. */
+function isAsStrict(other: FlowSettings | undefined, flow: FlowSettings): boolean {
+  if (!other || (flow.mode === 'strict' && other.mode !== 'strict')) return false
+  return other.mode === 'strict' || !flow.declare || other.declare === true
 }

@@ -71,7 +71,7 @@ export function checkRules(rules: readonly unknown[], list: string): PolicyRule[
   return compileRules(rules as readonly PolicyRule[], list).map(({ rule }) => rule)
 }
 
-/** `unguarded`: tools that give the conversation, or a task, to an agent without flow control. */
+/** `unguarded`: tools that give the conversation, or a task, to an agent where flow control is off, or asks less. */
 export type FlowOptions = FlowSettings & { unguarded?: readonly string[] }
 
 /** `given`: follows where arguments came from. Absent: nothing does. `from`: where each rule is written. */

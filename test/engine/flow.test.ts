@@ -210,6 +210,38 @@ test('to give the conversation to an agent without flow control acts', async () 
   }
 })
 
+test('after untrusted text, to give the conversation to an agent that asks less is asked about, whatever the words are', async () => {
+  const other = (flow: AgentConfig['flow']): AgentConfig => ({
+    name: 'other',
+    model: scripted([{ text: 'Hi.' }], { whenOver: 'end' }),
+    tools: [],
+    ...(flow && { flow }),
+  })
+  for (const [own, its, status] of [
+    ['warrants', undefined, 'waiting'],
+    ['warrants', 'off', 'waiting'],
+    ['strict', 'warrants', 'waiting'],
+    [{ declare: true }, 'warrants', 'waiting'],
+    ['warrants', 'strict', 'done'],
+    [{ declare: true }, 'strict', 'done'],
+    ['warrants', 'warrants', 'done'],
+  ] as const)
+    for (const made of [agentTool('other'), handOverTool('other')]) {
+      const input = made.name === 'ask_other' ? { task: 'Hello' } : { reason: 'Hello' }
+      const { turnwire, session } = await open(
+        [read, { calls: [{ name: made.name, input }] }, { text: 'Done.' }],
+        { tools: [readMail, made], flow: own },
+        [other(its)],
+      )
+      assert.equal(
+        (await session.send('Hello')).status,
+        status,
+        `${JSON.stringify(own)} → ${its} ${made.name}`,
+      )
+      await turnwire.close()
+    }
+})
+
 test('the model names its tools in time, and any other asks', async () => {
   const plan: ScriptStep = { calls: [{ name: 'plan_actions', input: { tools: ['send_mail'] } }] }
   for (const [steps, status] of [

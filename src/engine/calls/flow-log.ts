@@ -6,7 +6,7 @@ import type { ToolDeclaration } from '../../language/tools.ts'
 import type { FlowLog } from '../ports/index.ts'
 import { toCallResult } from '../rules/evolve.ts'
 import { nestedCalls } from '../rules/nested.ts'
-import type { CallState, SessionState } from '../rules/state.ts'
+import { type CallState, findCall, type SessionState } from '../rules/state.ts'
 import type { CallSession } from './call-session.ts'
 
 /** An open session, or one that is read from its log. */
@@ -50,7 +50,7 @@ class SessionFlowLog implements FlowLog {
 
   get nested(): FlowLog['nested'] {
     const { parent } = this.#call
-    return parent === undefined ? none : settledBeside(this.#session.state, parent)
+    return parent === undefined ? none : settledBefore(this.#session.state, parent)
   }
 
   get system(): string | undefined {
@@ -68,10 +68,13 @@ class SessionFlowLog implements FlowLog {
 
 const none: FlowLog['nested'] = []
 
-function settledBeside(state: SessionState, parent: string): FlowLog['nested'] {
-  return nestedCalls(state, parent).flatMap(call =>
+/** By the call that makes it, and by the calls that made this one: each may have passed on what it read. */
+function settledBefore(state: SessionState, parent: string): FlowLog['nested'] {
+  const above = findCall(state, parent)?.parent
+  const beside = nestedCalls(state, parent).flatMap(call =>
     call.stage === 'settled' && call.outcome ? [{ call: call.part, result: toCallResult(call) }] : [],
   )
+  return above === undefined ? beside : [...settledBefore(state, above), ...beside]
 }
 
 /** The one at the top has the user. A task is written by a model, which may have read anything before. */

@@ -8,7 +8,7 @@ export type FlowLog = {
   readonly entries: readonly Entry[]
   /** What the model reads of it: the same list, or one that is replaced when a summary or an edit changes it. */
   readonly view: readonly Entry[]
-  /** Of a call that another call made: the calls that this one made before and that have their result. */
+  /** Of a call that another call made: the calls that this one, and those above it, made before and that have their result. */
   readonly nested: readonly { call: CallPart; result: CallResult }[]
   /** The agent's instructions. */
   readonly system?: string | undefined

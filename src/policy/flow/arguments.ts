@@ -16,6 +16,8 @@ export type Argument = {
   kind: string | undefined
   /** It is what the tool takes if nothing is said. */
   isDefault: boolean
+  /** It is empty, and the call has to have it. */
+  isEmptied: boolean
 }
 
 /** The name under which the input of a tool that takes free text is judged. */
@@ -28,9 +30,11 @@ export function readArguments(input: Json, labels: Labels): Argument[] {
     const isDefault = labels.defaults.has(name) && isEqual(labels.defaults.get(name), value)
     const kind = labels.ids.get(name)
     const make = (path: string, field: string, leaf: Argument['value']): void => {
-      found.push({ path, name, field, value: leaf, role: labels.args.get(name), kind, isDefault })
+      const isEmptied = leaf === '' && labels.required.has(name)
+      found.push({ path, name, field, value: leaf, role: labels.args.get(name), kind, isDefault, isEmptied })
     }
-    walk(value, name, name, make)
+    walk(value, name, name, make, labels)
+    if (isEmpty(value) && labels.required.has(name)) make(name, name, '')
   }
   return found
 }
@@ -40,17 +44,23 @@ function walk(
   path: string,
   field: string,
   make: (path: string, field: string, value: Argument['value']) => void,
+  labels: Labels,
 ): void {
   if (value === null || value === undefined) return
   if (Array.isArray(value))
-    for (const [at, item] of value.entries()) walk(item, `${path}[${at}]`, field, make)
+    for (const [at, item] of value.entries()) walk(item, `${path}[${at}]`, field, make, labels)
   else if (typeof value === 'object')
     for (const [key, item] of Object.entries(value)) {
-      // A name that is no plain name is a value that the model chose.
-      if (!/^[\p{L}_][\p{L}\p{N}_-]{0,40}$/u.test(key)) make(path, field, key)
-      walk(item, `${path}.${key}`, key, make)
+      // A name that the tool does not have is a value that the model chose.
+      if (!/^[\p{L}_][\p{L}\p{N}_-]{0,40}$/u.test(key) || !labels.isField(key)) make(path, field, key)
+      walk(item, `${path}.${key}`, key, make, labels)
     }
   else make(path, field, value)
+}
+
+/** An empty list or object. An absent value is none. */
+function isEmpty(value: Json): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
 const vague: ReadonlySet<string> = new Set(['new', 'old', 'value', 'the', 'of', 'to', 'by', 'for', 'in', 'n'])

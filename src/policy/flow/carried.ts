@@ -5,37 +5,59 @@ const dates =
   /(?<!\p{N})\d{4}-\d{2}-\d{2}(?:[T ]\d{1,2}:\d{2}(?::\d{2})?)?(?![\p{N}-])|(?<!\p{N})\d{1,2}:\d{2}(?::\d{2})?(?![\p{N}:])/gu
 const ideographicStops = /[\u3002\uff0e\uff61]/gu
 
+const topLevel = 'com|net|org|io|dev|app|info|co|biz|xyz|me|ai|eu|test'
+
 // Each begins where a run of its characters begins, so that a long run is read once and not from each of its characters.
 const patterns: readonly RegExp[] = [
   // Anything with a scheme, also one that is written so that nobody opens it by mistake.
   /(?<![a-z0-9+.-])[a-z][a-z0-9+.-]*:\/\/[^\s<>"'`]+/giu,
-  /(?<![\p{L}\p{N}])(?:mailto|data|javascript|tel|sms|xmpp|magnet|file):[^\s<>"'`]+/giu,
+  /(?<![\p{L}\p{N}])(?:https?|mailto|data|javascript|tel|sms|xmpp|magnet|file):[^\s<>"'`]+/giu,
+  // A host without a scheme, or one on the network of the house.
+  /(?<![:/\p{L}\p{N}])\/\/[\p{L}\p{N}[][^\s<>"'`]*/gu,
+  /(?<![\\\p{L}\p{N}])\\\\[\p{L}\p{N}][^\s<>"'`]*/gu,
   /(?<![^\s<>"'`(),;:[\]{}])[^\s<>"'`(),;:[\]{}@]+@[^\s<>"'`(),;:[\]{}]+/gu,
   /(?<![\p{L}\p{N}])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?:\/[^\s<>"'`]*)?/gu,
   /(?<![\p{L}\p{N}.-])(?:[\p{L}\p{N}-]+\.)+\p{L}{2,}(?::\d+)?(?:[/?#][^\s<>"'`]*)?/gu,
   /(?<![\p{L}\p{N}-])[\p{L}\p{N}-]+\s*(?:\[\.\]|\(\.\)|\{\.\}|[[({]dot[\])}])\s*\p{L}{2,}[^\s<>"'`]*/giu,
-  /(?<![\p{L}\p{N}-])[\p{L}\p{N}-]+\s+dot\s+(?:com|net|org|io|dev|app|info|co|\p{L}{2})(?!\p{L})/giu,
+  /(?<![^\s(),;])[^\s(),;]{1,64}\s?(?:\s(?:at)\s|\(at\)|\[at\]|\{at\})\s?[^\s(),;]{1,64}(?:\s(?:dot|\.)\s|\s?[[({](?:dot|\.)[\])}]\s?|\.)\p{L}{2,}/giu,
+  new RegExp(`(?<![\\p{L}\\p{N}-])[\\p{L}\\p{N}-]+\\s+dot\\s+(?:${topLevel}|\\p{L}{2})(?!\\p{L})`, 'giu'),
+  new RegExp(`(?<![\\p{L}\\p{N}-])[\\p{L}\\p{N}-]+(?:\\s+\\.\\s?|,)(?:${topLevel})(?![\\p{L}\\p{N}])`, 'giu'),
+  // Who is spoken to, on a platform where a name is an address.
+  /(?<![\p{L}\p{N}._%+@-])@[\p{L}\p{N}_][\p{L}\p{N}_.-]+/gu,
+  /(?<![\p{L}\p{N}:])(?=[\da-f:]{0,40}?::|(?:[\da-f]{1,4}:){3})(?:[\da-f]{1,4})?(?:::?[\da-f]{1,4}){2,8}(?::{2})?(?![\p{L}\p{N}:])/giu,
 ]
 const code = /(?<![\p{L}\p{N}_-])(?=[\p{L}\p{N}_-]*\p{L})(?=[\p{L}\p{N}_-]*\p{N})[\p{L}\p{N}_-]{6,}/gu
 /** "1-hour", "30-minute", "3rd": a count and its unit. */
 const counted = /^\d{1,3}[-_]?\p{L}+(?:-\p{L}+)*$/u
 const long = /(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{24,}/g
-const digits = /\+?\d(?:[ ./-]?\d)*/gu
-/** Names of files that no address ends with. */
-const fileName =
-  /^[\p{L}\p{N}_.-]+\.(?:docx?|xlsx?|pptx?|pdf|txt|csv|png|jpe?g|gif|svg|json|ya?ml|xml|html?|log|ts|js|tsx|jsx|css|odt|ods)$/iu
+const digits = /\+?\p{Nd}(?:[\s.,'’_:|/*–—-]?\p{Nd})*/gu
+/** The names of five digits and more, one after the other. */
+const digitWord =
+  'zero|oh|one|two|three|four|five|six|seven|eight|nine|null|eins?|zwei|zwo|drei|vier|fünf|sechs|sieben|acht|neun|' +
+  'zéro|une?|deux|trois|quatre|cinq|sept|huit|neuf|cero|uno|dos|tres|cuatro|cinco|seis|siete|ocho|nueve'
+const spelled = new RegExp(
+  `(?<![\\p{L}\\p{N}])(?:${digitWord})(?:[\\s,.;/–—-]{1,3}(?:${digitWord})){4,}(?![\\p{L}\\p{N}])`,
+  'giu',
+)
+/** Endings of names of files, with which no address ends. */
+export const fileEnding =
+  'docx?|xlsx?|pptx?|pdf|txt|csv|png|jpe?g|gif|svg|json|ya?ml|xml|html?|log|ts|js|tsx|jsx|css|odt|ods'
+const fileName = new RegExp(`^[\\p{L}\\p{N}_.-]+\\.(?:${fileEnding})$`, 'iu')
 
 const longNumber = 5
 
 /** Most texts hold nothing that could be any of them. */
 const plain = /^[\t\n\r\x20-\x7e]*$/
-const mayCarry = /[@/\\\d[({]|[.:]\S|dot|[A-Za-z+=_-]{24}/i
+const mayCarry = /[@/\\\d[({]|[.:,]\S|\s\.|dot|[A-Za-z+=_-]{24}/i
 
 /** Each of them once, as it is written. `broken`: one of them is interrupted by what nobody sees. */
 export function carriedBy(text: string): { found: string[]; broken: boolean } {
-  if (plain.test(text) && !mayCarry.test(text)) return { found: [], broken: false }
+  if (plain.test(text) && !mayCarry.test(text) && text.search(spelled) < 0)
+    return { found: [], broken: false }
   const shown = text.normalize('NFKC').replace(ideographicStops, '.')
-  const visible = hasHidden(shown) ? shown.replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '') : shown
+  const visible = hasHidden(shown)
+    ? shown.replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]|\u20e3/gu, '')
+    : shown
   const found = new Set<string>()
   let rest = visible.replace(dates, ' ')
   const take = (pattern: RegExp, isOne: (token: string) => boolean): void => {
@@ -50,6 +72,7 @@ export function carriedBy(text: string): { found: string[]; broken: boolean } {
   take(long, () => true)
   take(code, token => !counted.test(token))
   take(digits, isLong)
+  take(spelled, () => true)
   const list = [...found]
   return { found: list, broken: visible !== shown && list.some(token => !shown.includes(token)) }
 }
@@ -65,5 +88,5 @@ function trimEnd(token: string): string {
 /** Decimals do not make a number long. */
 function isLong(token: string): boolean {
   const whole = /^\+?\d+[.]\d{1,2}$/u.test(token) ? token.slice(0, token.indexOf('.')) : token
-  return whole.replace(/\D/g, '').length >= longNumber
+  return whole.replace(/\P{Nd}/gu, '').length >= longNumber
 }

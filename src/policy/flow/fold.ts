@@ -45,22 +45,34 @@ export function isDeceptive(text: string): boolean {
   return hasHidden(text) || mixesAlphabets(text)
 }
 
-const asciiWordChar = /\w/
+/** `\0` stands for a word that was taken out: what was joined to it stays joined. */
+const asciiWordChar = /[\w\0]/
 const otherWordChar = /[\p{L}\p{M}\p{N}]/u
 function isWordChar(char: string): boolean {
   return char < '\x80' ? asciiWordChar.test(char) : otherWordChar.test(char)
 }
 
 /** They join what stands on both sides: `a@b`, `a.b`, `a-b`. */
-const joiners: ReadonlySet<string> = new Set('@.-+%&=~:?#*$!'.split(''))
+const joiners: ReadonlySet<string> = new Set('@.-+%&=~:;?#*$!'.split(''))
+
+/** They do so in an address only, where others may stand before the `@`; elsewhere they stand around words. */
+const addressJoiners: ReadonlySet<string> = new Set("'’^`{|}".split(''))
+const neverJoins: ReadonlySet<string> = new Set()
 
 /** Whether the character before `start` belongs to the same word, name, address or path. */
-export function joinsLeft(text: string, start: number): boolean {
+export function joinsLeft(text: string, start: number, more = neverJoins): boolean {
   const char = charBefore(text, start)
   if (char === undefined) return false
   if (isWordChar(char) || char === '/' || char === '\\') return true
   const before = charBefore(text, start - char.length)
-  return joiners.has(char) && before !== undefined && (isWordChar(before) || joiners.has(before))
+  const joins = joiners.has(char) || more.has(char)
+  return joins && before !== undefined && (isWordChar(before) || joiners.has(before))
+}
+
+/** Of a value that begins with a sign: what stands right before it is a part of the same path, name or address. */
+function joinsSign(text: string, start: number): boolean {
+  const char = charBefore(text, start)
+  return char !== undefined && (isWordChar(char) || char === '/' || char === '\\' || joiners.has(char))
 }
 
 export function joinsRight(text: string, end: number): boolean {
@@ -74,9 +86,13 @@ export function joinsRight(text: string, end: number): boolean {
 /** Each place where `value` stands by itself in `text`. Both are folded. */
 export function* findWhole(text: string, value: string): Generator<number> {
   if (value === '') return
-  for (let at = text.indexOf(value); at >= 0; at = text.indexOf(value, at + 1)) {
-    const opens = !isWordChar(value[0] ?? '') || !joinsLeft(text, at)
-    if (opens && !joinsRight(text, at + value.length)) yield at
+  let at = text.indexOf(value)
+  if (at < 0) return
+  const isWord = isWordChar(charAt(value, 0) ?? '')
+  const more = value.includes('@') ? addressJoiners : neverJoins
+  for (; at >= 0; at = text.indexOf(value, at + 1)) {
+    const isJoined = isWord ? joinsLeft(text, at, more) : joinsSign(text, at)
+    if (!isJoined && !joinsRight(text, at + value.length)) yield at
   }
 }
 

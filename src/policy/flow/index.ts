@@ -6,7 +6,8 @@ import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json } from '../../lib/json/index.ts'
 import { readArguments } from './arguments.ts'
 import { type Labels, resolveLabels } from './labels.ts'
-import { type IndexOptions, LogIndex, LogReader } from './log-index.ts'
+import { type IndexOptions, isTrustedResult, LogIndex, LogReader } from './log-index.ts'
+import { hasRun } from './read-outcome.ts'
 import { toFact } from './reasons.ts'
 import { type Found, Warrants } from './warrants.ts'
 
@@ -30,7 +31,7 @@ type Memory = {
   nested?: { of: FlowLog['nested'][number]['call'] | undefined; index: LogIndex; seen: Set<string> }
 }
 
-/** `isUnguarded`: the tool gives the conversation to an agent that has no flow control. */
+/** `isUnguarded`: the tool gives the conversation, or a task, to an agent that has no flow control, or one that asks less. */
 export function createFlow(
   { mode = 'warrants', declare = false }: FlowSettings,
   options: IndexOptions & { isUnguarded: (tool: string) => boolean; hide: (text: string) => string },
@@ -49,6 +50,7 @@ export function createFlow(
     const indexes = nested.length === 0 ? [base] : [base, readNested(memory, nested, log, options, base)]
     const found = judgeArguments(tool, input, labels, indexes)
     const about = wholeFacts(tool, labels, mode, declare ? memory.reader.declared : undefined)
+    if (options.isUnguarded(tool.name)) about.push(whole('it goes on where fewer calls ask, or none'))
     const warranted = about.length === 0 && found.every(each => 'warrant' in each)
     const hide = log.isHidden ? undefined : options.hide
     return new Judged(mode, warranted, () => [
@@ -104,7 +106,16 @@ function judgeArguments(
 
 /** A call without arguments. */
 const unasked: Found = {
-  argument: { path: '', name: '', field: '', value: '', role: undefined, kind: undefined, isDefault: false },
+  argument: {
+    path: '',
+    name: '',
+    field: '',
+    value: '',
+    role: undefined,
+    kind: undefined,
+    isDefault: false,
+    isEmptied: false,
+  },
   missing: { value: '', why: 'it has no arguments, and you did not ask for it' },
 }
 
@@ -143,8 +154,7 @@ function whole(why: string): FlowFact {
 
 function taints(log: FlowLog, { name, outcome }: FlowLog['nested'][number]['result']): boolean {
   const tool = log.find(name)
-  const ran = outcome.from.source === 'tool' || outcome.from.source === 'client'
-  return ran && !(tool && resolveLabels(tool).trusted)
+  return hasRun(outcome) && !isTrustedResult(tool && resolveLabels(tool), outcome)
 }
 
 /** The results that the same program had before: they are in no entry. */

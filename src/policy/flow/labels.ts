@@ -32,6 +32,12 @@ export type Labels = {
   nouns: Map<string, readonly string[]>
   /** The values that an argument has if nothing is said. */
   defaults: ReadonlyMap<string, Json>
+  /** Arguments that a call has to have: an empty one is a value too. */
+  required: ReadonlySet<string>
+  /** By argument: the values that its schema lists. */
+  choices: ReadonlyMap<string, readonly Json[]>
+  /** Whether the tool itself has a field of this name, so that no model has made it up. */
+  isField(name: string): boolean
 }
 
 /** By declaration, which never changes. */
@@ -69,17 +75,34 @@ function fillIn(tool: ToolDeclaration): Labels {
     stated: flow.stated === true,
     isAboutTools: tool.finds === true || tool.name === planActionsName,
     nouns: new Map(),
-    defaults: readDefaults(tool),
+    ...readSchema(tool),
   }
 }
 
-function readDefaults({ input }: ToolDeclaration): Map<string, Json> {
+function readSchema({
+  description,
+  input,
+}: ToolDeclaration): Pick<Labels, 'defaults' | 'required' | 'choices' | 'isField'> {
+  const schema = input.form === 'json' ? input.schema : {}
+  const { properties, required } = schema
   const defaults = new Map<string, Json>()
-  const properties = input.form === 'json' ? input.schema['properties'] : undefined
-  if (!isJsonObject(properties)) return defaults
-  for (const [name, property] of Object.entries(properties))
-    if (isJsonObject(property) && property['default'] !== undefined) defaults.set(name, property['default'])
-  return defaults
+  const choices = new Map<string, readonly Json[]>()
+  for (const [name, property] of Object.entries(isJsonObject(properties) ? properties : {})) {
+    if (!isJsonObject(property)) continue
+    if (property['default'] !== undefined) defaults.set(name, property['default'])
+    if (Array.isArray(property['enum'])) choices.set(name, property['enum'])
+  }
+  let words: Set<string> | undefined
+  return {
+    defaults,
+    required: new Set(Array.isArray(required) ? required.map(String) : []),
+    choices,
+    isField(name) {
+      // Fields of objects within are declared, or described in words.
+      words ??= new Set(`${description} ${JSON.stringify(schema)}`.match(/[\p{L}\p{N}_-]+/gu))
+      return words.has(name)
+    },
+  }
 }
 
 /** Fields are compared without case and separators: `file_name` is `fileName`. */

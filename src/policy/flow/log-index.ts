@@ -12,15 +12,12 @@ import { wholeInput } from './arguments.ts'
 import { fold } from './fold.ts'
 import { fieldName, type Labels, resolveLabels } from './labels.ts'
 import { callArguments, hasRun, isApproved, resultData, resultText, statedIntegrity } from './read-outcome.ts'
-import { eachLeaf, findId, namesIn, Records, thingsIn } from './records.ts'
+import { eachLeaf, findId, isOne, namesIn, Records, thingsIn } from './records.ts'
 import { type Day, readMoment } from './times.ts'
 import { Words } from './words.ts'
 
 /** The call whose result holds something. `number`: how many calls there were up to it. */
 export type Source = { call: string; tool: string; number: number; uri?: string; outcome: Outcome }
-
-/** No value holds it. */
-const apart = ' \0 '
 
 const most = { values: 50_000, sources: 10_000, approved: 20_000 }
 
@@ -96,7 +93,8 @@ export class LogIndex {
     const data = resultData(outcome)
     this.#addThings(data, labels, isTrusted, isRead)
     if (!isRead) return
-    if (this.#options.isInsider(name)) this.user.add(resultText(outcome))
+    if (this.#options.isInsider(name) && statedIntegrity(outcome) !== 'untrusted')
+      this.user.add(withoutEcho(call, outcome))
     // Which tools there are, and what the model planned, is no fact about the world.
     if (isTrusted && !labels.isAboutTools) this.#addTrusted(call, data, labels, source)
   }
@@ -104,8 +102,8 @@ export class LogIndex {
   #approve(call: CallPart): void {
     const input = callArguments(call)
     if (this.approved.size > most.approved) return
-    for (const { field, value } of eachLeaf(input, wholeInput))
-      for (const key of approvedKeys(call.name, field, value)) {
+    for (const { path, value } of eachLeaf(input, undefined, '', ''))
+      for (const key of approvedKeys(call.name, path || wholeInput, value)) {
         this.#approved ??= new Set()
         this.#approved.add(key)
       }
@@ -150,14 +148,7 @@ export class LogIndex {
    * need them, so they are read when one does.
    */
   get trusted(): Words {
-    for (const { call, outcome } of this.#unread) {
-      let text = fold(resultText(outcome))
-      for (const { value } of eachLeaf(call && callArguments(call))) {
-        const own = fold(String(value))
-        if (own.length >= 3) text = text.replaceAll(own, apart)
-      }
-      this.#trusted.add(text)
-    }
+    for (const { call, outcome } of this.#unread) this.#trusted.add(withoutEcho(call, outcome))
     this.#unread = []
     return this.#trusted
   }
@@ -187,7 +178,8 @@ export class LogIndex {
   #addLookup(data: Json | undefined, { outsiders }: Labels, source: Source): void {
     const things = thingsIn(data)
     if (things.length > 1 || (Array.isArray(data) && data.length !== 1)) return
-    const found = data === undefined ? [{ field: '', value: resultText(source.outcome) }] : eachLeaf(data)
+    const found =
+      data === undefined ? [{ field: '', value: resultText(source.outcome) }] : eachLeaf(data, isOne)
     for (const { field, value } of found) {
       if (outsiders?.has(field)) continue
       const key = fold(String(value))
@@ -205,14 +197,41 @@ const nothing = {
   approved: new Set<string>(),
 } as const
 
-/** A short value counts only for the same argument of the same tool. */
-export function approvedKeys(tool: string, field: string, value: string | number): string[] {
+/** A short value counts only for the same argument of the same tool. `path`: with or without places in lists. */
+export function approvedKeys(tool: string, path: string, value: string | number): string[] {
   const folded = fold(String(value))
-  const own = `${tool}\0${fieldName(field)}\0${folded}`
+  const fields = path
+    .replace(/\[\d+\]/g, '')
+    .split('.')
+    .map(fieldName)
+  const own = `${tool}\0${fields.join('.')}\0${folded}`
   return folded.length >= 6 && typeof value === 'string' ? [own, folded] : [own]
 }
 
-function isTrustedResult(labels: Labels | undefined, outcome: Outcome): boolean {
+/**
+ * What a tool returned, without the words of its own call: those come back in many results, as they were or in other forms, and
+ * are no more trusted for that.
+ */
+function withoutEcho(call: CallPart | undefined, outcome: Outcome): string {
+  const own = new Set<string>()
+  const add = (text: string): void => {
+    for (const [word] of fold(text).matchAll(runs)) own.add(word)
+  }
+  for (const { value } of eachLeaf(call && callArguments(call))) {
+    add(String(value))
+    if (typeof value === 'string' && value.includes('%')) add(decoded(value))
+  }
+  const text = fold(resultText(outcome))
+  return own.size === 0 ? text : text.replace(runs, word => (own.has(word) ? '\0' : word))
+}
+
+const runs = /[\p{L}\p{M}\p{N}]+/gu
+
+function decoded(text: string): string {
+  return text.replace(/%[0-9a-f]{2}/gi, code => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
+}
+
+export function isTrustedResult(labels: Labels | undefined, outcome: Outcome): boolean {
   if (!labels) return false
   const stated = statedIntegrity(outcome)
   if (stated === 'untrusted') return false

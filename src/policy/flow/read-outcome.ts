@@ -47,8 +47,9 @@ export function isApproved({ provenance, parts }: Outcome): boolean {
 
 const editedNote = 'The arguments were changed before the call was approved.'
 
-/** The tool ran, so that what it returned may come from anywhere. */
-export function hasRun({ from, kind }: Outcome): boolean {
+/** The tool ran, or refused in its own words, so that what stands there may come from anywhere. */
+export function hasRun({ from, kind, thrown }: Outcome): boolean {
+  if (thrown !== undefined) return true
   return (from.source === 'tool' || from.source === 'client') && kind !== 'invalid' && kind !== 'denied'
 }
 

@@ -85,13 +85,28 @@ export function namesIn(thing: JsonObject): string[] {
   )
 }
 
-/** Each plain value, with the name of the field that it stands in. */
+export type Leaf = { field: string /** The fields down to it. */; path: string; value: string | number }
+
+/** Each plain value, with the name of the field that it stands in. `enters`: which lists and objects are looked into. */
 export function* eachLeaf(
   value: Json | undefined,
+  enters: (inner: Json[] | JsonObject) => boolean = () => true,
   field = '',
-): Generator<{ field: string; value: string | number }> {
-  if (typeof value === 'string' || typeof value === 'number') yield { field, value }
-  else if (Array.isArray(value)) for (const item of value) yield* eachLeaf(item, field)
-  else if (isJsonObject(value))
-    for (const [key, item] of Object.entries(value)) yield* eachLeaf(item, fieldName(key))
+  path = field,
+): Generator<Leaf> {
+  if (typeof value === 'string' || typeof value === 'number') yield { field, path, value }
+  else if (Array.isArray(value)) {
+    if (enters(value)) for (const item of value) yield* eachLeaf(item, enters, field, path)
+  } else if (isJsonObject(value) && enters(value))
+    for (const [key, item] of Object.entries(value)) {
+      const name = fieldName(key)
+      yield* eachLeaf(item, enters, name, path === '' ? name : `${path}.${name}`)
+    }
+}
+
+/** One thing, and not several: no list of many, and no object whose fields are things themselves. */
+export function isOne(inner: Json[] | JsonObject): boolean {
+  if (Array.isArray(inner)) return inner.length === 1
+  const fields = Object.values(inner)
+  return fields.length < 2 || !fields.every(isJsonObject)
 }

@@ -1,7 +1,9 @@
 // One trusted text (what the user said, or the operator's instructions), read once: whether a value stands in it whole and of
-// its kind. A number inside a date is no amount, a short number needs its noun, a word inside an address is no name.
+// its kind. A number inside a date is no amount, a short number needs its noun, a word inside an address or the name of a file
+// is no name.
+import { fileEnding } from './carried.ts'
 import { findWhole, fold, joinsLeft, joinsRight, wordsIn } from './fold.ts'
-import { addDays, type Day, isSameDay, readTimes, type SpokenTimes } from './times.ts'
+import { addDays, type Day, isSameDay, readTimes, type Span, type SpokenTimes } from './times.ts'
 
 /** More of one text is not read: what stands there is not taken as said. */
 const longest = 256 * 1024
@@ -11,6 +13,8 @@ type SpokenNumber = {
   digits: number
   hasDecimals: boolean
   isMoney: boolean
+  /** It is the number of something: of an order, of an account. */
+  isNumbered: boolean
   /** The words around it, nearest first. */
   near: readonly string[]
 }
@@ -20,6 +24,8 @@ export class SaidText {
   #folded: string | undefined
   #times: SpokenTimes | undefined
   #numbers: SpokenNumber[] | undefined
+  #files: Span[] | undefined
+  #codes: Set<string> | undefined
   #words: Set<string> | undefined
 
   constructor(text: string) {
@@ -39,9 +45,11 @@ export class SaidText {
 
   /** `value` is folded. `nouns`: of what a short value may be. */
   hasText(value: string, nouns: readonly string[]): boolean {
+    if (functionWords.has(value)) return this.hasMarked(value, nouns)
     const hasDigit = /\p{N}/u.test(value)
     for (const at of findWhole(this.folded, value)) {
-      if (hasDigit && this.#isInTime(at, at + value.length)) continue
+      const span = { from: at, to: at + value.length }
+      if ((hasDigit && isWithin(span, this.times.spans)) || isPart(span, this.#fileNames())) continue
       if (value.length >= 4 || /[\p{L}].*[\p{N}]|[\p{N}].*[\p{L}]/u.test(value)) return true
       if (value.length === 3 && !/^\p{N}+$/u.test(value)) return true
       if (this.#isQuoted(at, at + value.length) || this.#isNamed(at, at + value.length, nouns)) return true
@@ -58,6 +66,12 @@ export class SaidText {
     return false
   }
 
+  /** A code, an account or a telephone number that is written in groups: `GB29 NWBK 6016 …`. */
+  hasCode(value: string): boolean {
+    this.#codes ??= new Set(this.#readCodes())
+    return this.#codes.has(value)
+  }
+
   get words(): ReadonlySet<string> {
     this.#words ??= new Set(wordsIn(this.folded))
     return this.#words
@@ -68,11 +82,12 @@ export class SaidText {
     return !findWhole(this.exact, value).next().done
   }
 
-  hasNumber(value: number, nouns: readonly string[]): boolean {
+  hasNumber(value: number, nouns: readonly string[], isAmount = false): boolean {
     return this.#spoken().some(
       each =>
         each.value === value &&
-        ((each.digits >= 5 && !each.hasDecimals) || each.near.some(word => nouns.includes(word))),
+        ((!isAmount && each.digits >= 5 && !each.hasDecimals) ||
+          each.near.some(word => nouns.includes(word))),
     )
   }
 
@@ -81,10 +96,7 @@ export class SaidText {
     return this.#spoken().some(
       each =>
         each.value === value &&
-        (each.isMoney ||
-          each.hasDecimals ||
-          (!isCertain && each.digits >= 3 && !(each.digits === 4 && value >= 1900 && value < 2100)) ||
-          each.near.some(word => nouns.includes(word))),
+        (each.isMoney || each.near.some(word => nouns.includes(word)) || mayBeAmount(each, isCertain)),
     )
   }
 
@@ -103,8 +115,22 @@ export class SaidText {
     return this.times.durations.includes(minutes)
   }
 
-  #isInTime(from: number, to: number): boolean {
-    return this.times.spans.some(span => from >= span.from && to <= span.to)
+  /** Names in quotes that have blanks in them: a part of one is another name. */
+  #fileNames(): readonly Span[] {
+    this.#files ??= [...this.folded.matchAll(quotedFile)].map(({ index, 0: whole }) => ({
+      from: index + 1,
+      to: index + whole.length - 1,
+    }))
+    return this.#files
+  }
+
+  *#readCodes(): Generator<string> {
+    const { spans } = this.times
+    for (const { index, 0: whole } of this.exact.matchAll(groupedCode)) {
+      const compact = whole.replace(/[ -]/gu, '')
+      const isTime = spans.some(({ from, to }) => from < index + whole.length && to > index)
+      if (compact.length >= 8 && !isTime) yield fold(compact)
+    }
   }
 
   #isQuoted(from: number, to: number): boolean {
@@ -114,6 +140,12 @@ export class SaidText {
 
   #isNamed(from: number, to: number, nouns: readonly string[]): boolean {
     return this.folded[from - 1] === '#' || this.#near(from, to).some(word => nouns.includes(word))
+  }
+
+  #wordBefore(from: number): string {
+    const [, word = ''] =
+      /(\p{L}+?)s?[\s:.]{0,3}$/u.exec(this.folded.slice(Math.max(0, from - 40), from)) ?? []
+    return word
   }
 
   #near(from: number, to: number): string[] {
@@ -137,7 +169,7 @@ export class SaidText {
       const sign = this.folded[from - 1] ?? ''
       const hasSign = /[$€£¥#]/u.test(sign)
       if ((!hasSign && joinsLeft(this.folded, from)) || joinsRight(this.folded, to)) continue
-      if (this.#isInTime(from, to) || /^\s?%/u.test(this.folded.slice(to, to + 2))) continue
+      if (isWithin({ from, to }, this.times.spans) || /^\s?%/u.test(this.folded.slice(to, to + 2))) continue
       const grouped = /[,'’ ]\d{3}(?:\D|$)/u.test(match[0])
       const plain = grouped ? match[0].replace(/[,'’ ]/gu, '') : match[0].replace(',', '.')
       const near = this.#near(from, to)
@@ -149,11 +181,62 @@ export class SaidText {
           (hasSign && sign !== '#') ||
           near.some(word => money.has(word)) ||
           moneyAfter.test(this.folded.slice(to, to + 3)),
+        isNumbered: sign === '#' || numbered.has(this.#wordBefore(from)),
         near: sign === '#' ? [...near, 'id', 'number'] : near,
       }
     }
   }
 }
+
+function isWithin({ from, to }: Span, spans: readonly Span[]): boolean {
+  return spans.some(span => from >= span.from && to <= span.to)
+}
+
+function isPart({ from, to }: Span, spans: readonly Span[]): boolean {
+  return spans.some(span => from >= span.from && to <= span.to && to - from < span.to - span.from)
+}
+
+/** By its form alone. The number of an order or an account is none. */
+function mayBeAmount({ value, digits, hasDecimals, isNumbered }: SpokenNumber, isCertain: boolean): boolean {
+  if (isNumbered) return false
+  if (hasDecimals) return true
+  return !isCertain && digits >= 3 && !(digits === 4 && value >= 1900 && value < 2100)
+}
+
+/** They have numbers that are no amounts. */
+const numbered: ReadonlySet<string> = new Set([
+  ...[
+    'id',
+    'no',
+    'nr',
+    'number',
+    'order',
+    'account',
+    'invoice',
+    'ticket',
+    'case',
+    'room',
+    'flight',
+    'page',
+    'version',
+  ],
+  ...['line', 'file', 'record', 'message', 'chapter', 'item', 'pin', 'code', 'zip'],
+])
+
+/** Words that stand in nearly every text, and name nothing. */
+const functionWords: ReadonlySet<string> = new Set(
+  (
+    'all any and are also been both but can could did does each every for from had has have her here him his how into its just ' +
+    'let many may more most much must new not now off once one only our out over own per please same shall she should since some ' +
+    'such than that the their them then there these they this those through too under until upon very was were what when where ' +
+    'which while who whom whose why will with would yes yet you your yours'
+  ).split(' '),
+)
+
+const quotedFile = new RegExp(`["'\`“‘«][^"'\`“”‘’«»\\n]{1,120}\\.(?:${fileEnding})["'\`”’»]`, 'gu')
+/** Three groups and more of up to four letters and digits; each has a digit, or is four capital letters. */
+const groupedCode =
+  /(?<![\p{L}\p{N}_.@/+-])\+?(?=[A-Z]{0,3}\d)[A-Z0-9]{1,4}(?:[ -](?:[A-Z]{4}|(?=[A-Z]{0,3}\d)[A-Z0-9]{1,4})){2,12}(?![\p{L}\p{N}_@/]|[.-][\p{L}\p{N}])/gu
 
 const money: ReadonlySet<string> = new Set([
   ...['usd', 'eur', 'chf', 'gbp', 'jpy', 'dollar', 'euro', 'pound', 'franc', 'cent', 'yen'],

@@ -2,7 +2,8 @@
 // that can be read in two ways (05/06/2024) is none.
 
 export type Day = { year?: number; month: number; day: number }
-export type Moment = { day?: Day /** Minutes since midnight. */; minute?: number }
+/** `minute`: since midnight. `offset`: minutes from UTC, if it says so. */
+export type Moment = { day?: Day; minute?: number; offset?: number }
 export type Span = { from: number; to: number }
 
 export type SpokenTimes = {
@@ -12,6 +13,8 @@ export type SpokenTimes = {
   durations: number[]
   /** Days from today: `today` is 0. */
   relative: number[]
+  /** Minutes from UTC. */
+  offsets: number[]
   /** Where all of them stand. */
   spans: Span[]
 }
@@ -60,7 +63,7 @@ const offsets: Readonly<Record<string, number>> = { today: 0, tonight: 0, tomorr
 
 /** `text` is folded. */
 export function readTimes(text: string): SpokenTimes {
-  const found: SpokenTimes = { days: [], minutes: [], durations: [], relative: [], spans: [] }
+  const found: SpokenTimes = { days: [], minutes: [], durations: [], relative: [], offsets: [], spans: [] }
   const take = (match: RegExpMatchArray): void => {
     found.spans.push({ from: match.index ?? 0, to: (match.index ?? 0) + match[0].length })
   }
@@ -86,7 +89,18 @@ export function readTimes(text: string): SpokenTimes {
     found.relative.push(offsets[match[1] ?? ''] ?? 2)
     take(match)
   }
+  for (const match of text.matchAll(zone)) found.offsets.push(readOffset(match[1]))
   return found
+}
+
+const zone =
+  /(?:(?<=\d\s?)|(?:utc|gmt)\s?)([+-]\d{2}:?\d{2}|z)(?![\p{L}\p{N}])|(?<!\p{L})(?:utc|gmt)(?!\p{L})/gu
+
+/** `+02:00`, `-0530`; `z` and nothing are UTC. */
+function readOffset(zone = 'z'): number {
+  const [, sign, hours, minutes] = /^([+-])(\d{2}):?(\d{2})$/.exec(zone) ?? []
+  const size = Number(hours ?? 0) * 60 + Number(minutes ?? 0)
+  return sign === '-' ? -size : size
 }
 
 function readClock(text: string, found: SpokenTimes, take: (match: RegExpMatchArray) => void): void {
@@ -127,17 +141,18 @@ function unitMinutes(unit: string): number {
 }
 
 const moment =
-  /^(?:(\d{4})-(\d{2})-(\d{2}))?(?:[t ]?(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(?:z|[+-]\d{2}:?\d{2})?)?$/u
+  /^(?:(\d{4})-(\d{2})-(\d{2}))?(?:[t ]?(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(z|[+-]\d{2}:?\d{2})?)?$/u
 
 /** A value in the form of a date, a time or both, folded. Undefined: it has another form. */
 export function readMoment(value: string): Moment | undefined {
   const match = value === '' ? null : moment.exec(value)
   if (!match) return undefined
-  const [, year, month, day, hours, minutes, seconds] = match
+  const [, year, month, day, hours, minutes, seconds, from] = match
   if (seconds !== undefined && seconds !== '00') return undefined
   const read: Moment = {}
   if (year !== undefined) read.day = { year: Number(year), month: Number(month), day: Number(day) }
   if (hours !== undefined) read.minute = Number(hours) * 60 + Number(minutes)
+  if (from !== undefined) read.offset = readOffset(from)
   return read
 }
 

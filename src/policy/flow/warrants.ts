@@ -34,7 +34,7 @@ export class Warrants {
 
   judge(given: readonly Argument[]): Found[] {
     const { effect } = this.#labels
-    const said = given.filter(({ value, role }) => value !== '' || role === 'secret')
+    const said = given.filter(({ value, role, isEmptied }) => value !== '' || role === 'secret' || isEmptied)
     const times = said.filter(argument => this.#isTime(argument))
     const sure = times.flatMap(argument => {
       const moment = readMoment(fold(String(argument.value)))
@@ -59,8 +59,7 @@ export class Warrants {
     if (isDefault) return plain("the tool's default")
     const approved = this.#approved(argument)
     if (approved) return approved
-    if (role === 'flag' && (typeof value !== 'string' || /^[\p{L}\p{N}_-]{1,32}$/u.test(value)))
-      return plain('one of a few fixed values')
+    if (role === 'flag' && this.#isFlag(argument)) return plain('one of a few fixed values')
     if (isSink(role, this.#labels.effect)) return this.#sink(argument)
     const text = String(value)
     const carried = this.#carried(text)
@@ -68,9 +67,16 @@ export class Warrants {
     return this.#unknownWord(text) ?? plain('all of its words are known from trusted text')
   }
 
-  #approved({ field, value }: Argument): Warrant | undefined {
+  /** One that the tool lists, or a short word or number, in which nothing can be sent. */
+  #isFlag({ name, value }: Argument): boolean {
+    if (typeof value === 'boolean' || this.#labels.choices.get(name)?.includes(value)) return true
+    const text = String(value)
+    return /^-?[\p{L}\p{N}_-]{1,32}$/u.test(text) && carriedBy(text).found.length === 0
+  }
+
+  #approved({ path, value }: Argument): Warrant | undefined {
     if (typeof value === 'boolean' || !this.#hasApproved) return undefined
-    const keys = approvedKeys(this.#tool, field, value)
+    const keys = approvedKeys(this.#tool, path, value)
     const holds = this.#indexes.some(({ approved }) => keys.some(key => approved.has(key)))
     return holds ? { origin: 'approved', why: 'a person approved it before' } : undefined
   }
@@ -93,12 +99,12 @@ export class Warrants {
       return plain('the kind of thing')
     const record = this.#record(folded, kind)
     if (record) return record
-    if (/^-?\d+(?:\.\d+)?$/.test(folded) && folded.replace(/\D/g, '').length < 5)
+    if (isShortNumber(folded) && (role === 'amount' || String(Number(folded)) === folded))
       return this.#number(Number(folded), argument) ?? { value: shown }
     const nouns = listNouns(argument, this.#labels)
-    for (const { user } of this.#indexes) if (user.hasText(folded, nouns)) return yours
-    for (const { operator } of this.#indexes) if (operator.hasText(folded, nouns)) return operators
-    return this.#lookup(folded) ?? { value: shown }
+    for (const { user } of this.#indexes) if (user.hasValue(folded, nouns)) return yours
+    for (const { operator } of this.#indexes) if (operator.hasValue(folded, nouns)) return operators
+    return this.#lookup(folded) ?? { value: shown, ...(value === '' && { why: 'it was left empty' }) }
   }
 
   #number(value: number, argument: Argument): Warrant | undefined {
@@ -107,7 +113,7 @@ export class Warrants {
     const record = this.#record(fold(String(value)), kind)
     if (record) return record
     for (const { user, amounts } of this.#indexes) {
-      if (user.hasNumber(value, nouns)) return yours
+      if (user.hasNumber(value, nouns, role === 'amount')) return yours
       // What nobody labelled may be an amount, if it can be nothing else.
       const mayBeMoney = role === 'amount' || role === undefined || role === 'value'
       if (mayBeMoney && user.hasAmount(value, nouns, role !== 'amount')) return yours
@@ -155,13 +161,24 @@ export class Warrants {
     const moment = readMoment(folded)
     if (!moment) return this.#sink(argument)
     if (this.#moment(moment)) return yours
+    if (!this.#knowsOffset(moment)) return { value: shown, why: 'of a time zone that you did not name' }
     if (sure.some(from => this.#indexes.some(({ user }) => user.hasDuration(from, moment))))
       return { origin: 'user', why: 'your time and how long you said' }
     return { value: shown }
   }
 
   #moment(moment: Moment): boolean {
+    if (!this.#knowsOffset(moment)) return false
     return this.#indexes.some(({ user, today }) => user.hasMoment(moment, today))
+  }
+
+  /** A time in a zone that no trusted text names is another time. */
+  #knowsOffset({ offset }: Moment): boolean {
+    if (offset === undefined) return true
+    return this.#indexes.some(
+      ({ user, operator, trusted }) =>
+        user.hasOffset(offset) || operator.hasOffset(offset) || trusted.hasOffset(offset),
+    )
   }
 
   // ---- free text ---------------------------------------------------------------------------------------------------
@@ -174,8 +191,8 @@ export class Warrants {
       const folded = fold(token)
       const known = this.#indexes.some(
         index =>
-          index.user.hasText(folded) ||
-          index.operator.hasText(folded) ||
+          index.user.hasValue(folded, []) ||
+          index.operator.hasValue(folded, []) ||
           index.trusted.hasText(folded) ||
           index.lookups.has(folded) ||
           index.approved.has(folded),
@@ -203,6 +220,10 @@ export class Warrants {
     const words = [...this.#labels.words, ...wordsIn(fold(this.#tool.replaceAll('_', ' ')))].map(fold)
     return words.some(word => this.#indexes.some(({ user }) => user.hasText(word) || user.hasWord(word)))
   }
+}
+
+function isShortNumber(folded: string): boolean {
+  return /^-?\d+(?:\.\d+)?$/.test(folded) && folded.replace(/\D/g, '').length < 5
 }
 
 function isSameOrUnknown({ records }: LogIndex, kind: string, id: string, name: string): boolean {

@@ -26,12 +26,27 @@ export class Words {
     return this.#pieces.some(piece => piece.hasText(value, nouns))
   }
 
+  /** As `hasText`, or written in another way that means the same: with its sign, its scheme, a closing slash, in groups. */
+  hasValue(value: string, nouns: readonly string[]): boolean {
+    if (this.hasText(value, nouns)) return true
+    if (this.#pieces.length === 0) return false
+    if (/^\+?(?=.*\d.*\d.*\d)[\da-z]{8,40}$/.test(value) && this.#pieces.some(piece => piece.hasCode(value)))
+      return true
+    return otherForms(value).some(form => this.hasText(form, nouns))
+  }
+
+  /** In minutes: how far a time that was said is from UTC. */
+  hasOffset(minutes: number): boolean {
+    return this.#pieces.some(piece => piece.times.offsets.includes(minutes))
+  }
+
   hasExact(value: string): boolean {
     return this.#pieces.some(piece => piece.hasExact(value))
   }
 
-  hasNumber(value: number, nouns: readonly string[]): boolean {
-    return this.#pieces.some(piece => piece.hasNumber(value, nouns))
+  /** `isAmount`: no number is one for its length alone. */
+  hasNumber(value: number, nouns: readonly string[], isAmount = false): boolean {
+    return this.#pieces.some(piece => piece.hasNumber(value, nouns, isAmount))
   }
 
   hasAmount(value: number, nouns: readonly string[], isCertain = false): boolean {
@@ -58,4 +73,19 @@ export class Words {
   hasWord(word: string): boolean {
     return this.#pieces.some(piece => piece.words.has(word))
   }
+}
+
+/** `value` is folded. None of them is a form of another value: what stands before or after it in the text still joins it. */
+function otherForms(value: string): string[] {
+  const forms: string[] = []
+  const [, name] = /^[#@]([\p{L}\p{N}][\p{L}\p{N}_.-]+)$/u.exec(value) ?? []
+  if (name !== undefined) forms.push(name)
+  // Whoever gives an address without a scheme means the page there.
+  const [, bare] = /^https?:\/\/(.+\..+)$/u.exec(value) ?? []
+  for (const form of bare === undefined ? [value] : [value, bare]) {
+    if (form !== value) forms.push(form)
+    if (form.endsWith('/')) forms.push(form.slice(0, -1))
+    else if (/^[^\s?#]+$/u.test(form)) forms.push(`${form}/`)
+  }
+  return forms
 }
