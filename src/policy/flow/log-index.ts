@@ -7,7 +7,7 @@ import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
 import type { InputPart, TextPart } from '../../language/content.ts'
 import { planActionsName, summaryQuestion } from '../../language/flow.ts'
 import { type Entry, listCalls } from '../../language/history.ts'
-import type { Json } from '../../lib/json/index.ts'
+import { isJsonObject, type Json } from '../../lib/json/index.ts'
 import { wholeInput } from './arguments.ts'
 import { fold } from './fold.ts'
 import { fieldName, type Labels, resolveLabels } from './labels.ts'
@@ -18,6 +18,10 @@ import { Words } from './words.ts'
 
 /** The call whose result holds something. `number`: how many calls there were up to it. */
 export type Source = { call: string; tool: string; number: number; uri?: string; outcome: Outcome }
+
+/** In an agent's instructions. */
+const namedToday =
+  /(?<!\p{L})(?:today(?:['’]s date)?|current (?:date|day|time))(?!\p{L})[^\d\n]{0,20}(\d{4}-\d{2}-\d{2})/u
 
 const most = { values: 50_000, sources: 10_000, approved: 20_000 }
 
@@ -45,7 +49,11 @@ export class LogIndex {
   constructor(options: IndexOptions, { system, said = [], user = new Words() }: Trusted = {}) {
     this.#options = options
     this.user = user
-    if (system !== undefined) this.operator.add(system)
+    if (system !== undefined) {
+      this.operator.add(system)
+      const [, day = ''] = namedToday.exec(fold(system)) ?? []
+      this.today = readMoment(day)?.day
+    }
     for (const words of said) this.user.add(words)
   }
 
@@ -245,8 +253,8 @@ export class LogReader {
   readonly #options: IndexOptions
   /** Untrusted text was read. */
   tainted = false
-  /** The tools that the model named before that. */
-  readonly declared = new Set<string>()
+  /** The tools that the model named before that, and the values that it named for them, if it did. */
+  readonly declared = new Map<string, ReadonlySet<string> | undefined>()
   #scanned = 0
   #view: readonly Entry[] | undefined
   #index: LogIndex | undefined
@@ -291,7 +299,16 @@ export class LogReader {
 
   #declare(answer: Entry | undefined, callId: string): void {
     const call = answer?.role === 'assistant' ? listCalls(answer).find(({ id }) => id === callId) : undefined
-    for (const { value } of eachLeaf(call && callArguments(call))) this.declared.add(String(value))
+    const plan = call && callArguments(call)
+    if (!isJsonObject(plan)) return
+    const { tools, values } = plan
+    for (const { value } of eachLeaf(tools)) {
+      const name = String(value)
+      const own = isJsonObject(values) && Object.hasOwn(values, name) ? values[name] : undefined
+      const before = this.declared.get(name) ?? []
+      const named = [...eachLeaf(own)].map(leaf => fold(String(leaf.value)))
+      this.declared.set(name, own === undefined ? this.declared.get(name) : new Set([...before, ...named]))
+    }
   }
 
   /** The index of everything up to now. */

@@ -78,6 +78,32 @@ test('dates and times are read as people write them', () => {
   assert.ok(!said('tomorrow').hasDay({ year: 2024, month: 5, day: 16 }, undefined))
 })
 
+test('spans of days and hours are read with both their ends, and days of the week from today', () => {
+  const days = (text: string): string[] =>
+    said(text).times.days.map(({ year, month, day }) => [year ?? 'any', month, day].join('-'))
+  for (const [text, first, last] of [
+    ['from the 24th to the 28th of December 2026', '2026-12-24', '2026-12-28'],
+    ['December 24-28, 2026', 'any-12-24', '2026-12-28'],
+    ['24–28 Dec', 'any-12-24', 'any-12-28'],
+    ['Nov 10th through 15th', 'any-11-10', 'any-11-15'],
+    ['between Nov 10 and Nov 15', 'any-11-10', 'any-11-15'],
+  ] as const)
+    assert.deepEqual(days(text).sort(), [first, last].sort(), text)
+  for (const [text, from, to] of [
+    ['3-4 pm', 15, 16],
+    ['11 to 1 pm', 11, 13],
+    ['from 9 to 11 am', 9, 11],
+  ] as const)
+    for (const hour of [from, to]) assert.ok(said(text).hasMinute(hour * 60), `${hour} in ${text}`)
+  const today = { year: 2026, month: 11, day: 18 }
+  assert.ok(said('on friday').hasDay({ year: 2026, month: 11, day: 20 }, today))
+  assert.ok(said('in 3 days').hasDay({ year: 2026, month: 11, day: 21 }, today))
+  for (const text of ['next friday', 'last friday', 'on friday, in rooms 3 to 4'])
+    assert.ok(!said(text).hasDay({ year: 2026, month: 11, day: 27 }, today), text)
+  assert.ok(!said('on wednesday').hasDay(today, today), 'today, or in a week')
+  assert.ok(!said('for 3 days').hasDay({ year: 2026, month: 11, day: 21 }, today))
+})
+
 test('free text carries links, addresses, codes and long numbers, and nothing else', () => {
   const found = (text: string): string[] => carriedBy(text).found
   assert.deepEqual(

@@ -3,7 +3,15 @@
 // is no name.
 import { fileEnding } from './carried.ts'
 import { findWhole, fold, joinsLeft, joinsRight, wordsIn } from './fold.ts'
-import { addDays, type Day, isSameDay, readTimes, type Span, type SpokenTimes } from './times.ts'
+import {
+  addDays,
+  type Day,
+  isNextWeekday,
+  isSameDay,
+  readTimes,
+  type Span,
+  type SpokenTimes,
+} from './times.ts'
 
 /** More of one text is not read: what stands there is not taken as said. */
 const longest = 256 * 1024
@@ -102,9 +110,13 @@ export class SaidText {
 
   /** `today`: a date that the system gave, if there is one. */
   hasDay(day: Day, today: Day | undefined): boolean {
-    const { days, relative } = this.times
+    const { days, relative, weekdays } = this.times
     if (days.some(spoken => isSameDay(spoken, day))) return true
-    return today !== undefined && relative.some(offset => isSameDay(addDays(today, offset), day))
+    if (today === undefined) return false
+    return (
+      relative.some(offset => isSameDay(addDays(today, offset), day)) ||
+      weekdays.some(weekday => isNextWeekday(weekday, today, day))
+    )
   }
 
   hasMinute(minute: number): boolean {

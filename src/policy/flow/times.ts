@@ -13,6 +13,8 @@ export type SpokenTimes = {
   durations: number[]
   /** Days from today: `today` is 0. */
   relative: number[]
+  /** Days of the week, Sunday is 0: the next such day from today. */
+  weekdays: number[]
   /** Minutes from UTC. */
   offsets: number[]
   /** Where all of them stand. */
@@ -50,12 +52,34 @@ const monthDay = new RegExp(
   `(?<![\\p{L}\\p{N}])(${month})\\.?\\s+(?:the\\s+)?(\\d{1,2})(?:st|nd|rd|th)?(?:,?\\s+(\\d{4}))?(?![\\p{L}\\p{N}])`,
   'gu',
 )
+const until = '\\s*(?:-|–|—|to|and|until|till|through|bis|al?|au)\\s*(?:the\\s+)?'
+const ordinal = '(?:st|nd|rd|th|\\.|º|er)?'
+/** "from the 24th to the 28th of December", "December 24-28": the day without its month. */
+const dayBefore = new RegExp(
+  `(?<![\\p{L}\\p{N}.,:/-])(\\d{1,2})${ordinal}${until}\\d{1,2}${ordinal}\\s+(?:of\\s+|de\\s+)?(${month})\\b\\.?(?:,?\\s+(?:de\\s+)?(\\d{4}))?(?![\\p{L}\\p{N}])`,
+  'gu',
+)
+const dayAfter = new RegExp(
+  `(?<![\\p{L}\\p{N}])(${month})\\.?\\s+(?:the\\s+)?\\d{1,2}${ordinal}${until}(\\d{1,2})(?:st|nd|rd|th)?(?:,?\\s+(\\d{4}))?(?![\\p{L}\\p{N}:])`,
+  'gu',
+)
+/** "3-4 pm": the hour without its half of the day. */
+const hourBefore = new RegExp(
+  `(?<![\\p{L}\\p{N}.,:/-])(\\d{1,2})(?::(\\d{2}))?${until}(\\d{1,2})(?::(\\d{2}))?\\s*(am|pm|a\\.m\\.|p\\.m\\.)(?![\\p{L}\\p{N}])`,
+  'gu',
+)
+const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
+/** "Next Friday" can be read in two ways. */
+const weekday = new RegExp(
+  `(?<!(?:next|last|past|previous|every|each|following)\\s+)(?<![\\p{L}\\p{N}])(${weekdays.join('|')})(?![\\p{L}\\p{N}])`,
+  'gu',
+)
 const clock = /(?<![\p{L}\p{N}.,])(\d{1,2})[:h](\d{2})(?::\d{2})?\s*(am|pm|a\.m\.|p\.m\.)?(?![\p{L}\p{N}])/gu
 const hour = /(?<![\p{L}\p{N}.,])(\d{1,2})\s*(am|pm|a\.m\.|p\.m\.|uhr|h)(?![\p{L}\p{N}])/gu
 const named = /(?<![\p{L}\p{N}])(noon|midday|midnight)(?![\p{L}\p{N}])/gu
 const counts = 'a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half an|half a'
 const lasting = new RegExp(
-  `(?<![\\p{L}\\p{N}.,])(\\d+(?:[.,]\\d+)?|${counts})[\\s-]*(hours?|hrs?|h|minutes?|mins?|days?|weeks?)(?![\\p{L}\\p{N}])`,
+  `(?<![\\p{L}\\p{N}.,])(\\d+(?:[.,]\\d+)?|${counts})[\\s-]*(hours?|hrs?|h|minutes?|mins?|days?|nights?|weeks?)(?![\\p{L}\\p{N}])`,
   'gu',
 )
 const today = /(?<![\p{L}\p{N}])(day after tomorrow|today|tonight|tomorrow|yesterday)(?![\p{L}\p{N}])/gu
@@ -63,7 +87,15 @@ const offsets: Readonly<Record<string, number>> = { today: 0, tonight: 0, tomorr
 
 /** `text` is folded. */
 export function readTimes(text: string): SpokenTimes {
-  const found: SpokenTimes = { days: [], minutes: [], durations: [], relative: [], offsets: [], spans: [] }
+  const found: SpokenTimes = {
+    days: [],
+    minutes: [],
+    durations: [],
+    relative: [],
+    weekdays: [],
+    offsets: [],
+    spans: [],
+  }
   const take = (match: RegExpMatchArray): void => {
     found.spans.push({ from: match.index ?? 0, to: (match.index ?? 0) + match[0].length })
   }
@@ -84,10 +116,23 @@ export function readTimes(text: string): SpokenTimes {
     addDay(match, match[3], months.get(match[2] ?? '') ?? 0, Number(match[1]))
   for (const match of text.matchAll(monthDay))
     addDay(match, match[3], months.get(match[1] ?? '') ?? 0, Number(match[2]))
+  for (const match of text.matchAll(dayBefore))
+    addDay(match, match[3], months.get(match[2] ?? '') ?? 0, Number(match[1]))
+  for (const match of text.matchAll(dayAfter))
+    addDay(match, match[3], months.get(match[1] ?? '') ?? 0, Number(match[2]))
   readClock(text, found, take)
   for (const match of text.matchAll(today)) {
     found.relative.push(offsets[match[1] ?? ''] ?? 2)
     take(match)
+  }
+  for (const match of text.matchAll(weekday)) {
+    found.weekdays.push(weekdays.indexOf(match[1] ?? ''))
+    take(match)
+  }
+  for (const match of text.matchAll(lasting)) {
+    const days = (readCount(match[1] ?? '') * unitMinutes(match[2] ?? '')) / (24 * 60)
+    const isAhead = /(?:^|[^\p{L}])in\s+$/u.test(text.slice(Math.max(0, match.index - 4), match.index))
+    if (isAhead && Number.isInteger(days)) found.relative.push(days)
   }
   for (const match of text.matchAll(zone)) found.offsets.push(readOffset(match[1]))
   return found
@@ -117,6 +162,13 @@ function readClock(text: string, found: SpokenTimes, take: (match: RegExpMatchAr
     // "5 h" is a duration, too: both are kept.
     add(match, Number(match[1]), 0, match[2])
   }
+  for (const match of text.matchAll(hourBefore)) {
+    const [, from, minutes, to, , half] = match
+    // "11-1 pm" begins before noon.
+    const isSame = Number(from) % 12 <= Number(to) % 12
+    const other = half?.startsWith('p') ? 'am' : 'pm'
+    add(match, Number(from), Number(minutes ?? 0), isSame ? half : other)
+  }
   for (const match of text.matchAll(named)) add(match, match[1] === 'midnight' ? 0 : 12, 0, undefined)
   for (const match of text.matchAll(lasting)) {
     const [, count = '', unit = ''] = match
@@ -137,7 +189,7 @@ function readCount(count: string): number {
 function unitMinutes(unit: string): number {
   if (unit.startsWith('h')) return 60
   if (unit.startsWith('m')) return 1
-  return unit.startsWith('d') ? 24 * 60 : 7 * 24 * 60
+  return unit.startsWith('w') ? 7 * 24 * 60 : 24 * 60
 }
 
 const moment =
@@ -164,15 +216,23 @@ export function isSameDay(spoken: Day, value: Day): boolean {
   )
 }
 
-/** Minutes from one to the other. Undefined: one of them has no day or no time. */
+/** Minutes from one to the other. Undefined: one of them has no day, or only one of them has a time. */
 export function minutesBetween(from: Moment, to: Moment): number | undefined {
+  if ((from.minute === undefined) !== (to.minute === undefined)) return undefined
   const [start, end] = [toMinutes(from), toMinutes(to)]
   return start === undefined || end === undefined ? undefined : end - start
 }
 
-function toMinutes({ day, minute }: Moment): number | undefined {
-  if (day?.year === undefined || minute === undefined) return undefined
+function toMinutes({ day, minute = 0 }: Moment): number | undefined {
+  if (day?.year === undefined) return undefined
   return Date.UTC(day.year, day.month - 1, day.day) / 60_000 + minute
+}
+
+/** The next such day after `today`. On such a day itself it can be read in two ways. */
+export function isNextWeekday(weekday: number, today: Day, value: Day): boolean {
+  const days =
+    (weekday - new Date(Date.UTC(today.year ?? 2000, today.month - 1, today.day)).getUTCDay() + 7) % 7
+  return days > 0 && isSameDay(addDays(today, days), value)
 }
 
 export function addDays({ year = 2000, month: m, day }: Day, days: number): Day {

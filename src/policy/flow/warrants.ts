@@ -24,8 +24,16 @@ export class Warrants {
   readonly #tool: string
   readonly #labels: Labels
   readonly #hasApproved: boolean
+  /** The values that the model named for this tool in time. Undefined: any of the user's. */
+  readonly #planned: ReadonlySet<string> | undefined
 
-  constructor(indexes: readonly LogIndex[], tool: string, labels: Labels) {
+  constructor(
+    indexes: readonly LogIndex[],
+    tool: string,
+    labels: Labels,
+    planned?: ReadonlySet<string> | undefined,
+  ) {
+    this.#planned = planned
     this.#indexes = indexes
     this.#tool = tool
     this.#labels = labels
@@ -60,7 +68,7 @@ export class Warrants {
     const approved = this.#approved(argument)
     if (approved) return approved
     if (role === 'flag' && this.#isFlag(argument)) return plain('one of a few fixed values')
-    if (isSink(role, this.#labels.effect)) return this.#sink(argument)
+    if (isSink(role, this.#labels.effect)) return this.#ifPlanned(this.#sink(argument), argument)
     const text = String(value)
     const carried = this.#carried(text)
     if (carried || hasSink) return carried ?? plain('no link, address, code or long number in it')
@@ -79,6 +87,12 @@ export class Warrants {
     const keys = approvedKeys(this.#tool, path, value)
     const holds = this.#indexes.some(({ approved }) => keys.some(key => approved.has(key)))
     return holds ? { origin: 'approved', why: 'a person approved it before' } : undefined
+  }
+
+  /** The user's values for one thing are not put to another use. */
+  #ifPlanned(found: Warrant | Missing, { value }: Argument): Warrant | Missing {
+    if (!this.#planned || found !== yours || this.#planned.has(fold(String(value)))) return found
+    return { value: String(value), why: 'which was not named for this tool before untrusted text was read' }
   }
 
   // ---- sinks -------------------------------------------------------------------------------------------------------
