@@ -109,7 +109,17 @@ export {
   scripted,
   scriptFromFile,
 } from './models/scripted/index.ts'
-export type { GateOptions, PolicyRule, RedactRule } from './policy/index.ts'
+export {
+  type CedarOptions,
+  cedar,
+  type Decider,
+  type Decision,
+  type GateOptions,
+  type OpaOptions,
+  opa,
+  type PolicyRule,
+  type RedactRule,
+} from './policy/index.ts'
 // ---- to check what was recorded ----------------------------------------------------------------------------
 export { verifyReceipt } from './proof/verify-receipt.ts'
 export type { OpenOptions } from './runtime.ts'

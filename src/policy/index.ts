@@ -24,6 +24,8 @@ import { compileRules, type Decider, type Decision, type PolicyRule } from './ru
 
 export type { RuleApprovers } from './approvers.ts'
 export { checkBudgets } from './budgets.ts'
+export { type CedarOptions, cedar } from './engines/cedar.ts'
+export { type OpaOptions, opa } from './engines/opa.ts'
 export { describeFacts, resolveLabels } from './flow/index.ts'
 export { checkLimits, defaultLimits } from './limits.ts'
 export { matchesName } from './names.ts'
