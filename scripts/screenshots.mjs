@@ -1,5 +1,5 @@
 // Makes the pictures in docs/screenshots anew: a server with fresh data, a few sessions, a real Chromium.
-// npm run screenshots
+// npm run screenshots, or some by name: npm run screenshots -- session fork
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -73,10 +73,23 @@ const main = await session(
   'Customers say that their totals are too low. Find out why, mend it, and roll it out.',
   1,
 )
+/** One result of the session is changed, and both sides are shown. */
+async function tryAnotherResult(page) {
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Result of').selectOption({ index: 1 })
+  await dialog.getByLabel('Result, edited').fill('Error: the file is not there.')
+  await dialog.getByRole('button', { name: 'Try it' }).click()
+  const sides = page.getByRole('region', { name: 'Both sides' })
+  await sides.waitFor()
+  await sides.scrollIntoViewIfNeeded()
+}
+
+const wanted = process.argv.slice(2)
 const shots = [
   { name: 'playground', path: '/', width: 1200, theme: 'light', at: demonstration.address },
   { name: 'session', path: `/sessions/${main}`, width: 1200, theme: 'light' },
   { name: 'session-dark', path: `/sessions/${main}?view=log`, width: 1200, theme: 'dark' },
+  { name: 'fork', path: `/sessions/${main}?fork=2`, width: 1200, theme: 'light', act: tryAnotherResult },
   { name: 'vendors', path: `/sessions/${main}?view=vendors`, width: 1200, theme: 'light' },
   { name: 'sessions', path: '/sessions', width: 1200, theme: 'light' },
   { name: 'approvals', path: '/approvals', width: 1200, theme: 'dark', keys: 'j' },
@@ -97,7 +110,8 @@ const browser = await chromium.launch({
   args: ['--no-sandbox', '--disable-quic'],
 })
 try {
-  for (const { name, path, width, theme, keys, at = url } of shots) {
+  for (const { name, path, width, theme, keys, act, at = url } of shots) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue
     const page = await browser.newPage({
       viewport: { width, height: 760 },
       colorScheme: theme,
@@ -107,6 +121,7 @@ try {
     await page.locator('#main h1, #main h2').first().waitFor()
     await page.locator('.loading').waitFor({ state: 'detached' })
     if (keys) await page.keyboard.press(keys)
+    await act?.(page)
     await page.waitForTimeout(1500)
     await page.screenshot({ path: join(folder, `${name}.png`) })
     await page.close()

@@ -40,6 +40,7 @@ import type { ClusterNode } from './engines/cluster/cluster-node.ts'
 import { clusterSettings } from './engines/cluster/settings.ts'
 import { FolderEngine } from './engines/folder/folder-engine.ts'
 import { TurnwireError } from './language/errors.ts'
+import type { Recorded } from './language/events.ts'
 import type { RulesFileState } from './language/policy.ts'
 import { keepPrivate } from './lib/files/private-folders.ts'
 import type { Json } from './lib/json/index.ts'
@@ -48,6 +49,7 @@ import { LogFailures } from './library/log-failures.ts'
 import { createLog, type Log } from './log.ts'
 import { keepsPayments, type PaymentStore } from './payments/port.ts'
 import type { PriceSource } from './payments/price.ts'
+import type { ChangeToTry, ReplayReport, TryOptions } from './replay/index.ts'
 import { Telemetry } from './telemetry/index.ts'
 import { type ModelRecord, ModelStats } from './telemetry/model-stats.ts'
 import { KeptServers, type McpOptions, type McpServerSpec } from './tools/mcp/index.ts'
@@ -324,6 +326,19 @@ export class Runtime {
     const find = (name: string): Agent | undefined => agents.find(each => each.name === name)
     const recorded = new RecordedSession(state, { agent: find, vault, parent: readState })
     return recorded.judge(supposeCall(state, tool, input, now), now)
+  }
+
+  /** What a recorded session would have come to with one thing changed. Nothing is recorded and no tool runs. */
+  async tryChange(
+    session: string,
+    log: readonly Recorded[],
+    { people, ...change }: ChangeToTry & Pick<TryOptions, 'people'>,
+    signal: AbortSignal,
+  ): Promise<ReplayReport> {
+    const { readRecording, tryChange } = await import('./replay/index.ts')
+    const build = (config: TurnwireConfig): Agent[] => buildAgents(config, this.log, this.#mcp)
+    const options = { vault: this.#own.vault, signal, build, ...(people && { people }) }
+    return tryChange(readRecording(session, log), this.config, change, options)
   }
 
   /** Why nothing can be recorded now, if this process has the store and knows. */

@@ -165,6 +165,7 @@ const rules: ImportRule[] = [
       'src/wires/',
       // For the operator API. Loaded when asked for.
       'src/doctor/index.ts',
+      'src/evals/from-session.ts',
       'src/world.ts',
       ...common,
     ],
@@ -195,6 +196,7 @@ const rules: ImportRule[] = [
       'src/config/draft-policy.ts',
       'src/config/load-config.ts',
       'src/config/named-models.ts',
+      'src/config/rules-file.ts',
       'src/engine/index.ts',
       'src/models/index.ts',
       'src/stores/memory.ts',

@@ -25,6 +25,8 @@ import type {
   OperatorSystem,
   SessionChanged,
   SessionQuery,
+  TrialAnswer,
+  TrialRequest,
   VendorProtocol,
   VendorRequest,
 } from './operator-types.ts'
@@ -125,6 +127,15 @@ export class OperatorClient {
   }
   fork(id: string, fork: ForkRequest = {}): Promise<{ id: string }> {
     return this.#send('POST', `${operatorPath(id)}/fork`, fork)
+  }
+  /** What the session would have come to with one thing changed. No tool runs; the model is asked where nothing recorded answers. */
+  try(id: string, change: TrialRequest): Promise<TrialAnswer> {
+    return this.#send('POST', `${operatorPath(id)}/try`, change)
+  }
+  /** A file of evaluations with one case, made of the session. */
+  async evalCase(id: string, options?: Options): Promise<string> {
+    const { text } = await this.#get<{ text: string }>(`${operatorPath(id)}/eval`, options)
+    return text
   }
   /** The next request to the model, in one vendor's form. */
   request(id: string, protocol: VendorProtocol, options?: Options): Promise<VendorRequest> {

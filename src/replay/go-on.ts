@@ -3,6 +3,7 @@
 import type { ToolOutput } from '../engine/index.ts'
 import type { CallPart } from '../language/calls.ts'
 import type { Event } from '../language/events.ts'
+import { untilAborted } from '../lib/async/abort.ts'
 import { present } from '../lib/json/present.ts'
 import { toOutput } from '../tools/functions/return-value.ts'
 import { callKey } from './compare.ts'
@@ -16,7 +17,8 @@ type TurnStarted = Extract<Event, { type: 'turn.started' }>
 export async function goOn(replay: Replay): Promise<void> {
   if (!replay.options.live) return
   const rest = new Rest(replay)
-  while (await rest.step());
+  const { signal } = replay.options
+  while (await (signal ? untilAborted(rest.step(), signal) : rest.step()));
 }
 
 class Rest {

@@ -6,7 +6,9 @@ import { readRecording } from './recording.ts'
 import { type ReplayOptions, type ReplayReport, replay } from './replay.ts'
 
 export type { Difference, ReplayTotals } from './compare.ts'
+export { readRecording } from './recording.ts'
 export type { ReplayReport, Simulation } from './replay.ts'
+export { type ChangeToTry, type TryOptions, tryChange } from './try-change.ts'
 
 /** Plays a recorded session again with this configuration. Nothing is sent, unless models are `live`, and no tool runs. */
 export function replaySession(

@@ -34,8 +34,17 @@ export type ReplayOptions = {
   agents: readonly Agent[]
   /** Opens arguments that were sealed. Absent: they are replayed as they were redacted. */
   vault?: Vault
-  /** Models are asked really. The recorded answers are only compared with theirs. */
-  live?: boolean
+  /**
+   * Models are asked really: at each step, and the recorded answers are only compared with theirs; or only from where the session
+   * goes another way.
+   */
+  live?: boolean | 'once-left'
+  /** Another thing from the event with this number on. `leave`: why nothing that was recorded after it answers. */
+  change?: { at: number; make: () => void; leave?: string }
+  /** Outcomes in place of the recorded ones, by the id of the call. */
+  outcomes?: ReadonlyMap<string, Outcome>
+  /** Ends it while models are asked. */
+  signal?: AbortSignal
   /** The bodies of the requests as a replay without a change made them, by the number of the event that answered. */
   bodies?: ReadonlyMap<number, string>
   /** Decides about calls that the recording has no decision for. Default: allow, as no tool runs. */
@@ -101,6 +110,7 @@ export class Replay {
   constructor(recording: Recording, options: ReplayOptions) {
     this.recording = recording
     this.options = options
+    this.outcomes = new Map(options.outcomes)
     this.world = new ReplayWorld(recording)
     this.then = emptyState(recording.session)
     this.#inputs = new RecordedInputs(recording, (callId, text) => this.exactText(callId, text))
@@ -120,8 +130,8 @@ export class Replay {
     })
   }
 
-  /** The outcomes of calls that are not recorded, but for the same arguments as one that is. By the id of the call. */
-  readonly outcomes = new Map<string, Outcome>()
+  /** The outcomes of calls that are not recorded, but for the same arguments as one that is, and those that are changed. */
+  readonly outcomes: Map<string, Outcome>
 
   get session(): Session {
     if (!this.#session) throw new TurnwireError('internal', 'The replay has no session yet.')
@@ -139,8 +149,11 @@ export class Replay {
     for (this.#at = 1; this.#at < events.length && !this.left; this.#at++) {
       const event = events[this.#at]!
       this.world.moveTo(event.at)
+      const change = this.options.change?.at === this.seq ? this.options.change : undefined
+      change?.make()
       await this.#take(event)
       evolve(this.then, event)
+      if (change?.leave !== undefined) this.leave(change.leave)
     }
     if (this.left) await goOn(this)
     await this.session.flushed()
@@ -268,7 +281,7 @@ export class Replay {
     if (checked.difference) this.differences.push(checked.difference)
     const isOnWay = isSameWay(this.then.view, held.request.history)
     if (!isOnWay) this.leave('The calls before this step came to something else than they did.')
-    if (this.options.live) await this.#askLive(event)
+    if (this.options.live === true) await this.#askLive(event)
     else if (isOnWay) {
       this.world.expect(
         'call',

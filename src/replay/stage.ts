@@ -17,7 +17,7 @@ import {
   type ToolOutput,
 } from '../engine/index.ts'
 import type { Outcome } from '../language/calls.ts'
-import type { QuestionAsked } from '../language/events.ts'
+import type { QuestionAsked, Settings } from '../language/events.ts'
 import type { Json } from '../lib/json/index.ts'
 
 /** A request to a model, as it was made. */
@@ -134,24 +134,25 @@ export class Stage {
   agent(agent: Agent): Agent {
     const models = new Map<Model, Model>()
     let known: { from: readonly Tool[]; tools: readonly Tool[] } | undefined
-    const held: Agent = {
-      ...agent,
-      gate: this.#gate(agent.gate),
-      model: settings => {
-        const model = agent.model(settings)
-        const kept = models.get(model) ?? this.#model(model)
-        models.set(model, kept)
-        return kept
+    // What is changed of the agent or of its gate while it is played counts here too.
+    return Object.create(agent, {
+      gate: { value: this.#gate(agent.gate) },
+      model: {
+        value: (settings: Settings) => {
+          const model = agent.model(settings)
+          const kept = models.get(model) ?? this.#model(model)
+          models.set(model, kept)
+          return kept
+        },
       },
-    }
-    return Object.defineProperty(held, 'tools', {
-      enumerable: true,
-      get: () => {
-        if (known?.from !== agent.tools)
-          known = { from: agent.tools, tools: agent.tools.map(tool => this.#tool(tool)) }
-        return known.tools
+      tools: {
+        get: () => {
+          if (known?.from !== agent.tools)
+            known = { from: agent.tools, tools: agent.tools.map(tool => this.#tool(tool)) }
+          return known.tools
+        },
       },
-    })
+    }) as Agent // It has every member of `agent`.
   }
 
   #model(model: Model): Model {
@@ -208,10 +209,10 @@ export class Stage {
       const outcome = this.#outcome(callId)
       return outcome && { outcome: structuredClone(outcome) }
     }
-    return {
-      ...gate,
+    const held: Pick<Gate, 'finish' | 'finishClient'> = {
       finish: (output, tool, callId, owner) => finished(callId) ?? gate.finish(output, tool, callId, owner),
       finishClient: (parts, failed, callId) => finished(callId) ?? gate.finishClient(parts, failed, callId),
     }
+    return Object.assign(Object.create(gate) as Gate, held)
   }
 }

@@ -38,6 +38,11 @@ export function operatorBackend(
     system: () => systemStatus(runtime, startedAt),
     rulesFile: () => runtime.rulesFile,
     judge: async (engine, call) => encodeJudged(await runtime.judge(engine, call)),
+    tryChange: (session, log, change, signal) => runtime.tryChange(session, log, change, signal),
+    evalCase: async (agent, name, events) => {
+      const { caseFromLog, evalFile } = await import('../evals/from-session.ts')
+      return evalFile(agent, [caseFromLog(name, events)])
+    },
     keys: {
       list: () => keys.list(),
       add: (name, operator) => addKey(folder(), name, operator),

@@ -61,7 +61,8 @@ export function deciderContract(name: string, { make, makeOther, makeWrong }: De
       decide = await make()
     })
     const judge = async (asked: Question, by = decide): Promise<Verdict> => {
-      const onRuleFailure = (rule: string, error: unknown): void => void failures.push(`${rule}: ${String(error)}`)
+      const onRuleFailure = (rule: string, error: unknown): void =>
+        void failures.push(`${rule}: ${String(error)}`)
       const gate = createGate({ rules: [{ name: 'engine', then: by }], onRuleFailure })
       return gate.authorise(asked)
     }
@@ -72,15 +73,24 @@ export function deciderContract(name: string, { make, makeOther, makeWrong }: De
     ]
 
     test('lets run, asks and denies, with the reasons of the policy', async () => {
-      assert.deepEqual(short(await judge(question('refund', { amount: 100 }))), ['allow', 'engine', undefined])
-      assert.deepEqual(short(await judge(question('refund', { amount: 101 }))), ['ask', 'engine', 'More than 100.'])
+      assert.deepEqual(short(await judge(question('refund', { amount: 100 }))), [
+        'allow',
+        'engine',
+        undefined,
+      ])
+      assert.deepEqual(short(await judge(question('refund', { amount: 101 }))), [
+        'ask',
+        'engine',
+        'More than 100.',
+      ])
       const denied = ['deny', 'engine', 'Nothing is deleted.']
       assert.deepEqual(short(await judge(question('delete_file', { path: 'a' }))), denied)
     })
 
     test('is told of the calls before it in the turn, and those of other turns apart', async () => {
       const fetched: EarlierCall[] = [{ id: 'c0', tool: 'fetch', outcome: 'ok' }]
-      const mail = (history: Question['history']): Question => question('send_mail', { to: 'bo' }, { history })
+      const mail = (history: Question['history']): Question =>
+        question('send_mail', { to: 'bo' }, { history })
       assert.equal((await judge(mail(none))).verdict, 'allow')
       assert.equal((await judge(mail({ turn: [], session: fetched }))).verdict, 'allow')
       const after = await judge(mail({ turn: fetched, session: fetched }))

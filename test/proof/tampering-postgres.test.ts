@@ -38,7 +38,11 @@ test('rows that are changed, dropped, swapped or added by SQL in PostgreSQL are 
     const several = rows.find(({ body }) => (JSON.parse(body) as unknown[]).length > 1)
     assert.ok(several)
     const [first, second, ...rest] = JSON.parse(several.body) as unknown[]
-    for (const forged of [[second, ...rest], [second, first, ...rest], [first, first, second, ...rest]]) {
+    for (const forged of [
+      [second, ...rest],
+      [second, first, ...rest],
+      [first, first, second, ...rest],
+    ]) {
       await write(several.first_seq, JSON.stringify(forged))
       // The store itself may refuse what has a gap.
       const found = await verified().then(

@@ -78,8 +78,7 @@ test('policies and requests are checked against a schema', async () => {
 
 test('whole numbers are longs, others decimals of at most four digits', async () => {
   const decide = await cedar({
-    policies:
-      'permit(principal, action, resource) when { context.input.price.lessThan(decimal("10.5")) };',
+    policies: 'permit(principal, action, resource) when { context.input.price.lessThan(decimal("10.5")) };',
   })
   assert.equal(await decide(ask('buy', { price: 10.4999 })), 'allow')
   assert.deepEqual(await decide(ask('buy', { price: 10.5001 })), 'deny')
@@ -91,7 +90,10 @@ test('annotations that could be misread, templates and double ids are refused', 
   const wrong = async (text: string, why: RegExp): Promise<void> => {
     await assert.rejects(cedar({ policies: text }), why)
   }
-  await wrong('@then("ask") permit(principal, action, resource);', /@then .* must be "ask", and stand at a forbid/)
+  await wrong(
+    '@then("ask") permit(principal, action, resource);',
+    /@then .* must be "ask", and stand at a forbid/,
+  )
   await wrong('@then("perhaps") forbid(principal, action, resource);', /@then/)
   await wrong('permit(principal == ?principal, action, resource);', /template/)
   const twice = '@id("a") permit(principal, action, resource);'

@@ -2,7 +2,6 @@
 // annotation @then("ask") forbids a call only as long as nobody was asked. A policy that fails is never left out, as Cedar
 // itself would do: then a forbid would be lost. The call is denied.
 import type { AuthorizationCall, CedarValueJson, EntityJson } from '@cedar-policy/cedar-wasm/nodejs'
-import type { Question } from '../../engine/ports/index.ts'
 import type { Json } from '../../lib/json/index.ts'
 import { invalidPolicy } from '../invalid-policy.ts'
 import type { Decider, Decision } from '../rules.ts'
@@ -30,7 +29,8 @@ export async function cedar(options: CedarOptions): Promise<Decider> {
   const { policies, schema, entities = [], otherwise = 'deny' } = options
   const known = readPolicies(engine, policies)
   const said = [policies, JSON.stringify(schema ?? null), JSON.stringify(entities), otherwise]
-  const id = `turnwire ${(made += 1)}`
+  made += 1
+  const id = `turnwire ${made}`
   const staticPolicies = Object.fromEntries([...known].map(([name, { text }]) => [name, text]))
   accept(engine.preparsePolicySet(id, { staticPolicies }), 'The policies')
   if (schema !== undefined) checkSchema(engine, id, schema as string, staticPolicies) // Cedar checks what it is.
@@ -95,7 +95,10 @@ function accept(
 }
 
 function refuse(errors: readonly { message: string }[], what = 'The policies'): never {
-  return invalidPolicy(`${what} of Cedar`, `cannot be used: ${errors.map(({ message }) => message).join('; ')}`)
+  return invalidPolicy(
+    `${what} of Cedar`,
+    `cannot be used: ${errors.map(({ message }) => message).join('; ')}`,
+  )
 }
 
 // ---- a request -----------------------------------------------------------------------------------------------
@@ -137,8 +140,7 @@ function toCedar(value: Json): CedarValueJson | undefined {
 function toNumber(value: number): CedarValueJson {
   if (Number.isSafeInteger(value)) return value
   const text = value.toFixed(4)
-  if (Number(text) !== value || Math.abs(value) > 9e14)
-    throw new Error(`Cedar has no number for ${value}.`)
+  if (Number(text) !== value || Math.abs(value) > 9e14) throw new Error(`Cedar has no number for ${value}.`)
   return { __extn: { fn: 'decimal', arg: text } }
 }
 

@@ -65,8 +65,12 @@ export async function loadEngine<Module>(name: string, load: () => Promise<Modul
   try {
     return await load()
   } catch (cause) {
-    throw new TurnwireError('config_invalid', `This policy needs the package ${name}. Install it: npm i ${name}`, {
-      cause,
-    })
+    throw new TurnwireError(
+      'config_invalid',
+      `This policy needs the package ${name}. Install it: npm i ${name}`,
+      {
+        cause,
+      },
+    )
   }
 }

@@ -31,7 +31,10 @@ test('the policy may be a file, and its entry point and data count', async () =>
   const plain = await opa({ wasm: assemble() })
   const withData = await opa({ wasm: file, data: { limit: 5 } })
   assert.equal(new Set([named.version, plain.version, withData.version]).size, 3)
-  await assert.rejects(opa({ wasm: file, entrypoint: 'other' }), /must be one of the policy: turnwire\/verdict/)
+  await assert.rejects(
+    opa({ wasm: file, entrypoint: 'other' }),
+    /must be one of the policy: turnwire\/verdict/,
+  )
   await assert.rejects(opa({ wasm: join(folder, 'missing.wasm') }), /missing\.wasm/)
 })
 

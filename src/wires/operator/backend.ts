@@ -2,6 +2,7 @@
 // The server gives it (server/operator.ts); a wire may not import the server.
 import type { IncomingMessage } from 'node:http'
 import type { Engine, ModelRequest } from '../../engine/index.ts'
+import type { Event, Recorded } from '../../language/events.ts'
 import type { RulesFileState } from '../../language/policy.ts'
 import type { Json } from '../../lib/json/index.ts'
 import type {
@@ -12,6 +13,8 @@ import type {
   OperatorMe,
   OperatorSystem,
   OperatorWebhook,
+  TrialAnswer,
+  TrialRequest,
   VendorRequest,
 } from './schema.ts'
 
@@ -42,6 +45,15 @@ export type OperatorBackend = {
   rulesFile(): RulesFileState | undefined
   /** What the gate would say about a call. Throws `unknown_agent` and `session_not_found`. */
   judge(engine: Engine, call: HypotheticalCall): Promise<JudgeAnswer>
+  /** What a session would have come to with one thing changed. Throws `bad_request` and `unknown_model`. */
+  tryChange(
+    session: string,
+    log: readonly Recorded[],
+    change: TrialRequest,
+    signal: AbortSignal,
+  ): Promise<Omit<TrialAnswer, 'events'> & { log: readonly Event[] }>
+  /** The text of a file of evaluations with one case. */
+  evalCase(agent: string, name: string, events: readonly Event[]): Promise<string>
   keys: {
     list(): OperatorKeyInfo[]
     /** Gives the key. Throws `bad_request` for a name that is taken or not allowed. */

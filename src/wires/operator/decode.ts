@@ -12,7 +12,14 @@ import { checkDeclaredSchema } from '../../lib/schema/declared.ts'
 import { errorMessage } from '../../lib/text/error-message.ts'
 import type { Principal } from '../host.ts'
 import { clientTool } from '../own-tools.ts'
-import type { ForkRequest, JudgeRequest, ListedStatus, SessionQuery } from './schema.ts'
+import type {
+  ChangedResult,
+  ForkRequest,
+  JudgeRequest,
+  ListedStatus,
+  SessionQuery,
+  TrialRequest,
+} from './schema.ts'
 
 export const wireName = 'operator'
 
@@ -316,13 +323,39 @@ function decodeTool(item: JsonObject, at: string): ToolDeclaration {
 }
 
 export function decodeFork(body: JsonObject): ForkRequest {
-  onlyKnown(body, names('upTo agent model text'), '')
+  onlyKnown(body, names('upTo agent model text results'), '')
   return present({
     upTo: optional(body['upTo'], 'upTo', count),
     agent: optionalName(body, 'agent'),
     model: optionalName(body, 'model'),
     text: optional(body['text'], 'text', (value, path) => text(value, path, { min: 1 })),
+    results: optional(body['results'], 'results', (value, path) => objects(value, path, changedResult)),
   })
+}
+
+function changedResult(given: Json, path: string): ChangedResult {
+  const result = object(given, path)
+  onlyKnown(result, names('callId text failed'), path)
+  return {
+    callId: name(result['callId'], `${path}.callId`),
+    text: text(result['text'], `${path}.text`),
+    ...present({ failed: optional(result['failed'], `${path}.failed`, flag) }),
+  }
+}
+
+export function decodeTrial(body: JsonObject): TrialRequest {
+  onlyKnown(body, names('at model system rules result people'), '')
+  const people = ['allow', 'reject'] as const
+  return {
+    at: count(body['at'], 'at'),
+    ...present({
+      model: optionalName(body, 'model'),
+      system: optional(body['system'], 'system', text),
+      rules: optional(body['rules'], 'rules', text),
+      result: optional(body['result'], 'result', changedResult),
+      people: optional(body['people'], 'people', (value, path) => oneOf(value, path, people)),
+    }),
+  }
 }
 
 export function decodeJudge(body: JsonObject): JudgeRequest {

@@ -18,6 +18,7 @@ import type { Report } from '../../language/report.ts'
 import type { ToolServerInfo } from '../../language/servers.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
+import type { DiffLine } from '../../lib/text/line-diff.ts'
 
 export type OperatorMe = {
   name: string
@@ -210,8 +211,44 @@ export type JudgeAnswer =
     }
   | { problem: string }
 
+/** The words of a call's result, in place of the recorded ones. */
+export type ChangedResult = { callId: string; text: string; failed?: boolean }
+
 /** `upTo`: the number of the last event that is taken over. */
-export type ForkRequest = { upTo?: number; agent?: string; model?: string; text?: string }
+export type ForkRequest = {
+  upTo?: number
+  agent?: string
+  model?: string
+  text?: string
+  results?: ChangedResult[]
+}
+
+/**
+ * One thing that is another from event `at` on. `model`: a name of the configuration. `rules`: YAML or JSON; they come before all
+ * others.
+ */
+export type TrialRequest = {
+  at: number
+  model?: string
+  system?: string
+  rules?: string
+  result?: ChangedResult
+  /** Decides about calls that nobody decided about. Default: allow; no tool runs. */
+  people?: 'allow' | 'reject'
+}
+
+export type TrialTotals = Record<'steps' | 'unasked' | 'asked' | 'denied' | 'tokens', number> & {
+  cost?: number
+}
+
+/** What the session would have come to. `left`: where it went another way; `events`: its log. */
+export type TrialAnswer = {
+  differences: { seq: number; about: string; text: string; diff?: DiffLine[] }[]
+  left?: { seq: number; why: string }
+  then: TrialTotals
+  now: TrialTotals
+  events: { seq: number; event: Event }[]
+}
 
 export type OperatorCommand =
   | { do: 'say'; text: string; model?: string; during?: 'refuse' | WaitMode }

@@ -41,6 +41,7 @@ import { describePolicies, mostDays, PolicyCounts } from './policy.ts'
 import type { CommandAccepted, OperatorMe, OperatorPolicy, OperatorSession } from './schema.ts'
 import { notifyRoutes } from './serve-notify.ts'
 import { signOutRoute } from './serve-sign-in.ts'
+import { tryRoutes } from './serve-try.ts'
 
 type C = Context<WireEnv>
 type Served = { host: WireHost; backend: OperatorBackend }
@@ -86,6 +87,7 @@ export function operatorRoutes(host: WireHost, backend: OperatorBackend): Hono<W
   systemRoutes(app, served)
   policyRoutes(app, served)
   notifyRoutes(app, served, { requireOperator, findSessionRef })
+  tryRoutes(app, served, { requireOperator, findSessionRef })
   return app
 }
 
@@ -305,7 +307,7 @@ async function serveCommand(c: C, host: WireHost): Promise<Response> {
 
 async function serveFork(c: C, host: WireHost): Promise<Response> {
   const ref = await findSessionRef(c)
-  const { upTo, agent, model, text: said } = decodeFork(await readJsonObject(c, host.limits))
+  const { upTo, agent, model, text: said, results } = decodeFork(await readJsonObject(c, host.limits))
   const summary = await c.get('engine').summary(ref)
   const seq = upTo ?? summary.seq
   if (seq > summary.seq)
@@ -322,7 +324,7 @@ async function serveFork(c: C, host: WireHost): Promise<Response> {
       wires: { [wireName]: { forkedFrom: { session: ref.session, seq } } },
       ...(model !== undefined && { model }),
     },
-    seed: forkedHistory(history),
+    seed: forkedHistory(history, results),
   })
   if (said !== undefined)
     await c

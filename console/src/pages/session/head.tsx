@@ -158,6 +158,7 @@ function More({ session, view, attempt }: MoreProps): ReactElement {
       <CopyButton text={() => writeCurl(session.id, view)} label="Copy as curl" />
       {button('Export the log', () => attempt(exportLog(session.id)))}
       <CopyButton text={() => `${serverUrl}/sessions/${session.id}`} label="Copy a link" />
+      {button('Make an eval case', () => attempt(saveEvalCase(session.id)))}
       <Link className="tw-button tw-small" to={`/compare?a=${encodeURIComponent(session.id)}`}>
         Compare…
       </Link>
@@ -168,6 +169,12 @@ function More({ session, view, attempt }: MoreProps): ReactElement {
       {button('Delete…', remove, 'tw-danger')}
     </Menu>
   )
+}
+
+/** A file for `turnwire eval`. */
+async function saveEvalCase(id: string): Promise<void> {
+  const text = await operator.evalCase(id)
+  saveFile(new Blob([text], { type: 'text/plain' }), `${id}.eval.ts`)
 }
 
 /** A link would not carry the secret of the sign-in. */
