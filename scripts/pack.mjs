@@ -7,8 +7,10 @@ import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const manifest = `${root}package.json`
-const kept = `${root}package.json.checkout`
+const isCreate = process.argv[3] === 'create-turnwire'
+const folder = isCreate ? `${root}create-turnwire/` : root
+const manifest = `${folder}package.json`
+const kept = `${folder}package.json.checkout`
 
 /** The docs link to these pages. */
 const pages = [
@@ -54,7 +56,19 @@ function published(checkout) {
     ...origin(),
     exports,
     files: ['bin', 'dist', 'deploy', 'docs', 'examples', '!**/.turnwire', ...unusedPictures(), ...pages],
-    publishConfig: { access: 'public', provenance: true },
+    publishConfig,
+  }
+}
+
+const publishConfig = { access: 'public', provenance: true }
+
+function publishedCreate({ scripts: _, ...rest }) {
+  const { repository, ...more } = origin()
+  return {
+    ...rest,
+    ...more,
+    ...(repository && { repository: { ...repository, directory: 'create-turnwire' } }),
+    publishConfig,
   }
 }
 
@@ -83,9 +97,12 @@ function putBack() {
 
 putBack()
 if (process.argv[2] === 'before') {
-  if (!existsSync(`${root}node_modules`)) await import('./install.mjs')
-  await import('./build.mjs')
+  if (!isCreate) {
+    if (!existsSync(`${root}node_modules`)) await import('./install.mjs')
+    await import('./build.mjs')
+  }
   const text = readFileSync(manifest, 'utf8')
+  const made = (isCreate ? publishedCreate : published)(JSON.parse(text))
   writeFileSync(kept, text)
-  writeFileSync(manifest, `${JSON.stringify(published(JSON.parse(text)), null, 2)}\n`)
+  writeFileSync(manifest, `${JSON.stringify(made, null, 2)}\n`)
 }

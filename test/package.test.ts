@@ -70,7 +70,7 @@ describe('the published package', () => {
     assert.deepEqual(pinned, [])
   })
 
-  test('npm would publish it: public, with provenance, and with a section of the changelog', t => {
+  test('npm would publish it: public, with provenance, from the repository that packs, and with a section of the changelog', t => {
     let report: string
     try {
       report = execFileSync('npm', ['publish', '--dry-run', '--json', '--no-provenance', made.tarball], {
@@ -88,8 +88,13 @@ describe('the published package', () => {
     const manifest = JSON.parse(readFileSync(join(made.folder, 'package.json'), 'utf8'))
     assert.deepEqual([name, version], ['turnwire', manifest.version])
     assert.deepEqual(manifest.publishConfig, { access: 'public', provenance: true })
+    const web = 'https://github.com/example/turnwire'
+    assert.deepEqual(
+      [manifest.repository, manifest.homepage, manifest.bugs],
+      [{ type: 'git', url: `git+${web}.git` }, `${web}#readme`, { url: `${web}/issues` }],
+    )
     assert.ok(manifest.keywords.length > 5)
-    assert.ok(unpackedSize < 8_500_000, `${unpackedSize} bytes unpacked`)
+    assert.ok(unpackedSize < 8_200_000, `${unpackedSize} bytes unpacked`)
     assert.deepEqual(
       files.filter(({ path }: { path: string }) => path.endsWith('.map')),
       [],
@@ -174,12 +179,37 @@ describe('the published package', () => {
     await served.exit
   })
 
-  test('its types need no types of others', () => {
-    const doors = ['index', 'client/index', 'testing/index']
+  test('its types need the types of its dependencies alone, of no optional peer', () => {
+    const doors = ['index', 'extend', 'testing/index', 'client/index', 'client/payments']
     const reached = reachedFrom(doors.map(door => join(made.folder, `dist/${door}.d.ts`)))
     assert.ok(reached.size > 30)
-    const untyped = [...reached].filter(file => /from 'ws'/.test(readFileSync(file, 'utf8')))
-    assert.deepEqual(untyped, [], 'the package ws has no types of its own')
+    const named = [...reached].flatMap(file =>
+      [
+        ...withoutComments(readFileSync(file, 'utf8')).matchAll(/(?:from|import\() ?['"]([^."'][^'"]*)['"]/g),
+      ].map(([, name = '']) => name),
+    )
+    const { dependencies } = JSON.parse(readFileSync(join(made.folder, 'package.json'), 'utf8'))
+    // The package ws has no types of its own.
+    const typed = Object.keys(dependencies).filter(name => name !== 'ws')
+    const isThere = (name: string) =>
+      name.startsWith('node:') || typed.some(each => name === each || name.startsWith(`${each}/`))
+    assert.ok(named.some(isThere))
+    assert.deepEqual(
+      [...new Set(named)].filter(name => !isThere(name)),
+      [],
+    )
+  })
+
+  test('no types are packed that no door of the package leads to', () => {
+    const manifest = JSON.parse(readFileSync(join(made.folder, 'package.json'), 'utf8'))
+    const doors = Object.values<string | { types: string }>(manifest.exports)
+    const types = doors.flatMap(door => (typeof door === 'string' ? [] : [join(made.folder, door.types)]))
+    const reached = reachedFrom(types)
+    const packedTypes = globSync('**/*.d.ts', { cwd: made.folder }).map(file => join(made.folder, file))
+    assert.deepEqual(
+      packedTypes.filter(file => !reached.has(file)),
+      [],
+    )
   })
 
   test('the client and the React parts load nothing of the server', () => {
@@ -279,7 +309,7 @@ function reachedFrom(files: readonly string[], reached = new Set<string>()): Set
     const imports = code.matchAll(/(?:from|import\() ?'(\.[^']+)'/g)
     const targets = [...imports].map(([, path = '']) => join(dirname(file), path))
     reachedFrom(
-      targets.map(target => target.replace(/\.[jt]s$/, ending)),
+      targets.map(target => target.replace(/\.[jt]sx?$/, ending)),
       reached,
     )
   }

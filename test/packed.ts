@@ -16,6 +16,9 @@ export type Packed = {
   folder: string
 }
 
+/** As a build of the repository names itself. */
+export const packedFrom = { GITHUB_REPOSITORY: 'example/turnwire' }
+
 export function packed(): Packed {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'turnwire-packed-')))
   const copy = join(home, 'checkout')
@@ -23,7 +26,11 @@ export function packed(): Packed {
   const isTaken = (path: string) => path !== 'dist' && !left.has(path.split(/[\\/]/).at(-1) ?? '')
   cpSync('.', copy, { recursive: true, filter: isTaken })
   symlinkSync(resolve('node_modules'), join(copy, 'node_modules'))
-  execFileSync('npm', ['pack', '--pack-destination', home], { cwd: copy, env: environment(), stdio: 'pipe' })
+  execFileSync('npm', ['pack', '--pack-destination', home], {
+    cwd: copy,
+    env: environment(packedFrom),
+    stdio: 'pipe',
+  })
   const tarball = join(home, readdirSync(home).find(name => name.endsWith('.tgz')) ?? '')
   execFileSync('tar', ['-xzf', tarball], { cwd: home })
   return { home, tarball, folder: join(home, 'package') }

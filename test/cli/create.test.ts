@@ -1,10 +1,11 @@
 // The package behind `npm create turnwire`: it is packed as it would be published, installed beside turnwire, and run.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { folder, root } from './rig.ts'
+import { packedFrom } from '../packed.ts'
+import { environment, folder, root } from './rig.ts'
 
 type Manifest = { name: string; version: string; engines: object; dependencies: Record<string, string> }
 
@@ -14,11 +15,20 @@ const manifestOf = (path: string): Manifest =>
 /** As npm unpacks it: a folder node_modules with both packages. */
 function installed(t: TestContext): string {
   const cwd = folder(t)
-  const packed = spawnSync('npm', ['pack', '--pack-destination', cwd, join(root, 'create-turnwire')], {
-    cwd,
+  // npm changes package.json while it packs.
+  const copy = folder(t)
+  for (const path of ['create-turnwire', 'scripts/pack.mjs'])
+    cpSync(join(root, path), join(copy, path), { recursive: true })
+  const packed = spawnSync('npm', ['pack', '--pack-destination', cwd], {
+    cwd: join(copy, 'create-turnwire'),
     encoding: 'utf8',
+    env: environment(packedFrom),
   })
   assert.equal(packed.status, 0, packed.stderr)
+  assert.deepEqual(
+    readFileSync(join(copy, 'create-turnwire/package.json')),
+    readFileSync(join(root, 'create-turnwire/package.json')),
+  )
   const modules = join(cwd, 'node_modules')
   mkdirSync(join(modules, 'create-turnwire'), { recursive: true })
   const archive = join(cwd, `create-turnwire-${manifestOf('create-turnwire').version}.tgz`)
@@ -53,6 +63,19 @@ test('npm create turnwire writes an agent and an application, and passes options
   const again = create(cwd, 'shop')
   assert.equal(again.status, 2, 'nothing is written over')
   assert.match(again.stderr, /exists and is left as it is/)
+})
+
+test('it is published from the repository that packs it, with provenance, and without scripts', t => {
+  const own = join(installed(t), 'node_modules/create-turnwire')
+  const manifest = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8'))
+  assert.deepEqual(manifest.repository, {
+    type: 'git',
+    url: 'git+https://github.com/example/turnwire.git',
+    directory: 'create-turnwire',
+  })
+  assert.deepEqual(manifest.publishConfig, { access: 'public', provenance: true })
+  assert.equal(manifest.scripts, undefined)
+  assert.ok(existsSync(join(own, manifest.bin['create-turnwire'])))
 })
 
 test('the package has the version of turnwire, asks for it, and needs the same Node', () => {

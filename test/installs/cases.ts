@@ -143,7 +143,7 @@ const libraries: Case[] = [
   },
 ]
 
-/** A strict check of a program that uses the types, with those of the package itself. */
+/** A strict check of a program that uses the types, and of all types that it reaches: there is no `skipLibCheck`. */
 const typed = (version: string): Case => ({
   group: 'TypeScript',
   name: version,
@@ -151,6 +151,9 @@ const typed = (version: string): Case => ({
   files: {
     'main.ts': `import { type Reply, rehearsal, tool, Turnwire } from 'turnwire'
 import { AapClient } from 'turnwire/client'
+import * as extend from 'turnwire/extend'
+import * as payments from 'turnwire/payments'
+import * as testing from 'turnwire/testing'
 import * as z from 'zod'
 const look = tool({ name: 'look', description: 'Looks.', input: { type: 'object' }, output: z.object({ sky: z.string() }), run: () => ({ sky: 'blue' }) })
 const note = tool({ name: 'note', description: 'Notes.', input: z.object({ text: z.string() }), run: ({ text }) => text.length })
@@ -165,13 +168,12 @@ for await (const item of session.send('Hello')) {
 }
 // @ts-expect-error there is no such agent
 await turnwire.run('b', 'Hello')
-console.log(reply.text, new AapClient({ baseUrl: 'http://127.0.0.1' }))
+console.log(reply.text, new AapClient({ baseUrl: 'http://127.0.0.1' }), extend, payments, testing)
 `,
     'tsconfig.json': JSON.stringify({
       compilerOptions: {
         ...{ strict: true, noEmit: true, target: 'es2024', module: 'nodenext', types: ['node'] },
         ...{ lib: ['es2024', 'esnext.iterator', 'dom', 'dom.iterable', 'dom.asynciterable'] },
-        skipLibCheck: true,
       },
       files: ['main.ts'],
     }),

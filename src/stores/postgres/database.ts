@@ -2,10 +2,14 @@
 // is known about the health of the database. It holds no session setting, no lock and no listener, so that any pooler
 // of transactions may stand between. It knows no statement.
 import type { TurnwireError } from '../../language/errors.ts'
-import { type Client, type DriverOptions, loadDriver } from './driver.ts'
+import { type Client, loadDriver } from './driver.ts'
 import { toDatabaseFault } from './faults.ts'
 
-export type DatabaseOptions = DriverOptions & {
+export type DatabaseOptions = {
+  /** `postgres://user:password@host:port/database`; several hosts are separated by commas. */
+  url: string
+  /** How many connections at most. Default 10. */
+  connections?: number
   /** How long writes and reads wait for a database that went away. Default 5 s. */
   patienceMs?: number
   /** How long one statement may take before its connection is given up. Default 15 s. */

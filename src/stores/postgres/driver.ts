@@ -3,13 +3,7 @@
 import { connect, type Socket } from 'node:net'
 import type postgres from 'postgres'
 import { TurnwireError } from '../../language/errors.ts'
-
-export type DriverOptions = {
-  /** `postgres://user:password@host:port/database`; several hosts are separated by commas. */
-  url: string
-  /** How many connections at most. Default 10. */
-  connections?: number
-}
+import type { DatabaseOptions } from './database.ts'
 
 export type Client = postgres.Sql<{ int8: number }>
 
@@ -20,7 +14,7 @@ const CONNECT_SECONDS = 5
  * counted from 0 and without an end.
  */
 export async function loadDriver(
-  { url, connections = 10 }: DriverOptions,
+  { url, connections = 10 }: DatabaseOptions,
   { prepare, turn }: { prepare: boolean; turn: number },
 ): Promise<Client> {
   const make = await loadClient()
