@@ -4,6 +4,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
+import { isToolUIPart } from 'ai'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { findChromium } from '../scripts/install-chromium.mjs'
 import { AapClient } from '../src/client/index.ts'
@@ -20,6 +21,8 @@ import {
 import { skipped as noChain, startChain } from './payments/chain.ts'
 import { own, startServer as startPostgres } from './stores/postgres/server.ts'
 import { skip as noBubblewrap } from './tools/shell/bubblewrap.ts'
+import { until } from './wires/rig.ts'
+import { PlainChat } from './wires/ui/client.ts'
 
 const examples = join(root, 'examples')
 
@@ -214,22 +217,23 @@ describe('examples', () => {
     )
   })
 
-  test('use-chat/: the transport talks to the agent, and its tool runs on the server', async t => {
-    const { url } = await serve(t, { cwd: folder(t) })
+  test('use-chat/: a call asks in the chat, and runs on the server once it is allowed', async t => {
+    const args = ['--config', join(examples, 'use-chat')]
+    const { url } = await serve(t, { cwd: folder(t), args })
     process.env['NEXT_PUBLIC_TURNWIRE_URL'] = url
     t.after(() => delete process.env['NEXT_PUBLIC_TURNWIRE_URL'])
-    const { transport } = await import('../examples/use-chat/transport.ts')
-    const parts = [{ type: 'text' as const, text: 'What is the weather in Paris?' }]
-    const stream = await transport.sendMessages({
-      chatId: 'one',
-      messages: [{ id: 'm1', role: 'user', parts }],
-      trigger: 'submit-message',
-      messageId: undefined,
-      abortSignal: undefined,
-    })
-    let text = ''
-    for await (const chunk of stream) if (chunk.type === 'text-delta') text += chunk.delta
-    assert.match(text, /answered: Paris/)
+    const { chat: settings } = await import('../examples/use-chat/chat.ts')
+    const chat = new PlainChat(settings)
+    await chat.sendMessage({ text: 'Cancel order 17' })
+    const asked = chat.messages.at(-1)?.parts.filter(isToolUIPart) ?? []
+    assert.deepEqual(
+      asked.map(({ state }) => state),
+      ['approval-requested'],
+    )
+    const { id = '' } = asked[0]?.approval ?? {}
+    await chat.addToolApprovalResponse({ id, approved: true })
+    await until(() => chat.status === 'ready' && /is cancelled/.test(JSON.stringify(chat.messages)))
+    assert.match(JSON.stringify(chat.messages.at(-1)), /cancel_order answered: Order 17 is cancelled\./)
   })
 
   test('coding-agent/: an editor gets what it read, and may not have files deleted', async t => {

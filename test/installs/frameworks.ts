@@ -1,5 +1,6 @@
 // The recipes of docs/guide/mount.md, each with the framework that it is for.
 import { readFileSync } from 'node:fs'
+import { findChromium } from '../../scripts/install-chromium.mjs'
 import type { Case } from './cases.ts'
 
 const page = readFileSync('docs/guide/mount.md', 'utf8')
@@ -100,6 +101,69 @@ const recipe = (name: string, packages: readonly string[], more: Partial<Case> =
   files: { 'check.mjs': check, ...shared, ...filesUnder(name), ...more.files },
 })
 
+/** The page of examples/use-chat, built, and walked through: a call asks in it, a click allows it, and its result is shown. */
+const walkThroughChat = `
+import { spawn, spawnSync } from 'node:child_process'
+import { createServer } from 'node:net'
+import { chromium } from 'playwright-core'
+const freePort = () => new Promise(done => {
+  const server = createServer().listen(0, '127.0.0.1', () => {
+    const { port } = server.address()
+    server.close(() => done(port))
+  })
+})
+const [agentPort, pagePort] = [await freePort(), await freePort()]
+const [agent, origin] = [agentPort, pagePort].map(port => \`http://127.0.0.1:\${port}\`)
+const env = { ...process.env, NEXT_PUBLIC_TURNWIRE_URL: agent, PAGE_ORIGIN: origin, NEXT_TELEMETRY_DISABLED: '1' }
+const built = spawnSync('next', ['build'], { env, stdio: 'inherit' })
+if (built.status !== 0) throw new Error('It is not built.')
+const programs = [
+  ['turnwire', 'serve', '--port', String(agentPort)],
+  ['next', 'start', '-H', '127.0.0.1', '-p', String(pagePort)],
+].map(([program, ...args]) => spawn(program, args, { env, stdio: ['ignore', 'inherit', 'inherit'], detached: true }))
+const browser = await chromium.launch({ executablePath: ${JSON.stringify(findChromium())}, args: ['--no-sandbox'] })
+try {
+  for (const url of [agent + '/health', origin])
+    for (let tries = 0; !(await fetch(url).then(answer => answer.ok, () => false)); tries++) {
+      if (tries === 600) throw new Error(url + ' does not answer.')
+      await new Promise(done => setTimeout(done, 100))
+    }
+  const page = await browser.newPage()
+  page.setDefaultTimeout(60_000)
+  await page.goto(origin)
+  await page.getByRole('textbox', { name: 'Message' }).fill('Cancel order 17')
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Allow' }).click()
+  await page.getByText(/Order 17 is cancelled/).first().waitFor()
+} finally {
+  await browser.close()
+  for (const { pid } of programs) try { process.kill(-pid) } catch {}
+}
+console.log('ok')
+`
+
+const layout = `import type { ReactNode } from 'react'\nexport default function Layout({ children }: { children: ReactNode }) { return <html><body>{children}</body></html> }\n`
+
+function chatExample(): Case {
+  const example = (name: string): string => readFileSync(`examples/use-chat/${name}`, 'utf8')
+  const page = /^```tsx app\/page\.tsx\n([\s\S]*?)^```$/m.exec(example('README.md'))?.[1]
+  if (page === undefined) throw new Error('examples/use-chat/README.md has no page.')
+  const types = ['typescript@5', '@types/node@24', '@types/react']
+  return {
+    group: 'framework',
+    name: 'Next.js chat with useChat',
+    packages: ['next', 'react', 'react-dom', 'ai@7', '@ai-sdk/react@4', 'playwright-core', ...types],
+    files: {
+      'app/layout.tsx': layout,
+      'app/page.tsx': page,
+      'app/chat.ts': example('chat.ts'),
+      'turnwire.config.ts': example('turnwire.config.ts'),
+      'walk.mjs': walkThroughChat,
+    },
+    run: [['node', 'walk.mjs']],
+  }
+}
+
 const blankPage = 'export default function Page() { return null }\n'
 
 export const frameworks: readonly Case[] = [
@@ -114,7 +178,7 @@ export const frameworks: readonly Case[] = [
   }),
   recipe('Next.js', ['next', 'react', 'react-dom', 'typescript@5', '@types/node@24', '@types/react'], {
     files: {
-      'app/layout.tsx': `import type { ReactNode } from 'react'\nexport default function Layout({ children }: { children: ReactNode }) { return <html><body>{children}</body></html> }\n`,
+      'app/layout.tsx': layout,
       'app/page.tsx': blankPage,
     },
     run: [
@@ -122,6 +186,7 @@ export const frameworks: readonly Case[] = [
       ['node', 'check.mjs', 'requests', 'next', 'start'],
     ],
   }),
+  chatExample(),
   recipe('Bun', ['@oven/bun-linux-x64@1.4'], {
     run: [['node', 'check.mjs', 'requests', 'node_modules/@oven/bun-linux-x64/bin/bun', 'server.ts']],
   }),

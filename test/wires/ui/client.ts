@@ -36,6 +36,13 @@ class State implements ChatState<UIMessage> {
   }
 }
 
+/** With the settings of an application, and nothing recorded. */
+export class PlainChat extends AbstractChat<UIMessage> {
+  constructor(init: ChatInit<UIMessage>) {
+    super({ ...init, state: new State(init.messages ?? []) })
+  }
+}
+
 /** `onAnswer`: called when an answer begins. */
 type ChatOptions = { body?: object; who?: Who; agent?: string; onAnswer?: () => void }
 
