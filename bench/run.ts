@@ -2,6 +2,7 @@
 // `--compare <commit>` runs them in turns with those of another commit (compare.ts), `--write` puts what was measured into the page
 // (page.ts). Exits 1 when a bar is missed. Figures of a busy machine are worth little: see docs/operations/performance.md.
 import { writeFileSync } from 'node:fs'
+import { startProgress } from '../src/cli/progress.ts'
 import { wholeTurns } from './aap-turn.ts'
 import { agentDojo } from './agentdojo.ts'
 import * as cluster from './cluster.ts'
@@ -86,14 +87,14 @@ if (compare >= 0) {
 const write = words.indexOf('--write')
 if (write >= 0) words.splice(write, 1)
 const results: Result[] = []
-let matched = 0
+const chosen = [...Object.entries(makers).entries()].filter(
+  ([, [name]]) => words.length === 0 || words.some(word => name.includes(word)),
+)
 let failures = 0
-for (const [order, [name, make]] of Object.entries(makers).entries()) {
-  if (words.length > 0 && !words.some(word => name.includes(word))) continue
-  matched += 1
+for (const [done, [order, [name, make]]] of chosen.entries()) {
   const began = performance.now()
   try {
-    const own = await measure(make)
+    const own = await measure(make, `Measuring ${name}`, done)
     results.push(...own)
     if (write >= 0) keepMeasured(name, order, { results: own })
   } catch (error) {
@@ -106,19 +107,24 @@ for (const [order, [name, make]] of Object.entries(makers).entries()) {
   if (write >= 0) console.log(`${name}: ${Math.round((performance.now() - began) / 1000)} s\n`)
 }
 
-async function measure(make: (typeof makers)[string]): Promise<Result[]> {
+async function measure(make: (typeof makers)[string], what: string, done: number): Promise<Result[]> {
   const own: Result[] = []
-  for (const trial of [await make()].flat<(Trial | Result | Trial[] | Result[])[]>()) {
-    // What one trial left behind is not for the next to clear away.
-    globalThis.gc?.()
-    const result = 'medians' in trial ? trial : await runTrial(trial)
-    own.push(result)
-    console.log(`${show(result)}\n`)
+  const progress = startProgress(what, 'trials', { atOnce: true })
+  progress.step(done, chosen.length)
+  try {
+    for (const trial of [await make()].flat<(Trial | Result | Trial[] | Result[])[]>()) {
+      // What one trial left behind is not for the next to clear away.
+      globalThis.gc?.()
+      own.push('medians' in trial ? trial : await runTrial(trial))
+    }
+  } finally {
+    progress.end()
   }
+  for (const result of own) console.log(`${show(result)}\n`)
   return own
 }
 
-if (matched === 0) {
+if (chosen.length === 0) {
   console.error(`No trial matches. There are: ${Object.keys(makers).join(', ')}.`)
   process.exit(2)
 }

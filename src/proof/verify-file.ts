@@ -14,13 +14,17 @@ export type VerifiedFile =
   | { kind: 'sealed'; sessions: VerifiedLog[]; damage?: string }
   | { kind: 'receipt'; receipt: Receipt; damage?: string }
 
-/** Throws a TurnwireError if it is none of these files. */
-export async function verifyFile(file: string, trusted: TrustedKeys): Promise<VerifiedFile> {
+/** Throws a TurnwireError if it is none of these files. `step`: called with how many events of an export were checked. */
+export async function verifyFile(
+  file: string,
+  trusted: TrustedKeys,
+  step?: (events: number) => void,
+): Promise<VerifiedFile> {
   const start = await firstBytes(file)
   if (start.includes(sealedMark)) return verifySealed(readFileSync(file, 'utf8'), trusted)
   if (/^\s*\{\s*"turnwire":\s*"receipt"/.test(start))
     return verifyReceiptText(readFileSync(file, 'utf8'), trusted)
-  if (start.startsWith('{')) return verifyExport(file, trusted)
+  if (start.startsWith('{')) return verifyExport(file, trusted, step)
   throw new TurnwireError(
     'bad_request',
     `${file} is no export, no receipt and no sealed session, or its beginning was changed.`,
@@ -42,15 +46,22 @@ export function verifyReceiptText(text: string, trusted: TrustedKeys): VerifiedF
 }
 
 /** The signatures first, then the hashes of the file, which anyone could make anew. */
-async function verifyExport(file: string, trusted: TrustedKeys): Promise<VerifiedFile> {
+async function verifyExport(
+  file: string,
+  trusted: TrustedKeys,
+  step?: (events: number) => void,
+): Promise<VerifiedFile> {
   const sessions: VerifiedLog[] = []
+  let checked = 0
   try {
     let current: { verifier: LogVerifier; events: number } | undefined
     for await (const { line } of readLines(file)) {
       if ('session' in line)
         current = { verifier: new LogVerifier(line.session, trusted), events: line.events }
-      else if ('event' in line) current?.verifier.take(line)
-      else if ('end' in line && current) sessions.push(current.verifier.end(current.events))
+      else if ('event' in line) {
+        current?.verifier.take(line)
+        step?.(++checked)
+      } else if ('end' in line && current) sessions.push(current.verifier.end(current.events))
     }
     if (sessions.some(({ broken }) => broken)) return { kind: 'export', sessions }
     await checkFile(file)

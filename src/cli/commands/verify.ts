@@ -6,6 +6,7 @@ import type { TrustedKeys } from '../../proof/trust.ts'
 import { firstFlaw, type VerifiedFile, verifyFile } from '../../proof/verify-file.ts'
 import { LogVerifier, type VerifiedLog } from '../../proof/verify-log.ts'
 import { type CliCommand, UsageError } from '../command.ts'
+import { type Progress, withProgress } from '../progress.ts'
 import { configOption, dataOption, noSuchSession, sessionPlace } from '../setup.ts'
 import { storedPages, trustedKeys } from '../signed-log.ts'
 
@@ -30,9 +31,11 @@ A signature proves as much as its key is trusted. Without --key these are the ke
   async run({ values, words: [what] }) {
     if (what === undefined) throw new UsageError('Say what to check: turnwire verify <session | file>')
     const trusted = await trustedKeys(values)
-    const found: VerifiedFile | VerifiedLog = existsSync(what)
-      ? await verifyFile(what, trusted)
-      : await verifySession(await sessionPlace(values), what, trusted)
+    const found = await withProgress<VerifiedFile | VerifiedLog>('Checking', 'events', async progress =>
+      existsSync(what)
+        ? verifyFile(what, trusted, done => progress.step(done))
+        : verifySession(await sessionPlace(values), what, trusted, progress),
+    )
     const sessions = 'kind' in found ? ('sessions' in found ? found.sessions : []) : [found]
     const flaw = 'kind' in found ? firstFlaw(found) : found.broken?.why
     const isProved =
@@ -49,13 +52,21 @@ function isReceiptFile(found: VerifiedFile | VerifiedLog): found is ReceiptFile 
   return 'kind' in found && found.kind === 'receipt'
 }
 
-async function verifySession(place: string, id: string, trusted: TrustedKeys): Promise<VerifiedLog> {
+async function verifySession(
+  place: string,
+  id: string,
+  trusted: TrustedKeys,
+  progress: Progress,
+): Promise<VerifiedLog> {
   return withStore(place, async store => {
     const row = await store.row(id)
     if (!row) throw noSuchSession(id)
     const verifier = new LogVerifier(id, trusted)
     for await (const page of storedPages(store, id))
-      for (const item of page) if (item.seq <= row.head && !verifier.take(item)) return verifier.end()
+      for (const item of page) {
+        if (item.seq <= row.head && !verifier.take(item)) return verifier.end()
+        progress.step(item.seq, row.head)
+      }
     return verifier.end(row.head)
   })
 }
