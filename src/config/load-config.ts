@@ -37,6 +37,7 @@ export async function loadConfig(file: string): Promise<TurnwireConfig> {
 /** The default export of a file of the operator's. `wanted`: how it ends, for those who forgot it. */
 export async function loadDefault(file: string, wanted: string): Promise<unknown> {
   let loaded: { default?: unknown }
+  if (!existsSync(file)) throw new TurnwireError('config_invalid', `There is no file ${file}.`)
   hookImports()
   try {
     loaded = await import(pathToFileURL(file).href)

@@ -82,6 +82,38 @@ test('mistakes of the configuration, idle rules, an unused database and a taken 
   assert.match(checked(cwd).of('config')[0]?.words ?? '', /agents\[0\]\.name/)
 })
 
+test('what tools can do together with nobody asked is said with what closes it, and a role that no key has', t => {
+  const tools = `[
+    { ...look, name: 'read_page', trust: 'trusted', readOnly: true },
+    { ...look, name: 'post', trust: 'trusted' },
+  ]`
+  const text = (more: string): string =>
+    asks(`policy: { rules: [{ tool: 'look', then: 'ask', approvers: { roles: ['finance', 'legal'] } }] }`)
+      .replace('tools: [look]', `tools: [look, ...${tools}], ${more}`)
+      .replace("input: { type: 'object' }", "input: { type: 'object' }, flow: { output: 'trusted' }")
+      .replaceAll('{ ...look, ', '{ ...look, flow: undefined, ')
+  const cwd = withConfig(t, text(''), 'ANTHROPIC_API_KEY=a')
+  const open = checked(cwd)
+  assert.equal(open.code, 0)
+  const [flow] = open.of('flow')
+  assert.equal(flow?.state, 'look')
+  assert.match(
+    flow?.words ?? '',
+    /^clerk: read_page → post can send private data .*Set flow: 'warrants' for this agent/,
+  )
+  assert.deepEqual(
+    open.of('rule').map(({ words }) => words.split(':')[0]),
+    ['finance', 'legal'].map(role => `policy.rules[0] asks people with the role "${role}", which no key has`),
+  )
+  turnwire(['keys', 'add', 'ann', '--roles', 'legal'], { cwd })
+  writeFileSync(join(cwd, 'turnwire.config.ts'), text(`flow: 'warrants'`))
+  const closed = checked(cwd)
+  assert.deepEqual(closed.of('rule'), [], 'one of the roles is enough')
+  assert.deepEqual(closed.of('flow'), [
+    { state: 'ok', part: 'flow', words: 'clerk: warrants, no path with nobody asked' },
+  ])
+})
+
 test('a database that cannot be reached and an MCP server that does not start are wrong', t => {
   const cwd = withConfig(
     t,

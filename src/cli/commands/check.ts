@@ -3,17 +3,21 @@
 import { createServer } from 'node:net'
 import { environmentKeys } from '../../callers/environment-keys.ts'
 import { Keys } from '../../callers/keys.ts'
-import type { TurnwireConfig } from '../../config/config.ts'
+import type { ServerConfig, TurnwireConfig } from '../../config/config.ts'
+import { reportFlow } from '../../config/flow-report.ts'
 import { idleRules } from '../../config/idle-rules.ts'
+import { unheldRoles } from '../../config/unheld-roles.ts'
 import { unsetModels } from '../../config/unset-models.ts'
 import { isPostgresUrl } from '../../data/data-place.ts'
 import { wordsOf } from '../../language/errors.ts'
+import type { AgentFlowReport } from '../../language/flow.ts'
 import type { ToolServerInfo } from '../../language/servers.ts'
 import { printable } from '../../lib/text/index.ts'
 import type { Log } from '../../log.ts'
 import { Runtime } from '../../runtime.ts'
 import { checkSignInAddress, isGuarded, isLoopback } from '../../server/access.ts'
 import { type CliCommand, readPort, textValue, type Values } from '../command.ts'
+import { withProgress } from '../progress.ts'
 import { configOption, databaseName, dataOption, type Setup, setUp } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 
@@ -23,8 +27,8 @@ type Finding = { state: 'ok' | 'look' | 'wrong'; part: string; words: string }
 export const command: CliCommand = {
   name: 'check',
   usage: '[--config <file>] [--data <folder>] [--port <n>] [--json]',
-  about: `Checks the configuration, models and their keys, tools and schemas, rules, data, MCP servers, access and the port, and says
-what to do about each mistake. Exits with 1 if something would not work.`,
+  about: `Checks the configuration, models and their keys, tools and schemas, rules, what tools can do together, data, MCP servers,
+access and the port, and says what to do about each mistake. Exits with 1 if something would not work.`,
   options: {
     config: configOption,
     data: dataOption,
@@ -80,7 +84,18 @@ function agentFindings(config: TurnwireConfig): Finding[] {
       const words = `${rule} names "${tool}", which no agent has: it applies to no tool of theirs. Look for a typing error.`
       return { state: 'look', part: 'rule', words }
     }),
+    ...reportFlow(config).map(flowFinding),
   ]
+}
+
+/** Of the agent's own tools. Those of MCP servers are labelled when they are connected. */
+function flowFinding({ agent, mode, paths, pathCount, closedBy }: AgentFlowReport): Finding {
+  const [path] = paths
+  if (path === undefined)
+    return { state: 'ok', part: 'flow', words: `${agent}: ${mode}, no path with nobody asked` }
+  const more = pathCount === 1 ? '' : `, one of ${pathCount} paths`
+  const words = `${agent}: ${path.join(' → ')} can send private data where a text of outsiders wants it, with nobody asked${more}. Set ${closedBy}. Or label the tools; see: turnwire flow ${agent}`
+  return { state: 'look', part: 'flow', words }
 }
 
 /** Opens everything as `serve` does, and closes it again. The log's warnings are findings. */
@@ -92,13 +107,16 @@ async function openFindings({ config, source }: Setup): Promise<Finding[]> {
     warned.push({ state: 'look', part: 'tools', words: [message, ...more].join(' · ') })
   }
   try {
-    const runtime = await Runtime.open(config, { log, source, recover: false })
+    // An MCP server may be installed first, as `npx -y` does.
+    const runtime = await withProgress('Looking at data and MCP servers', '', () =>
+      Runtime.open(config, { log, source, recover: false }),
+    )
     try {
       const { servers = [] } = await runtime.engine.describe()
       return [
         dataFinding(config, runtime),
         ...servers.map(serverFinding),
-        accessFinding(config, runtime.folder),
+        ...accessFindings(config, runtime.folder),
         ...(await signInFindings(config, runtime)),
         ...warned,
       ]
@@ -126,9 +144,19 @@ function serverFinding({ name, state, tools, problem = '' }: ToolServerInfo): Fi
   return { state: 'wrong', part: 'mcp', words: `${name}: ${state}. ${advice}` }
 }
 
-function accessFinding({ server = {} }: TurnwireConfig, folder: string | undefined): Finding {
+function accessFindings(config: TurnwireConfig, folder: string | undefined): Finding[] {
+  const { server = {} } = config
   const fixed = [...(server.keys ?? []), ...environmentKeys()]
   const keys = new Keys(fixed, folder, isGuarded(server))
+  const unheld = isGuarded(server) ? [] : unheldRoles(config, keys.list())
+  const roles = unheld.map(({ rule, role }): Finding => {
+    const words = `${rule} asks people with the role "${role}", which no key has: nobody can allow its calls. Make one: turnwire keys add <name> --roles ${role}`
+    return { state: 'look', part: 'rule', words }
+  })
+  return [accessFinding(server, keys), ...roles]
+}
+
+function accessFinding(server: ServerConfig, keys: Keys): Finding {
   if (!keys.open)
     return {
       state: 'ok',

@@ -21,6 +21,7 @@ test('a misspelled keyword is refused, and the right one is named', () => {
     [{ type: 'object', additional_properties: false }, 'additionalProperties'],
     [{ properties: { a: { type: 'string', maxlength: 3 } } }, 'maxLength'],
     [{ properties: { a: { tpye: 'string' } } }, 'type'],
+    [{ properties: { a: { typ: 'string' } } }, 'type'],
     [{ requires: ['a'] }, 'required'],
     [{ enums: ['a'] }, 'enum'],
     [{ items: { ref: '#' } }, '\\$ref'],

@@ -166,7 +166,7 @@ function unknownSlip(keyword: string, value: Json, warn: Warn): string | undefin
 function nearKeyword(word: string, value: Json): string | undefined {
   const plain = plainWord(word)
   const same = checking.find(keyword => plainWord(keyword) === plain)
-  const near = same ?? (word.length >= 4 ? nearest(word, checking, word.length < 8 ? 1 : 2) : undefined)
+  const near = same ?? (word.length >= 3 ? nearest(word, checking, word.length < 8 ? 1 : 2) : undefined)
   return near === undefined || KEYWORDS.get(near)?.(value, near, () => {}) !== undefined ? undefined : near
 }
 
