@@ -58,6 +58,11 @@ export default defineConfig({
       { text: 'Errors', link: '/operations/errors' },
     ],
     sidebar: { '/api/': reference(), '/': guide },
+    notFound: {
+      title: 'There is no such page',
+      quote: 'It may have moved. Search for it, or look through all pages under Contents.',
+      linkText: 'To the first page',
+    },
     docFooter: { prev: 'Before', next: 'Next' },
     footer: {
       message: `MIT license. For programs: <a href="${base}llms.txt">llms.txt</a>, <a href="${base}llms-full.txt">llms-full.txt</a>.`,
