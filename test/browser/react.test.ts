@@ -63,7 +63,8 @@ describe('React parts', { skip }, () => {
     const shop = join(cwd, 'shop')
     // As if it were installed.
     mkdirSync(join(shop, 'node_modules'))
-    for (const name of ['react', 'react-dom', 'vite'])
+    mkdirSync(join(shop, 'node_modules/@fontsource-variable'))
+    for (const name of ['react', 'react-dom', 'vite', '@fontsource-variable/inter'])
       symlinkSync(join(root, 'node_modules', name), join(shop, 'node_modules', name))
     symlinkSync(root, join(shop, 'node_modules/turnwire'))
     const child = spawn(process.execPath, ['start.mjs'], { cwd: shop, env: environment() })
@@ -71,8 +72,7 @@ describe('React parts', { skip }, () => {
     await started.until(/Local:/)
     const address = /Local:\s+(http:\S+)/.exec(stripVTControlCharacters(started.stdout()))?.[1] ?? ''
     const { page } = await open(t, browser, address)
-    await page.getByLabel('Message').fill('Where is order 7?')
-    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Where is my order 7?' }).click()
     await page.getByText('Order 7 was packed this morning').last().waitFor()
     await page.getByLabel('Message').fill('Cancel order 12')
     await page.keyboard.press('Enter')

@@ -20,6 +20,9 @@ export const declaredTools = [
   },
 ]
 
+/** Shown while nothing was said. */
+const examples = ['Where is my order 7?', 'Cancel order 7']
+
 const states = { connecting: 'Connecting …', live: 'Connected', broken: 'Not connected' }
 
 type ChatProps = { client: AapClient; session: string; title: string; onNewSession: () => void }
@@ -39,11 +42,11 @@ export function Chat({ client, session, title, onNewSession }: ChatProps) {
       </header>
       <Transcript
         items={view?.items ?? []}
-        empty={<p className="empty">Ask for something, such as: What is the state of order 7?</p>}
+        empty={<p className="empty">Nothing was said yet.</p>}
         renderApproval={call => <Asked call={call} onAnswer={answer => decide(call.id, answer)} />}
       />
       {error && <Complaint words={error.message} />}
-      <Composer session={session} send={send}>
+      <Composer session={session} send={send} examples={view?.items.length === 0 ? examples : []}>
         {view?.active && (
           <button type="button" className="tw-button" onClick={() => void cancel()}>
             Stop
@@ -78,29 +81,47 @@ function Complaint({ words }: { words: string }) {
   )
 }
 
-type ComposerProps = { session: string; send: (text: string) => Promise<void>; children: ReactNode }
+type ComposerProps = {
+  session: string
+  send: (text: string) => Promise<void>
+  examples: readonly string[]
+  children: ReactNode
+}
 
-function Composer({ session, send, children }: ComposerProps) {
+function Composer({ session, send, examples, children }: ComposerProps) {
   const [text, setText] = useState('')
   const [problem, setProblem] = useState('')
   useEffect(() => setProblem(''), [session])
 
-  async function submit(event: FormEvent) {
-    event.preventDefault()
-    if (text.trim() === '') return
+  async function say(words: string) {
+    if (words.trim() === '') return
     setProblem('')
     try {
-      await send(text)
+      await send(words)
       setText('') // only now: what was typed is kept if it could not be sent
     } catch (cause) {
       setProblem(cause instanceof Error ? cause.message : String(cause))
     }
   }
 
+  function submit(event: FormEvent) {
+    event.preventDefault()
+    void say(text)
+  }
+
   return (
     <>
       {problem && <Complaint words={problem} />}
-      <form onSubmit={event => void submit(event)}>
+      {examples.length > 0 && (
+        <p className="examples">
+          {examples.map(example => (
+            <button type="button" className="tw-button" key={example} onClick={() => void say(example)}>
+              {example}
+            </button>
+          ))}
+        </p>
+      )}
+      <form onSubmit={submit}>
         <input
           aria-label="Message"
           className="tw-input"
@@ -115,6 +136,9 @@ function Composer({ session, send, children }: ComposerProps) {
   )
 }
 `
+
+/** The typeface of the console. */
+export const font = { '@fontsource-variable/inter': '^5.0.0' }
 
 /** The session of a page: it is in the address, so a reload continues it. */
 export const session = `'use client'
@@ -150,8 +174,13 @@ export function App({ agent }: { agent: string }) {
     const made = new AapClient({ baseUrl: location.origin + '/aap/v3' })
     setClient(made)
     const known = new URLSearchParams(location.search).get('session')
-    if (known) setId(known)
-    else begin(made)
+    if (known) {
+      setId(known)
+      return
+    }
+    // While developing, React runs an effect twice: the first makes no session.
+    const timer = setTimeout(() => begin(made))
+    return () => clearTimeout(timer)
   }, [begin])
   if (client && id) return <Chat client={client} session={id} title={agent} onNewSession={() => begin(client)} />
   return (
@@ -169,13 +198,14 @@ export function App({ agent }: { agent: string }) {
 
 export const style = `:root {
   color-scheme: light dark;
+  --tw-font: "Inter Variable", system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
 }
 * {
   box-sizing: border-box;
 }
 body {
   margin: 0;
-  font: 15px / 22px var(--tw-font);
+  font: 14px / 20px var(--tw-font);
   color: var(--tw-text);
   background: var(--tw-bg);
 }
@@ -197,7 +227,8 @@ main > header {
 main > header h1 {
   flex: 1;
   margin: 0;
-  font-size: 17px;
+  font-size: 16px;
+  font-weight: 600;
 }
 .connection {
   color: var(--tw-muted);
@@ -221,6 +252,12 @@ main > header h1 {
 .empty {
   padding: 24px 0;
   color: var(--tw-muted);
+}
+.examples {
+  display: flex;
+  flex-wrap: wrap;
+  gap: 8px;
+  margin: 0;
 }
 .complaint {
   margin: 8px 0 0;

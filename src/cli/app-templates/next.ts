@@ -1,7 +1,7 @@
 // The Next.js application that `turnwire init --app next` writes beside the configuration: a page, and a route that passes its
 // requests on to the agent. There an application adds its own sign-in and its key.
 import type { AppTemplate } from './app-template.ts'
-import { chat, icon, serveAgent, session, style } from './chat.ts'
+import { chat, font, icon, serveAgent, session, style } from './chat.ts'
 
 export const nextApp: AppTemplate = {
   files: agent => ({
@@ -21,7 +21,7 @@ export const nextApp: AppTemplate = {
     build: 'next build --webpack',
     'start:built': 'next start',
   },
-  dependencies: { next: '^16.0.0', react: '^19.0.0', 'react-dom': '^19.0.0' },
+  dependencies: { ...font, next: '^16.0.0', react: '^19.0.0', 'react-dom': '^19.0.0' },
   devDependencies: {
     '@types/node': '^24.0.0',
     '@types/react': '^19.0.0',
@@ -65,12 +65,13 @@ const tsconfig = `{
     "skipLibCheck": true,
     "noEmit": true
   },
-  "include": ["next-env.d.ts", "app", ".next/types/**/*.ts"],
+  "include": ["next-env.d.ts", "app", ".next/types/**/*.ts", ".next/dev/types/**/*.ts"],
   "exclude": ["node_modules"]
 }
 `
 
 const layout = `import type { ReactNode } from 'react'
+import '@fontsource-variable/inter/index.css'
 import 'turnwire/react/style.css'
 import './style.css'
 

@@ -1,7 +1,7 @@
 // The React application that `turnwire init --app react` writes beside the configuration: one page, and a program that starts the
 // server and the page together.
 import type { AppTemplate } from './app-template.ts'
-import { chat, icon, serveAgent, session, style } from './chat.ts'
+import { chat, font, icon, serveAgent, session, style } from './chat.ts'
 
 export const reactApp: AppTemplate = {
   files: agent => ({
@@ -18,7 +18,7 @@ export const reactApp: AppTemplate = {
     dev: 'node start.mjs',
     build: 'tsc && vite build',
   },
-  dependencies: { react: '^19.0.0', 'react-dom': '^19.0.0', vite: '^8.0.0' },
+  dependencies: { ...font, react: '^19.0.0', 'react-dom': '^19.0.0', vite: '^8.0.0' },
   devDependencies: {
     '@types/node': '^24.0.0',
     '@types/react': '^19.0.0',
@@ -85,6 +85,7 @@ vite.printUrls()
 `
 
 const main = `import { createRoot } from 'react-dom/client'
+import '@fontsource-variable/inter/index.css'
 import 'turnwire/react/style.css'
 import { App } from './session'
 import './style.css'
