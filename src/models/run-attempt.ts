@@ -168,15 +168,13 @@ function answerReader<State, Reading>(options: ExchangeOptions<State, Reading>):
   return reader
 }
 
-/** Text that continues the last delta is added to it. */
+/** Text that continues the last delta is added to it: `step` makes a delta anew each time, and nobody has seen it yet. */
 function mergeDelta(deltas: ModelDelta[], delta: ModelDelta): void {
-  const last = deltas.at(-1)
-  if (delta.type === 'text' && last?.type === 'text' && last.phase === delta.phase)
-    deltas[deltas.length - 1] = { ...last, text: last.text + delta.text }
-  else if (delta.type === 'thinking' && last?.type === 'thinking')
-    deltas[deltas.length - 1] = { type: 'thinking', text: last.text + delta.text }
+  const last = deltas[deltas.length - 1]
+  if (delta.type === 'text' && last?.type === 'text' && last.phase === delta.phase) last.text += delta.text
+  else if (delta.type === 'thinking' && last?.type === 'thinking') last.text += delta.text
   else if (delta.type === 'arguments' && last?.type === 'arguments' && last.index === delta.index)
-    deltas[deltas.length - 1] = { type: delta.type, index: delta.index, text: last.text + delta.text }
+    last.text += delta.text
   else deltas.push(delta)
 }
 
