@@ -94,3 +94,18 @@ test('responses are stored only where they are asked to be, if the operator says
   const sessions = (await (await fetch(`${url}/sessions`)).json()) as { sessions: unknown[] }
   assert.equal(sessions.sessions.length, 2)
 })
+
+test('the clients of three vendors find a model whose name has a slash, however they write it', async t => {
+  const url = await serve(t, { agents: [agent('helper')], models: { 'labs/one': scripted([]) } })
+  const clients = {
+    openai: {},
+    anthropic: { 'anthropic-version': '2023-06-01' },
+    google: { 'x-goog-api-key': 'x' },
+  }
+  for (const [client, headers] of Object.entries(clients))
+    for (const name of ['labs/one', 'labs%2Fone']) {
+      const answer = await fetch(`${url}/v1/models/${name}`, { headers })
+      assert.equal(answer.status, 200, `${client}: ${name}`)
+      assert.match(await answer.text(), /labs\/one/, `${client}: ${name}`)
+    }
+})
