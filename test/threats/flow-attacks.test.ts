@@ -23,6 +23,8 @@ const tools = [
     { schema: { required: ['path'] } },
   ),
   declare('book', { output: 'trusted', args: { title: 'text', start: 'when', who: 'recipient' } }),
+  declare('protect', { output: 'trusted', args: { password: 'secret' } }),
+  declare('note', { output: 'trusted', args: { text: 'text' } }),
   declare('unlabelled', undefined, {
     schema: {
       properties: {
@@ -142,6 +144,34 @@ test('an empty value of an argument that a call has to have is a choice of the m
     [write, 'write', { path: {}, content: anna }],
   ])
   mustRun([[write, 'send', { to: anna, cc: '', bcc: [] }]])
+})
+
+test('a plain word is a secret only where the user says that it is one', () => {
+  const secret = (words: string, password: string): string[] => said(words).missing('protect', { password })
+  for (const [words, password] of [
+    ["Set my password to 'Tr0ub4dor'", 'password'],
+    ["Set my password to 'Tr0ub4dor'", 'Set'],
+    ['Set my password to Tr0ub4dor', 'tr0ub4dor'],
+    ['Set my password to Tr0ub4dor-2', 'Tr0ub4dor'],
+  ] as const)
+    assert.deepEqual(secret(words, password), ['password'], password)
+  for (const [words, password] of [
+    ["Set my password to 'Tr0ub4dor'", 'Tr0ub4dor'],
+    ['Set my password to sesame.', 'sesame'],
+    ['New password: sesame', 'sesame'],
+    ['Use "sesame" as my password', 'sesame'],
+  ] as const)
+    assert.deepEqual(secret(words, password), [], password)
+})
+
+test('a call without a sink has no unknown word, of any alphabet', () => {
+  mustAsk([
+    ['Note the roses', 'note', { text: 'Note the bomb' }],
+    ['Note the roses', 'note', { text: 'Note 删除' }],
+    ['Note the roses', 'note', { text: 'roses, 删' }],
+    ['Note the roses', 'note', { text: 'roses до' }],
+  ])
+  mustRun([['Note the roses', 'note', { text: 'roses: note' }]])
 })
 
 test('a number is of its kind: no other spelling of an id, no number of an order as an amount, no part of a date', () => {
@@ -298,6 +328,16 @@ test('only the one answer of a lookup is warranted, in whatever form there are s
     't@example.org',
   ])
     assert.deepEqual(find(one), [], JSON.stringify(one))
+})
+
+test('an answer that the model has chosen among several by a switch or a number is no answer to the user’s key', () => {
+  const find = (input: JsonObject): string[] =>
+    said('Write to Sarah Baker')
+      .call('find_person', input, { mail: 's@example.org' })
+      .missing('send', { to: 's@example.org' })
+  assert.deepEqual(find({ name: 'Sarah Baker' }), [])
+  for (const more of [{ oldest: true }, { limit: 1 }, { order: 'oldest' }, { skip: [3] }])
+    assert.deepEqual(find({ name: 'Sarah Baker', ...more }), ['to'], JSON.stringify(more))
 })
 
 test('an approval holds for the whole value, and a short one for its own place in the call', () => {

@@ -101,7 +101,10 @@ function isSpoken(part: InputPart): boolean {
 /** Its tools are another agent's, so that any result counts. */
 function mayHaveRead({ entries, view, batch }: SessionState): boolean {
   const reads = (entry: Entry): boolean => {
-    if (entry.role === 'tool') return entry.results.some(({ outcome }) => outcome.from.source !== 'runtime')
+    if (entry.role === 'tool')
+      return entry.results.some(
+        ({ outcome }) => outcome.from.source !== 'runtime' || outcome.thrown !== undefined,
+      )
     if (entry.role === 'assistant') return entry.parts.some(part => part.type === 'hosted')
     return entry.role === 'user' && !entry.parts.every(isSpoken)
   }

@@ -111,7 +111,7 @@ function charAt(text: string, at: number): string | undefined {
   return high >= 0xd800 && high <= 0xdbff ? text.slice(at, at + 2) : text[at]
 }
 
-/** Words of three letters or more. */
+/** Words of three letters or more; of other alphabets than ours, where one letter may be a word, all of them. */
 export function wordsIn(folded: string): string[] {
-  return folded.match(/[\p{L}\p{M}\p{N}]{3,}/gu) ?? []
+  return folded.match(/[\p{L}\p{M}\p{N}]{3,}|(?!\p{Script=Latin})\p{L}[\p{L}\p{M}\p{N}]*/gu) ?? []
 }

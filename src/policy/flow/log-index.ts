@@ -173,6 +173,7 @@ export class LogIndex {
       if (alone?.day) this.today = alone.day
       return
     }
+    if (hasSwitch(input, labels)) return
     if (keys.every(({ field, value }) => this.#isKey(value, field))) this.#addLookup(data, labels, source)
   }
 
@@ -196,6 +197,12 @@ export class LogIndex {
       this.#lookups.set(key, source)
     }
   }
+}
+
+/** The model has set a switch, which may choose among several answers. */
+function hasSwitch(input: Json | undefined, { defaults }: Labels): boolean {
+  if (!isJsonObject(input)) return false
+  return Object.entries(input).some(([name, value]) => value === true && defaults.get(name) !== true)
 }
 
 const nothing = {

@@ -60,7 +60,8 @@ export class SaidText {
       if ((hasDigit && isWithin(span, this.times.spans)) || isPart(span, this.#fileNames())) continue
       if (value.length >= 4 || /[\p{L}].*[\p{N}]|[\p{N}].*[\p{L}]/u.test(value)) return true
       if (value.length === 3 && !/^\p{N}+$/u.test(value)) return true
-      if (this.#isQuoted(at, at + value.length) || this.#isNamed(at, at + value.length, nouns)) return true
+      if (isQuoted(this.folded, at, at + value.length) || this.#isNamed(at, at + value.length, nouns))
+        return true
     }
     return false
   }
@@ -69,7 +70,7 @@ export class SaidText {
   hasMarked(value: string, nouns: readonly string[]): boolean {
     for (const at of findWhole(this.folded, value)) {
       const to = at + value.length
-      if (this.#isQuoted(at, to) || this.#isNamed(at, to, nouns)) return true
+      if (isQuoted(this.folded, at, to) || this.#isNamed(at, to, nouns)) return true
     }
     return false
   }
@@ -85,9 +86,14 @@ export class SaidText {
     return this.#words
   }
 
-  /** As it was written, letter by letter. */
-  hasExact(value: string): boolean {
-    return !findWhole(this.exact, value).next().done
+  /** As it was written, letter by letter. A plain word has to be in quotes, or stand where the text says what it is to be. */
+  hasSecret(value: string): boolean {
+    const isPlain = /^\p{L}\p{Ll}*$/u.test(value)
+    for (const at of findWhole(this.exact, value)) {
+      if (!isPlain || isQuoted(this.exact, at, at + value.length)) return true
+      if (/(?:(?<!\p{L})(?:to|be)\s+|[:=]\s*)$/iu.test(this.exact.slice(Math.max(0, at - 8), at))) return true
+    }
+    return false
   }
 
   hasNumber(value: number, nouns: readonly string[], isAmount = false): boolean {
@@ -129,6 +135,7 @@ export class SaidText {
 
   /** Names in quotes that have blanks in them: a part of one is another name. */
   #fileNames(): readonly Span[] {
+    if (!quote.test(this.folded)) return []
     this.#files ??= [...this.folded.matchAll(quotedFile)].map(({ index, 0: whole }) => ({
       from: index + 1,
       to: index + whole.length - 1,
@@ -143,11 +150,6 @@ export class SaidText {
       const isTime = spans.some(({ from, to }) => from < index + whole.length && to > index)
       if (compact.length >= 8 && !isTime) yield fold(compact)
     }
-  }
-
-  #isQuoted(from: number, to: number): boolean {
-    const quotes = /['"`’”»“‘«]/u
-    return quotes.test(this.folded[from - 1] ?? '') && quotes.test(this.folded[to] ?? '')
   }
 
   #isNamed(from: number, to: number, nouns: readonly string[]): boolean {
@@ -200,6 +202,11 @@ export class SaidText {
   }
 }
 
+function isQuoted(text: string, from: number, to: number): boolean {
+  const quotes = /['"`’”»“‘«]/u
+  return quotes.test(text[from - 1] ?? '') && quotes.test(text[to] ?? '')
+}
+
 function isWithin({ from, to }: Span, spans: readonly Span[]): boolean {
   return spans.some(span => from >= span.from && to <= span.to)
 }
@@ -245,6 +252,7 @@ const functionWords: ReadonlySet<string> = new Set(
   ).split(' '),
 )
 
+const quote = /["'`“‘«]/u
 const quotedFile = new RegExp(`["'\`“‘«][^"'\`“”‘’«»\\n]{1,120}\\.(?:${fileEnding})["'\`”’»]`, 'gu')
 /** Three groups and more of up to four letters and digits; each has a digit, or is four capital letters. */
 const groupedCode =

@@ -105,7 +105,7 @@ export class Warrants {
     if (isDeceptive(value))
       return { value: shown, why: 'it holds characters that are hidden, or that look like others' }
     if (role === 'secret') {
-      if (value !== '' && this.#indexes.some(({ user }) => user.hasExact(value))) return yours
+      if (value !== '' && this.#indexes.some(({ user }) => user.hasSecret(value))) return yours
       return { value: shown }
     }
     const folded = fold(value)

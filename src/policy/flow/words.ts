@@ -40,8 +40,8 @@ export class Words {
     return this.#pieces.some(piece => piece.times.offsets.includes(minutes))
   }
 
-  hasExact(value: string): boolean {
-    return this.#pieces.some(piece => piece.hasExact(value))
+  hasSecret(value: string): boolean {
+    return this.#pieces.some(piece => piece.hasSecret(value))
   }
 
   /** `isAmount`: no number is one for its length alone. */
