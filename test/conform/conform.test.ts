@@ -2,9 +2,22 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
+import { text as readText } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
+import { createOpenAI } from '@ai-sdk/openai'
 import { LLMock } from '@copilotkit/aimock'
+import {
+  convertToModelMessages,
+  jsonSchema,
+  pipeUIMessageStreamToResponse,
+  stepCountIs,
+  streamText,
+  tool,
+  toUIMessageStream,
+  type UIMessage,
+} from 'ai'
 import { conformAgent } from '../../src/conform/agent.ts'
 import {
   type ConformReport,
@@ -144,6 +157,38 @@ async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0
 }
 
+async function serveAiSdk(t: TestContext, baseURL: string): Promise<string> {
+  const openai = createOpenAI({ baseURL, apiKey: 'none' })
+  const echo = tool({
+    description: 'Gives its text back.',
+    inputSchema: jsonSchema<{ text: string }>({
+      type: 'object',
+      properties: { text: { type: 'string' } },
+      required: ['text'],
+    }),
+    execute: ({ text }) => `echo: ${text}`,
+  })
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { messages } = JSON.parse(await readText(request)) as { messages: UIMessage[] } // As its client sends them.
+    const result = streamText({
+      model: openai.chat('conform'),
+      tools: { echo },
+      messages: await convertToModelMessages(messages),
+      stopWhen: stepCountIs(5),
+    })
+    await pipeUIMessageStreamToResponse({ response, stream: toUIMessageStream({ stream: result.stream }) })
+  }
+  const server = createHttpServer((request, response) => {
+    answer(request, response).catch(() => response.writeHead(500).end())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}` // It listens on a port.
+}
+
 describe('servers that nobody here wrote', () => {
   const everything = new URL(
     '../../node_modules/@modelcontextprotocol/server-everything/dist/index.js',
@@ -182,6 +227,35 @@ describe('servers that nobody here wrote', () => {
     })
     assert.ok(report.held === 2, describeConform(report).join('\n'))
     assert.equal(report.wires[0]?.findings.find(({ id }) => id === 'MCP-HTTP-01')?.verdict, 'not tried')
+  })
+
+  test('a server of the AI SDK, as its documentation shows one, on the wire of its own chat', async t => {
+    // Its model: ours, over Chat Completions, which does what the suite asks for.
+    const turnwire = await Turnwire.open(
+      { data: 'memory', agents: [{ ...conformAgent(), tools: [] }] },
+      { log: () => {} },
+    )
+    const vendor = await startServer(turnwire, { port: 0 })
+    t.after(async () => {
+      await vendor.stop()
+      await turnwire.close()
+    })
+    const url = await serveAiSdk(t, `${vendor.url}/v1`)
+    const report = await runConform({ at: `${url}/api/chat`, wire: 'ui', agent: 'any' })
+    const verdicts = Object.fromEntries(
+      report.wires.flatMap(({ findings }) => findings.map(({ id, verdict }) => [id, verdict])),
+    )
+    // Its messages are not checked before they are read: the server fails where it has to refuse.
+    assert.deepEqual(verdicts, {
+      'UI-STRM-01': 'held',
+      'UI-STRM-02': 'held',
+      'UI-STRM-03': 'held',
+      'UI-TEXT-01': 'held',
+      'UI-CALL-01': 'held',
+      'UI-CALL-02': 'held',
+      'UI-CHAT-01': 'held',
+      'UI-ERR-01': 'broken',
+    })
   })
 
   test('a mock of the vendors, on three wires: it says the same to everything, and lets pass what they refuse', async t => {
