@@ -135,5 +135,5 @@ try {
 // The last sight of each walk.
 spawnSync(process.execPath, [join(root, 'scripts/test.mjs'), 'console-walks'], {
   stdio: 'inherit',
-  env: { ...process.env, TURNWIRE_WALKS: '1' },
+  env: { ...process.env, WALK_PICTURES: '1' },
 })

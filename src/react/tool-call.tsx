@@ -263,11 +263,8 @@ function Facts({ call }: { call: CallView }): ReactElement {
     facts.push(['Carried out by', `the agent ${agent}, ${tokens} tokens`])
   }
   if (attempts > 1) facts.push(['Attempts', String(attempts)])
-  if (outcome?.thrown) {
-    const { message, cause = [], stack = [] } = outcome.thrown
-    facts.push(['Threw', [message, ...cause].join(' ← ')])
-    if (stack[0] !== undefined) facts.push(['Thrown at', stack[0]])
-  }
+  const [place] = outcome?.thrown?.stack ?? []
+  if (place !== undefined) facts.push(['Thrown at', place])
   if (outcome?.redactions) facts.push(['Redacted', `${outcome.redactions} values`])
   if (outcome) facts.push(['Result from', provenance(outcome.from)])
   const { sources = [], wholeBytes } = outcome?.provenance ?? {}

@@ -9,8 +9,8 @@ import { root } from '../cli/rig.ts'
 const controls =
   'a:visible, button:visible, summary:visible, [role="tab"]:visible, label:has(input[type="checkbox"]):visible'
 
-/** With TURNWIRE_WALKS=1 the last sight of each walk is kept. */
-const keepsPictures = process.env['TURNWIRE_WALKS'] === '1'
+/** With WALK_PICTURES=1 the last sight of each walk is kept. */
+const keepsPictures = process.env['WALK_PICTURES'] === '1'
 
 export class Walk {
   readonly page: Page

@@ -34,7 +34,7 @@ export function RivalChoice({ address, own }: { address: Address; own: string })
       <option value="">{rival === '' ? 'Compare…' : 'One model'}</option>
       {[...new Set(rival === '' ? models : [rival, ...models])].map(name => (
         <option key={name} value={name}>
-          {name}
+          {name === rival ? `Compared with ${name}` : name}
         </option>
       ))}
     </select>

@@ -41,6 +41,7 @@ export function Setup(props: SetupProps): ReactElement {
       )}
       <details open>
         <summary>Tools of the agent</summary>
+        {agent.tools.length === 0 && <p className="tw-muted">It has none.</p>}
         <ul className="plain">
           {agent.tools.map(tool => (
             <li key={tool.name} title={printable(tool.description, 300)}>
