@@ -26,6 +26,8 @@ import { JsonTree } from './json-tree.tsx'
 import { Diff } from './output.tsx'
 import { Fact, Fold, LongText, Time, Warnings } from './parts.tsx'
 import { ReportView } from './report.tsx'
+import type { SessionConnection } from './session-page.ts'
+import { useReconnected } from './use-reconnected.ts'
 import { callSentence, parseCallArguments, prettyJson, ruleWords } from './words.ts'
 
 export type ApprovalQuestion = {
@@ -77,6 +79,8 @@ export type ApprovalProps = {
   autoFocus?: boolean
   /** Which scopes "Always…" offers. None: the button is not there. */
   scopes?: readonly Scope['covers'][]
+  /** Of the session. An error is not shown any longer once the server is back. */
+  connection?: SessionConnection | undefined
   /** A link to the call that read a value. */
   renderSource?: (callId: string) => ReactNode
   /** Links to where it comes from. */
@@ -89,7 +93,7 @@ const usualScopes: readonly Scope['covers'][] = ['same', 'where', 'any']
 export function Approval(props: ApprovalProps): ReactElement {
   const { question, scopes = usualScopes } = props
   const [mode, setMode] = useState<Mode>('ask')
-  const { busy, problem, answer } = useAnswer(props.onAnswer)
+  const { busy, problem, answer } = useAnswer(props.onAnswer, props.connection)
   const heading = useId()
   const box = useRef<HTMLElement>(null)
   useEffect(() => {
@@ -150,13 +154,17 @@ export function Approval(props: ApprovalProps): ReactElement {
 const modeKeys: Readonly<Record<string, Mode | undefined>> = { e: 'edit', r: 'reject', A: 'always' }
 
 /** One answer at a time. A refusal by the server is shown, and the question stays. */
-function useAnswer(onAnswer: ApprovalProps['onAnswer']): {
+function useAnswer(
+  onAnswer: ApprovalProps['onAnswer'],
+  connection: SessionConnection | undefined,
+): {
   busy: boolean
   problem: string | undefined
   answer: (given: ApprovalAnswer) => void
 } {
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<string>()
+  useReconnected(connection, () => setProblem(undefined))
   const answer = (given: ApprovalAnswer): void => {
     setBusy(true)
     setProblem(undefined)

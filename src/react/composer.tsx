@@ -5,6 +5,8 @@ import type { During } from '../client/index.ts'
 import { joinText } from '../language/content.ts'
 import type { QueuedMessage } from '../language/show.ts'
 import { printable } from '../lib/text/index.ts'
+import type { SessionConnection } from './session-page.ts'
+import { useReconnected } from './use-reconnected.ts'
 
 export type ComposerProps = {
   /** `during` is undefined while no turn is under way. A rejection puts the text back into the field. */
@@ -16,6 +18,8 @@ export type ComposerProps = {
   messages?: readonly QueuedMessage[] | undefined
   onWithdraw?: ((message: string) => Promise<unknown>) | undefined
   label?: string
+  /** Of the session. An error is not shown any longer once the server is back. */
+  connection?: SessionConnection | undefined
   children?: ReactNode
 }
 
@@ -32,7 +36,8 @@ const choices: readonly { during: During; words: string; title: string }[] = [
 
 export function Composer(props: ComposerProps): ReactElement {
   const { onSend, onStop, isActive, messages = [], onWithdraw, label = 'Message', children } = props
-  const { text, setText, during, setDuring, problem, attempt, send } = useDraft(onSend, isActive)
+  const { text, setText, during, setDuring, problem, setProblem, attempt, send } = useDraft(onSend, isActive)
+  useReconnected(props.connection, () => setProblem(undefined))
   const field = useId()
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
@@ -86,6 +91,7 @@ type Draft = {
   during: During
   setDuring: (during: During) => void
   problem: string | undefined
+  setProblem: (words: string | undefined) => void
   attempt: (work: Promise<unknown>) => void
   send: () => void
 }
@@ -106,7 +112,7 @@ function useDraft(onSend: ComposerProps['onSend'], isActive: boolean): Draft {
     sent.catch(() => setText(said))
     attempt(sent)
   }
-  return { text, setText, during, setDuring, problem, attempt, send }
+  return { text, setText, during, setDuring, problem, setProblem, attempt, send }
 }
 
 type ChoiceProps = { during: During; onChoose: (during: During) => void }

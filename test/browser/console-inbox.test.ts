@@ -1,7 +1,7 @@
 // The inbox: questions of running calls beside calls that need a decision, what a call would change, and the message that led to it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { open, said, skip, suite, violationsInThemes } from './console-rig.ts'
+import { consoleServer, open, restart, said, skip, suite, violationsInThemes } from './console-rig.ts'
 
 describe('the inbox', { skip }, () => {
   const { browser, rig } = suite()
@@ -53,6 +53,29 @@ describe('the inbox', { skip }, () => {
     await page.goto(`${url}/approvals`)
     await page.getByRole('alert').waitFor()
     assert.equal(await page.getByText(/Nothing waits/).count(), 0)
+  })
+})
+
+describe('a message', { skip }, () => {
+  const { browser } = suite()
+
+  test('that could not be sent is kept, and its error goes when the server is back', async t => {
+    const first = await consoleServer(t)
+    const id = await said(first.operator, 'Hello')
+    const { page } = await open(t, browser(), `${first.url}/sessions/${id}`)
+    const field = page.getByRole('textbox', { name: 'Send a message to this session' })
+    await field.waitFor()
+    first.server.child.kill('SIGKILL')
+    await page.getByText('The server does not answer').waitFor()
+    await field.fill('Are you there?')
+    await field.press('Enter')
+    const problem = page.locator('.tw-composer').getByRole('alert')
+    await problem.waitFor()
+    await restart(t, first)
+    await problem.waitFor({ state: 'detached' })
+    assert.equal(await field.inputValue(), 'Are you there?')
+    await field.press('Enter')
+    await page.locator('.tw-user', { hasText: 'Are you there?' }).waitFor()
   })
 })
 

@@ -33,7 +33,7 @@ export function UndoBar(): ReactElement | null {
       {held.length === 0 && problem === undefined && sent && (
         <p>
           {describeHeld(sent)}.{' '}
-          <Link to={`/sessions/${sent.approval.session}`} className="link">
+          <Link to={`/sessions/${sent.approval.session}`} className="link" onClick={dismiss}>
             See what came of it
           </Link>
         </p>

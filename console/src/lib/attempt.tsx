@@ -1,8 +1,9 @@
 // Something that may be refused: runs it, and gives the line that says why it was. The line goes when the server is back after it was
 // away: what failed meanwhile may be tried again.
-import { type ReactElement, useCallback, useEffect, useRef, useState } from 'react'
+import { type ReactElement, useCallback, useState } from 'react'
 import { errorMessage } from '../../../src/lib/text/error-message.ts'
 import { Problem } from '../../../src/react/forms.tsx'
+import { useReconnected } from '../../../src/react/use-reconnected.ts'
 import { useConnection } from './console-state.tsx'
 
 export type AttemptState = { attempt: (work: Promise<unknown>) => void; problem: ReactElement }
@@ -13,11 +14,6 @@ export function useAttempt(): AttemptState {
     setWords(undefined)
     work.catch((error: unknown) => setWords(errorMessage(error)))
   }, [])
-  const connection = useConnection()
-  const wasBroken = useRef(false)
-  useEffect(() => {
-    if (connection === 'live' && wasBroken.current) setWords(undefined)
-    wasBroken.current = connection === 'broken' || (wasBroken.current && connection === 'connecting')
-  }, [connection])
+  useReconnected(useConnection(), () => setWords(undefined))
   return { attempt, problem: <Problem text={words} /> }
 }

@@ -27,7 +27,7 @@ type ConversationProps = Pick<
 export function Conversation(props: ConversationProps): ReactElement {
   const { session, renderClientCall, items } = props
   const looks = useLooks(session)
-  const { question, decide, id, view, command, findTool } = session
+  const { question, decide, id, view, command, findTool, connection } = session
   const renderSource = useCallback(
     (callId: string) => {
       const seq = view?.calls.get(callId)?.seq
@@ -41,10 +41,11 @@ export function Conversation(props: ConversationProps): ReactElement {
         key={call.approval?.seq}
         question={question(call)}
         onAnswer={answer => decide(call, answer)}
+        connection={connection}
         renderSource={renderSource}
       />
     ),
-    [question, decide, renderSource],
+    [question, decide, renderSource, connection],
   )
   const renderDetails = useCallback(
     (call: CallView) => (

@@ -118,6 +118,7 @@ function Talk(props: TalkProps): ReactElement {
           onStop={() => session.command({ do: 'cancel' })}
           isActive={view?.active ?? false}
           messages={view?.messages}
+          connection={session.connection}
           onWithdraw={message => session.command({ do: 'withdraw', message })}
           label={`Say something to ${rival === undefined ? (agent.title ?? agent.name) : 'both models'}`}
         />

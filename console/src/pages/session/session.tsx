@@ -155,6 +155,7 @@ function Body({ name, session, view, selected, onSelect, onFork }: BodyProps): R
             onSend={(text, during) => session.command({ do: 'say', text, ...(during && { during }) })}
             isActive={view.active}
             messages={view.messages}
+            connection={session.connection}
             onWithdraw={message => session.command({ do: 'withdraw', message })}
             label="Send a message to this session"
           />
