@@ -81,9 +81,11 @@ async function pumpJson(
   writer: SseWriter,
 ): Promise<void> {
   let chars = 0
-  for (let next = first; !next.done && !writer.closed; next = await pieces.next()) {
+  for (let next = first; !next.done; next = await pieces.next()) {
     writer.send(next.value)
     if (writer.full) await writer.ready()
+    // No further piece is made for a reader that has gone while it was waited for.
+    if (writer.closed) break
     chars += next.value.length
     if (chars < largeAnswer) continue
     chars = 0
