@@ -1,0 +1,89 @@
+// turnwire verify, receipts and seal on a session of a data folder, and the public keys of its server at their known address.
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { Turnwire } from '../../src/library/turnwire.ts'
+import { scripted } from '../../src/models/scripted/index.ts'
+import { tool } from '../../src/tools/index.ts'
+import { folder, serve, turnwire } from './rig.ts'
+
+const index = pathToFileURL(join(import.meta.dirname, '../../src/index.ts')).href
+const config = `
+import { defineConfig, rehearsal } from '${index}'
+export default defineConfig({ receipts: true, agents: [{ name: 'clerk', model: rehearsal() }] })
+`
+
+async function record(cwd: string): Promise<{ id: string; callId: string }> {
+  const pay = tool({
+    name: 'pay',
+    description: 'Pays.',
+    input: { type: 'object' },
+    run: () => 'paid in full',
+  })
+  const model = scripted([{ calls: [{ name: 'pay', input: { amount: 5 } }] }, { text: 'It is done.' }])
+  const runtime = await Turnwire.open({
+    agents: [{ name: 'clerk', model, tools: [pay] }],
+    receipts: true,
+    data: join(cwd, '.turnwire'),
+  })
+  const session = await runtime.session('clerk')
+  await session.send('Pay five.')
+  const callId = (await session.pending())[0]?.callId ?? ''
+  await session.approve(callId, { by: 'maria' })
+  await runtime.close()
+  return { id: session.id, callId }
+}
+
+test('what was recorded is proved on the command line, elsewhere and after a rotation, and what was changed is found', async t => {
+  const cwd = folder(t)
+  writeFileSync(join(cwd, 'turnwire.config.ts'), config)
+  const { id, callId } = await record(cwd)
+  const run = (...args: string[]) => turnwire(args, { cwd })
+
+  const whole = run('verify', id)
+  assert.equal(whole.code, 0, whole.stderr)
+  assert.match(whole.stdout, /events 1 to \d+ of \d+ are as they were recorded, with 1 settled call\./)
+
+  const keys = run('receipts', 'keys')
+  const receipt = run('receipts', 'show', id, callId)
+  assert.deepEqual([keys.code, receipt.code], [0, 0], receipt.stderr)
+  // Somebody else, with the receipt and the keys, and nothing else.
+  const elsewhere = join(cwd, 'elsewhere')
+  mkdirSync(elsewhere)
+  writeFileSync(join(elsewhere, 'keys.json'), keys.stdout)
+  writeFileSync(join(elsewhere, 'receipt.json'), receipt.stdout)
+  const check = () => turnwire(['verify', 'receipt.json', '--key', 'keys.json'], { cwd: elsewhere })
+  assert.match(
+    check().stdout,
+    /^The receipt is genuine: .* of pay in session .*, approved by maria, .* ended ok/,
+  )
+  writeFileSync(join(elsewhere, 'receipt.json'), receipt.stdout.replace('"maria"', '"nobody"'))
+  const forged = check()
+  assert.deepEqual([forged.code, forged.stdout.startsWith('BROKEN')], [1, true])
+
+  assert.equal(run('receipts', 'rotate').code, 0)
+  const sealed = run('seal', id, '-o', 'session.html', '--redact', 'results')
+  assert.equal(sealed.code, 0, sealed.stderr)
+  const html = readFileSync(join(cwd, 'session.html'), 'utf8')
+  assert.ok(html.includes('maria') && !html.includes('paid in full'))
+  assert.match(run('verify', 'session.html').stdout, /1 were left out, and their digests fit/)
+  writeFileSync(join(cwd, 'session.html'), html.replace('Pay five.', 'Pay nine.'))
+  assert.equal(run('verify', 'session.html').code, 1)
+
+  const server = await serve(t, { cwd })
+  const answer = await fetch(`${server.url}/.well-known/turnwire-receipts.json`)
+  const { keys: published } = (await answer.json()) as {
+    keys: { kid: string; retired?: number; d?: string }[]
+  }
+  assert.deepEqual(
+    published.map(({ retired, d }) => [retired !== undefined, d]),
+    [
+      [true, undefined],
+      [false, undefined],
+    ],
+  )
+  const [before] = (JSON.parse(keys.stdout) as { keys: { kid: string }[] }).keys
+  assert.equal(published[0]?.kid, before?.kid)
+})
