@@ -95,6 +95,7 @@ export class Runtime {
   /** Undefined: sessions are in the folder. */
   readonly #store: Store | undefined
   readonly #egress: Egress
+  #isServer = false
   /** The store of the engine of this process. */
   #working: Store | undefined
   readonly #mcp: KeptServers
@@ -209,6 +210,8 @@ export class Runtime {
   /** From here on this process keeps the data folder. Rejects with `config_invalid` if another server has it. */
   async becomeServer(): Promise<void> {
     if (this.#inner instanceof FolderEngine) await this.#inner.becomeServer()
+    this.#isServer = true
+    this.#working?.finder?.start()
   }
 
   /** `tell` is called when agents have other tools, or tools that were available are not. */
@@ -374,6 +377,8 @@ export class Runtime {
 
   #startEngine(store: Store, summon?: EnginePorts['summon']): LocalEngine {
     this.#working = store
+    // Programs that serve nobody leave the index to the first question.
+    if (this.#isServer) store.finder?.start()
     const { hooks, context } = this.config
     const { agents, vault } = this.#own
     const receipts = this.receiptKeys

@@ -9,6 +9,7 @@ import type {
   NodeStore,
   RecordStore,
   SeenNode,
+  SessionFinder,
   SessionRow,
   Spending,
   Store,
@@ -31,6 +32,7 @@ import {
   type WriteFailure,
   type WriteRequest,
 } from './failures.ts'
+import { type FindableSession, MemoryFinder } from './memory-finder.ts'
 import { MemoryRecords } from './memory-records.ts'
 import { listedPayment, pageRows, sameRequest, withChange } from './payment-rows.ts'
 import { addSpent, type SpendingRow, spender, spendingRows } from './spending-rows.ts'
@@ -75,7 +77,16 @@ class Memory {
   readonly spending = new Map<string, SpendingRow>()
   readonly records = new MemoryRecords()
   readonly cursorSecret = randomBytes(32).toString('hex')
+  readonly finder = new MemoryFinder(() => this.#findable())
   created = 0
+
+  #findable(): FindableSession[] {
+    return [...this.sessions.values()].map(({ ordinal, row, summary, events }) => ({
+      ordinal,
+      row: { ...row, ...(summary && { summary }) },
+      events: after => events.slice(after).map((event, index) => ({ seq: after + index + 1, event })),
+    }))
+  }
 }
 
 /** Its methods are fields, so that `{ ...memoryStore(), append }` works. */
@@ -83,12 +94,14 @@ class MemoryStore implements Store, KeepsPayments {
   protected readonly memory: Memory
   readonly payments: PaymentStore
   readonly records: RecordStore
+  readonly finder: SessionFinder
   readonly #failures = new Map<string, WriteFailure>()
 
   constructor(memory = new Memory()) {
     this.memory = memory
     this.payments = memory.payments
     this.records = memory.records
+    this.finder = memory.finder
   }
 
   /** The node that takes sessions through this store. Throws if it may not take this one. */

@@ -1,6 +1,7 @@
 // The engine's boundary: all that wires, the library, the command and other processes may use of it. Only asynchronous
 // calls, async iterables and plain data cross it (an AbortSignal or a broken-off loop ends an iterable), so the engine
 // behind it may live in another process. Nothing that crosses it is a live object of a session.
+import type { ActivityReport } from '../../language/activity.ts'
 import type { Found } from '../../language/calls.ts'
 import type { InputPart, Native, Origin } from '../../language/content.ts'
 import type { ErrorCode } from '../../language/errors.ts'
@@ -25,8 +26,12 @@ import type { TraceContext } from '../../language/trace.ts'
 import type { Json } from '../../lib/json/index.ts'
 import type { EngineDescription } from './description.ts'
 import type {
+  ActivityQuery,
   AppContext,
   BlobRange,
+  FindQuery,
+  FoundRow,
+  FoundSessions,
   ListPage,
   ListSummary,
   ModelAnswer,
@@ -154,7 +159,17 @@ export type LookUpQuery =
    * then only what runs is counted.
    */
   | { get: 'usage'; owner: string; all?: boolean }
-type LookUpAnswers = { session: string | undefined; owner: string | undefined; usage: OwnerUsage }
+  /** Sessions by the words in their logs, and in other orders than that of `list`. Undefined: the store has no index. */
+  | ({ get: 'sessions' } & FindQuery)
+  /** What all sessions did, by the hour. For operators. Undefined: as above. */
+  | ({ get: 'activity'; owner: null } & ActivityQuery)
+type LookUpAnswers = {
+  session: string | undefined
+  owner: string | undefined
+  usage: OwnerUsage
+  sessions: FoundPage | undefined
+  activity: ActivityReport | undefined
+}
 export type LookUpAnswer<Query extends LookUpQuery> = LookUpAnswers[Query['get']]
 
 // ---- sessions --------------------------------------------------------------------------------------------
@@ -348,6 +363,7 @@ export type SessionHistory = { entries: Entry[]; calls: SessionCall[] }
 /** `leftAlone`: its turn is not continued after a start. */
 export type ListedSession = SessionRow & { summary: ListSummary; leftAlone?: true }
 export type SessionPage = { rows: ListedSession[]; next?: string }
+export type FoundPage = Omit<FoundSessions, 'rows'> & { rows: (ListedSession & Pick<FoundRow, 'hit'>)[] }
 
 /** It was created, has another status or summary; or it was deleted. */
 export type SessionChange =

@@ -45,6 +45,7 @@ import type { NewRecord } from './records.ts'
 import type { Store } from './store.ts'
 import type { AppContext, Tool, ToolOutput } from './tool.ts'
 
+export type * from './finder.ts'
 export type { FlowLog } from './flow.ts'
 export type { HookSubject, Hooks } from './hooks.ts'
 export type * from './node.ts'

@@ -1,6 +1,7 @@
 // The port for stores: the interface of the place where sessions are kept. Types only.
 import type { ErrorCode } from '../../language/errors.ts'
 import type { Event, Recorded, Settings, TurnStop } from '../../language/events.ts'
+import type { SessionFinder } from './finder.ts'
 import type { NewRecord, RecordStore } from './records.ts'
 
 export type SessionStatus = 'idle' | 'running' | 'waiting'
@@ -173,6 +174,8 @@ export type Store = {
   blobRange(session: string, name: string, from: number, length: number): Promise<BlobRange | undefined>
   /** Absent: the store keeps none. */
   readonly records?: RecordStore
+  /** Absent: the store finds sessions by `list` alone. */
+  readonly finder?: SessionFinder
   /** Why writes fail now, as far as is known without one; for health checks. Absent: it cannot tell. */
   failure?(): { code: ErrorCode; message: string } | undefined
   close(): Promise<void>

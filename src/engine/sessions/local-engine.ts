@@ -22,8 +22,10 @@ import type {
   EngineDescription,
   FollowItem,
   FollowOptions,
+  FoundPage,
   HistoryAnswer,
   HistoryQuery,
+  ListedSession,
   LookUpAnswer,
   LookUpQuery,
   OnceItem,
@@ -35,7 +37,7 @@ import type {
   SessionRef,
   SessionSummary,
 } from '../ports/boundary.ts'
-import type { EnginePorts, ListPage } from '../ports/index.ts'
+import type { EnginePorts, FindQuery, ListedRow, ListPage } from '../ports/index.ts'
 import type { EngineHere, LeftSession } from '../ports/local.ts'
 import { describeAgent, modelInfo } from '../rules/describe.ts'
 import { goneAgent } from '../rules/gone-agent.ts'
@@ -261,11 +263,7 @@ export class LocalEngine implements EngineHere {
     const { rows, next } = await this.#ports.store.list(owner, page)
     // Sessions that work for calls are found through those.
     const own = rows.filter(({ summary }) => summary?.parent === undefined)
-    const listed = own.map(row => ({
-      ...listedSession(row),
-      ...(this.sessions.isLeftAlone(row) && { leftAlone: true as const }),
-    }))
-    return { rows: listed, ...(next !== undefined && { next }) }
+    return { rows: own.map(row => this.#listed(row)), ...(next !== undefined && { next }) }
   }
 
   changes(signal?: AbortSignal): AsyncIterable<readonly SessionChange[]> {
@@ -281,9 +279,20 @@ export class LocalEngine implements EngineHere {
     const { store } = this.#ports
     if (query.get === 'session') return store.requested(query.owner, query.key)
     if (query.get === 'owner') return (await store.row(query.session))?.owner
+    if (query.get === 'sessions') return this.#find(query)
+    if (query.get === 'activity') return store.finder?.activity(query)
     const { owner, all = false } = query
     const stored = all ? { sessions: 0, bytes: 0 } : await store.usage(owner)
     return { ...stored, running: this.sessions.running(owner, all) }
+  }
+
+  async #find(query: FindQuery): Promise<FoundPage | undefined> {
+    const found = await this.#ports.store.finder?.find(query)
+    return found && { ...found, rows: found.rows.map(row => ({ ...row, ...this.#listed(row) })) }
+  }
+
+  #listed(row: ListedRow): ListedSession {
+    return { ...listedSession(row), ...(this.sessions.isLeftAlone(row) && { leftAlone: true as const }) }
   }
 
   /** With the sessions that worked for its calls. */

@@ -6,6 +6,7 @@ import type { NodeStore, RecordStore, Store } from '../../engine/ports/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { KeepsPayments, PaymentStore } from '../../payments/port.ts'
 import { storeClosed } from '../failures.ts'
+import { IndexThread } from '../log-index/thread.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { DatabaseFault } from './faults.ts'
 import type { Nodes, SelfNode } from './nodes.ts'
@@ -44,6 +45,7 @@ class PostgresStore implements NodeStore, KeepsPayments {
   readonly #db: Database
   readonly #schema: string
   readonly #queue: WriteQueue
+  readonly finder: IndexThread
   #opened: Promise<OpenTables> | undefined
   #self: SelfNode | undefined
   #probing = false
@@ -54,6 +56,12 @@ class PostgresStore implements NodeStore, KeepsPayments {
     this.#db = new Database(options)
     this.#db.onChange = onChange
     this.#schema = `"${schema.replaceAll('"', '""')}"`
+    this.finder = new IndexThread({
+      program: new URL(`index-worker${import.meta.url.slice(-3)}`, import.meta.url),
+      setup: { ...options, schema: this.#schema },
+      // Its address may leave parts to the variables of the client.
+      env: process.env,
+    })
     this.#queue = new WriteQueue(runs => this.#carryOut(runs), group)
   }
 
@@ -160,7 +168,13 @@ class PostgresStore implements NodeStore, KeepsPayments {
     return { code: failure.code, message: failure.message }
   }
 
-  readonly close = (): Promise<void> => (this.#closing ??= this.#queue.idle().then(() => this.#db.close()))
+  readonly close = (): Promise<void> => (this.#closing ??= this.#closeNow())
+
+  async #closeNow(): Promise<void> {
+    await this.#queue.idle()
+    await this.finder.close()
+    await this.#db.close()
+  }
 
   #write<Result>(write: Write): Promise<Result> {
     if (this.#closing) return Promise.reject(storeClosed())

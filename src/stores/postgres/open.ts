@@ -69,7 +69,8 @@ async function migrate(db: Database, sql: Statements, schema: string): Promise<v
     await db.run(`INSERT INTO ${table} (number) VALUES ($1) ON CONFLICT (number) DO NOTHING`, [number])
 }
 
-async function create(db: Database, statement: string): Promise<void> {
+/** Several nodes may define the same at once. */
+export async function create(db: Database, statement: string): Promise<void> {
   for (let meetings = 0; ; meetings++) {
     try {
       await db.define(statement)

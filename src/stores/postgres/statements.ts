@@ -21,7 +21,7 @@ export type SessionColumns = [
   recoveries: number,
   facts: string | null,
 ]
-const SESSION_COLUMNS = [
+export const SESSION_COLUMNS = [
   'position',
   'id',
   'owner',

@@ -13,6 +13,7 @@ import type {
 } from '../../engine/ports/index.ts'
 import type { KeepsPayments, PaymentPage, PaymentStore } from '../../payments/port.ts'
 import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
+import { IndexThread } from '../log-index/thread.ts'
 import { keptPayment, pageRows, paymentColumns, withChange } from '../payment-rows.ts'
 import { spender } from '../spending-rows.ts'
 import type { GroupOptions } from './group-commit.ts'
@@ -38,10 +39,12 @@ export function sqliteStore({
   const reader = new Reader(options)
   const writer = new Writer({ options, places: reader.places }, group, commitsIn)
   const read: Reader['read'] = query => reader.read(query)
+  const finder = sqliteFinder(options.file, reader)
   let closing: Promise<void> | undefined
 
   /** The thread closes last, so that it does the work of closing. */
   async function close(): Promise<void> {
+    await finder.close()
     await writer.finish()
     reader.close()
     await writer.close()
@@ -54,8 +57,10 @@ export function sqliteStore({
       writer.write<Claimed | undefined>({ kind: 'claim', session, recovering: recovering === true }),
     append: batch =>
       writer.write<void>({ kind: 'append', session: batch.session, epoch: batch.epoch, batch }),
-    remove: (session, epoch) =>
-      writer.write<boolean>({ kind: 'remove', session, ...(epoch !== undefined && { epoch }) }),
+    remove: (session, epoch) => {
+      finder.changed()
+      return writer.write<boolean>({ kind: 'remove', session, ...(epoch !== undefined && { epoch }) })
+    },
     putBlob: (session, name, body, epoch) =>
       writer.write<void>({ kind: 'putBlob', session, name, body, ...(epoch !== undefined && { epoch }) }),
     addPiece: (session, name, piece) => writer.write<void>({ kind: 'addPiece', session, name, ...piece }),
@@ -79,9 +84,19 @@ export function sqliteStore({
       ),
     payments: sqlitePayments(reader, writer),
     records: sqliteRecords(reader, writer),
+    finder,
     failure: () => writer.failure(),
     close: () => (closing ??= close()),
   }
+}
+
+/** Compiled, this file and the one of the thread end in .js. */
+function sqliteFinder(file: string, reader: Reader): IndexThread {
+  return new IndexThread({
+    program: new URL(`index-worker${import.meta.url.slice(-3)}`, import.meta.url),
+    setup: { file },
+    mark: () => reader.read(sql => String(sql.newestBatch.one()?.[0])),
+  })
 }
 
 function sqlitePayments(reader: Reader, writer: Writer): PaymentStore {

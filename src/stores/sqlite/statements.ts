@@ -22,7 +22,7 @@ export type SessionColumns = [
   recoveries: number,
   facts: string | null,
 ]
-const SESSION_COLUMNS =
+export const SESSION_COLUMNS =
   'id, name, owner, agent, status, created_at, updated_at, head, bytes, blob_bytes, recoveries, facts'
 
 const RECORD_COLUMNS = 'kind, name, session, at, due_at, version, body'
@@ -93,6 +93,8 @@ export function prepareStatements(db: DatabaseSync) {
       SELECT summaries.body, ${SESSION_COLUMNS}
       FROM sessions LEFT JOIN summaries ON summaries.session = sessions.id
       WHERE status = ?4 AND id < ?2 AND id >= ?5 AND owner = coalesce(?1, owner) ORDER BY id DESC LIMIT ?3`),
+    /** Another value after each write of a log. */
+    newestBatch: query<[id: number | null]>('SELECT max(id) FROM batches'),
     lastSession: query<[id: number | null]>('SELECT max(id) FROM sessions'),
     // Looks up one owner after the other in the index, so that it does not scan all sessions.
     listOwners: query<[owner: string]>(`

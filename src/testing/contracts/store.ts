@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import type { SessionStatus } from '../../engine/ports/index.ts'
 import type { Event } from '../../language/events.ts'
+import { finderTests } from './store-finder.ts'
 import { blobTests, exactnessTests, listingTests, removalTests, reopeningTests } from './store-keeping.ts'
 import { pieceTests } from './store-pieces.ts'
 import { pagingTests, readingTests, rowTests } from './store-reading.ts'
@@ -53,6 +54,7 @@ export function storeContract(name: string, make: MakeStore): void {
     pieceTests(subject)
     reopeningTests(subject)
     recordTests(subject)
+    finderTests(subject)
   })
 }
 
