@@ -12,6 +12,7 @@ import type {
   ForkRequest,
   JudgeAnswer,
   JudgeRequest,
+  OperatorActivity,
   OperatorAgents,
   OperatorApproval,
   OperatorCommand,
@@ -22,6 +23,7 @@ import type {
   OperatorQuestion,
   OperatorSession,
   OperatorSessionState,
+  OperatorSessions,
   OperatorSystem,
   SessionChanged,
   SessionQuery,
@@ -70,10 +72,7 @@ export class OperatorClient {
     return this.#get('/agents', options)
   }
 
-  sessions(
-    query: SessionQuery = {},
-    options?: Options,
-  ): Promise<{ sessions: OperatorSession[]; next?: string }> {
+  sessions(query: SessionQuery = {}, options?: Options): Promise<OperatorSessions> {
     const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
     const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]))
     return this.#get(`/sessions?${search}`, options)
@@ -173,6 +172,13 @@ export class OperatorClient {
   /** What the gate would say about a call that nobody made. */
   judge(call: JudgeRequest): Promise<JudgeAnswer> {
     return this.#send('POST', '/policy/judge', call)
+  }
+  /** What all sessions did in the last days, by the hour or by the days of a clock `zone` minutes ahead of UTC. */
+  activity(
+    { days = 7, zone = 0 }: { days?: number; zone?: number } = {},
+    options?: Options,
+  ): Promise<OperatorActivity> {
+    return this.#get(`/activity?days=${days}&zone=${zone}`, options)
   }
   system(options?: Options): Promise<OperatorSystem> {
     return this.#get('/system', options)

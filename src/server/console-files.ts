@@ -54,6 +54,7 @@ const pages = [
   '/compare',
   '/approvals',
   '/tools',
+  '/overview',
   '/policy',
   '/payments',
   '/system',

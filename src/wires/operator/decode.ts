@@ -1,6 +1,7 @@
 // Requests of the operator API as commands of the engine. Pure: nothing here knows HTTP.
 
-import type { Command, ModelAnswer } from '../../engine/index.ts'
+import type { ActivityQuery, Command, ModelAnswer } from '../../engine/index.ts'
+import type { SessionOrder } from '../../language/activity.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { type Settings, waitModes } from '../../language/events.ts'
 import { answerActions, type FormContent } from '../../language/questions.ts'
@@ -390,9 +391,34 @@ export function decodeList(query: (name: string) => string | undefined): ListQue
       agent: given('agent'),
       owner: given('owner'),
       model: given('model'),
-      q: given('q')?.toLowerCase(),
+      q: given('q'),
+      from: time(given('from'), 'from'),
+      to: time(given('to'), 'to'),
+      sort: optional(given('sort'), 'sort', (value, path) => oneOf(value, path, orders)),
+      ascending: given('ascending') === 'true' ? true : undefined,
     }),
   }
+}
+
+function time(given: string | undefined, path: string): number | undefined {
+  return given === undefined ? undefined : wholeNumber(given, path, 0, Number.MAX_SAFE_INTEGER)
+}
+
+const orders = ['created', 'changed', 'cost', 'tokens', 'lasted'] as const satisfies readonly SessionOrder[]
+
+const hourMs = 3_600_000
+/** Of the hours and days that one report has. */
+const mostDays = 366
+
+/** Whole hours, or whole days of someone whose clock is `zone` minutes ahead of UTC. */
+export function decodeActivity(query: (name: string) => string | undefined, now: number): ActivityQuery {
+  const days = wholeNumber(query('days') || '7', 'days', 1, mostDays)
+  const zone = query('zone') || '0'
+  const zoneMs =
+    (zone.startsWith('-') ? -1 : 1) * wholeNumber(zone.replace('-', ''), 'zone', 0, 14 * 60) * 60_000
+  const slotMs = days === 1 ? hourMs : 24 * hourMs
+  const until = (Math.floor((now + zoneMs) / slotMs) + 1) * slotMs - zoneMs
+  return { since: until - days * 24 * hourMs, until, slotMs, zoneMs }
 }
 
 export function wholeNumber(given: string, path: string, least: number, most: number): number {

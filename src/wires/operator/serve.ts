@@ -1,10 +1,8 @@
 // The routes of the operator API. A caller with the operator scope sees the sessions of every owner. A caller with another key
 // sees its own, and does with them what the protocols for applications allow. Wallets are refused.
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
-import { type AgentInfo, type ListedSession, readReceipt, type SessionRef } from '../../engine/index.ts'
+import { readReceipt, type SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import { isFailure } from '../../language/events.ts'
 import { isWallet } from '../../language/payments.ts'
 import { names } from '../../lib/json/fields.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
@@ -13,13 +11,13 @@ import { streamItems } from '../http/stream.ts'
 import { waitingApprovals } from './approvals.ts'
 import type { OperatorBackend } from './backend.ts'
 import {
+  decodeActivity,
   decodeCommand,
   decodeCreate,
   decodeFork,
   decodeJudge,
   decodeList,
   flag,
-  type ListQuery,
   needsOperator,
   onlyKnown,
   optional,
@@ -27,18 +25,11 @@ import {
   wholeNumber,
   wireName,
 } from './decode.ts'
-import {
-  changesEncoder,
-  encodeAgents,
-  encodeEvent,
-  encodeRow,
-  encodeSession,
-  followEncoder,
-  sessionModel,
-} from './encode.ts'
+import { changesEncoder, encodeAgents, encodeEvent, encodeSession, followEncoder } from './encode.ts'
 import { forkedHistory } from './fork.ts'
+import { listSessions } from './list.ts'
 import { describePolicies, mostDays, PolicyCounts } from './policy.ts'
-import type { CommandAccepted, OperatorMe, OperatorPolicy, OperatorSession } from './schema.ts'
+import type { CommandAccepted, OperatorMe, OperatorPolicy } from './schema.ts'
 import { notifyRoutes } from './serve-notify.ts'
 import { signOutRoute } from './serve-sign-in.ts'
 import { tryRoutes } from './serve-try.ts'
@@ -95,6 +86,13 @@ function systemRoutes(app: Hono<WireEnv>, { host, backend }: Served): void {
   app.get('/operator/system', c => {
     requireOperator(c)
     return sendJson(c, backend.system())
+  })
+  app.get('/operator/activity', async c => {
+    requireOperator(c)
+    const query = decodeActivity(field => c.req.query(field), Date.now())
+    const report = await c.get('engine').lookUp({ get: 'activity', owner: null, ...query })
+    if (report) return sendJson(c, report)
+    throw new TurnwireError('not_found', 'The store of this server keeps no index, so nothing is counted.')
   })
   app.get('/operator/keys', c => {
     requireOperator(c)
@@ -188,43 +186,10 @@ async function findSessionRef(c: C, session = c.req.param('id') ?? ''): Promise<
 
 // ---- lists -------------------------------------------------------------------------------------------------
 
-/** Pages of the store that one request looks at. */
-const mostPages = 40
-
 async function serveList(c: C, { about }: WireHost): Promise<Response> {
   const query = decodeList(field => c.req.query(field))
   const owner = ownerFilter(c, query.owner)
-  const found: OperatorSession[] = []
-  let after = query.after
-  for (let pages = 0; pages < mostPages && found.length < query.limit; pages++) {
-    // A cursor stands at the end of a page, so no page may have more rows than there is room for.
-    const limit = query.limit - found.length
-    const status = query.status === 'failed' ? 'idle' : query.status
-    const page = await c
-      .get('engine')
-      .list(owner, { limit, ...(status && { status }), ...(after && { after }) })
-    const matching = page.rows.filter(row => matchesFilter(row, query, about.agents))
-    found.push(...matching.map(row => encodeRow(row, about.agents)))
-    after = page.next
-    if (after === undefined) break
-    // A store may answer without waiting. Others get their turn between two pages.
-    await nextTurn()
-  }
-  return sendJson(c, { sessions: found, ...(after !== undefined && { next: after }) })
-}
-
-function matchesFilter(
-  row: ListedSession,
-  { status, agent, model, q }: ListQuery,
-  agents: readonly AgentInfo[],
-): boolean {
-  const { opening = '' } = row.summary
-  return (
-    (status !== 'failed' || isFailure(row.facts?.stop)) &&
-    (agent === undefined || row.agent === agent) &&
-    (model === undefined || sessionModel(row, agents) === model) &&
-    (q === undefined || row.id.toLowerCase().includes(q) || opening.toLowerCase().includes(q))
-  )
+  return sendJson(c, await listSessions(c.get('engine'), { about, caller: c.get('principal') }, owner, query))
 }
 
 function serveChanges(c: C, host: WireHost): Response {

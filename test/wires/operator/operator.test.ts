@@ -533,6 +533,58 @@ test('a grant with patterns lets matching calls run, and asks about all others',
   assert.equal(calls.length, 1)
 })
 
+test(
+  'a search leads to the event, rows are ordered and counted, and what was done is counted',
+  limited,
+  async t => {
+    const { url } = await serverOf(t, { keys: [ana.entry, boss.entry] })
+    const asAna = new OperatorClient({ baseUrl: url, apiKey: ana.key, retries: 0 })
+    const asBoss = new OperatorClient({ baseUrl: url, apiKey: boss.key, retries: 0 })
+    const ids: string[] = []
+    for (const [client, text] of [
+      [asAna, 'Where is my Zürich parcel?'],
+      [asBoss, 'A parcel for Ghent'],
+      [asBoss, 'Nothing of the kind'],
+    ] as const) {
+      const { id } = await client.create({ agent: 'helper' })
+      ids.push(id)
+      await client.command(id, { do: 'say', text })
+      await followed(client, id, stopped('idle'))
+    }
+    const found = await asBoss.sessions({ q: 'zurich parc' })
+    assert.deepEqual([found.total, found.behind, found.sessions.map(({ id }) => id)], [1, 0, [ids[0]]])
+    const hit = found.sessions[0]?.found
+    assert.ok(hit, 'the event is told')
+    const { events } = await asBoss.events(ids[0]!, hit.seq - 1)
+    assert.deepEqual([events[0]?.event.type, hit.in], ['turn.started', 'said'])
+    assert.match(hit.text, /Zürich parcel/)
+    assert.deepEqual(
+      (await asAna.sessions({ q: 'parcel' })).sessions.map(({ id }) => id),
+      [ids[0]],
+      'nothing of another owner',
+    )
+    const oldest = await asBoss.sessions({ sort: 'created', ascending: true, limit: 2 })
+    assert.deepEqual([oldest.total, oldest.sessions.map(({ id }) => id)], [3, ids.slice(0, 2)])
+    const rest = await asBoss.sessions({ sort: 'created', ascending: true, limit: 2, after: oldest.next! })
+    assert.deepEqual(
+      [rest.total, rest.next, rest.sessions.map(({ id }) => id)],
+      [undefined, undefined, ids.slice(2)],
+    )
+    assert.equal((await asBoss.sessions({ to: 1 })).total, 0)
+    await assert.rejects(asBoss.sessions({ after: 'x' }), refused('bad_request'))
+
+    const { all, agents, slots, slotMs } = await asBoss.activity({ days: 1, zone: 60 })
+    assert.deepEqual([all.turns.turns, all.turns.failed, agents.map(({ name }) => name)], [3, 0, ['helper']])
+    assert.equal(slotMs, 3_600_000)
+    assert.equal(
+      slots.reduce((sum, { turns }) => sum + turns.turns, 0),
+      3,
+    )
+    await assert.rejects(asAna.activity(), refused('forbidden'))
+    await assert.rejects(asBoss.activity({ days: 0 }), refused('bad_request'))
+  },
+)
+
 test('a turn that failed or was stopped is told so in the list, as in the session', limited, async t => {
   const { client } = await serverOf(t, {
     steps: [{ fail: { code: 'model_failed', message: 'Overloaded.' } }],
