@@ -32,6 +32,10 @@ async function serve(name, ...more) {
   return { child, address }
 }
 
+// Two weeks of work, for lists and charts.
+spawnSync(process.execPath, [join(root, 'scripts/showcase/past.ts'), join(data, 'showcase')], {
+  stdio: 'inherit',
+})
 const { child: server, address: url } = await serve(
   'showcase',
   '--config',
@@ -101,7 +105,9 @@ const shots = [
     width: 1200,
     theme: 'light',
   },
-  { name: 'system', path: '/system', width: 1200, theme: 'light' },
+  { name: 'overview', path: '/overview', width: 1200, theme: 'light' },
+  { name: 'search', path: '/sessions?q=warehouse', width: 1200, theme: 'dark' },
+  { name: 'overview-phone', path: '/overview', width: 390, theme: 'dark' },
   { name: 'approvals-phone', path: '/approvals', width: 390, theme: 'light' },
   { name: 'session-phone', path: `/sessions/${main}`, width: 390, theme: 'dark' },
 ]

@@ -1,6 +1,5 @@
 // The one place that joins both sides: a checked configuration becomes an engine with its adapters. The server, the command
 // and the library all start here. `Turnwire` is what programs see of it.
-
 import { openRulesFile } from './config/agent-gate.ts'
 import { buildAgents } from './config/build-agent.ts'
 import { checkConfig } from './config/check-config.ts'
@@ -377,7 +376,6 @@ export class Runtime {
 
   #startEngine(store: Store, summon?: EnginePorts['summon']): LocalEngine {
     this.#working = store
-    // Programs that serve nobody leave the index to the first question.
     if (this.#isServer) store.finder?.start()
     const { hooks, context } = this.config
     const { agents, vault } = this.#own

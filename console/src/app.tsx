@@ -19,7 +19,7 @@ const Approvals = lazy(() => import('./pages/approvals/approvals.tsx'))
 const Tools = lazy(() => import('./pages/tools/tools.tsx'))
 const Policy = lazy(() => import('./pages/policy/policy.tsx'))
 const Payments = lazy(() => import('./pages/payments/payments.tsx'))
-const System = lazy(() => import('./pages/system/system.tsx'))
+const Overview = lazy(() => import('./pages/overview/overview.tsx'))
 
 type Visit = { me: OperatorMe } | { error: Error } | 'sign-in' | undefined
 
@@ -84,7 +84,8 @@ function findPage({ path }: Address): [PageName | undefined, ReactElement] {
   if (path === '/tools') return ['tools', <Tools key="t" />]
   if (path === '/policy') return ['policy', <Policy key="r" />]
   if (path === '/payments') return ['payments', <Payments key="m" />]
-  if (path === '/system') return ['system', <System key="y" />]
+  // Its address was another one.
+  if (path === '/overview' || path === '/system') return ['overview', <Overview key="y" />]
   return [
     undefined,
     <Empty key="none" title="There is no such page">

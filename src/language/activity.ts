@@ -1,6 +1,7 @@
 // What all sessions did, counted by the hour or the day, and the orders of lists of sessions: as a store's index gives them, and as
 // an overview shows them.
 import type { OutcomeKind } from './calls.ts'
+import type { SearchPlace } from './search-text.ts'
 
 /** `created` is the order of `list`. The others are by the row and its facts. */
 export type SessionOrder = 'created' | 'changed' | 'cost' | 'tokens' | 'lasted'
@@ -38,3 +39,16 @@ export type ActivityReport = {
   /** As of what was found. */
   behind: number
 }
+
+/** Which sessions, and in which order. */
+export type SessionRange = {
+  /** Something was recorded in it from this time on, in ms; and it was created before `to`. */
+  from?: number
+  to?: number
+  /** Default: `created`, the newest first. */
+  sort?: SessionOrder
+  ascending?: boolean
+}
+
+/** The newest event with the words of a search, what it says around them, and how many such events there are. */
+export type SearchHit = { seq: number; in: SearchPlace; text: string; places: number }

@@ -7,6 +7,7 @@ import type {
   OperatorCommand,
   OperatorQuestion,
   OperatorSession,
+  OperatorSessions,
   SessionChanged,
   SessionQuery,
   WatchOptions,
@@ -23,7 +24,7 @@ export type SessionFilter = Omit<SessionQuery, 'after' | 'limit'>
 
 /** The methods of an OperatorClient that the lists need. */
 export type ListSource = {
-  sessions(query: SessionQuery): Promise<{ sessions: OperatorSession[]; next?: string }>
+  sessions(query: SessionQuery): Promise<OperatorSessions>
   approvals(): Promise<{ approvals: OperatorApproval[]; questions?: OperatorQuestion[]; more?: boolean }>
   changes(options: Omit<WatchOptions, 'after'>): AsyncIterable<SessionChanged>
   command(id: string, command: OperatorCommand): Promise<unknown>
@@ -69,6 +70,10 @@ export type UsedSessions = {
   sessions: readonly OperatorSession[]
   /** Whether the end of the list was read. */
   isWhole: boolean
+  /** How many match, those that were not read yet included. Undefined: the server does not know. */
+  total: number | undefined
+  /** Sessions whose newest words a search does not know yet. */
+  behind: number
   isLoading: boolean
   error: Error | undefined
   /** Reads the next page. */
@@ -79,6 +84,7 @@ export type UsedSessions = {
 export function useSessions(source: Pick<ListSource, 'sessions'>, filter: SessionFilter = {}): UsedSessions {
   const [sessions, setSessions] = useState<readonly OperatorSession[]>([])
   const [next, setNext] = useState<string | null>()
+  const [counted, setCounted] = useState<Counted>({ rest: undefined, behind: 0 })
   const [error, setError] = useState<Error>()
   const [isLoading, setLoading] = useState(false)
   const isReading = useRef(false)
@@ -92,18 +98,16 @@ export function useSessions(source: Pick<ListSource, 'sessions'>, filter: Sessio
       setLoading(true)
       try {
         const filtered = JSON.parse(key) as SessionFilter // it was made of one
-        let page = await source.sessions({ ...filtered, ...(after && { after }), limit: 200 })
-        // A request looks at a bounded number of sessions: that none of them matches says nothing of the others.
-        while (isCurrent() && page.sessions.length === 0 && page.next !== undefined)
-          page = await source.sessions({ ...filtered, after: page.next, limit: 200 })
+        const page = await readRows(source, filtered, after, isCurrent)
         if (!isCurrent()) return
         setError(undefined)
         const newer = since.current
         setSessions(before => {
-          const rows = withRows(after === undefined ? [] : before, page.sessions)
+          const rows = withPage(after === undefined ? [] : before, page.sessions, filtered)
           return newer.reduce<readonly OperatorSession[]>((all, each) => changed(all, each, filtered), rows)
         })
         setNext(page.next ?? null)
+        setCounted(before => countRest(before, page))
       } catch (cause) {
         if (isCurrent()) setError(toError(cause))
       } finally {
@@ -134,7 +138,8 @@ export function useSessions(source: Pick<ListSource, 'sessions'>, filter: Sessio
     },
     [restart, key],
   )
-  return { sessions, isWhole: next === null, isLoading, error, more, take }
+  const total = counted.rest === undefined ? undefined : sessions.length + counted.rest
+  return { sessions, isWhole: next === null, total, behind: counted.behind, isLoading, error, more, take }
 }
 
 function newestFirst(a: OperatorSession, b: OperatorSession): number {
@@ -152,6 +157,47 @@ function withRows(before: readonly OperatorSession[], rows: readonly OperatorSes
     all.splice(place, all[place]?.id === row.id ? 1 : 0, row)
   }
   return all
+}
+
+async function readRows(
+  source: Pick<ListSource, 'sessions'>,
+  filter: SessionFilter,
+  after: string | undefined,
+  isCurrent: () => boolean,
+): Promise<OperatorSessions> {
+  let page = await source.sessions({ ...filter, ...(after && { after }), limit: 200 })
+  // A request may look at a bounded number of sessions: that none of them matches says nothing of the others.
+  while (isCurrent() && page.sessions.length === 0 && page.next !== undefined)
+    page = await source.sessions({ ...filter, after: page.next, limit: 200 })
+  return page
+}
+
+/** `rest`: those that match and were not read. */
+type Counted = { rest: number | undefined; behind: number }
+
+/** Only the first page tells how many there are. */
+function countRest(
+  { rest }: Counted,
+  { sessions, next, total = rest, behind = 0 }: OperatorSessions,
+): Counted {
+  if (next === undefined) return { rest: 0, behind }
+  return { rest: total === undefined ? undefined : Math.max(0, total - sessions.length), behind }
+}
+
+/** The order in which the list is without being asked for another. */
+function isListOrder({ sort = 'created', ascending = false }: SessionFilter): boolean {
+  return sort === 'created' && !ascending
+}
+
+/** In an order that is not the list's own, a row that has moved meanwhile stays where it was. */
+function withPage(
+  before: readonly OperatorSession[],
+  rows: readonly OperatorSession[],
+  filter: SessionFilter,
+): OperatorSession[] {
+  if (isListOrder(filter)) return withRows(before, rows)
+  const known = new Set(before.map(({ id }) => id))
+  return before.concat(rows.filter(({ id }) => !known.has(id)))
 }
 
 /** Where a row is, or belongs. */
@@ -173,19 +219,32 @@ function changed(
   change: ListChange,
   filter: SessionFilter,
 ): readonly OperatorSession[] {
-  if (change.type === 'session' && passes(change.session, filter)) return withRows(before, [change.session])
+  if (change.type === 'session') {
+    if (isListOrder(filter) && passes(change.session, filter)) return withRows(before, [change.session])
+    // Only the server knows where it belongs, and whether it has the words.
+    if (filter.q || !isListOrder(filter)) return inPlace(before, change.session)
+  }
   const id = change.type === 'removed' ? change.id : change.session.id
   return before.some(row => row.id === id) ? before.filter(row => row.id !== id) : before
 }
 
+/** A row that is there is shown as it is now. What a search found in it stays. */
+function inPlace(before: readonly OperatorSession[], now: OperatorSession): readonly OperatorSession[] {
+  const at = before.findIndex(({ id }) => id === now.id)
+  return at < 0 ? before : before.with(at, { ...before[at], ...now })
+}
+
 /** As the server filters. */
-export function passes(row: OperatorSession, { status, agent, owner, model, q }: SessionFilter): boolean {
+export function passes(row: OperatorSession, filter: SessionFilter): boolean {
+  const { status, agent, owner, model, q, from, to } = filter
   const words = q?.toLowerCase() ?? ''
   return (
     (!status || (status === 'failed' ? isFailure(row.stop) : row.status === status)) &&
     (!agent || row.agent === agent) &&
     (!owner || row.owner === owner) &&
     (!model || row.model === model) &&
+    (from === undefined || row.updatedAt >= from) &&
+    (to === undefined || row.createdAt < to) &&
     (words === '' ||
       row.id.toLowerCase().includes(words) ||
       (row.opening ?? '').toLowerCase().includes(words))

@@ -81,7 +81,7 @@ describe('tools and keys', { skip }, () => {
 
   test('the first key closes the server and the page goes on; a revoked key ends its pages', async t => {
     const own = await consoleServer(t)
-    const { page } = await open(t, browser(), `${own.url}/system`)
+    const { page } = await open(t, browser(), `${own.url}/overview`)
     await page.getByText('There are none').waitFor()
     assert.equal(await page.getByLabel('operator').isChecked(), true, 'or this page would be closed too')
     await page.getByLabel('New key for').fill('boss')

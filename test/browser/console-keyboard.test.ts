@@ -64,7 +64,7 @@ describe('with keys alone', { skip }, () => {
       '/approvals',
       '/tools?agent=helper&tool=send_mail',
       '/policy?agent=helper&tool=send_mail',
-      '/system',
+      '/overview',
       `/sessions/${id}`,
       `/sessions/${id}?view=log`,
       `/sessions/${id}?view=vendors`,
@@ -126,8 +126,8 @@ describe('with keys alone', { skip }, () => {
     await keyboard.type('Sent')
     await page.getByText('1 of ').waitFor()
     await keyboard.press('Escape')
-    await press('link', 'System')
-    await page.getByRole('heading', { name: 'System' }).waitFor()
+    await press('link', 'Overview')
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await page.getByLabel('New key for').focus()
     await keyboard.type('keyboard')
     // No key is made here: the server would close.

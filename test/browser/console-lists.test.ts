@@ -161,7 +161,7 @@ describe('the list of sessions', { skip }, () => {
     await foot.filter({ hasText: /^1 session$/ }).waitFor()
     assert.equal(await page.getByLabel('Agent').inputValue(), 'named')
     assert.equal(await page.getByLabel('Search sessions').inputValue(), 'UPPSALA')
-    await page.locator(`a[href="/sessions/${needle}"]`).click()
+    await page.locator(`a[href^="/sessions/${needle}"]`).click()
     await page.locator('.session-head').waitFor()
     await page.goBack()
     assert.match(page.url(), /agent=named.*model=spare.*status=idle.*q=UPPSALA/)
@@ -175,15 +175,17 @@ describe('the list of sessions', { skip }, () => {
 describe('tables', { skip }, () => {
   const { browser, rig } = suite()
 
-  test('of models have requests, failures, latency, tokens and the last error of each', async t => {
+  test('of models and agents have requests, failures, times, tokens and cost, and the last error of each model', async t => {
     const { url, operator } = rig()
     await said(operator, 'A poem', 'poet')
     await said(operator, 'Try', 'faulty')
-    const { page } = await open(t, browser(), `${url}/system`)
-    await page.getByRole('row', { name: /^poet verse-1 1 0 .*s 60 –$/ }).waitFor()
-    await page
-      .getByRole('row', { name: /^faulty \S+ [1-9]\d* [1-9]\d* .*answered 529: overloaded/ })
-      .waitFor()
+    const { page } = await open(t, browser(), `${url}/overview`)
+    await page.getByRole('row', { name: /^verse-1 1 0 .*s .*s 60 0\.2500$/ }).waitFor()
+    await page.getByRole('row', { name: /^poet 1 0 .*s .*s 60 0\.2500$/ }).waitFor()
+    await page.getByRole('row', { name: /^faulty 1 1 / }).waitFor()
+    await page.getByRole('row', { name: /^\S+ [1-9]\d* [1-9]\d* .*answered 529: overloaded/ }).waitFor()
+    const failed = page.getByRole('region', { name: 'Failed last' })
+    await failed.getByRole('link', { name: /^Try faulty/ }).waitFor()
     const { version } = await operator.me()
     const health = page.getByRole('region', { name: 'Health' })
     await health.getByText('can be written').waitFor()

@@ -52,7 +52,7 @@ describe('a person at the console', { skip }, () => {
     await page.getByRole('heading', { name: 'Sessions' }).waitFor()
     assert.equal(page.url(), `${url}/sessions?q=x#top`)
     // The code and the state are in no address that the page can go back to.
-    await page.goto(`${url}/system`)
+    await page.goto(`${url}/overview`)
     await page.getByRole('button', { name: 'Sign out ana' }).waitFor()
     const cookies = await context.cookies(url)
     const console = cookies.find(({ name }) => name === 'turnwire_console')
@@ -71,7 +71,7 @@ describe('a person at the console', { skip }, () => {
     const { page } = await visit(t, browser, url)
     await page.getByRole('button', { name: 'Sign in with Acme' }).click()
     await passProvider(page, provider.issuer, 'ben')
-    await page.goto(`${url}/system`)
+    await page.goto(`${url}/overview`)
     await page.getByText('This page needs an operator key').waitFor()
   })
 
@@ -105,7 +105,7 @@ describe('a person at the console', { skip }, () => {
 
   test('signs out at the provider too where the operator wants that', async t => {
     const { url, provider } = await rig(t, { TEST_END_SESSION: 'yes' })
-    const { page } = await visit(t, browser, `${url}/system`)
+    const { page } = await visit(t, browser, `${url}/overview`)
     await page.getByRole('button', { name: 'Sign in with Acme' }).click()
     await passProvider(page, provider.issuer, 'ana')
     await page.getByRole('button', { name: 'Sign out ana' }).click()

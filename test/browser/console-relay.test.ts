@@ -23,7 +23,7 @@ describe('agents on their owners’ machines', { skip: skip || skipped }, async 
   test('the operator sees of each agent what it served, failed, refused and earned; the owner the same', async t => {
     const data = folder(t)
     const { url } = await paidRelay(t, chain, {}, {}, data)
-    const { page, problems } = await open(t, browser, `${url}/system`)
+    const { page, problems } = await open(t, browser, `${url}/overview`)
     await page.getByLabel('API key').fill(operator.key)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('None is attached.').waitFor()

@@ -173,7 +173,7 @@ describe('while the server starts again', { skip }, () => {
   test('the page of the system goes on with what is true now', async t => {
     const first = await consoleServer(t)
     await said(first.operator, 'What is the weather in Oslo?')
-    const { page, problems } = await open(t, browser(), `${first.url}/system`)
+    const { page, problems } = await open(t, browser(), `${first.url}/overview`)
     await page.getByRole('row', { name: /^helper \S+ [1-9]/ }).waitFor()
     first.server.child.kill('SIGKILL')
     await page.getByText('The server does not answer').waitFor()
@@ -250,7 +250,7 @@ describe('nodes', { skip }, () => {
     const memory = sharedMemory()
     const a = await nodeOf(t, memory.open())
     const b = await nodeOf(t, memory.open())
-    const { page, problems } = await open(t, browser(), `${a.url}/system`)
+    const { page, problems } = await open(t, browser(), `${a.url}/overview`)
     const rows = page.getByRole('region', { name: 'Table of nodes' }).locator('tbody tr')
     await rows.nth(1).waitFor()
     await rows.nth(0).getByText('answers this page').waitFor()
@@ -266,8 +266,8 @@ describe('nodes', { skip }, () => {
 
   test('are not spoken of where the store is one server’s own', async t => {
     const { url } = await consoleServer(t)
-    const { page } = await open(t, browser(), `${url}/system`)
-    await page.getByRole('region', { name: 'Table of models' }).waitFor()
+    const { page } = await open(t, browser(), `${url}/overview`)
+    await page.getByRole('region', { name: 'Health' }).waitFor()
     assert.equal(await page.getByRole('region', { name: 'Nodes' }).count(), 0)
   })
 })

@@ -138,7 +138,7 @@ describe('keys', { skip }, () => {
     assert.equal(forged, 401)
     await page.reload()
     await page.getByRole('heading', { name: 'Sessions', exact: true }).waitFor()
-    await page.getByRole('link', { name: 'System' }).click()
+    await page.getByRole('link', { name: 'Overview' }).click()
     await page.getByText('boss').first().waitFor()
   })
 
@@ -285,7 +285,7 @@ describe('everybody', { skip }, () => {
       '/approvals',
       '/tools?agent=helper&tool=send_mail',
       '/policy?agent=attacker&tool=hostile&input=%7B%7D',
-      '/system',
+      '/overview',
       '/payments',
       `/sessions/${id}`,
       `/sessions/${id}?view=log`,

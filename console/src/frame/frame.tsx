@@ -21,7 +21,7 @@ const icons: Readonly<Record<PageName, ReactElement>> = {
   ),
   policy: <path d="M4 2.5h8v11H4zM6 5.5h4M6 8h4M6 10.5h2" />,
   payments: <path d="M2.5 4.5h11v7h-11zM2.5 7h11M10 9.5h1.5" />,
-  system: <path d="M2.5 8h2.6l1.6-4 2.6 8 1.6-4h2.6" />,
+  overview: <path d="M2.5 8h2.6l1.6-4 2.6 8 1.6-4h2.6" />,
 }
 
 export function Frame({ page, children }: { page: PageName | undefined; children: ReactNode }): ReactElement {

@@ -1,7 +1,7 @@
 // The pages of the rail. Some are there only on a server that has what they show.
 import type { OperatorMe } from '../../../src/client/index.ts'
 
-export type PageName = 'playground' | 'sessions' | 'approvals' | 'tools' | 'policy' | 'payments' | 'system'
+export type PageName = 'playground' | 'sessions' | 'approvals' | 'tools' | 'policy' | 'payments' | 'overview'
 
 type Page = {
   name: PageName
@@ -20,7 +20,7 @@ const all: readonly Omit<Page, 'key'>[] = [
   { name: 'tools', label: 'Tools', path: '/tools' },
   { name: 'policy', label: 'Policy', path: '/policy', forOperators: true },
   { name: 'payments', label: 'Payments', path: '/payments', feature: 'payments' },
-  { name: 'system', label: 'System', path: '/system' },
+  { name: 'overview', label: 'Overview', path: '/overview' },
 ]
 
 /** Those that this caller has on this server, with the key that leads to each. */

@@ -1,7 +1,7 @@
 // The operator API as it goes over the wire, as docs/protocols/operator.md describes it. Types only, for the server and for
 // its clients: encode.ts makes these answers, so the compiler holds both sides to one description. They are the API's own: the
 // engine may call a row or a call otherwise.
-import type { ActivityReport, SessionOrder } from '../../language/activity.ts'
+import type { SearchHit, SessionRange } from '../../language/activity.ts'
 import type { Approvers, Vote } from '../../language/approvers.ts'
 import type { CallPart, Outcome } from '../../language/calls.ts'
 import type { Delta, Event, Grant, Settings, TurnStop, WaitMode } from '../../language/events.ts'
@@ -16,7 +16,6 @@ import type {
 } from '../../language/policy.ts'
 import type { AnswerAction, FormContent, FormSchema } from '../../language/questions.ts'
 import type { Report } from '../../language/report.ts'
-import type { SearchPlace } from '../../language/search-text.ts'
 import type { ToolServerInfo } from '../../language/servers.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
@@ -61,8 +60,7 @@ export type OperatorSession = {
   stop?: TurnStop
   leftAlone?: boolean
   forkedFrom?: { session: string; seq: number }
-  /** Of a search: the newest event with the words, what it says around them, and how many such events there are. */
-  found?: { seq: number; in: SearchPlace; text: string; places: number }
+  found?: SearchHit
 }
 
 /** `failed`: at rest, and its last turn neither ended by itself nor was stopped by someone. */
@@ -76,21 +74,8 @@ export type SessionQuery = {
   owner?: string
   model?: string
   q?: string
-  /** Something was recorded in it from this time on, in ms; and it was created before `to`. */
-  from?: number
-  to?: number
-  /** The order. Default: newest first. */
-  sort?: SessionOrder
-  ascending?: boolean
-}
-
-/**
- * `total`: all that match, told with the first page. `behind`: sessions whose newest events the index of the search does not
- * have yet. Both are absent where the store has no index.
- */
+} & SessionRange
 export type OperatorSessions = { sessions: OperatorSession[]; next?: string; total?: number; behind?: number }
-
-export type OperatorActivity = ActivityReport
 
 /** A call of the last answer. Stages: proposed, handed, asking, approved, started, settled. */
 export type OperatorCall = {

@@ -34,8 +34,8 @@ export default function Playground(): ReactElement {
         {me.features.includes('relay') ? (
           <p>
             This server is a relay without agents of its own. Attached ones are on the page{' '}
-            <Link to="/system" className="link">
-              System
+            <Link to="/overview" className="link">
+              Overview
             </Link>
             .
           </p>

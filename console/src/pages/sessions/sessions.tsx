@@ -1,8 +1,8 @@
 // The list of sessions: live, filtered and searched by the address, of any length.
-import { type ReactElement, useCallback, useEffect, useId, useMemo, useState } from 'react'
-import type { ListedStatus, OperatorSession } from '../../../../src/client/index.ts'
+import { type ReactElement, useCallback, useEffect, useMemo } from 'react'
+import type { OperatorSession } from '../../../../src/client/index.ts'
+import type { SessionOrder } from '../../../../src/language/activity.ts'
 import { isFailure, type TurnStop } from '../../../../src/language/events.ts'
-import { present } from '../../../../src/lib/json/present.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { isTyping } from '../../../../src/react/approval.tsx'
 import { Time, VirtualRows } from '../../../../src/react/index.ts'
@@ -11,20 +11,20 @@ import { duration, plural } from '../../../../src/react/words.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { count, Empty, Failure, Loading, money, State, type StateKind, shortId } from '../../lib/parts.tsx'
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
+import { Filters, readFilter } from './filters.tsx'
 
-const statuses: readonly ListedStatus[] = ['running', 'waiting', 'idle', 'failed']
-const columns = [
-  ['status', 'Status'],
-  ['opening', 'Opening'],
-  ['agent', 'Agent'],
-  ['owner', 'Owner'],
-  ['model', 'Model'],
-  ['wire', 'Wire'],
-  ['tokens', 'Tokens'],
-  ['cost', 'Cost'],
-  ['span', 'Lasted'],
-  ['changed', 'Changed'],
-] as const
+const columns: readonly { name: string; label: string; sort?: SessionOrder }[] = [
+  { name: 'status', label: 'Status' },
+  { name: 'opening', label: 'Opening' },
+  { name: 'agent', label: 'Agent' },
+  { name: 'owner', label: 'Owner' },
+  { name: 'model', label: 'Model' },
+  { name: 'wire', label: 'Wire' },
+  { name: 'tokens', label: 'Tokens', sort: 'tokens' },
+  { name: 'cost', label: 'Cost', sort: 'cost' },
+  { name: 'span', label: 'Lasted', sort: 'lasted' },
+  { name: 'changed', label: 'Changed', sort: 'changed' },
+]
 const isNumber = (name: string): boolean => ['tokens', 'cost', 'span', 'changed'].includes(name)
 const sessionRowKey = (row: OperatorSession): string => row.id
 export default function Sessions(): ReactElement {
@@ -35,12 +35,17 @@ export default function Sessions(): ReactElement {
   const agents = catalogue?.agents
   const renderRow = useCallback(
     (row: OperatorSession) => (
-      <Row row={row} ownModel={agents?.find(({ name }) => name === row.agent)?.model.id} />
+      <Row
+        row={row}
+        ownModel={agents?.find(({ name }) => name === row.agent)?.model.id}
+        words={filter.q ?? ''}
+      />
     ),
-    [agents],
+    [agents, filter.q],
   )
   const { take, more } = list
   useEffect(() => onChange(take), [onChange, take])
+  useWholeSearch(filter.q, list)
   useRowKeys()
   const isFiltered = Object.keys(filter).length > 0
   return (
@@ -50,13 +55,7 @@ export default function Sessions(): ReactElement {
         <Filters filter={filter} />
       </header>
       {list.error && <Failure error={list.error} retry={() => take({ type: 'open' })} />}
-      <div className="session-columns" aria-hidden="true">
-        {columns.map(([name, label]) => (
-          <span key={name} className={`cell-${name} ${isNumber(name) ? 'number' : ''}`}>
-            {label}
-          </span>
-        ))}
-      </div>
+      <Columns filter={filter} />
       <VirtualRows
         items={list.sessions}
         keyOf={sessionRowKey}
@@ -74,8 +73,38 @@ export default function Sessions(): ReactElement {
         }
       />
       <p className="tw-muted list-foot" role="status">
-        {list.isWhole ? plural(list.sessions.length, 'session') : soFar(list)}
+        {footWords(list)}
       </p>
+      {filter.q !== undefined && list.behind > 0 && (
+        <p className="tw-muted list-foot-more">
+          The newest words of {plural(list.behind, 'session')} are still to be read.
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Searches again while the index does not have the newest words yet. */
+function useWholeSearch(words: string | undefined, { behind, take }: UsedSessions): void {
+  useEffect(() => {
+    if (words === undefined || behind === 0) return
+    const timer = setTimeout(() => take({ type: 'open' }), 3_000)
+    return () => clearTimeout(timer)
+  }, [words, behind, take])
+}
+
+function Columns({ filter }: { filter: SessionFilter }): ReactElement {
+  return (
+    <div className="session-columns">
+      {columns.map(({ name, label, sort }) => (
+        <span key={name} className={`cell-${name} ${isNumber(name) ? 'number' : ''}`}>
+          {sort ? (
+            <SortBy sort={sort} label={label} filter={filter} />
+          ) : (
+            <span aria-hidden="true">{label}</span>
+          )}
+        </span>
+      ))}
     </div>
   )
 }
@@ -96,97 +125,47 @@ function useRowKeys(): void {
   }, [])
 }
 
-function soFar({ sessions, isLoading }: UsedSessions): string {
+function footWords({ sessions, isWhole, isLoading, total }: UsedSessions): string {
+  if (isWhole && (total === undefined || total === sessions.length)) return plural(sessions.length, 'session')
   if (sessions.length === 0) return isLoading ? 'Looking …' : ''
-  return `${count(sessions.length)} sessions so far${isLoading ? ', looking for more …' : ''}`
+  const of = total === undefined ? 'sessions so far' : `of ${plural(total, 'session')}`
+  return `${count(sessions.length)} ${of}${isLoading ? ', looking for more …' : ''}`
 }
 
-function readFilter(query: URLSearchParams): SessionFilter {
-  const status = statuses.find(each => each === query.get('status'))
-  const member = (name: string): string | undefined => query.get(name) || undefined
-  const names = { agent: member('agent'), owner: member('owner'), model: member('model'), q: member('q') }
-  return present({ status, ...names })
-}
-
-function Filters({ filter }: { filter: SessionFilter }): ReactElement {
+/** A column by which the list can be ordered: the largest or newest first, then the smallest, then as it was. */
+function SortBy(props: { sort: SessionOrder; label: string; filter: SessionFilter }): ReactElement {
+  const { sort, label, filter } = props
   const address = useAddress()
-  const { catalogue, me } = useConsole()
-  const [words, setWords] = useState(filter.q ?? '')
-  const id = useId()
-  const set = useCallback(
-    (name: string, value: string) => navigate(withQuery(address, { [name]: value }), { replace: true }),
-    [address],
-  )
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      if (words !== (filter.q ?? '')) set('q', words)
-    }, 200)
-    return () => clearTimeout(timer)
-  }, [words, filter.q, set])
-  const models = Object.keys(catalogue?.models ?? {}).filter(name => !name.includes('*'))
-  const agents = catalogue?.agents.map(agent => agent.name) ?? []
+  const isChosen = filter.sort === sort
+  const next = isChosen ? (filter.ascending ? undefined : 'up') : 'down'
+  const arrow = filter.ascending ? '↑' : '↓'
   return (
-    <search className="filters">
-      <label className="tw-hidden" htmlFor={`${id}-q`}>
-        Search sessions
-      </label>
-      <input
-        id={`${id}-q`}
-        className="tw-input"
-        type="search"
-        placeholder="Search id or first message"
-        value={words}
-        onChange={event => setWords(event.target.value)}
-      />
-      <Select
-        name="Status"
-        value={filter.status}
-        options={statuses}
-        onChange={value => set('status', value)}
-      />
-      <Select name="Agent" value={filter.agent} options={agents} onChange={value => set('agent', value)} />
-      <Select name="Model" value={filter.model} options={models} onChange={value => set('model', value)} />
-      {me.operator && filter.owner !== undefined && (
-        <button type="button" className="tw-button" onClick={() => set('owner', '')}>
-          Owner {printable(filter.owner, 40)} ✕
-        </button>
-      )}
-    </search>
-  )
-}
-
-type SelectProps = {
-  name: string
-  value: string | undefined
-  options: readonly string[]
-  onChange: (value: string) => void
-}
-
-function Select({ name, value = '', options, onChange }: SelectProps): ReactElement {
-  return (
-    <select
-      className="tw-input"
-      aria-label={name}
-      value={value}
-      onChange={event => onChange(event.target.value)}
+    <button
+      type="button"
+      className="sort-by"
+      aria-pressed={isChosen}
+      aria-label={`Sort by ${label.toLowerCase()}${isChosen ? `, ${filter.ascending ? 'smallest' : 'largest'} first now` : ''}`}
+      onClick={() =>
+        navigate(withQuery(address, { sort: next && sort, order: next === 'up' ? 'up' : undefined }), {
+          replace: true,
+        })
+      }
     >
-      <option value="">{name}: all</option>
-      {options.map(option => (
-        <option key={option} value={option}>
-          {printable(option, 60)}
-        </option>
-      ))}
-    </select>
+      {isChosen && `${arrow} `}
+      {label}
+    </button>
   )
 }
 
 /** `ownModel`: what the agent uses unless the session names another. */
-function Row({ row, ownModel }: { row: OperatorSession; ownModel: string | undefined }): ReactElement {
-  const { kind, words } = describeState(row)
+function Row(props: { row: OperatorSession; ownModel: string | undefined; words: string }): ReactElement {
+  const { row, ownModel, words } = props
+  const state = describeState(row)
+  const { found } = row
   return (
-    <Link to={`/sessions/${row.id}`} className="session-row">
-      <span className="cell-status" title={printable(words, 160)}>
-        <State kind={kind} words={words} />
+    <Link to={`/sessions/${row.id}${found ? `#seq=${found.seq}` : ''}`} className="session-row">
+      <span className="cell-status" title={printable(state.words, 160)}>
+        <State kind={state.kind} words={state.words} />
       </span>
       <span className="cell-opening">
         <span className={row.opening === undefined ? 'opening-text tw-muted' : 'opening-text'}>
@@ -207,7 +186,39 @@ function Row({ row, ownModel }: { row: OperatorSession; ownModel: string | undef
       <span className="number cell-changed tw-muted">
         <Time at={row.updatedAt} />
       </span>
+      {found && <Found found={found} words={words} />}
     </Link>
+  )
+}
+
+/** The event in which a search found its words, and what it says around them. */
+function Found({
+  found,
+  words,
+}: {
+  found: NonNullable<OperatorSession['found']>
+  words: string
+}): ReactElement {
+  return (
+    <span className="cell-found tw-muted">
+      <b>{found.in}</b> <Marked text={printable(found.text, 240)} words={words} />
+      {found.places > 1 && <> · {count(found.places)} places</>}
+    </span>
+  )
+}
+
+/** The beginnings of words that were looked for are marked. */
+function Marked({ text, words }: { text: string; words: string }): ReactElement {
+  const wanted = words.match(/[\p{L}\p{N}]+/gu) ?? []
+  if (wanted.length === 0) return <>{text}</>
+  const pattern = new RegExp(`((?<![\\p{L}\\p{N}])(?:${wanted.join('|')}))`, 'giu')
+  // Every second piece is one that matched.
+  return (
+    <>
+      {text
+        .split(pattern)
+        .map((piece, index) => (index % 2 === 1 ? <mark key={index}>{piece}</mark> : piece))}
+    </>
   )
 }
 

@@ -1,21 +1,22 @@
-// The server: its health, its store, its models, and its keys.
+// The server that answers: its health, its store, its nodes, and its keys.
 import { type ReactElement, useCallback, useEffect, useId, useState } from 'react'
 import type { OperatorKeyInfo, OperatorMe, OperatorSystem } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { Form } from '../../../../src/react/forms.tsx'
 import { CopyButton, Time } from '../../../../src/react/index.ts'
 import { Fact } from '../../../../src/react/parts.tsx'
-import { byteSize, duration } from '../../../../src/react/words.ts'
+import { byteSize } from '../../../../src/react/words.ts'
 import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
-import { count, Empty, Failure, Loading, State, useLoaded } from '../../lib/parts.tsx'
+import { count, Failure, Loading, State, useLoaded } from '../../lib/parts.tsx'
 import { signOut } from '../../lib/provider-sign-in.ts'
 import { DataTable } from '../../lib/table.tsx'
 import { applyTheme, readTheme, themes } from '../../lib/theme.ts'
 import { Nodes } from './nodes.tsx'
 import { AttachedAgents, ThisMachine } from './relay.tsx'
 
-export default function System(): ReactElement {
+/** The server that answers: its health, its nodes, its keys. */
+export function ServerParts(): ReactElement {
   const { me, onChange } = useConsole()
   const load = useCallback((signal: AbortSignal) => operator.system({ signal }), [])
   const { value, error, reload } = useLoaded(load)
@@ -29,35 +30,22 @@ export default function System(): ReactElement {
       stop()
     }
   })
-  if (!me.operator && !me.open)
-    return (
-      <Empty title="This page needs an operator key">
-        <p>
-          Your key sees its own sessions only. An operator key is made with: npx turnwire keys add
-          &lt;name&gt; --operator
-        </p>
-      </Empty>
-    )
   return (
-    <div className="page system page-scroll">
-      <header className="page-head">
-        <h1>System</h1>
-      </header>
+    <>
       {error && !value && <Failure error={error} retry={reload} />}
       {!value && !error && <Loading what="the state of the server" />}
       {value && <Health system={value} />}
       {value?.nodes && <Nodes nodes={value.nodes} seenAt={value.nodesSeenAt} />}
-      {value && <Models models={value.models} />}
+      {value && <ModelErrors models={value.models} />}
       {me.features.includes('relay') && <AttachedAgents />}
       {value?.attached && <ThisMachine attached={value.attached} />}
       <Keys />
-      <ThisBrowser />
-    </div>
+    </>
   )
 }
 
 /** The sign-out and theme of the rail, for narrow screens that have no rail. */
-function ThisBrowser(): ReactElement {
+export function ThisBrowser(): ReactElement {
   const { me } = useConsole()
   const [theme, setTheme] = useState(readTheme)
   const field = useId()
@@ -93,6 +81,7 @@ function Health({ system }: { system: OperatorSystem }): ReactElement {
   const { version, node, startedAt, memory, store } = system
   return (
     <section aria-label="Health">
+      <h2>This server</h2>
       <dl className="facts big">
         <Fact name="Store">
           <State
@@ -111,29 +100,28 @@ function Health({ system }: { system: OperatorSystem }): ReactElement {
   )
 }
 
-const modelHeads = ['Name', 'Model', 'Requests', 'Failures', 'Median', 'Tokens', 'Last error']
-
-function Models({ models }: { models: OperatorSystem['models'] }): ReactElement {
+/** Each model once, also if several agents use it. Those without an error are not listed. */
+function ModelErrors({ models }: { models: OperatorSystem['models'] }): ReactElement | undefined {
+  const failing = models.filter(
+    ({ id, lastError }, index) =>
+      lastError !== undefined && models.findIndex(each => each.id === id) === index,
+  )
+  if (failing.length === 0) return undefined
   return (
-    <section aria-label="Models">
+    <section aria-label="Errors of models">
       <DataTable
-        label="Table of models"
-        caption="Models since the start"
-        heads={modelHeads}
-        isNumber={at => at > 1 && at < 6}
+        label="Table of errors of models"
+        caption="Last errors of models, on this server since its start"
+        heads={['Model', 'Failures', 'Requests', 'Last error', 'When']}
+        isNumber={at => at === 1 || at === 2}
       >
-        {models.map(model => (
-          <tr key={model.name}>
-            <th scope="row">{printable(model.name, 60)}</th>
-            <td>{printable(model.id, 60)}</td>
+        {failing.map(model => (
+          <tr key={model.id}>
+            <th scope="row">{printable(model.id, 60)}</th>
+            <td className="number bad">{count(model.failures)}</td>
             <td className="number">{count(model.requests)}</td>
-            <td className={model.failures > 0 ? 'number bad' : 'number'}>{count(model.failures)}</td>
-            <td className="number">{model.medianMs === undefined ? '–' : duration(model.medianMs)}</td>
-            <td className="number">{count(model.tokens)}</td>
-            <td className="words">
-              {model.lastError === undefined ? '–' : printable(model.lastError, 200)}{' '}
-              {model.lastErrorAt !== undefined && <Time at={model.lastErrorAt} />}
-            </td>
+            <td className="words">{printable(model.lastError ?? '', 200)}</td>
+            <td>{model.lastErrorAt !== undefined && <Time at={model.lastErrorAt} />}</td>
           </tr>
         ))}
       </DataTable>
