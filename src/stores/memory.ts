@@ -40,7 +40,9 @@ import { addSpent, type SpendingRow, spender, spendingRows } from './spending-ro
 type MemorySession = {
   /** Grows by one with each creation: the position of the session in lists. */
   ordinal: number
+  /** Its `bytes` are those of the first `measured` events: see `readRow`. */
   row: SessionRow
+  measured: number
   epoch: number
   events: Event[]
   /** The JSON length of each event, filled by reads that need it. */
@@ -129,6 +131,7 @@ class MemoryStore implements Store, KeepsPayments {
           blobBytes: 0,
           recoveries: 0,
         },
+        measured: events.length,
         epoch: 1,
         events: [...events],
         sizes: [],
@@ -148,7 +151,7 @@ class MemoryStore implements Store, KeepsPayments {
     if (!session) return undefined
     session.node = this.taker(session)
     if (recovering) session.row.recoveries += 1
-    return { epoch: ++session.epoch, row: { ...session.row } }
+    return { epoch: ++session.epoch, row: { ...readRow(session) } }
   }
 
   readonly append: Store['append'] = batch =>
@@ -158,7 +161,6 @@ class MemoryStore implements Store, KeepsPayments {
       checkAppend(batch, session.epoch, row.head)
       for (const event of batch.events) events.push(event)
       row.head = events.length
-      row.bytes += roughSize(batch.events)
       row.recoveries = 0
       row.status = batch.status
       row.updatedAt = batch.events.at(-1)?.at ?? row.updatedAt
@@ -230,7 +232,7 @@ class MemoryStore implements Store, KeepsPayments {
 
   readonly row: Store['row'] = async id => {
     const session = this.memory.sessions.get(id)
-    return session && { ...session.row }
+    return session && { ...readRow(session) }
   }
 
   readonly requested: Store['requested'] = async (owner, key) =>
@@ -262,7 +264,11 @@ class MemoryStore implements Store, KeepsPayments {
         (status === undefined || row.status === status),
     )
     const shown = found.slice(-limit)
-    const rows = shown.map(({ row, summary }) => (summary ? { ...row, summary } : { ...row })).reverse()
+    const rows = shown.map(session => ({
+      ...readRow(session),
+      ...(session.summary && { summary: session.summary }),
+    }))
+    rows.reverse()
     if (found.length === shown.length) return { rows }
     return { rows, next: encodeCursor(this.memory.cursorSecret, owner, shown[0]!.ordinal) }
   }
@@ -273,7 +279,7 @@ class MemoryStore implements Store, KeepsPayments {
 
   readonly usage: Store['usage'] = async owner => {
     const own = this.#filter(({ row }) => row.owner === owner)
-    const bytes = own.reduce((sum, { row }) => sum + row.bytes + row.blobBytes, 0)
+    const bytes = own.map(readRow).reduce((sum, row) => sum + row.bytes + row.blobBytes, 0)
     return { sessions: own.length, bytes }
   }
 
@@ -413,6 +419,14 @@ class MemoryNode extends MemoryStore implements NodeStore {
   #seen({ until, ...node }: NodeInfo & { until: number }): SeenNode {
     return { ...node, leftMs: until - this.#now() }
   }
+}
+
+/** Events are measured when someone asks how large the session is: appends are many, and few ask. */
+function readRow(session: MemorySession): SessionRow {
+  const { row, events } = session
+  for (; session.measured < events.length; session.measured += 1)
+    row.bytes += roughSize(events[session.measured])
+  return row
 }
 
 function goneNode(id: string): NodeInfo & { until: number } {

@@ -37,7 +37,9 @@ export class Feed {
   #releasing = false
   #delivering = false
   #recent: ShownItem[] = []
-  readonly live = new StepInFlight()
+  #live: StepInFlight | undefined
+  /** How many of the recent items are folded into it. */
+  #folded = 0
   /** The number of the last event that was shown, and the last status. */
   shown: number
   shownStatus: SessionStatus
@@ -48,6 +50,13 @@ export class Feed {
     this.shown = shown
     this.shownStatus = status
     this.#report = report
+  }
+
+  /** The step in flight. Folded only when someone attaches, or items are dropped: most steps are over before. */
+  get live(): StepInFlight {
+    this.#live ??= new StepInFlight()
+    for (; this.#folded < this.#recent.length; this.#folded += 1) this.#live.take(this.#recent[this.#folded]!)
+    return this.#live
   }
 
   get watched(): boolean {
@@ -121,9 +130,8 @@ export class Feed {
     if (item.type === 'status') this.shownStatus = item.status
     else if (item.type === 'event' || item.type === 'delta') {
       if (item.type === 'event') this.shown = item.seq
-      this.live.take(item)
       this.#recent.push(item)
-      if (this.#recent.length > mostKept) this.#recent = this.#recent.slice(mostKept / 2)
+      if (this.#recent.length > mostKept) this.#dropOldest()
     }
     for (const watcher of this.#watchers) {
       try {
@@ -134,6 +142,12 @@ export class Feed {
         this.#report(error)
       }
     }
+  }
+
+  #dropOldest(): void {
+    this.#live = this.live
+    this.#recent = this.#recent.slice(mostKept / 2)
+    this.#folded = this.#recent.length
   }
 }
 
