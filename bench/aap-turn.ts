@@ -7,14 +7,15 @@ import { cycleScript, installed } from './peers.ts'
 import { here, post, type Served, start, startTurnwire } from './served.ts'
 
 const clients = 8
-const turns = 25
+/** How many turns are measured at a time. */
+export const turnsAtOnce = 25 * clients
 /** Of the vendor's answer, which comes in pieces of eight characters. */
 const lastPiece = 'pect.'
 const ours = 'turnwire, over AAP and on disk'
 
 type Post = (path: string, body: unknown) => Promise<string>
 /** Makes a turn ready, which does not count, and gives it. */
-type Prepare = (send: Post) => Promise<() => Promise<string>>
+export type Prepare = (send: Post) => Promise<() => Promise<string>>
 
 const aapTurn: Prepare = async send => {
   const { sessionId } = JSON.parse(await send('/sessions', { agent: { name: 'bench' } }))
@@ -27,6 +28,29 @@ const routeTurn: Prepare = async send => {
   return () => send('/cycle', { id: 'chat', messages: [{ id: 'm1', role: 'user', parts }] })
 }
 
+/** The CPU of the server for turns that are ready, a few clients at once. */
+export function turnsServed(
+  name: string,
+  { served, agent, prepare }: { served: Served; agent: Agent; prepare: Prepare },
+): Variant {
+  const send: Post = (path, body) => post({ agent, port: served.port, path, body })
+  return {
+    name,
+    async run() {
+      const all = await Promise.all(Array.from({ length: turnsAtOnce }, () => prepare(send)))
+      const before = await served.ask('cpu')
+      const one = async (): Promise<void> => {
+        for (let turn = all.pop(); turn; turn = all.pop()) {
+          const answer = await turn()
+          if (!answer.includes(lastPiece)) throw new Error(answer)
+        }
+      }
+      await Promise.all(Array.from({ length: clients }, one))
+      return (await served.ask('cpu')) - before
+    },
+  }
+}
+
 export async function wholeTurns(): Promise<Trial> {
   const folder = tempFolder()
   const vendor = await start([here('fixtures/vendor.ts')])
@@ -35,22 +59,7 @@ export async function wholeTurns(): Promise<Trial> {
   const running = [vendor]
   const variant = (name: string, served: Served, prepare: Prepare): Variant => {
     running.push(served)
-    const send: Post = (path, body) => post({ agent, port: served.port, path, body })
-    return {
-      name,
-      async run() {
-        const all = await Promise.all(Array.from({ length: clients * turns }, () => prepare(send)))
-        const before = await served.ask('cpu')
-        const one = async (): Promise<void> => {
-          for (let turn = all.pop(); turn; turn = all.pop()) {
-            const answer = await turn()
-            if (!answer.includes(lastPiece)) throw new Error(answer)
-          }
-        }
-        await Promise.all(Array.from({ length: clients }, one))
-        return (await served.ask('cpu')) - before
-      },
-    }
+    return turnsServed(name, { served, agent, prepare })
   }
   const turnwire = await startTurnwire('aap.config.ts', join(folder.path, 'data'), env)
   const variants = [variant(ours, turnwire, aapTurn)]
@@ -66,7 +75,7 @@ export async function wholeTurns(): Promise<Trial> {
   return {
     name: 'a whole turn with one tool, the vendor over HTTP (CPU of the server)',
     measure: 'told',
-    units: clients * turns,
+    units: turnsAtOnce,
     rounds: 9,
     warmUps: 30,
     variants,

@@ -101,7 +101,11 @@ export function cycle(session: Session): Promise<number> {
 }
 
 /** One turn, until it is durable and over. Gives what `size` made of all that was shown. */
-export function turn(session: Session, size: (delta: Delta) => number): Promise<number> {
+export function turn(
+  session: Session,
+  size: (delta: Delta) => number,
+  text = 'What is two and three?',
+): Promise<number> {
   return new Promise((resolve, reject) => {
     let shown = 0
     const unwatch = session.feed.watch(item => {
@@ -111,7 +115,7 @@ export function turn(session: Session, size: (delta: Delta) => number): Promise<
       unwatch()
       resolve(shown)
     })
-    session.say({ parts: [{ type: 'text', text: 'What is two and three?' }], wire: 'bench' }).catch(reject)
+    session.say({ parts: [{ type: 'text', text }], wire: 'bench' }).catch(reject)
   })
 }
 

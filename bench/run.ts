@@ -24,7 +24,7 @@ import { keepMeasured } from './page.ts'
 import * as peers from './peers.ts'
 import * as onPostgres from './postgres.ts'
 import { receiptsCost } from './receipts.ts'
-import { securedCycles } from './secured.ts'
+import { securedTurns } from './secured.ts'
 import * as server from './server.ts'
 import * as stored from './stored.ts'
 import { firstResult } from './tool-search.ts'
@@ -60,7 +60,7 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>>
   'tool-search': firstResult,
   'in-flight': turnsInFlight,
   'at-work': sessionsAtWork,
-  secured: securedCycles,
+  secured: securedTurns,
   'node-held': heldByOneNode,
   'unit-costs': unitCosts,
   'nodes-hop': cluster.hopToHolder,
