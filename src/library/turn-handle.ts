@@ -121,9 +121,15 @@ export class TurnHandle<Known extends TurnTypes = TurnTypes>
     throw new TurnwireError('internal', 'The session ended before the message was delivered.')
   }
 
-  async #makeReply({ text, ended }: TurnReader): Promise<Reply<Known['answer']>> {
-    if (ended)
-      return this.#hasShapes ? this.#withObject(this.#makeDone(text, ended)) : this.#makeDone(text, ended)
+  /** A promise only if there is something to look up. */
+  #makeReply({ text, ended }: TurnReader): Reply<Known['answer']> | Promise<Reply<Known['answer']>> {
+    if (!ended) return this.#replyNow(text)
+    const done = this.#makeDone(text, ended)
+    return this.#hasShapes ? this.#withObject(done) : done
+  }
+
+  /** As the session stands: its turn has not ended. */
+  async #replyNow(text: string): Promise<Reply<Known['answer']>> {
     const { turn, calls, lastStop } = await this.#host.engine.summary(this.#ref)
     if (turn) return { status: 'waiting', text, pending: pendingCalls(calls) }
     return this.#withObject(this.#makeDone(text, lastStop ?? { stop: 'end' }))

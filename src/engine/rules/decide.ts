@@ -18,14 +18,14 @@ import type { SessionState } from './state.ts'
 export function decideCreate(create: Create, context: Context): Event[] {
   const { clientOnly, ...created } = create
   checkOfferSettings(context.agent, create.settings, create.settings, clientOnly)
-  checkSeed(create.seed)
+  if (create.seed.length > 0) checkSeed(create.seed)
   return [{ v: 1, at: context.now, type: 'session.created', ...created }]
 }
 
 export function decideSay(state: SessionState, say: Say, context: Context): Event[] {
   const { status } = state
   if (status === 'running') throw busy()
-  checkAsk(say.ask)
+  if (say.ask) checkAsk(say.ask)
   const events: Event[] = configure(state, say.settings, context, say.ask?.clientOnly)
   events.push(...decideAbandon(state, context))
   const { parts, wire, ask, rewindTo } = say

@@ -156,7 +156,7 @@ export function checkOfferSettings(
 ): void {
   if (change.tools) checkReferences(agent, change.tools)
   if (change.options) checkOptions(agent, settings)
-  if (change.clientTools) checkClientTools(agent, settings, clientOnly)
+  if (change.clientTools?.length) checkClientTools(agent, settings, clientOnly)
   if (change === settings || change.model !== undefined) agent.model(settings)
 }
 
@@ -195,7 +195,7 @@ function checkOptions(agent: Agent, settings: Settings): void {
 const mostDeclared = { tools: 1_024, bytes: 4 * 1024 * 1024, subschemas: 20_000, references: 2_000 }
 
 function checkClientTools(agent: Agent, { clientTools: tools }: Settings, clientOnly: boolean): void {
-  if (tools.length > 0 && !agent.clientTools)
+  if (!agent.clientTools)
     throw new TurnwireError('bad_request', `Agent "${agent.name}" takes no tools from its clients.`)
   if (tools.length > mostDeclared.tools)
     throw new TurnwireError('invalid_tool', `A client may declare at most ${mostDeclared.tools} tools.`)

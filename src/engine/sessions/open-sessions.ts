@@ -89,21 +89,26 @@ export class OpenSessions implements SessionHome, FollowSource {
     const events = decideCreate(create, { agent, now, id: prefix => world.id(prefix) })
     const state = emptyState(id)
     for (const event of events) evolve(state, event)
+    // Throws for a history that no store could write.
+    const bytes = roughSize(events)
+    const row = { id, owner: create.owner, agent: agent.name, status: 'idle' as const, createdAt: now }
     const begun = world.elapsed()
     const creating = store.create({
-      row: { id, owner: create.owner, agent: agent.name, status: 'idle', createdAt: now },
+      row,
       events,
       summary: summariseForList(state),
       ...(request && { request }),
     })
-    const made = await creating.finally(() => observer?.wrote?.((world.elapsed() - begun) / 1000))
+    const made = await (observer?.wrote
+      ? creating.finally(() => observer.wrote?.((world.elapsed() - begun) / 1000))
+      : creating)
     if ('existing' in made) {
       if (made.hash !== request?.hash)
         throw new TurnwireError('idempotency_conflict', 'This Idempotency-Key was used for another request.')
       return { id: made.existing, existing: true }
     }
     if (lost !== this.#timesLost) return { id, existing: false }
-    const claim = { epoch: made.epoch, bytes: roughSize(events), blobBytes: 0 }
+    const claim = { epoch: made.epoch, bytes, blobBytes: 0 }
     const session = new Session(this.ports, agent, state, claim, this)
     this.listChanges.changed(session)
     return { id, existing: false, session: this.#keep(session) }
@@ -111,15 +116,21 @@ export class OpenSessions implements SessionHome, FollowSource {
 
   /** The session, ready to take commands. To anyone but its owner it does not exist. */
   async open(owner: string, id: string, options?: LoadOptions): Promise<Session> {
-    this.refuseIfStopping()
-    const open = this.#find(id)
-    if (open?.state.owner === owner) return this.#keep(open)
+    const open = this.#usable(owner, id)
+    if (open) return open
     // Whether it is in memory must not show in how soon a stranger is turned away.
     const row = await this.ports.store.row(id)
     if (row?.owner !== owner) throw sessionNotFound()
     const session = await this.#load(id, options)
     if (session.state.owner !== owner) throw sessionNotFound()
     return session
+  }
+
+  /** If it is in memory. Throws if the engine stops. */
+  #usable(owner: string, id: string): Session | undefined {
+    this.refuseIfStopping()
+    const open = this.#find(id)
+    return open?.state.owner === owner ? this.#keep(open) : undefined
   }
 
   /** Why nobody continues the turn of this session. */
@@ -232,7 +243,7 @@ export class OpenSessions implements SessionHome, FollowSource {
   /** Opens the session and counts as a use of it. The caller subtracts the use when it is done. */
   async hold({ owner, session: id }: SessionRef, options?: LoadOptions): Promise<Session> {
     for (;;) {
-      const session = await this.open(owner, id, options)
+      const session = this.#usable(owner, id) ?? (await this.open(owner, id, options))
       // The store refuses to continue it, and would do so again.
       if (session.lost && mayPass(session.lostBecause)) throw session.lostBecause
       // It may have been dropped or lost since it was opened.
