@@ -75,8 +75,8 @@ export class Journal {
   }
 
   /**
-   * Events recorded in one microtask turn go to the store together. Deferrable events wait up to the store's `lingerMs`, or one
-   * microtask for what the loop does next; any other event, or `flush`, sends them at once.
+   * Events recorded in one microtask turn go to the store together. Deferrable events wait up to the store's `lingerMs`; any
+   * other event, or `flush`, sends them at once.
    */
   record(events: readonly Event[], deferrable: boolean): void {
     if (this.#lost !== undefined || events.length === 0) return
@@ -94,8 +94,7 @@ export class Journal {
       batch.held.items.push({ type: 'event', seq: state.seq, event })
     }
     this.#keeper.signer?.take(events)
-    if (!deferrable) this.#send(batch)
-    else if (store.lingerMs === undefined) soon(() => this.#send(batch))
+    if (!deferrable || store.lingerMs === undefined) this.#send(batch)
     else if (!batch.sent) batch.stopClock ??= world.timer(store.lingerMs, () => this.#send(batch))
   }
 

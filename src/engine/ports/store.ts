@@ -132,7 +132,7 @@ export type Store = {
   append(batch: Append): Promise<void>
   /**
    * How long the engine may hold back deferrable events, so that one append carries several. Absent: appends are so
-   * cheap that it should hold back nothing for longer than a microtask.
+   * cheap that it should hold back nothing.
    */
   readonly lingerMs?: number
   row(session: string): Promise<SessionRow | undefined>
