@@ -206,7 +206,7 @@ function TalkHead({ id, session: { view }, address, own, setup }: TalkHeadProps)
             look="icon"
           />
           <Link to={`/sessions/${id}`} className="tw-button">
-            Open<span className="wide-only"> the session</span>
+            Open<span className="wide-only">{'\u00a0'}the session</span>
           </Link>
           <Link
             to={withQuery(address, { session: undefined, rivalSession: undefined })}

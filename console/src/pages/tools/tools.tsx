@@ -66,15 +66,19 @@ export default function Tools(): ReactElement {
               All tools of {printable(agent.title ?? agent.name, 60)}
             </Link>
           )}
-          {tool ? (
-            <OneTool key={tool.name} tool={tool} agent={agent} />
-          ) : (
-            <p className="tw-muted">Choose a tool to see its definition and to try it.</p>
-          )}
+          {tool ? <OneTool key={tool.name} tool={tool} agent={agent} /> : <NoTool agent={agent} />}
         </div>
       </div>
     </div>
   )
+}
+
+function NoTool({ agent }: { agent: OperatorAgent }): ReactElement {
+  const words =
+    agent.tools.length === 0
+      ? 'This agent has no tools.'
+      : 'Choose a tool to see its definition and to try it.'
+  return <p className="tw-muted">{words}</p>
 }
 
 /** Servers come and go, which is no change of a session that the page would be told of. */
