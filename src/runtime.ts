@@ -51,10 +51,11 @@ import type { PriceSource } from './payments/price.ts'
 import type { ChangeToTry, ReplayReport, TryOptions } from './replay/index.ts'
 import { Telemetry } from './telemetry/index.ts'
 import { type ModelRecord, ModelStats } from './telemetry/model-stats.ts'
-import { KeptServers, type McpOptions, type McpServerSpec } from './tools/mcp/index.ts'
+import { KeptServers, type McpOptions, type McpServerSpec, OwnerAccounts } from './tools/mcp/index.ts'
 import { courierPoints, startWebhooks, type Webhooks } from './webhooks/index.ts'
 import { approvalLink } from './wires/approval-link.ts'
 import { callbackPath, makeToken } from './wires/callbacks/token.ts'
+import { connectAddress } from './wires/connect/token.ts'
 import { killer, realWorld } from './world.ts'
 
 export type { AgentInfo }
@@ -99,6 +100,8 @@ export class Runtime {
   #working: Store | undefined
   readonly #mcp: KeptServers
   #mcpStarted: Promise<void> | undefined
+  /** Of owners, at MCP servers. */
+  readonly accounts: OwnerAccounts
   readonly #rulesFile: RulesFile | undefined
   /** Of the engine of this process. */
   #webhooks: Webhooks | undefined
@@ -137,9 +140,19 @@ export class Runtime {
       }),
     })
     this.#rulesFile = openRulesFile(config, this.log)
-    this.#mcp = new KeptServers(keptServers(config, connect), this.log, () => {
-      for (const tell of this.#onTools) tell()
+    const servers = keptServers(config, connect)
+    this.accounts = new OwnerAccounts(servers, {
+      records: () => this.records,
+      vault: () => this.vault,
+      address: ({ server, owner, ...call }) =>
+        this.#address &&
+        connectAddress(this.#address, { server, owner, call }, text => this.vault.sign(text)),
+      fetchOther: server => this.fetchFor(server),
+      forgotten: (server, owner) => this.#mcp.forget(server, owner),
+      now: () => this.#world.now(),
+      log: this.log,
     })
+    this.#mcp = new KeptServers(servers, this.log, () => this.#tellTools(), this.accounts)
     this.#inner = this.#makeEngine(place, cluster)
     const keeper = place.store ?? this.#inner
     this.payments = keepsPayments(keeper) ? keeper.payments : undefined
@@ -216,6 +229,10 @@ export class Runtime {
   /** `tell` is called when agents have other tools, or tools that were available are not. */
   onTools(tell: () => void): void {
     this.#onTools.add(tell)
+  }
+
+  #tellTools(): void {
+    for (const tell of this.#onTools) tell()
   }
 
   /** An agent beside those of the configuration, which no list shows. */
@@ -382,9 +399,7 @@ export class Runtime {
     const receipts = this.receiptKeys
     // Only the process that has the engine runs them, so that each is started once.
     this.#mcpStarted = this.#mcp.start(mcpPatienceMs)
-    this.#rulesFile?.watch(() => {
-      for (const tell of this.#onTools) tell()
-    })
+    this.#rulesFile?.watch(() => this.#tellTools())
     this.#webhooks = this.#startWebhooks(store)
     const byName = new Map(agents.map(agent => [agent.name, agent]))
     const models = new Map(this.config.agents.map(({ name, model }) => [name, model]))

@@ -1,4 +1,6 @@
 // The exports of `turnwire/client`, the SDK for applications. It runs in browsers and in Node.
+
+export type { ServerConnections } from '../wires/connect/schema.ts'
 export { AapClient, type CallOptions, type SendOptions, type TurnRequest } from './client.ts'
 export * from './deltakit.ts'
 export { AapError } from './errors.ts'

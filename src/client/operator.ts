@@ -3,6 +3,7 @@
 
 import type { Recorded } from '../language/events.ts'
 import type { Receipt } from '../language/make-receipt.ts'
+import type { ServerConnections } from '../wires/connect/schema.ts'
 import { AapError } from './errors.ts'
 import { parseMessage, readLive, type WatchOptions } from './live.ts'
 import type {
@@ -164,6 +165,19 @@ export class OperatorClient {
     options?: Options,
   ): Promise<{ approvals: OperatorApproval[]; questions: OperatorQuestion[]; more: boolean }> {
     return this.#get('/approvals', options)
+  }
+  /** MCP servers at which each owner has an account of its own, and those that are connected: the caller's, or of all for operators. */
+  connections(): Promise<ServerConnections> {
+    return this.#get('/connections')
+  }
+  /** The address that a person opens to connect an account of the caller. */
+  async connect(server: string): Promise<string> {
+    return (await this.#send<{ url: string }>('POST', `/connections/${encodeURIComponent(server)}`)).url
+  }
+  /** `owner`: for operators. Default: the caller. */
+  async disconnect(server: string, owner?: string): Promise<void> {
+    const query = owner === undefined ? '' : `?owner=${encodeURIComponent(owner)}`
+    await this.#send('DELETE', `/connections/${encodeURIComponent(server)}${query}`)
   }
   /** The rules in order, how often each decided in the last days, and where shadow rules would have decided otherwise. */
   policy(days = 7, options?: Options): Promise<OperatorPolicy> {

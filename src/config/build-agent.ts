@@ -18,6 +18,8 @@ import { agentServers } from './mcp-servers.ts'
 import { namedModels } from './named-models.ts'
 import type { RulesFile } from './rules-file.ts'
 
+/** An agent as an owner has it is made anew when more owners than this use it. */
+const mostOwners = 10_000
 /** Of one turn. */
 const CALLS_AT_ONCE = 16
 
@@ -72,7 +74,41 @@ function buildAgent(
     images: { http: agent.images?.http ?? true, data: agent.images?.data ?? true },
     model: settings => (settings.model === undefined ? own : modelNamed(models, settings.model)),
   }
-  return tools ? Object.defineProperty(built, 'tools', { get: tools, enumerable: true }) : built
+  if (tools) Object.defineProperty(built, 'tools', { get: tools, enumerable: true })
+  if (!mcp?.differByOwner(servers)) return built
+  const follow = (list: () => readonly Tool[]): (() => readonly Tool[]) =>
+    search ? search.following(list) : list
+  return byOwner(built, {
+    tools: owner => follow(beside(changing ?? (() => fixed), () => mcp.ownerTools(servers, owner))),
+    ready: owner => mcp.ready(servers, owner),
+  })
+}
+
+/** An agent of which each owner has other tools. The one that is given shows the tools of nobody in particular. */
+function byOwner(
+  built: Agent,
+  owners: {
+    tools: (owner: string | undefined) => () => readonly Tool[]
+    ready: (owner: string) => Promise<unknown> | undefined
+  },
+): Agent {
+  const kept = new Map<string, Agent>()
+  const make = (owner: string): Agent =>
+    Object.defineProperty({ ...built, ready: () => owners.ready(owner) }, 'tools', {
+      get: owners.tools(owner),
+      enumerable: true,
+    })
+  Object.defineProperty(built, 'tools', { get: owners.tools(undefined), enumerable: true })
+  return Object.assign(built, {
+    forOwner(owner: string): Agent {
+      const known = kept.get(owner) ?? make(owner)
+      // The one that was used last stands at the end.
+      kept.delete(owner)
+      kept.set(owner, known)
+      if (kept.size > mostOwners) kept.delete(kept.keys().next().value ?? '')
+      return known
+    },
+  })
 }
 
 /** All but those of MCP servers. `mayAsk`: a vendor may ask before it runs a tool of its own. */
@@ -106,6 +142,19 @@ function joined(fixed: readonly Tool[], kept: () => readonly Tool[]): () => read
   return () => {
     const now = kept()
     if (last?.kept !== now) last = { kept: now, all: [...fixed, ...now] }
+    return last.all
+  }
+}
+
+/** The first list and then the others, made anew only when one of them is another. */
+function beside(
+  first: () => readonly Tool[],
+  others: () => readonly (readonly Tool[])[],
+): () => readonly Tool[] {
+  let last: { lists: readonly (readonly Tool[])[]; all: readonly Tool[] } | undefined
+  return () => {
+    const lists = [first(), ...others()]
+    if (!last || lists.some((list, index) => list !== last?.lists[index])) last = { lists, all: lists.flat() }
     return last.all
   }
 }

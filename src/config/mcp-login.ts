@@ -4,7 +4,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { TurnwireError } from '../language/errors.ts'
 import type { ToolServerInfo } from '../language/servers.ts'
-import { type AuthStore, type McpHttpServer, type McpOptions, mcpServer } from '../tools/mcp/index.ts'
+import {
+  type AuthStore,
+  type McpHttpServer,
+  type McpOptions,
+  mcpServer,
+  type OwnerConnections,
+} from '../tools/mcp/index.ts'
 
 export type LoginOptions = {
   store: AuthStore
@@ -46,6 +52,23 @@ export async function loginToServer(
         `The MCP server "${spec.name}" wants no login: it can be used as it is.`,
       )
     return info
+  } finally {
+    back.close()
+  }
+}
+
+export type OwnerLoginOptions = Pick<LoginOptions, 'show' | 'signal'> & { server: string; owner: string }
+
+/** Connects an account of one owner, without a server that could serve a page for it. */
+export async function loginOwner(
+  connections: OwnerConnections,
+  { server, owner, show, signal }: OwnerLoginOptions,
+): Promise<void> {
+  const back = await CallbackPage.open(undefined)
+  try {
+    const { address, browser } = await connections.begin({ server, owner }, back.url)
+    show(new URL(address))
+    await connections.finish(await back.returned(signal), browser)
   } finally {
     back.close()
   }

@@ -8,6 +8,9 @@ export type SealUse =
   | 'option'
   | 'arguments'
   | 'mcp tokens'
+  /** In records beside the logs. */
+  | 'mcp account'
+  | 'mcp login'
   /** Carried by clients. */
   | 'wallet token'
   | 'console cookie'

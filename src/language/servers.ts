@@ -6,8 +6,10 @@ export type ToolServerInfo = {
   name: string
   /** `sse`: the transport of 2024-11-05. */
   transport: 'stdio' | 'http' | 'sse'
-  /** `login`: someone must log in first, with `turnwire mcp login`. */
-  state: 'connected' | 'connecting' | 'unavailable' | 'login'
+  /** `login`: someone must log in first, with `turnwire mcp login`. `owners`: each owner connects an account of its own. */
+  state: 'connected' | 'connecting' | 'unavailable' | 'login' | 'owners'
+  /** How many owners have used it here since the start, where each has an account of its own. */
+  owners?: number
   /** Why it is not connected. */
   problem?: string
   /** The revision of the protocol that was agreed on. */
@@ -24,6 +26,9 @@ export type ToolServerInfo = {
   /** The agents that have its tools. */
   agents: string[]
 }
+
+/** An account of an owner at a server. `since`: when it was connected first. */
+export type ServerConnection = { server: string; since: number }
 
 /** Used in place of a server's name for resources and prompts of the agent's own configuration. */
 export const ownServer = 'own'

@@ -237,6 +237,20 @@ function hostLimits({ server = {} }: Runtime['config']): WireHost['limits'] {
   }
 }
 
+/** Undefined: no MCP server has accounts of owners. */
+function connectBackend(runtime: Runtime): ServedHost['connections'] {
+  const { connections } = runtime.accounts
+  if (!connections) return undefined
+  return {
+    servers: connections.servers,
+    address: () => runtime.address ?? '',
+    begin: (wanted, redirectUrl) => connections.begin(wanted, redirectUrl),
+    finish: (returned, browser) => connections.finish(returned, browser),
+    list: owner => connections.list(owner),
+    forget: (server, owner) => connections.forget(server, owner),
+  }
+}
+
 /** The host, with the parts that single wires need. */
 export async function servedHost(
   runtime: Runtime,
@@ -250,6 +264,7 @@ export async function servedHost(
     ...host,
     version: ownVersion(),
     operator: operatorBackend(runtime, keys, cookies, people),
+    connections: connectBackend(runtime),
     mcp: new Map(agents.flatMap(({ name, serveMcp }) => (serveMcp ? [[name, serveMcp]] : []))),
     // Loaded only when needed: few servers have it.
     acp: server?.acp === true ? await (await import('./acp.ts')).acpHostFor(runtime, host) : undefined,

@@ -7,6 +7,7 @@ import { agui } from '../wires/agui/index.ts'
 import { approve } from '../wires/approve/index.ts'
 import { callbacks } from '../wires/callbacks/index.ts'
 import { chat } from '../wires/chat/index.ts'
+import { type ConnectNeeds, connect } from '../wires/connect/index.ts'
 import { deltakit } from '../wires/deltakit/index.ts'
 import { gemini } from '../wires/gemini/index.ts'
 import type { WireHost } from '../wires/host.ts'
@@ -19,7 +20,7 @@ import { ui } from '../wires/ui/index.ts'
 import { isUnder, plainErrorBody, type ServedWire, type Wire, type WireRequest } from '../wires/wire.ts'
 
 /** All that wires need of the server. */
-export type ServedHost = WireHost & AcpNeeds & McpNeeds & OperatorNeeds
+export type ServedHost = WireHost & AcpNeeds & ConnectNeeds & McpNeeds & OperatorNeeds
 
 /** Where wires share a path, those that claim requests come first. */
 export const wires: readonly Wire<ServedHost>[] = [
@@ -35,6 +36,7 @@ export const wires: readonly Wire<ServedHost>[] = [
   acp,
   callbacks,
   approve,
+  connect,
   operator,
 ]
 

@@ -8,6 +8,8 @@ import { WebSocket } from 'ws'
 import { OperatorClient } from '../../src/client/index.ts'
 import { scripted, tool } from '../../src/index.ts'
 import type { JsonObject } from '../../src/lib/json/index.ts'
+import { Browser } from '../tools/mcp/accounts-rig.ts'
+import { startAuthRig } from '../tools/mcp/authorization-server.ts'
 import { type Answer, type ServerRig, serverRig } from './server-rig.ts'
 
 const limited = { timeout: 300_000 }
@@ -43,11 +45,13 @@ const model = scripted(({ history }) => {
 type Tokens = (owner: string, roles?: string[]) => Promise<string>
 
 async function tenants(t: TestContext): Promise<{ rig: ServerRig; token: Tokens }> {
+  const auth = await startAuthRig(t)
   const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
   const keys = [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }] as unknown as JsonObject[]
   const rig = await serverRig(t, {
     agents: [{ name: 'helper', model, tools: [look, mail], serveMcp: { tools: true } }],
     receipts: true,
+    mcp: { notes: { url: auth.url, auth: { per: 'owner' } } },
     webhooks: { hook: { url: 'https://hook.example/x' } },
     server: {
       jwt: { issuer, audience: 'turnwire', keys, operatorRole: 'ops' },
@@ -62,6 +66,8 @@ async function tenants(t: TestContext): Promise<{ rig: ServerRig; token: Tokens 
       .setAudience('turnwire')
       .setExpirationTime('1h')
       .sign(privateKey)
+  const account = await new OperatorClient({ baseUrl: rig.url, apiKey: await token('acme') }).connect('notes')
+  await new Browser().connect(auth, account, canary)
   return { rig, token }
 }
 
@@ -161,6 +167,7 @@ function fill(path: string, of: Belongings): string {
   const values: Record<string, string> = {
     ...{ id, agent: 'helper', agentId: 'helper', token: 'x', callId: of.call, call: of.call },
     ...{ messageId: 'm1', message: 'm1', item: of.item, link: of.call, delivery: 'd1' },
+    server: 'notes',
     name: path.includes('blobs') ? of.blob : path.includes('webhooks') ? 'hook' : 'acme',
   }
   return path
@@ -254,11 +261,14 @@ async function everythingOf(rig: ServerRig, operator: string, owner: string): Pr
       .sort()
       .map(async id => [id, ...(await (await client.export(id)).text()).split('\n').filter(isNotSignature)]),
   )
-  const [keys, webhooks] = await Promise.all(
-    ['keys', 'webhooks'].map(async name => (await ask(`${rig.url}/operator/${name}`, 'GET', operator)).text),
+  const [keys, webhooks, connections] = await Promise.all(
+    ['keys', 'webhooks', 'connections'].map(
+      async name => (await ask(`${rig.url}/operator/${name}`, 'GET', operator)).text,
+    ),
   )
   assert.ok(logs.length >= 6, `${logs.length} sessions`)
-  return JSON.stringify([logs, keys, webhooks], undefined, 1)
+  assert.match(connections ?? '', /"owner":"acme"/)
+  return JSON.stringify([logs, keys, webhooks, connections], undefined, 1)
 }
 
 /** Ids that are the server's own choice: with one of someone else's the answer is always a refusal. */

@@ -1,6 +1,6 @@
 // The MCP servers that a configuration uses: how they are, and the logins that some of them want.
 import { resolve } from 'node:path'
-import { loginToServer } from '../../config/mcp-login.ts'
+import { loginOwner, loginToServer } from '../../config/mcp-login.ts'
 import { forgetTokens, remoteServers, tokenStore } from '../../data/mcp-tokens.ts'
 import { makePrivateFolder } from '../../data/private-folder.ts'
 import { createVault, vaultKey } from '../../data/vault.ts'
@@ -8,7 +8,8 @@ import type { ToolServerInfo } from '../../language/servers.ts'
 import { Egress } from '../../lib/net/egress.ts'
 import { printable } from '../../lib/text/index.ts'
 import { Runtime } from '../../runtime.ts'
-import { UsageError, type Values } from '../command.ts'
+import type { OwnerConnections } from '../../tools/mcp/index.ts'
+import { textValue, UsageError, type Values } from '../command.ts'
 import { untilSignalled } from '../guard-process.ts'
 import { withProgress } from '../progress.ts'
 import { dataFolder, type Setup, setUp } from '../setup.ts'
@@ -33,6 +34,8 @@ async function login(values: Values, name: string | undefined): Promise<number> 
   const spec = named(setup, name)
   if (spec.auth?.grant === 'client_credentials')
     throw new UsageError(`"${spec.name}" uses client credentials: nobody has to log in.`)
+  if (spec.auth?.per === 'owner') return loginForOwner(setup, spec, values)
+  refuseOwner(spec, values)
   const folder = resolve(await dataFolder(values))
   makePrivateFolder(folder)
   const egress = new Egress(setup.config.egress)
@@ -42,10 +45,7 @@ async function login(values: Values, name: string | undefined): Promise<number> 
     const info = await loginToServer(spec, {
       store: tokenStore(folder, spec, () => createVault(vaultKey(folder))),
       fetchOther: (url, init) => egress.fetch(url, { ...init, mayChange: false }),
-      show: url =>
-        void process.stdout.write(
-          `Open this address in a browser on this machine, and agree there:\n\n${url.href}\n\nThis command waits for it.\n`,
-        ),
+      show: showAddress,
       signal: stop.signal,
     })
     process.stdout.write(
@@ -57,9 +57,66 @@ async function login(values: Values, name: string | undefined): Promise<number> 
   }
 }
 
+function neededOwner({ name }: Remote, values: Values): string {
+  const owner = textValue(values, 'owner')
+  if (owner === undefined)
+    throw new UsageError(`Each owner has an account of its own at "${name}": say whose, with --owner <name>.`)
+  return owner
+}
+
+function refuseOwner({ name }: Remote, values: Values): void {
+  if (textValue(values, 'owner') !== undefined)
+    throw new UsageError(`"${name}" has one login for all: leave out --owner, or set auth: { per: 'owner' }.`)
+}
+
+/** Without interrupted sessions: a server may work on them. */
+async function withConnections<Result>(
+  { config, source }: Setup,
+  act: (connections: OwnerConnections) => Promise<Result>,
+): Promise<Result> {
+  const runtime = await Runtime.open(config, { log: () => {}, source, recover: false })
+  try {
+    // The server is one of those that have accounts of owners.
+    return await act(runtime.accounts.connections!)
+  } finally {
+    await runtime.close()
+  }
+}
+
+async function loginForOwner(setup: Setup, spec: Remote, values: Values): Promise<number> {
+  const owner = neededOwner(spec, values)
+  const stop = new AbortController()
+  void untilSignalled().then(() => stop.abort())
+  await withConnections(setup, connections =>
+    loginOwner(connections, { server: spec.name, owner, show: showAddress, signal: stop.signal }),
+  )
+  process.stdout.write(`"${spec.name}" is connected for "${printable(owner, 100)}".\n`)
+  return 0
+}
+
+async function logoutOwner(setup: Setup, spec: Remote, values: Values): Promise<number> {
+  const owner = neededOwner(spec, values)
+  const was = await withConnections(setup, connections => connections.forget(spec.name, owner))
+  const shown = `"${printable(owner, 100)}"`
+  process.stdout.write(
+    was
+      ? `"${spec.name}" is not connected for ${shown} any more.\n`
+      : `"${spec.name}" was not connected for ${shown}.\n`,
+  )
+  return 0
+}
+
+function showAddress(url: URL): void {
+  process.stdout.write(
+    `Open this address in a browser on this machine, and agree there:\n\n${url.href}\n\nThis command waits for it.\n`,
+  )
+}
+
 async function logout(values: Values, name: string | undefined): Promise<number> {
   const setup = await setUp(values)
   const spec = named(setup, name)
+  if (spec.auth?.per === 'owner') return logoutOwner(setup, spec, values)
+  refuseOwner(spec, values)
   const was = forgetTokens(resolve(await dataFolder(values)), spec)
   process.stdout.write(
     was

@@ -7,15 +7,21 @@ import { agentOption, configOption, dataOption } from '../setup.ts'
 
 export const command: CliCommand = {
   name: 'mcp',
-  usage: '[list | login <server> | logout <server>] [--agent <name>] [--config <file>] [--data <folder>]',
+  usage:
+    '[list | login <server> | logout <server>] [--owner <name>] [--agent <name>] [--config <file>] [--data <folder>]',
   about: `Serves an agent over the Model Context Protocol, on standard input and output: its tools, and the agent itself as
 one more. MCP clients start this command themselves: docs/protocols/mcp.md has the lines. Calls that need an approval are
 put to the client's user, or wait for one on another wire.
 
 The other way round, for the MCP servers that the agents use: "list" shows how each one is, "login" gets a token for one
-that wants it, "logout" deletes the token.`,
+that wants it, "logout" deletes the token; with --owner, those of one owner at a server that has an account for each.`,
   options: {
     agent: agentOption,
+    owner: {
+      type: 'string',
+      value: '<name>',
+      help: 'login and logout: the owner whose account it is, where each owner has one.',
+    },
     config: configOption,
     data: dataOption,
   },

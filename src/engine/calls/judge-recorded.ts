@@ -41,7 +41,8 @@ export class RecordedSession {
 
   async judge(call: CallState, now: number): Promise<JudgedCall> {
     this.#now = now
-    const agent = this.#options.agent(this.state.agent)
+    const named = this.#options.agent(this.state.agent)
+    const agent = named?.forOwner?.(this.state.owner) ?? named
     if (!agent) return { is: 'no-agent' }
     const session = this.#sessionOf(agent)
     const known = session.offer.byName.get(call.part.name)

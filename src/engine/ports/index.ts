@@ -383,6 +383,10 @@ export type Agent = {
   system?: string
   /** Another list when tools have come, gone or changed; the same one otherwise. */
   readonly tools: readonly Tool[]
+  /** The agent as sessions of this owner have it. Absent: it is the same for all. */
+  forOwner?(owner: string): Agent
+  /** Of such an agent: resolves when its tools are known. Undefined: they are. It never rejects. */
+  ready?(): Promise<unknown> | undefined
   /** The callers that may use a tool of the list, where they differ from its own declaration. */
   callersOf?(tool: Tool): readonly ToolCaller[] | undefined
   /** Absent: all tools are declared. */

@@ -1,8 +1,14 @@
 // Stands in for an agent that is no longer configured, so that its sessions can still be read, cancelled and deleted. It
 // offers no tools, and its model fails with the reason.
 import { TurnwireError } from '../../language/errors.ts'
-import type { Agent, Finished } from '../ports/index.ts'
+import type { Agent, EnginePorts, Finished } from '../ports/index.ts'
 import { said } from './outcomes.ts'
+
+/** The agent of this name as sessions of this owner have it. */
+export function agentFor({ agent }: Pick<EnginePorts, 'agent'>, name: string, owner: string): Agent {
+  const found = agent(name)
+  return found ? (found.forOwner?.(owner) ?? found) : goneAgent(name)
+}
 
 export function goneAgent(name: string): Agent {
   const words = `The agent "${name}" of this session is no longer configured.`

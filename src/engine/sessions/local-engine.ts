@@ -40,7 +40,7 @@ import type {
 import type { EnginePorts, FindQuery, ListedRow, ListPage } from '../ports/index.ts'
 import type { EngineHere, LeftSession } from '../ports/local.ts'
 import { describeAgent, modelInfo } from '../rules/describe.ts'
-import { goneAgent } from '../rules/gone-agent.ts'
+import { agentFor } from '../rules/gone-agent.ts'
 import { waitsForOthers } from '../rules/nested.ts'
 import { previewRequest } from '../rules/request.ts'
 import { boundResults } from '../rules/seed.ts'
@@ -237,7 +237,7 @@ export class LocalEngine implements EngineHere {
   async #readHistory(ref: SessionRef, query: HistoryQuery): Promise<HistoryAnswer<HistoryQuery>> {
     if (query.get === 'request') {
       const state = await this.sessions.state(ref)
-      return previewRequest(this.#ports.agent(state.agent) ?? goneAgent(state.agent), state, query.text)
+      return previewRequest(agentFor(this.#ports, state.agent, state.owner), state, query.text)
     }
     const { entries, view, batch } = await (query.upTo === undefined
       ? this.sessions.state(ref)

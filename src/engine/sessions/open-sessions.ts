@@ -18,7 +18,7 @@ import type { Agent, EnginePorts, ListedRow, ListPage, SessionRow, Tool } from '
 import type { Create } from '../rules/commands.ts'
 import { decideCreate } from '../rules/decide.ts'
 import { evolve } from '../rules/evolve.ts'
-import { goneAgent } from '../rules/gone-agent.ts'
+import { agentFor } from '../rules/gone-agent.ts'
 import type { HistoryFold } from '../rules/history-fold.ts'
 import { stoppedEngine } from '../rules/outcomes.ts'
 import { emptyState, type SessionState, summariseForList } from '../rules/state.ts'
@@ -84,7 +84,8 @@ export class OpenSessions implements SessionHome, FollowSource {
     this.refuseIfStopping()
     const lost = this.#timesLost
     const { world, store, observer } = this.ports
-    const agent = this.agent(create.agent)
+    const known = this.agent(create.agent)
+    const agent = known.forOwner?.(create.owner) ?? known
     const [id, now] = [world.id('sess'), world.now()]
     const events = decideCreate(create, { agent, now, id: prefix => world.id(prefix) })
     const state = emptyState(id)
@@ -352,7 +353,9 @@ export class OpenSessions implements SessionHome, FollowSource {
     const over = this.#overLater()
     await this.#beside.writing(id)
     const { row, state, claim, isEnding } = await claimSession(this.ports, id, options, over)
-    const agent = this.ports.agent(state.agent) ?? goneAgent(state.agent)
+    const agent = agentFor(this.ports, state.agent, state.owner)
+    // A call that runs again needs its tool.
+    if (agent.ready) await agent.ready()
     const session = new Session(this.ports, agent, state, claim, this)
     this.#keep(session)
     if (attached) session.attach(attached)

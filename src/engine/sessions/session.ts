@@ -30,7 +30,7 @@ import {
   decideSay,
 } from '../rules/decide.ts'
 import { decideCancel } from '../rules/decide-turn.ts'
-import { goneAgent } from '../rules/gone-agent.ts'
+import { agentFor } from '../rules/gone-agent.ts'
 import { IdenticalCalls } from '../rules/identical.ts'
 import { limitsFor, refuseIfFull } from '../rules/limits.ts'
 import { type Action, next } from '../rules/next.ts'
@@ -344,7 +344,7 @@ export class Session implements CommandedSession {
     this.#journal.record(changed, deferrable)
     const { agent } = this.state
     if (agent !== '' && agent !== this.agent.name) {
-      this.agent = this.ports.agent(agent) ?? goneAgent(agent)
+      this.agent = agentFor(this.ports, agent, this.state.owner)
       this.limits = limitsFor(this.agent, this.state)
     }
     this.ports.observer?.recorded?.(this, changed)

@@ -73,6 +73,7 @@ export const preparations: readonly {
   isUsed: (session: TurnSession) => boolean
   do: (session: TurnSession, stop: Abort) => Promise<unknown> | undefined
 }[] = [
+  { isUsed: ({ agent }) => agent.ready !== undefined, do: untilReady },
   { isUsed: ({ agent }) => agent.budgets !== undefined, do: checkBudgets },
   // After the budgets: a turn that they end leaves what waits to the next one.
   { isUsed: ({ state }) => state.messages !== undefined, do: joinMessages },
@@ -101,6 +102,10 @@ export function tellEvents(session: Recording, events: readonly Event[]): void {
         if (!isUsed || isUsed(session, events)) tell(session, events)
         break
       }
+}
+
+function untilReady({ agent }: TurnSession): Promise<undefined> | undefined {
+  return agent.ready?.()?.then(() => undefined)
 }
 
 /** The tools that a session has beside those of its agent. One function, as every session that is opened comes here. */

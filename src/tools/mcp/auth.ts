@@ -18,6 +18,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { TurnwireError } from '../../language/errors.ts'
 import { present } from '../../lib/json/present.ts'
+import { LoginNeeded } from './login-needed.ts'
 import type { McpAuth, McpHttpServer } from './spec.ts'
 
 /** The login data of one server that is stored between processes. */
@@ -30,11 +31,27 @@ export type KeptAuth = {
   wanted?: string
 }
 
-/** Contract: gives what was saved last, also by another process. `save` is durable when it returns. */
-export type AuthStore = { load(): KeptAuth; save(kept: KeptAuth): void }
+/**
+ * Contract: gives what was saved last, also by another process. `save` is durable when it returns; where there is `alone`, once
+ * that has resolved.
+ */
+export type AuthStore = {
+  load(): KeptAuth
+  save(kept: KeptAuth): void
+  /** Reads what other processes have saved. Absent: `load` does. */
+  pull?(): Promise<void>
+  /** Does something with the tokens while no other process does, with what is there then. */
+  alone?<Result>(act: () => Promise<Result>): Promise<Result>
+}
 
-/** A person at a browser. `authorize` resolves with the parameters that came back. */
-export type AuthPerson = { redirectUrl: string; authorize(url: URL): Promise<URLSearchParams> }
+/** A person at a browser. `authorize` resolves with the parameters that came back. Undefined: they come to another place. */
+export type AuthPerson = {
+  redirectUrl: string
+  authorize(url: URL): Promise<URLSearchParams | undefined>
+}
+
+/** A login that a person has not come back from. */
+export type BegunLogin = { state: string; verifier: string; discovery?: OAuthDiscoveryState }
 
 export function memoryAuthStore(): AuthStore {
   let kept: KeptAuth = {}
@@ -43,13 +60,6 @@ export function memoryAuthStore(): AuthStore {
     save: next => {
       kept = next
     },
-  }
-}
-
-/** The server wants a login, and nobody is here to do it. */
-export class LoginNeeded extends TurnwireError {
-  constructor(server: string, why: string) {
-    super('invalid_tool', `${why} Run: turnwire mcp login ${server}`)
   }
 }
 
@@ -81,14 +91,39 @@ export class ServerAuth implements OAuthClientProvider {
   /** The provider for a transport. Without a person it refreshes the token, or reports that a login is needed. */
   get provider(): OAuthClientProvider | AuthProvider {
     if (this.#person || this.isMachine) return this
+    const store = this.#store
     return {
-      token: async () => this.#store.load().tokens?.access_token,
+      token: async () => {
+        await store.pull?.()
+        return store.load().tokens?.access_token
+      },
       onUnauthorized: async ({ response, serverUrl, fetchFn }) => {
-        if (this.#store.load().tokens?.refresh_token === undefined) throw this.#loginNeeded()
-        const { resourceMetadataUrl } = extractWWWAuthenticateParams(response)
-        await auth(this, { serverUrl, fetchFn, ...(resourceMetadataUrl && { resourceMetadataUrl }) })
+        const refused = store.load().tokens?.access_token
+        const renew = async (): Promise<void> => {
+          const { tokens } = store.load()
+          // Another process has renewed it meanwhile: a refresh token is used once.
+          if (tokens?.access_token !== refused) return
+          if (tokens?.refresh_token === undefined) throw this.#loginNeeded()
+          const { resourceMetadataUrl } = extractWWWAuthenticateParams(response)
+          await auth(this, { serverUrl, fetchFn, ...(resourceMetadataUrl && { resourceMetadataUrl }) })
+        }
+        await (store.alone ? store.alone(renew) : renew())
       },
     }
+  }
+
+  /** The login that was begun last. */
+  get begun(): BegunLogin {
+    const discovery = this.#discovery
+    return { state: this.#state, verifier: this.#verifier, ...(discovery && { discovery }) }
+  }
+
+  /** Goes on with a login that was begun elsewhere. */
+  resume({ state, verifier, discovery }: BegunLogin): void {
+    this.#state = state
+    this.#verifier = verifier
+    this.#discovery = discovery
+    this.#isReturning = true
   }
 
   /** No person takes part. */
@@ -164,6 +199,7 @@ export class ServerAuth implements OAuthClientProvider {
     const scope = computeScopeUnion(url.searchParams.get('scope') ?? undefined, this.#wantedScope)
     if (scope !== undefined) url.searchParams.set('scope', scope)
     const returned = await this.#person.authorize(url)
+    if (!returned) return
     if (returned.get('state') !== this.#state)
       throw new TurnwireError('bad_request', 'The login came back with another state. Try again.')
     this.#returned = returned
@@ -244,6 +280,7 @@ export class ServerAuth implements OAuthClientProvider {
       scope === undefined
         ? `The MCP server "${name}" wants a login.`
         : `The MCP server "${name}" wants a login with the scopes "${scope}".`,
+      scope,
     )
   }
 }

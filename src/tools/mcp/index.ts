@@ -1,7 +1,7 @@
 // Connects to MCP servers that an operator configured or that a client named, and offers their tools. The MCP SDK is
 // loaded with the first connection.
 import type { ElicitRequestParams, ElicitResult, LoggingLevel } from '@modelcontextprotocol/client'
-import type { Tool } from '../../engine/ports/index.ts'
+import type { Tool, ToolContext } from '../../engine/ports/index.ts'
 import type { InputPart } from '../../language/content.ts'
 import type { FlowLabels } from '../../language/flow.ts'
 import type { PromptMessage, ServerPrompt, ServerResource, ToolServerInfo } from '../../language/servers.ts'
@@ -13,6 +13,8 @@ import { checkOptions, checkSpec, type McpServerSpec } from './spec.ts'
 
 export type { AuthPerson, AuthStore, KeptAuth } from './auth.ts'
 export { type KeptServer, KeptServers } from './kept-servers.ts'
+export { OwnerAccounts } from './owner-accounts.ts'
+export type { OwnerConnections } from './owner-connections.ts'
 export type { SamplingSettings } from './sampling.ts'
 export type { McpAuth, McpHttpServer, McpServerSpec, McpStdioServer } from './spec.ts'
 export { checkSpec, specIdentity } from './spec.ts'
@@ -68,8 +70,15 @@ export type McpOptions = {
   sampling?: SamplingSettings
   /** Asks the server for its log from this level on. Default: what it sends of itself. */
   logLevel?: LoggingLevel
-  /** Where tokens are kept, and who logs in. Default: they are kept in memory, and nobody logs in. */
-  auth?: { store: AuthStore; person?: AuthPerson }
+  /**
+   * Where tokens are kept, and who logs in. Default: they are kept in memory, and nobody logs in. `login`: a call that needs a login
+   * asks for it and waits; it resolves when there are new tokens.
+   */
+  auth?: {
+    store: AuthStore
+    person?: AuthPerson
+    login?: (context: ToolContext, scope: string | undefined) => Promise<void>
+  }
   /** Which definitions someone has allowed, from one process to the next. Default: what the first list has. */
   definitions?: AcceptedDefinitions
   /** Fetches what the server names at other addresses than its own. Default: nothing is fetched there. */

@@ -7,9 +7,10 @@ import type { ToolServerInfo } from '../../language/servers.ts'
 import { errorMessage } from '../../lib/text/error-message.ts'
 import { printable } from '../../lib/text/index.ts'
 import type { McpConnection, McpOptions } from './index.ts'
+import { type OwnerNeeds, OwnerServers } from './owner-servers.ts'
 import { longestPauseMs, retryPauseMs } from './pace.ts'
 import type { McpServer } from './server.ts'
-import type { McpServerSpec } from './spec.ts'
+import { isPerOwner, type McpServerSpec } from './spec.ts'
 
 export type KeptServer = { spec: McpServerSpec; options: McpOptions }
 
@@ -17,22 +18,27 @@ type ServerLog = NonNullable<McpOptions['log']>
 
 export class KeptServers {
   readonly #servers: readonly KeptServer[]
+  /** Those that each owner is connected to with an account of its own. */
+  readonly #perOwner: readonly OwnerServers[]
   readonly #log: ServerLog
   readonly #onTools: () => void
   #running: RunningServers | undefined
   /** By the servers that an agent has; made anew after a change. */
   #lists = new Map<string, readonly Tool[]>()
 
-  constructor(servers: readonly KeptServer[], log: ServerLog, onTools: () => void) {
+  constructor(servers: readonly KeptServer[], log: ServerLog, onTools: () => void, owners?: OwnerNeeds) {
     this.#servers = servers
     this.#log = log
     this.#onTools = onTools
+    const perOwner = owners ? servers.filter(({ spec }) => isPerOwner(spec)) : []
+    this.#perOwner = perOwner.map(server => new OwnerServers(withLog(server, log), owners!, onTools))
   }
 
   /** Resolves when each server was tried once, and no later than `patienceMs`: the rest follow when they can. */
   async start(patienceMs: number): Promise<void> {
     if (this.#servers.length === 0) return
-    this.#running ??= new RunningServers(this.#servers, this.#log, () => {
+    const shared = this.#servers.filter(({ spec }) => !isPerOwner(spec))
+    this.#running ??= new RunningServers(shared, this.#log, () => {
       this.#lists.clear()
       this.#onTools()
     })
@@ -43,12 +49,43 @@ export class KeptServers {
     const running = this.#running
     this.#running = undefined
     this.#lists.clear()
-    await running?.stop()
+    await Promise.all([running?.stop(), ...this.#perOwner.map(server => server.stop())])
   }
 
   /** How each server is now, in the order of the configuration. */
   infos(): Omit<ToolServerInfo, 'agents'>[] {
-    return this.#servers.map(({ spec }) => this.#running?.server(spec.name)?.info ?? notStarted(spec))
+    return this.#servers.map(
+      ({ spec: { name }, spec }) =>
+        this.#ofOwners(name)?.info ?? this.#running?.server(name)?.info ?? notStarted(spec),
+    )
+  }
+
+  #ofOwners(name: string): OwnerServers | undefined {
+    return this.#perOwner.find(({ spec }) => spec.name === name)
+  }
+
+  /** Whether the tools of one of these servers depend on the owner. */
+  differByOwner(names: readonly string[]): boolean {
+    return names.some(name => this.#ofOwners(name) !== undefined)
+  }
+
+  /** Resolves when the tools are known that this owner has of these servers. Undefined: they are known. */
+  ready(names: readonly string[], owner: string): Promise<unknown> | undefined {
+    const waits = names.flatMap(name => this.#ofOwners(name)?.ready(owner) ?? [])
+    return waits.length > 0 ? Promise.all(waits) : undefined
+  }
+
+  /** Of these servers, those that depend on the owner. Undefined: as they are for nobody in particular. */
+  ownerTools(names: readonly string[], owner: string | undefined): readonly (readonly Tool[])[] {
+    return names.flatMap(name => {
+      const found = this.#ofOwners(name)
+      return found ? [found.tools(owner)] : []
+    })
+  }
+
+  /** The owner is not connected any more. */
+  async forget(name: string, owner: string): Promise<void> {
+    await this.#ofOwners(name)?.forget(owner)
   }
 
   server(name: string): McpConnection | undefined {
@@ -65,6 +102,10 @@ export class KeptServers {
     }
     return list
   }
+}
+
+function withLog({ spec, options }: KeptServer, log: ServerLog): KeptServer {
+  return { spec, options: { ...options, log } }
 }
 
 function notStarted(spec: McpServerSpec): Omit<ToolServerInfo, 'agents'> {

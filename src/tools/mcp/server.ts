@@ -21,7 +21,6 @@ import { Unanswered } from '../../lib/net/unanswered.ts'
 import { errorMessage } from '../../lib/text/error-message.ts'
 import { printable } from '../../lib/text/index.ts'
 import { AcceptedTools } from './accepted.ts'
-import { LoginNeeded } from './auth.ts'
 import { type Connected, McpConnector } from './connect.ts'
 import { connectProblem, unreachable } from './connect-problem.ts'
 import { declareTools, type Listed } from './declare.ts'
@@ -29,6 +28,7 @@ import { RunningCalls } from './from-server.ts'
 import type { McpConnection, McpOptions } from './index.ts'
 import { KeptAnswers } from './kept-answers.ts'
 import { listPages } from './list-pages.ts'
+import { findLogin, LoginNeeded } from './login-needed.ts'
 import { findLoss } from './lost.ts'
 import { limitedLog, Paced } from './pace.ts'
 import { getPrompt, listPrompts, listResources, type ResourceSource, readResource } from './resources.ts'
@@ -39,8 +39,11 @@ import { taskOutcome } from './task.ts'
 
 const maxPages = 100
 const defaultMaxTools = 500
+/** How often one call asks for a login. */
+const mostLogins = 2
 
 type McpLog = NonNullable<McpOptions['log']>
+type AskedCall = Pick<SentCall, 'raw' | 'asTask' | 'tool' | 'input' | 'context'>
 
 export class McpServer implements McpConnection {
   readonly #spec: McpServerSpec
@@ -224,6 +227,15 @@ export class McpServer implements McpConnection {
     void client?.close().catch(() => {})
   }
 
+  /** Closes the connection until the next call. The tools stay. */
+  rest(): void {
+    const client = this.#current
+    this.#current = undefined
+    this.#client = undefined
+    this.#listedAt = Number.NEGATIVE_INFINITY
+    void client?.close().catch(() => {})
+  }
+
   #setProblem(problem: string | undefined): void {
     const before = this.#problem
     this.#problem = problem
@@ -284,7 +296,9 @@ export class McpServer implements McpConnection {
 
   #makeTool({ raw, asTask, declared }: Listed): Tool {
     const [change, before] = [() => this.#accepted.describeChange(tool), () => this.#accepted.otherThan(tool)]
-    const problem = () => this.#problem
+    // A server whose calls ask for logins is connected by its calls.
+    const isOnDemand = this.#options.auth?.login !== undefined
+    const problem = () => (isOnDemand ? undefined : this.#problem)
     const tool: Tool = Object.freeze({
       ...declared,
       get changed() {
@@ -337,7 +351,23 @@ export class McpServer implements McpConnection {
     return { uri: sourceUri(address) ?? address }
   }
 
-  async #call(call: Pick<SentCall, 'raw' | 'asTask' | 'tool' | 'input' | 'context'>): Promise<ToolOutput> {
+  async #call(call: AskedCall): Promise<ToolOutput> {
+    const login = this.#options.auth?.login
+    for (let logins = 0; ; logins += 1) {
+      try {
+        return await this.#send(call)
+      } catch (cause) {
+        // A server that wants a login has run nothing.
+        const needed = findLogin(cause)
+        if (!needed || !login || logins >= mostLogins) throw cause
+        await login(call.context, needed.scope)
+        // The person may have chosen another account.
+        this.rest()
+      }
+    }
+  }
+
+  async #send(call: AskedCall): Promise<ToolOutput> {
     const { raw, tool } = call
     const { name: server } = this.#spec
     const url = 'url' in this.#spec ? this.#spec.url : `mcp://${server}`

@@ -27,6 +27,11 @@ export type McpHttpServer = AnyServer & {
   auth?: McpAuth
 }
 export type McpAuth = {
+  /**
+   * `owner`: the owner of each session connects an account of its own, and calls of its sessions use that one alone. Default: all
+   * sessions use the same login, or client.
+   */
+  per?: 'owner'
   /** `client_credentials`: no person takes part. Default: `authorization_code`. */
   grant?: 'authorization_code' | 'client_credentials'
   /** Of a client that was registered beforehand. Absent: one is registered, or `clientMetadataUrl` is its id. */
@@ -47,6 +52,11 @@ export type McpAuth = {
   issuer?: string
 }
 export type McpServerSpec = McpStdioServer | McpHttpServer
+
+/** Each owner connects an account of its own. */
+export function isPerOwner(spec: McpServerSpec): spec is McpHttpServer {
+  return 'url' in spec && spec.auth?.per === 'owner'
+}
 
 /** Variables that make a process run code which its command line does not name. */
 const loaders =
@@ -166,9 +176,14 @@ function checkHttp({ name, url, headers = {}, auth }: McpHttpServer): void {
     throw invalidSpec(`A header of the MCP server "${name}" is not one that HTTP allows.`)
   }
   if (auth !== undefined) checkAuth(name, auth)
+  if (auth?.per === 'owner' && Object.keys(headers).some(header => header.toLowerCase() === 'authorization'))
+    throw invalidSpec(
+      `The MCP server "${name}" has auth.per "owner", so it cannot have a header Authorization for all.`,
+    )
 }
 
 const authKeys = Object.keys({
+  per: true,
   grant: true,
   clientId: true,
   clientSecret: true,
@@ -188,6 +203,9 @@ function checkAuth(name: string, auth: McpAuth): void {
     if (typeof value !== 'string' || value === '') throw wrong(`needs a text for ${quote(key)}.`)
   }
   const { grant = 'authorization_code', clientId, clientSecret, privateKey, clientMetadataUrl, issuer } = auth
+  if (auth.per !== undefined && auth.per !== 'owner') throw wrong('can have per: "owner" only.')
+  if (auth.per === 'owner' && grant !== 'authorization_code')
+    throw wrong('cannot have per: "owner" with client_credentials: no owner takes part there.')
   if (grant !== 'authorization_code' && grant !== 'client_credentials')
     throw wrong('must have the grant "authorization_code" or "client_credentials".')
   if (grant === 'client_credentials' && (clientId === undefined || !(clientSecret ?? privateKey)))

@@ -2,6 +2,7 @@
 // tools.
 import {
   type AuthProvider,
+  type FetchLike,
   type OAuthClientProvider,
   SSEClientTransport,
   StreamableHTTPClientTransport,
@@ -11,7 +12,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Unanswered } from '../../lib/net/unanswered.ts'
 import { printable } from '../../lib/text/index.ts'
 import { guardedFetch, type OtherFetch } from './other-hosts.ts'
-import type { McpServerSpec } from './spec.ts'
+import type { McpHttpServer, McpServerSpec } from './spec.ts'
 
 /** `http`: Streamable HTTP. `sse`: the transport of 2024-11-05, which some servers still speak. */
 export type TransportKind = 'stdio' | 'http' | 'sse'
@@ -34,14 +35,22 @@ export function openTransport(
   if (!('url' in spec)) return openStdio(spec, options)
   const { authProvider } = options
   const settings = {
-    // It adds the server's headers: `requestInit` would send them to the authorization server, too.
-    fetch: guardedFetch(spec, boundedFetch(options.maxMessageBytes), options.fetchOther),
+    fetch: serverFetch(spec, options.maxMessageBytes, options.fetchOther),
     ...(authProvider && { authProvider }),
   }
   const url = new URL(spec.url)
   return kind === 'sse'
     ? new SSEClientTransport(url, settings)
     : new StreamableHTTPClientTransport(url, settings)
+}
+
+/** It adds the server's headers: those of the transport would be sent to the authorization server, too. */
+export function serverFetch(
+  spec: McpHttpServer,
+  maxMessageBytes: number,
+  fetchOther: OtherFetch | undefined,
+): FetchLike {
+  return guardedFetch(spec, boundedFetch(maxMessageBytes), fetchOther)
 }
 
 function openStdio(

@@ -1,12 +1,12 @@
 // The page of an approval link, and the decision that it sends. Opening the page decides nothing, however often a program looks at
 // it: only the form does. The link itself is the permission, so no key is needed.
-import { randomBytes } from 'node:crypto'
 import { type Context, Hono } from 'hono'
 import { serverCaller } from '../../callers/caller.ts'
 import { publicError, TurnwireError } from '../../language/errors.ts'
 import { approvePath, type LinkFacts, readLinkToken } from '../approval-link.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { readForm } from '../http/index.ts'
+import { sendPage } from '../http/page.ts'
 import { invalidPage, linkPage, type Page } from './page.ts'
 import { readLink } from './view.ts'
 
@@ -28,15 +28,7 @@ async function answer(
   host: WireHost,
   act: (facts: LinkFacts) => MakePage | Promise<MakePage>,
 ): Promise<Response> {
-  const nonce = randomBytes(16).toString('base64')
-  const { status, html } = await pageFor(c, host, act, nonce)
-  return c.html(html, status, {
-    'Content-Security-Policy': `default-src 'none'; style-src 'nonce-${nonce}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
-    'Referrer-Policy': 'no-referrer',
-    'X-Content-Type-Options': 'nosniff',
-    'X-Robots-Tag': 'noindex',
-    'Cache-Control': 'no-store',
-  })
+  return sendPage(c, nonce => pageFor(c, host, act, nonce))
 }
 
 async function pageFor(

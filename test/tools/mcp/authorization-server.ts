@@ -8,8 +8,15 @@ import { serve } from '@hono/node-server'
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 
 type Client = { secret?: string; method: string; redirects: string[]; grants: string[] }
-type Code = { client: string; challenge: string; redirect: string; resource: string; scope: string }
-type Token = { client: string; resource: string; scope: string; expiresAt: number }
+type Code = {
+  client: string
+  challenge: string
+  redirect: string
+  resource: string
+  scope: string
+  account: string
+}
+type Token = { client: string; resource: string; scope: string; account: string; expiresAt: number }
 
 export type AuthRig = {
   /** Of the MCP server. */
@@ -20,6 +27,8 @@ export type AuthRig = {
   refused: string[]
   /** The headers of each request to the authorization server, and to the MCP server. */
   headers: { issuer: Headers[]; server: Headers[] }
+  /** Whose account it is that agrees next. */
+  account: string
   /** A person opens the address and agrees: gives the parameters that come back. */
   agree(url: URL): Promise<URLSearchParams>
   /** All access tokens are void from now on. */
@@ -49,6 +58,7 @@ export async function startAuthRig(t: TestContext, settings: Settings = {}): Pro
     refused: [],
     headers: { issuer: [], server: [] },
     tokens: new Map(),
+    account: 'somebody',
     agree: async url => {
       const response = await fetch(url, { redirect: 'manual' })
       const location = response.headers.get('location')
@@ -103,6 +113,8 @@ class AuthorizationServer {
     if (pathname === '/.well-known/oauth-authorization-server') return Response.json(this.#metadata())
     if (pathname === '/register' && request.method === 'POST') return this.#register(await request.json())
     if (pathname === '/authorize') return this.#authorize(query)
+    if (pathname === '/revoke' && request.method === 'POST')
+      return this.#revoke(request, new URLSearchParams(await request.text()))
     if (pathname === '/token' && request.method === 'POST')
       return this.#token(request, new URLSearchParams(await request.text()))
     return refusal('not_found', pathname, 404)
@@ -115,6 +127,7 @@ class AuthorizationServer {
       issuer,
       authorization_endpoint: `${issuer}/authorize`,
       token_endpoint: `${issuer}/token`,
+      revocation_endpoint: `${issuer}/revoke`,
       ...(registration && { registration_endpoint: `${issuer}/register` }),
       ...(documents && { client_id_metadata_document_supported: true }),
       response_types_supported: ['code'],
@@ -132,7 +145,7 @@ class AuthorizationServer {
       grant_types: grants = [],
       token_endpoint_auth_method: method = 'client_secret_basic',
     } = metadata as { redirect_uris?: string[]; grant_types?: string[]; token_endpoint_auth_method?: string }
-    if (!redirects?.every(each => /^http:\/\/127\.0\.0\.1:\d+\/callback$/.test(each)))
+    if (!redirects?.every(each => /^http:\/\/127\.0\.0\.1:\d+\/(callback|connect\/back)$/.test(each)))
       return refusal('invalid_redirect_uri', 'A loopback address is wanted.')
     const id = secret()
     const client: Client = { method, redirects, grants, ...(method !== 'none' && { secret: secret() }) }
@@ -167,6 +180,7 @@ class AuthorizationServer {
       redirect,
       resource: this.#rig.url,
       scope: query.get('scope') ?? 'read',
+      account: this.#rig.account,
     })
     const back = new URL(redirect)
     back.search = String(
@@ -184,7 +198,7 @@ class AuthorizationServer {
     if (grant === 'authorization_code') return this.#exchange(client, form)
     if (grant === 'refresh_token') return this.#refreshed(client, form)
     if (grant === 'client_credentials' && this.clients.get(client)?.grants.includes(grant))
-      return this.#issue({ client, scope: form.get('scope') ?? 'read' }, false)
+      return this.#issue({ client, scope: form.get('scope') ?? 'read', account: client }, false)
     return refusal('unsupported_grant_type', String(grant))
   }
 
@@ -208,7 +222,7 @@ class AuthorizationServer {
     if (!code || code.client !== client || code.redirect !== form.get('redirect_uri'))
       return refusal('invalid_grant', 'The code is not for this.')
     if (code.challenge !== challenge) return refusal('invalid_grant', 'The verifier does not fit.')
-    return this.#issue({ client, scope: code.scope }, true)
+    return this.#issue({ client, scope: code.scope, account: code.account }, true)
   }
 
   /** A refresh token is used once. */
@@ -221,9 +235,25 @@ class AuthorizationServer {
     return this.#issue(token, true)
   }
 
-  #issue({ client, scope }: { client: string; scope: string }, withRefresh: boolean): Response {
+  #revoke(request: Request, form: URLSearchParams): Response {
+    const client = this.#clientOf(request, form)
+    const given = form.get('token') ?? ''
+    const token = this.#refresh.get(given) ?? this.#rig.tokens.get(given)
+    if (client === undefined || (token && token.client !== client))
+      return refusal('invalid_client', 'It is not the token of this client.', 401)
+    this.#refresh.delete(given)
+    this.#rig.tokens.delete(given)
+    this.#rig.seen.push(`revoked ${given.split('-')[0]}`)
+    return new Response(null, { status: 200 })
+  }
+
+  #issue(
+    { client, scope, account }: { client: string; scope: string; account: string },
+    withRefresh: boolean,
+  ): Response {
     const { lifetime = 3600 } = this.#settings
-    const token = { client, scope, resource: this.#rig.url, expiresAt: Date.now() + lifetime * 1000 }
+    const expiresAt = Date.now() + lifetime * 1000
+    const token = { client, scope, account, resource: this.#rig.url, expiresAt }
     const [access, refresh] = [`access-${secret()}`, `refresh-${secret()}`]
     this.#rig.tokens.set(access, token)
     if (withRefresh) this.#refresh.set(refresh, token)
@@ -272,7 +302,11 @@ function challenge(status: number, words: string): Response {
 function notes(token: Token): McpServer {
   const server = new McpServer({ name: 'notes', version: '1.0.0' })
   const said = () => ({ content: [{ type: 'text' as const, text: `as ${token.scope}` }] })
+  const whose = () => ({ content: [{ type: 'text' as const, text: `the notes of ${token.account}` }] })
   server.registerTool('read_note', { description: 'Reads.' }, said)
+  server.registerTool('whose', { description: 'Says whose notes these are.' }, whose)
+  // Lists of tools can say something of an account.
+  server.registerTool(`of_${token.account.replace(/\W/g, '_')}`, { description: 'Reads.' }, whose)
   server.registerTool('write', { description: 'Writes.' }, said)
   return server
 }

@@ -5,6 +5,7 @@ import { printable } from '../../../../src/lib/text/index.ts'
 import { Time } from '../../../../src/react/index.ts'
 import { plural } from '../../../../src/react/words.ts'
 import { CommandLine, State, type StateKind } from '../../lib/parts.tsx'
+import { Accounts } from './accounts.tsx'
 
 export function Servers({ servers }: { servers: readonly ToolServerInfo[] }): ReactElement {
   return (
@@ -35,6 +36,7 @@ const states: Readonly<Record<ToolServerInfo['state'], { kind: StateKind; words:
   connecting: { kind: 'running', words: 'connecting' },
   unavailable: { kind: 'failed', words: 'unavailable' },
   login: { kind: 'waiting', words: 'waits for a login' },
+  owners: { kind: 'done', words: 'an account for each owner' },
 }
 
 function Server({ server }: { server: ToolServerInfo }): ReactElement {
@@ -54,6 +56,7 @@ function Server({ server }: { server: ToolServerInfo }): ReactElement {
         )}
       </p>
       {problem !== undefined && <p className="tw-problem">{printable(problem, 400)}</p>}
+      {state === 'owners' && <Accounts server={name} />}
       {state === 'login' && <CommandLine text={`npx turnwire mcp login ${name}`} />}
     </li>
   )
