@@ -10,6 +10,7 @@ import { namedModels } from './config/named-models.ts'
 import type { RulesFile } from './config/rules-file.ts'
 import { warnOfTools } from './config/warn-tools.ts'
 import { type DataPlace, findPlace, isNodeStore, isShared, openFolderStore } from './data/data-place.ts'
+import { keepOut } from './data/keep-out.ts'
 import { acceptedDefinitions } from './data/mcp-definitions.ts'
 import { tokenStore } from './data/mcp-tokens.ts'
 import { openReceiptKeys, type ReceiptKeys } from './data/receipt-keys.ts'
@@ -41,7 +42,6 @@ import { FolderEngine } from './engines/folder/folder-engine.ts'
 import { TurnwireError } from './language/errors.ts'
 import type { Recorded } from './language/events.ts'
 import type { RulesFileState } from './language/policy.ts'
-import { keepPrivate } from './lib/files/private-folders.ts'
 import type { Json } from './lib/json/index.ts'
 import { Egress } from './lib/net/egress.ts'
 import { LogFailures } from './library/log-failures.ts'
@@ -481,22 +481,6 @@ const mcpPatienceMs = 10_000
 function warned(agents: Agent[], log: Log): Agent[] {
   warnOfTools(agents, log)
   return agents
-}
-
-/** Keeps the tools out of the data folder. Throws `config_invalid` if one of them could reach it all the same. */
-function keepOut(folder: string, { agents }: TurnwireConfig): () => void {
-  const release = keepPrivate(folder)
-  for (const { name, tools = [] } of agents)
-    for (const tool of tools) {
-      const { unsafe } = tool
-      if (unsafe === undefined) continue
-      release()
-      throw new TurnwireError(
-        'config_invalid',
-        `The tool "${tool.name}" of the agent "${name}" ${unsafe} Set "data" to another folder, or give the tool another one.`,
-      )
-    }
-  return release
 }
 
 /** Closes the resources that tools keep for sessions, such as browsers. */
