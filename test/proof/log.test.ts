@@ -108,6 +108,20 @@ test('a session that is opened again goes on with its chain', async () => {
   assert.deepEqual([result.broken, result.calls, result.unsigned], [undefined, 4, 0])
 })
 
+test('an open session is signed after each of its turns, however many', async () => {
+  const { rig, session } = await play()
+  for (let turns = 0; turns < 3; turns += 1) {
+    await playTurn(session)
+    await runCommand(session, { do: 'sign' })
+    await session.flushed()
+    assert.equal(session.signer?.isDue, false)
+  }
+  const log = await rig.store.read(session.id)
+  assert.equal(log.filter(({ event }) => event.type === 'log.signed').length, 4)
+  const result = verify(session.id, log, log.length)
+  assert.deepEqual([result.broken, result.calls, result.unsigned], [undefined, 8, 0])
+})
+
 test('in a turn only what is before it is signed', async () => {
   const rig = makeRig({ tools, script, receipts: keys })
   const session = await begin(rig)

@@ -78,7 +78,10 @@ export class LogSigner {
     if (state.turn === null) this.#ended = state.seq
     // Of the events after the last signed one, one is its signature.
     if (lost || released || this.#ended <= (state.signed?.to ?? -1) + 1) return
-    this.#signing = this.#signTo(this.#ended)
+    // It may be over before it is kept here.
+    this.#signing = this.#signTo(this.#ended).finally(() => {
+      this.#signing = undefined
+    })
     await this.#signing
   }
 
@@ -106,8 +109,6 @@ export class LogSigner {
           error: wordsOf(error),
         },
       )
-    } finally {
-      this.#signing = undefined
     }
   }
 
