@@ -73,8 +73,8 @@ export const preparations: readonly {
   isUsed: (session: TurnSession) => boolean
   do: (session: TurnSession, stop: Abort) => Promise<unknown> | undefined
 }[] = [
-  { isUsed: ({ agent }) => agent.ready !== undefined, do: untilReady },
-  { isUsed: ({ agent }) => agent.budgets !== undefined, do: checkBudgets },
+  // One row for what an agent has by configuration: each row is asked before every step of every turn.
+  { isUsed: ({ agent }) => (agent.budgets ?? agent.ready) !== undefined, do: prepareAgent },
   // After the budgets: a turn that they end leaves what waits to the next one.
   { isUsed: ({ state }) => state.messages !== undefined, do: joinMessages },
   { isUsed: ({ agent }) => agent.compaction !== undefined, do: compactIfDue },
@@ -104,8 +104,12 @@ export function tellEvents(session: Recording, events: readonly Event[]): void {
       }
 }
 
-function untilReady({ agent }: TurnSession): Promise<undefined> | undefined {
-  return agent.ready?.()?.then(() => undefined)
+function prepareAgent(session: TurnSession): Promise<unknown> | undefined {
+  const { agent } = session
+  const check = (): Promise<unknown> | undefined =>
+    agent.budgets === undefined ? undefined : checkBudgets(session)
+  const waits = agent.ready?.()
+  return waits ? waits.then(check) : check()
 }
 
 /** The tools that a session has beside those of its agent. One function, as every session that is opened comes here. */
