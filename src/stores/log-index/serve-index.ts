@@ -55,8 +55,9 @@ export class IndexKeeper {
     this.#hurries += 1
     try {
       const reading = this.#catchUp()
-      // A search works also with what the index has: whether it could be read further is told by `behind`.
-      await Promise.race([reading.catch(() => {}), pause(freshMs)])
+      // A search works also with what the index has: whether it could be read further is told by `behind`. Rows do not need it.
+      const needsWords = question.ask === 'activity' || question.query.words !== undefined
+      await Promise.race([reading.catch(() => {}), pause(needsWords ? freshMs : 0)])
     } finally {
       this.#hurries -= 1
     }
