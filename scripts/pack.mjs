@@ -62,7 +62,8 @@ function published(checkout) {
 
 const publishConfig = { access: 'public', provenance: true }
 
-function publishedCreate({ scripts: _, ...rest }) {
+function publishedCreate(manifest) {
+  const { scripts: _, ...rest } = manifest
   const { repository, ...more } = origin()
   return {
     ...rest,

@@ -89,7 +89,7 @@ function inForm(form: Json, own: Json): Json {
 /** The same tool, and the same values where they lead somewhere. */
 function isSameAction(suite: Suite, own: SceneCall, tool: string, args: JsonObject): boolean {
   if (own.tool !== tool) return false
-  const roles = suite.tools[tool]?.label.args ?? {}
+  const roles = suite.tools[tool]?.label?.args ?? {}
   const leads = (given: JsonObject): string =>
     JSON.stringify(
       Object.entries(given)

@@ -21,7 +21,7 @@ import {
 import { decodePlace, encodePlace, type Place } from './log-index/place.ts'
 
 /** `ordinal`: grows by one with each creation. */
-export type FindableSession = { ordinal: number; row: ListedRow; events(after: number): Recorded[] }
+export type FindableSession = { ordinal: number; row: ListedRow; events: (after: number) => Recorded[] }
 type Known = { seq: number; state: DigestState; words: { seq: number; words: string }[] }
 
 export class MemoryFinder implements SessionFinder {

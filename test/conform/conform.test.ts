@@ -26,7 +26,7 @@ import {
   describeConform,
   runConform,
 } from '../../src/conform/index.ts'
-import { startServer, Turnwire } from '../../src/index.ts'
+import { type AgentConfig, startServer, Turnwire } from '../../src/index.ts'
 import aapManifest from '../requirements/aap.ts'
 import acpManifest from '../requirements/acp.ts'
 import deltakitManifest from '../requirements/deltakit.ts'
@@ -231,10 +231,8 @@ describe('servers that nobody here wrote', () => {
 
   test('a server of the AI SDK, as its documentation shows one, on the wire of its own chat', async t => {
     // Its model: ours, over Chat Completions, which does what the suite asks for.
-    const turnwire = await Turnwire.open(
-      { data: 'memory', agents: [{ ...conformAgent(), tools: [] }] },
-      { log: () => {} },
-    )
+    const vendorAgent: AgentConfig = { ...conformAgent(), tools: [] }
+    const turnwire = await Turnwire.open({ data: 'memory', agents: [vendorAgent] }, { log: () => {} })
     const vendor = await startServer(turnwire, { port: 0 })
     t.after(async () => {
       await vendor.stop()

@@ -256,17 +256,18 @@ test('the model names its tools in time, and any other asks', async () => {
 })
 
 test('a value that the model did not name for this tool in time asks, also if the user gave it', async () => {
-  const plan = (values: object): ScriptStep => ({
+  const plan = (values: JsonObject): ScriptStep => ({
     calls: [{ name: 'plan_actions', input: { tools: ['send_mail'], values } }],
   })
-  for (const [values, to, status] of [
+  const cases: [values: JsonObject, to: string, status: string][] = [
     [{ send_mail: ['Anna@Example.org'] }, 'anna@example.org', 'done'],
     [{ send_mail: ['anna@example.org'] }, 'joe@example.org', 'waiting'],
     [{ send_mail: [] }, 'anna@example.org', 'waiting'],
     [{ other: ['anna@example.org'] }, 'joe@example.org', 'done'],
     [{}, 'joe@example.org', 'done'],
     [{ send_mail: ['mark@evil.test'] }, 'mark@evil.test', 'waiting'],
-  ] as const) {
+  ]
+  for (const [values, to, status] of cases) {
     const steps = [plan(values), read, send(to), { text: 'Done.' }]
     const { turnwire, session } = await open(steps, { flow: { declare: true } })
     const reply = await session.send('Write to anna@example.org, not to joe@example.org')

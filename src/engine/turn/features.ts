@@ -74,7 +74,7 @@ export const preparations: readonly {
   do: (session: TurnSession, stop: Abort) => Promise<unknown> | undefined
 }[] = [
   // One row for what an agent has by configuration: each row is asked before every step of every turn.
-  { isUsed: ({ agent }) => (agent.budgets ?? agent.ready) !== undefined, do: prepareAgent },
+  { isUsed: ({ agent }) => agent.budgets !== undefined || agent.ready !== undefined, do: prepareAgent },
   // After the budgets: a turn that they end leaves what waits to the next one.
   { isUsed: ({ state }) => state.messages !== undefined, do: joinMessages },
   { isUsed: ({ agent }) => agent.compaction !== undefined, do: compactIfDue },

@@ -27,12 +27,7 @@ export class Warrants {
   /** The values that the model named for this tool in time. Undefined: any of the user's. */
   readonly #planned: ReadonlySet<string> | undefined
 
-  constructor(
-    indexes: readonly LogIndex[],
-    tool: string,
-    labels: Labels,
-    planned?: ReadonlySet<string> | undefined,
-  ) {
+  constructor(indexes: readonly LogIndex[], tool: string, labels: Labels, planned?: ReadonlySet<string>) {
     this.#planned = planned
     this.#indexes = indexes
     this.#tool = tool
