@@ -125,7 +125,7 @@ export type Shown =
  * here; without, the turn that is shown next starts with it. withdrawn: it was taken back.
  */
 export type ShownMessage = { type: 'message'; message: string; at: number } & (
-  | { state: 'queued'; during: WaitMode; parts: InputPart[] }
+  | { state: 'queued'; during: WaitMode; parts: InputPart[]; wire: string }
   | { state: 'delivered'; turn: string; parts?: InputPart[] }
   | { state: 'withdrawn'; by: string; reason?: string }
 )
@@ -240,8 +240,8 @@ export class ShownFold {
   #message(event: MessageQueued | MessageDelivered | MessageWithdrawn): ShownMessage {
     const { message, at } = event
     if (event.type === 'message.queued') {
-      const { during, parts } = event
-      const queued: QueuedMessage = { type: 'message', message, at, state: 'queued', during, parts }
+      const { during, parts, wire } = event
+      const queued: QueuedMessage = { type: 'message', message, at, state: 'queued', during, parts, wire }
       this.messages.set(message, queued)
       return queued
     }

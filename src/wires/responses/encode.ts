@@ -20,6 +20,7 @@ import { type CallItemId, NumberedFrames, type OpenItem, OutputItems } from './e
 import { ResponseWriter } from './encode-response.ts'
 import { approvalId, type ResponsePlace, responseId } from './ids.ts'
 import type { CallItem, EventName, OutputItem, ResponseStatus, ServerCallItem } from './schema.ts'
+import { SteeredEnd } from './steered-end.ts'
 
 /** An answer of the model: one that is recorded, or one without a session. */
 export type ResponseAnswer = Pick<ShownAnswer, 'parts' | 'stop' | 'usage' | 'origin' | 'continuity' | 'shown'>
@@ -65,6 +66,8 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
   #usage: Usage | null = null
   #stop: ModelStop | undefined
   readonly #shown = new ShownFold()
+  readonly #steeredEnd = new SteeredEnd()
+  #steered = false
   #ended: ShownEnd | undefined
   #lastAt = 0
   #stopped = false
@@ -83,6 +86,11 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
   /** The response is over, or it waits for the client. */
   get stopped(): boolean {
     return this.#stopped
+  }
+
+  /** Input that steers its turn has ended it: nothing that follows is its own. */
+  get steered(): boolean {
+    return this.#steered
   }
 
   /** Why the response failed. */
@@ -118,9 +126,11 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
   }
 
   take(item: FollowItem | OnceItem): string {
+    if (this.#steered) return ''
     if (item.type === 'event') {
       this.#lastAt = item.event.at
       const shown = this.#shown.take(item.event)
+      if (shown && this.#steeredEnd.take(shown, this.#shown)) return this.#endSteered()
       if (shown) this.#take(shown)
     } else if (item.type === 'delta') this.#takeDelta(item.delta)
     else if (item.type === 'lost') return this.fail(item.error)
@@ -132,7 +142,15 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
     return this.#frames.take()
   }
 
+  #endSteered(): string {
+    this.#stopped = true
+    this.#steered = true
+    this.#frames.last('response.incomplete', () => this.response)
+    return this.#frames.take()
+  }
+
   end(): string {
+    if (this.#steered) return ''
     if (this.#stopped) this.#frames.last(lastEvent(this.#outcome().status), () => this.response)
     return this.#frames.take()
   }
@@ -349,6 +367,7 @@ export class ResponseEncoder implements FrameEncoder<FollowItem | OnceItem> {
   #outcome(): ResponseOutcome {
     if (this.#failure !== undefined) return failedWith(this.#failure)
     if (!this.#stopped) return { status: 'in_progress' }
+    if (this.#steered) return { status: 'incomplete', incomplete: 'steered' }
     const { stop, limit = 'steps', error } = this.#ended ?? { stop: this.#stop }
     if (stop === 'length') return { status: 'incomplete', incomplete: 'max_output_tokens' }
     if (stop === 'filter') return { status: 'incomplete', incomplete: 'content_filter' }

@@ -23,16 +23,19 @@ export function encodeInputItems(session: string, entries: readonly Entry[]): Li
   })
 }
 
-/** The history before a request, and the entries that the request added: a message, or the results of calls. */
+/** The history before a request, and the entries that the request added: messages, or the results of calls. */
 export function inputEntries({ entries, calls }: SessionHistory, events: readonly Recorded[]): Entry[] {
   const outcomes = new Map<string, Outcome>()
   const said: Entry[] = []
   const fold = new ShownFold()
   for (const { event } of events) {
     const shown = fold.take(event)
+    if (shown?.type === 'answer') break
     if (shown?.type === 'result') outcomes.set(shown.callId, shown.outcome)
     else if (shown?.type === 'turn' && shown.turn.parts.length > 0)
       said.push({ role: 'user', parts: shown.turn.parts })
+    else if (shown?.type === 'message' && shown.state === 'delivered' && shown.parts)
+      said.push({ role: 'user', parts: shown.parts })
   }
   const results = calls.flatMap(({ part, outcome: known }) => {
     const outcome = outcomes.get(part.id) ?? known

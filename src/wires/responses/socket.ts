@@ -358,7 +358,7 @@ class ResponsesSocket {
     return active
   }
 
-  /** The response, and those that follow because messages came too late to join it. */
+  /** The response, and those that messages begin which steer it or come too late for that. */
   async #showActive(
     active: ActiveResponse,
     response: StoredResponse,
@@ -399,12 +399,13 @@ class ResponsesSocket {
       for await (const batch of items) {
         let lines = ''
         for (const item of batch) {
-          heard?.(item)
           lines += encoder.take(item)
+          if (!encoder.steered) heard?.(item)
         }
         if (lines === '') continue
         this.#sendLines(shown ? lines : begin + lines, mark)
         shown = true
+        if (encoder.steered) break
         await this.#ready()
       }
       this.#sendLines(shown ? encoder.end() : begin + encoder.end(), mark)

@@ -12,6 +12,7 @@ import { wireName } from './decode.ts'
 import { type EncoderOptions, ResponseEncoder } from './encode.ts'
 import { calledIn, requestFields } from './encode-response.ts'
 import { type ResponsePlace, readResponseId } from './ids.ts'
+import { SteeredEnd } from './steered-end.ts'
 import { noSuchResponse } from './wordings.ts'
 
 export type StoredResponse = {
@@ -30,6 +31,8 @@ export type StoredResponse = {
   /** Those that were read from the log. A response that was just accepted has none yet. */
   events: Recorded[]
   over: boolean
+  /** It ended before this event, with which its successor begins. */
+  steered?: Recorded
 }
 
 /** To anyone but its owner, and once it is deleted, a response does not exist. */
@@ -62,7 +65,7 @@ async function readResponse(
   return begun === 'request.accepted' || scan.isSuccessor ? scan.response : undefined
 }
 
-/** The response that a message began which came too late for this one. `last`: the number of its last event. */
+/** The response that a message began: it steered this one, or came too late for that. `last`: the number of its last event. */
 export async function findSuccessor(
   engine: Engine,
   response: StoredResponse,
@@ -73,7 +76,8 @@ export async function findSuccessor(
   for await (const { seq, event } of readLog(engine, response.ref, last)) {
     const shown = fold.take(event)
     if (event.type === 'request.accepted') accepted = seq
-    const isBegun = shown?.type === 'message' && shown.state === 'delivered' && !shown.parts
+    const isDelivered = shown?.type === 'message' && shown.state === 'delivered'
+    const isBegun = isDelivered && (!shown.parts || seq === last + 1)
     if (!isBegun && shown?.type !== 'turn') continue
     const first = isBegun ? seq : accepted
     return { ...response, first, createdAt: event.at, waited: [], suspended: [], events: [], over: false }
@@ -85,7 +89,8 @@ export async function findSuccessor(
 class ResponseScan {
   readonly response: StoredResponse
   readonly #shown = new ShownFold()
-  /** A message began it that came too late for the response before. */
+  readonly #end = new SteeredEnd()
+  /** A message began it, which steered the response before or came too late for that. */
   isSuccessor = false
   /** The number of the last event that the request itself recorded. */
   #lastOwn: number
@@ -102,10 +107,15 @@ class ResponseScan {
     const { response } = this
     if (seq === response.first) this.#begin(event)
     const shown = this.#shown.take(event)
-    if (seq === response.first && shown?.type === 'message' && shown.state === 'delivered' && !shown.parts) {
+    if (shown && seq >= response.first && this.#end.take(shown, this.#shown)) {
+      response.steered = recorded
+      response.over = true
+      return
+    }
+    if (seq === response.first && shown?.type === 'message' && shown.state === 'delivered') {
       this.isSuccessor = true
       // The start of its turn follows.
-      this.#lastOwn += 1
+      if (!shown.parts) this.#lastOwn += 1
     }
     if (seq <= this.#lastOwn) this.#takeSettings(event, shown)
     if (seq < response.first) return
@@ -144,6 +154,7 @@ export function lastRead({ first, events }: StoredResponse): number {
 
 /** Whether nothing was said or answered in the session since. */
 export async function isNewest(engine: Engine, response: StoredResponse): Promise<boolean> {
+  if (response.steered) return false
   const fold = new ShownFold()
   for await (const { event } of readLog(engine, response.ref, lastRead(response))) {
     const shown = fold.take(event)
@@ -198,8 +209,9 @@ export function storedEncoder(
 }
 
 /** The response as far as it was read, in the form in which the engine gives items. */
-export function itemsRead({ events, over }: StoredResponse): FollowItem[] {
+export function itemsRead({ events, over, steered }: StoredResponse): FollowItem[] {
   const items: FollowItem[] = events.map(recorded => ({ type: 'event', ...recorded }))
+  if (steered) return [...items, { type: 'event', ...steered }]
   return over ? [...items, { type: 'ended' }] : items
 }
 

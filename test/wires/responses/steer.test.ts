@@ -67,13 +67,14 @@ const textOf = ({ response }: Frame): string =>
     .map(part => (part.type === 'output_text' ? part.text : ''))
     .join('')
 
-test('input that is accepted in time joins the response after the results of its calls', async t => {
+test('input that is accepted in time ends the response as steered, and begins its successor', async t => {
   const slow = held()
   const model = scripted([
-    { calls: [{ name: 'slow' }] },
+    { text: 'A moment.', calls: [{ name: 'slow' }] },
     { text: 'In blue.', expect: { lastUser: 'blue', results: [{ text: 'done' }] } },
+    { text: 'Paint was wet.' },
   ])
-  const { socket, until } = await connect(t, model, [slow.tool])
+  const { client, socket, all, until } = await connect(t, model, [slow.tool])
   socket.send({ type: 'response.create', model: 'helper', input: 'Paint.' })
   const { response } = await until('response.created')
   await slow.begun
@@ -81,7 +82,63 @@ test('input that is accepted in time joins the response after the results of its
   const { steer } = await until('response.steer.accepted')
   assert.equal(steer?.previous_response_id, response!.id)
   slow.go()
-  assert.equal(textOf(await until('response.completed')), 'In blue.')
+  const { response: ended } = await until('response.incomplete')
+  assert.deepEqual(
+    [ended?.id, ended?.status, ended?.incomplete_details, ended?.output.map(({ type }) => type)],
+    [response!.id, 'incomplete', { reason: 'steered' }, ['message', 'mcp_call']],
+  )
+  const last = await until('response.completed')
+  assert.equal(textOf(last), 'In blue.')
+  assert.deepEqual(
+    all.flatMap(({ type, response: each }) => (each ? [[type, each.id === response!.id]] : [])),
+    [
+      ['response.created', true],
+      ['response.in_progress', true],
+      ['response.incomplete', true],
+      ['response.created', false],
+      ['response.in_progress', false],
+      ['response.completed', false],
+    ],
+  )
+  const { usage: _, ...read } = await client.responses.retrieve(response!.id)
+  assert.deepEqual([read.incomplete_details, read.output], [{ reason: 'steered' }, ended?.output])
+  const successor = await client.responses.retrieve(last.response!.id)
+  assert.deepEqual(successor.output, last.response!.output)
+  const streamed = await client.responses.retrieve(response!.id, { stream: true })
+  const types: string[] = []
+  for await (const event of streamed) types.push(event.type)
+  assert.equal(types.at(-1), 'response.incomplete')
+  const items = await client.responses.inputItems.list(last.response!.id, { order: 'asc' })
+  assert.match(JSON.stringify(items.data.at(-1)), /Make it blue/)
+  const next = { model: 'helper', input: 'And?', previous_response_id: last.response!.id }
+  assert.equal((await client.responses.create(next)).output_text, 'Paint was wet.')
+})
+
+test('a conversation goes on from a steered response without the input that ended it', async t => {
+  const slow = held()
+  const heard: string[] = []
+  const model = scripted(({ history }) => {
+    heard.push(JSON.stringify(history))
+    return history.length === 1 ? { calls: [{ name: 'slow' }] } : { text: 'Done.' }
+  })
+  const { client, socket, until } = await connect(t, model, [slow.tool])
+  socket.send({ type: 'response.create', model: 'helper', input: 'Paint.' })
+  const { response } = await until('response.created')
+  await slow.begun
+  for (const input of ['Make it blue.', 'No, red.']) {
+    socket.send({ type: 'response.steer', previous_response_id: response!.id, input })
+    await until('response.steer.accepted', input === 'No, red.' ? 2 : 1)
+  }
+  slow.go()
+  await until('response.completed')
+  assert.match(heard.at(-1)!, /Make it blue.*No, red/)
+  await client.responses.create({
+    model: 'helper',
+    input: 'In green.',
+    previous_response_id: response!.id,
+  })
+  assert.match(heard.at(-1)!, /Paint\..*done.*In green/)
+  assert.doesNotMatch(heard.at(-1)!, /blue|red/)
 })
 
 test('input that comes too late begins a successor, which can be read like any response', async t => {
