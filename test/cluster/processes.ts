@@ -9,7 +9,7 @@ import { type KeyEntry, newKey } from '../../src/callers/keys.ts'
 import { databaseUrl, newSchema, withClient } from '../stores/postgres/server.ts'
 import { secret } from './rig.ts'
 
-const script = join(import.meta.dirname, 'server.ts')
+const nodeScript = join(import.meta.dirname, 'server.ts')
 
 /** `order`: the node itself opens a session, and says when that is done, whatever came of it. */
 export type NodeProcess = {
@@ -34,6 +34,8 @@ export type NodeSettings = {
 }
 
 export type StartOptions = NodeSettings & {
+  /** What is run as the node, if not server.ts. It is given the same words. */
+  script?: string
   /** The address of the database for this node, if not that of all. */
   database?: string
   /** The command that the node is run with. */
@@ -78,7 +80,9 @@ export async function processes(
   })
   return {
     folder,
-    async start({ wrap = [], env: more = {}, spawned, database: own = url, ...settings } = {}) {
+    async start(options = {}) {
+      const { script = nodeScript, wrap = [], env: more = {}, spawned, ...rest } = options
+      const { database: own = url, ...settings } = rest
       const given: NodeSettings = { ...settings, ...(settings.host !== undefined && { keys: [key.entry] }) }
       const env = {
         ...process.env,
