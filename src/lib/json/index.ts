@@ -1,56 +1,24 @@
 // Strict JSON for untrusted text. One linear scan refuses text that is too large, nests too deep, has too many values or
 // keys, repeats a key or overflows a number. Only then does the native parser build the value; syntax is left to it.
 // `parseBounded` is less strict: it bounds the depth alone.
-// Canonical JSON is the other direction: one spelling per value, so that equal values have equal hashes.
+// Canonical JSON is the other direction: canonical.ts.
 
 import { utf8Length } from '../text/index.ts'
+import { type Json, JsonError, type JsonObject, tooDeep } from './json.ts'
 
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
-export type JsonObject = { [key: string]: Json }
-/** As a literal `as const` is. */
-export type ReadonlyJson =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly ReadonlyJson[]
-  | { readonly [key: string]: ReadonlyJson }
+export { canonicalJson } from './canonical.ts'
+export { type Json, JsonError, type JsonErrorReason, type JsonObject, type ReadonlyJson } from './json.ts'
+
 export type JsonLimits = { maxBytes?: number; maxDepth?: number; maxKeys?: number; maxValues?: number }
-export type JsonErrorReason =
-  | 'syntax'
-  | 'duplicate-key'
-  | 'too-deep'
-  | 'too-large'
-  | 'too-many-keys'
-  | 'too-many-values'
-  | 'not-utf8'
-  | 'not-finite'
-
-export class JsonError extends Error {
-  override readonly name = 'JsonError'
-  readonly reason: JsonErrorReason
-  readonly offset: number
-
-  constructor(reason: JsonErrorReason, offset: number, message: string) {
-    super(message)
-    this.reason = reason
-    this.offset = offset
-  }
-}
-
 const DEFAULT_MAX_BYTES = 4 * 1024 * 1024
 const DEFAULT_MAX_DEPTH = 64
 /** Building this many different keys takes about 50 ms, and so does building this many values. */
 const DEFAULT_MAX_KEYS = 50_000
 const DEFAULT_MAX_VALUES = 250_000
-const CANONICAL_MAX_DEPTH = 1_000
 /** The first keys of an object are compared one by one, later ones through a set. A set is slower for few keys. */
 const WALKED_KEYS = 12
 /** Up to this length a loop over the characters is faster than a native call. */
 const SHORT = 40
-
-/** An object with more keys is sorted by the native sort. */
-const FEW_KEYS = 16
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -197,10 +165,6 @@ function endOfNumber(text: string, start: number): number {
     }
   }
   return end
-}
-
-function tooDeep(offset: number, maxDepth: number): JsonError {
-  return new JsonError('too-deep', offset, `The JSON nests deeper than ${maxDepth} levels. Flatten it.`)
 }
 
 function tooManyKeys(offset: number, maxKeys: number): JsonError {
@@ -361,96 +325,4 @@ function hasManyClosings(text: string): boolean {
     for (let at = text.indexOf(closing); at >= 0; at = text.indexOf(closing, at + 1))
       if (++count > deepestNesting) return true
   return false
-}
-
-// ---------------------------------------------------------------------------------------------------------
-
-/**
- * Keys in UTF-16 order, no spaces, numbers as ECMAScript prints them (RFC 8785). A lone surrogate is escaped, so the
- * result is well-formed and different strings always have different spellings.
- */
-export function canonicalJson(value: Json): string {
-  // JSON.stringify keeps the order of keys, so it can write a value whose keys are sorted already.
-  return isOrdered(value, 0) ? JSON.stringify(value) : canonical(value, 0)
-}
-
-function isOrdered(value: Json | undefined, depth: number): boolean {
-  if (typeof value === 'number') return Number.isFinite(value)
-  if (typeof value !== 'object') return typeof value === 'string' || typeof value === 'boolean'
-  if (value === null) return true
-  if (depth >= CANONICAL_MAX_DEPTH) return false
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) if (!isOrdered(value[i], depth + 1)) return false
-    return true
-  }
-  let before = ''
-  for (const key of Object.keys(value)) {
-    if (key < before || !isOrdered(value[key], depth + 1)) return false
-    before = key
-  }
-  return true
-}
-
-function canonical(value: Json | undefined, depth: number): string {
-  switch (typeof value) {
-    case 'string':
-      return quoteString(value)
-    case 'number':
-      if (!Number.isFinite(value)) throw new JsonError('not-finite', 0, `${value} has no JSON form.`)
-      return value === 0 ? '0' : `${value}`
-    case 'boolean':
-      return value ? 'true' : 'false'
-    case 'undefined':
-      return 'null'
-    case 'object':
-      if (value === null) return 'null'
-      if (depth >= CANONICAL_MAX_DEPTH) throw tooDeep(0, CANONICAL_MAX_DEPTH)
-      return Array.isArray(value) ? canonicalArray(value, depth) : canonicalObject(value, depth)
-    default:
-      throw new TypeError(`A ${typeof value} has no JSON form.`)
-  }
-}
-
-/** Most keys are short and plain ASCII, and need no escapes. */
-function quoteString(text: string): string {
-  if (text.length > SHORT) return JSON.stringify(text)
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code < 0x20 || code > 0x7e || code === QUOTE || code === BACKSLASH) return JSON.stringify(text)
-  }
-  return `"${text}"`
-}
-
-function canonicalArray(items: readonly Json[], depth: number): string {
-  let out = '['
-  for (let i = 0; i < items.length; i++) {
-    if (i > 0) out += ','
-    out += canonical(items[i], depth + 1)
-  }
-  return `${out}]`
-}
-
-/** In place, by insertion: for the few keys that most objects have this takes half the time of the native sort. */
-function sortFew(keys: string[]): string[] {
-  for (let from = 1; from < keys.length; from++) {
-    const key = keys[from]!
-    let at = from
-    while (at > 0 && keys[at - 1]! > key) {
-      keys[at] = keys[at - 1]!
-      at--
-    }
-    keys[at] = key
-  }
-  return keys
-}
-
-function canonicalObject(object: JsonObject, depth: number): string {
-  let out = ''
-  const keys = Object.keys(object)
-  for (const key of keys.length > FEW_KEYS ? keys.sort() : sortFew(keys)) {
-    const value: Json | undefined = object[key]
-    if (value === undefined) continue
-    out += `${out === '' ? '{' : ','}${quoteString(key)}:${canonical(value, depth + 1)}`
-  }
-  return out === '' ? '{}' : `${out}}`
 }
