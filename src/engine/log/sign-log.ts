@@ -1,5 +1,5 @@
-// Signs the log of one session, as its writer: makes the digests of a turn's events when the turn is over, and records one event that
-// signs them a moment later. Turns that follow each other at once share a signature. Digests are made of the events as they are
+// Signs the log of one session, as its writer: a moment after the end of a turn it makes the digests of the events, and records one
+// event that signs them. Turns that follow each other at once share a signature. Digests are made of the events as they are
 // recorded, not as a store gives them back; only events that this copy did not see itself are read from the store.
 import { wordsOf } from '../../language/errors.ts'
 import type { Event } from '../../language/events.ts'
@@ -22,7 +22,7 @@ import type { LoggedSession } from './logged-session.ts'
 
 /** After the end of a turn. Turns that end meanwhile share the signature. */
 const lingerMs = 250
-/** A turn with more events than this does not leave all of their digests to its end. */
+/** Events are digested when they are signed, but no more than so many wait for that. */
 const digestedAtOnce = 64
 const pageBytes = 256 * 1024
 
@@ -47,21 +47,24 @@ export class LogSigner {
     this.#stretch = this.#newStretch((session.state.signed?.to ?? 0) + 1)
   }
 
+  /** The events that a session is made with, which were recorded before there was a signer. */
+  takeFirst(events: readonly Event[]): void {
+    this.#seen = 1
+    this.#pending.push(...events)
+  }
+
   /** Events that were just recorded and applied. */
   take(events: readonly Event[]): void {
     const pending = this.#pending
-    let ended = false
     for (const event of events) {
       pending.push(event)
       if (event.type !== 'turn.ended') continue
       this.#ended = this.#seen + pending.length - 1
-      ended = true
-    }
-    if (ended) {
-      this.#digestTo(this.#ended)
       this.#stopClock ??= this.#session.ports.world.timer(lingerMs, () => void this.sign())
-    } else if (pending.length >= digestedAtOnce && this.#stopClock === undefined)
-      this.#digestTo(this.#session.state.seq)
+    }
+    // What a signature that is due will cover, or else all: of a long turn.
+    if (pending.length >= digestedAtOnce)
+      this.#digestTo(this.#stopClock === undefined ? this.#session.state.seq : this.#ended)
   }
 
   /** A signature is still to come. */

@@ -111,6 +111,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     if (lost !== this.#timesLost) return { id, existing: false }
     const claim = { epoch: made.epoch, bytes, blobBytes: 0 }
     const session = new Session(this.ports, agent, state, claim, this)
+    session.signer?.takeFirst(events)
     this.listChanges.changed(session)
     return { id, existing: false, session: this.#keep(session) }
   }
