@@ -148,16 +148,25 @@ function applyRules(
   return byTrust(question)
 }
 
-/** A plain copy with the hash computed: a rule may keep it or serialise it. The log is the engine's own. */
+/** A plain copy: a rule may keep it or serialise it. The log is the engine's own. */
 function plainQuestion(question: Question): Question {
-  const { log: _log, ...plain } = question
-  const copy = { ...plain, argsHash: question.argsHash }
-  // Made only if the rule reads it.
   let history: Question['history'] | undefined
-  return Object.defineProperty(copy, 'history', {
-    get: () => (history ??= question.history),
-    enumerable: true,
-  })
+  return {
+    ...(question.log === undefined ? question : withoutLog(question)),
+    // Made only if the rule reads them.
+    get argsHash() {
+      return question.argsHash
+    },
+    get history() {
+      history ??= question.history
+      return history
+    },
+  }
+}
+
+function withoutLog(question: Question): Question {
+  const { log: _log, ...others } = question
+  return others
 }
 
 function afterAnswer(
