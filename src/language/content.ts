@@ -11,7 +11,8 @@ export type Native = { origin: Origin; data: Json }
 /** The role of a message within an answer: a remark while the model works, or the answer itself. */
 export type Phase = 'commentary' | 'final_answer'
 
-/** `phase`: of an answer's text, where the vendor says it. `attached`: of a user's message, what a file or resource says. */
+/** `phase`: of an answer's text, where the vendor says it. `attached`: of a user's message, what a file, a
+ * resource or the task of another agent says. */
 export type TextPart = { type: 'text'; text: string; phase?: Phase; attached?: true; native?: Native }
 export type ThinkingPart = { type: 'thinking'; text: string; native?: Native }
 /** `url` is `https:` or a `data:` URI in base64. */

@@ -11,6 +11,18 @@ export function forkedHistory(history: SessionHistory, changed: readonly Changed
   return changed.reduce(changeResult, wholeHistory(history))
 }
 
+/** A worker's task was written by a model, so flow control must not take it for the user's words in the fork either. */
+export function taskAsAttached(entries: readonly Entry[]): Entry[] {
+  return entries.map(entry =>
+    entry.role === 'user'
+      ? {
+          ...entry,
+          parts: entry.parts.map(part => (part.type === 'text' ? { ...part, attached: true } : part)),
+        }
+      : entry,
+  )
+}
+
 function changeResult(entries: Entry[], { callId, text, failed = false }: ChangedResult): Entry[] {
   let found = false
   const others = entries.map((entry): Entry => {

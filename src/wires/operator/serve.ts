@@ -26,7 +26,7 @@ import {
   wireName,
 } from './decode.ts'
 import { changesEncoder, encodeAgents, encodeEvent, encodeSession, followEncoder } from './encode.ts'
-import { forkedHistory } from './fork.ts'
+import { forkedHistory, taskAsAttached } from './fork.ts'
 import { listSessions } from './list.ts'
 import { describePolicies, mostDays, PolicyCounts } from './policy.ts'
 import type { CommandAccepted, OperatorMe, OperatorPolicy } from './schema.ts'
@@ -278,6 +278,7 @@ async function serveFork(c: C, host: WireHost): Promise<Response> {
   if (seq > summary.seq)
     throw new TurnwireError('bad_request', `"upTo" must be a whole number from 1 to ${summary.seq}.`)
   const history = await c.get('engine').history(ref, { get: 'entries', upTo: seq })
+  const entries = forkedHistory(history, results)
   const { options: _secret, ...settings } = summary.settings
   const { session } = await c.get('engine').create({
     owner: ref.owner,
@@ -289,7 +290,7 @@ async function serveFork(c: C, host: WireHost): Promise<Response> {
       wires: { [wireName]: { forkedFrom: { session: ref.session, seq } } },
       ...(model !== undefined && { model }),
     },
-    seed: forkedHistory(history, results),
+    seed: summary.parent ? taskAsAttached(entries) : entries,
   })
   if (said !== undefined)
     await c
