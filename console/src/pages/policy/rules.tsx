@@ -9,7 +9,7 @@ import { count } from '../../lib/parts.tsx'
 import { DataTable } from '../../lib/table.tsx'
 import { ruleWords, Verdict, verdictWords } from '../../lib/verdict.tsx'
 
-const heads = ['', 'Rule', 'Then', 'Written in', 'Decided', 'Last']
+const heads = ['', 'Rule', 'Then', 'Decided', 'Last']
 const verdicts = ['allow', 'ask', 'deny'] as const
 const sources: Readonly<Record<RuleSource, string>> = {
   agent: 'the agent',
@@ -43,7 +43,7 @@ export function Rules({ rules, hits, decidedBy }: RulesProps): ReactElement {
         </>
       }
       heads={heads.map(name => name || '№')}
-      isNumber={at => at === 0 || at === 5}
+      isNumber={at => at === 0 || at === 4}
     >
       {rules?.rules.map((rule, index) => (
         <tr key={rule.name} aria-current={rule.name === decidedBy ? 'true' : undefined}>
@@ -53,14 +53,14 @@ export function Rules({ rules, hits, decidedBy }: RulesProps): ReactElement {
           </th>
           <td>
             <Verdict verdict={rule.then} />
+            <div className="rule-source">in {sources[rule.from]}</div>
           </td>
-          <td>{sources[rule.from]}</td>
           <Hits hits={hits.find(each => each.rule === rule.name)} most={most} />
         </tr>
       ))}
       {!rules && (
         <tr>
-          <td colSpan={6} className="words tw-muted">
+          <td colSpan={5} className="words tw-muted">
             No rule speaks of this agent. Each call meets the trust of its tool, and grants. Rules are written
             in <code>policy.rules</code>, with the agent, or in a file (<code>policy.file</code>).
           </td>
@@ -71,7 +71,6 @@ export function Rules({ rules, hits, decidedBy }: RulesProps): ReactElement {
           <td className="number tw-muted">–</td>
           <th scope="row">{capital(ruleWords(rule))}</th>
           <td className="tw-muted">as it is set</td>
-          <td className="tw-muted">no rule</td>
           <Hits hits={hits.find(each => each.rule === rule)} most={most} />
         </tr>
       ))}
