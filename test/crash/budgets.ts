@@ -4,8 +4,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TurnwireConfig } from '../../src/config/config.ts'
-import type { BudgetName } from '../../src/engine/index.ts'
 import { agentTool, scripted, startServer, Turnwire, tool } from '../../src/index.ts'
+import type { BudgetName } from '../../src/language/events.ts'
 import { announce } from '../announce.ts'
 
 const usage = { input: 90, output: 10, cost: 1 }
