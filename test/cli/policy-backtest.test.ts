@@ -204,7 +204,7 @@ suite('turnwire policy backtest', () => {
     put('half.jsonl', '{"turnwire":"export","version":1}\n')
     const stderr = (...args: string[]): string => turnwire(['policy', 'backtest', ...args], { cwd }).stderr
     assert.match(stderr(), /Name the draft: .*turnwire policy backtest draft\.ts/)
-    assert.match(stderr('none.ts'), /none\.ts cannot be loaded/)
+    assert.match(stderr('none.ts'), /^There is no file \S+none\.ts\.$/m)
     assert.match(
       stderr('draft.ts', '--since', 'monday'),
       /--since is a time such as 2026-01-31.*Not "monday"/,
