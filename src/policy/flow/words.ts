@@ -1,11 +1,11 @@
-// The words of the user and of the operator, in pieces of about a thousand characters, so that a long session is searched and
-// grows without being read anew. A value never spans two messages.
+// The words of the user and of the operator, in pieces of some hundred characters. Each new message is read together with the
+// piece that it joins, so pieces are short; a long session is not read anew. A value never spans two messages.
 import { SaidText } from './said.ts'
 import { type Day, type Moment, minutesBetween } from './times.ts'
 
 /** No value holds it: hidden characters are refused before. */
 const between = '\n\0\n'
-const pieceLength = 1024
+const pieceLength = 256
 /** Beyond this nothing is taken as said. */
 const mostText = 1024 * 1024
 
