@@ -66,3 +66,15 @@ test('a proof leads to the root, and no other leaf, place, size or path does', (
   assert.equal(rootFromProof(leaves[0]!, { index: 1, size: 1, path: [] }), undefined)
   assert.equal(rootFromProof(leaves[0]!, { index: -1, size: 1, path: [] }), undefined)
 })
+
+test('a hash of a proof has one form: other texts for the same bytes lead to no root', () => {
+  const path = inclusionProof(leaves, 0)
+  const last = path[0]!.at(-1)!
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  const other = path[0]!.slice(0, -1) + alphabet[alphabet.indexOf(last) + 1]
+  assert.deepEqual(Buffer.from(other, 'base64url'), Buffer.from(path[0]!, 'base64url'))
+  const root = (first: string) =>
+    rootFromProof(leaves[0]!, { index: 0, size: leaves.length, path: [first, ...path.slice(1)] })
+  assert.equal(root(path[0]!), merkleRoot(leaves))
+  assert.equal(root(other), undefined)
+})
