@@ -467,10 +467,10 @@ async function stateFromLog(engine: Engine, ref: SessionRef): Promise<SessionSta
 /** An agent has a budget that sessions share. Throws `config_invalid` if the store cannot count for it. */
 function countsSpending(agents: readonly Agent[], store: Store): boolean {
   const shared = agents.some(({ budgets }) => budgets?.agentDay ?? budgets?.ownerDay ?? budgets?.ownerMonth)
-  if (shared && !store.spent)
+  if (shared && !(store.spent && store.spend))
     throw new TurnwireError(
       'config_invalid',
-      'The store of `data` cannot count what agents and owners spend (it has no `spent`). Remove the budgets agentDay, ownerDay and ownerMonth, or use another store.',
+      'The store of `data` cannot count what agents and owners spend (it has no `spent` and `spend`). Remove the budgets agentDay, ownerDay and ownerMonth, or use another store.',
     )
   return shared
 }

@@ -45,6 +45,7 @@ export const errorCodes = {
   too_large: { status: 413, retry: false, audience: 'caller' },
   unsupported_media: { status: 415, retry: false, audience: 'caller' },
   rate_limited: { status: 429, retry: true, audience: 'caller' },
+  budget_spent: { status: 429, retry: false, audience: 'caller' },
   internal: { status: 500, retry: false, audience: 'operator' },
   model_failed: { status: 502, retry: true, audience: 'caller' },
   model_limited: { status: 429, retry: true, audience: 'caller' },

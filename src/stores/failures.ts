@@ -13,6 +13,7 @@ export type WriteRequest = {
     | 'addPiece'
     | 'payment'
     | 'record'
+    | 'spend'
     | 'probe'
     | 'renew'
   epoch?: number
@@ -21,11 +22,12 @@ export type SessionWrite = WriteRequest & { session: string }
 export type WriteFailure = { error: TurnwireError; epoch?: number | undefined }
 
 /**
- * Whether a write fails because an earlier write of its session failed. A claim, a payment and a record do not: they depend on no
+ * Whether a write fails because an earlier write of its session failed. A claim, a payment, a record and spending do not: they depend on no
  * earlier write. An append of another epoch does not either, so that a writer that lost its lease cannot stop the current one.
  */
 export function failsWith(failure: WriteFailure, write: WriteRequest): boolean {
-  if (write.kind === 'claim' || write.kind === 'payment' || write.kind === 'record') return false
+  if (write.kind === 'claim' || write.kind === 'payment') return false
+  if (write.kind === 'record' || write.kind === 'spend') return false
   return failure.epoch === undefined || write.epoch === undefined || failure.epoch === write.epoch
 }
 

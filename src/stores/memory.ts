@@ -186,6 +186,8 @@ class MemoryStore implements Store, KeepsPayments {
       .reduce(addSpent, { tokens: 0, money: 0, calls: 0 })
   }
 
+  readonly spend: NonNullable<Store['spend']> = async spending => this.#count([spending])
+
   readonly remove: Store['remove'] = (id, epoch) =>
     this.#write(id, { kind: 'remove', ...(epoch !== undefined && { epoch }) }, () => {
       const session = this.memory.sessions.get(id)

@@ -27,6 +27,7 @@ const openAiCodes: Partial<Record<ErrorCode, string>> = {
   unauthorized: 'invalid_api_key',
   model_limited: 'rate_limit_exceeded',
   rate_limited: 'rate_limit_exceeded',
+  budget_spent: 'insufficient_quota',
   not_found: 'unknown_url',
 }
 

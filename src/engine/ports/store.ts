@@ -155,6 +155,8 @@ export type Store = {
    * `spending` of appends. Removing a session takes nothing back. Absent: the store cannot count it.
    */
   spent?(of: { owner: string } | { agent: string }, period: string): Promise<Spent>
+  /** Counts what was spent without a session. A store that has `spent` has this too. */
+  spend?(spending: Spending): Promise<void>
   /** All sessions whose status is `running`, and those that wait and are `atWork` or have a `dueAt`. Asked once, when a process starts: it may look at every session. */
   unfinished(): Promise<string[]>
   /** False: there was none. `epoch`: rejects with `lease_lost`, as `append` does, if it is not the current one. */

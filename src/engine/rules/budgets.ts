@@ -86,18 +86,11 @@ export function leftOfSession(
 /** The arguments of the call that asks, as they are in the log. */
 export type BudgetCall = Pick<Reached, 'budget' | 'key' | 'limit' | 'spent' | 'of' | 'more'>
 
-export function budgetQuestion({ budget, limit, spent, of, more }: BudgetCall, agent: string): CallQuestion {
-  const who = {
-    session: 'This session has',
-    agentDay: `Today the agent "${agent}" has`,
-    ownerDay: 'Today your sessions have',
-    ownerMonth: 'This month your sessions have',
-  }
-  const did = limit === 'money' ? 'cost' : limit === 'tokens' ? 'used' : 'made'
-  const unit = limit === 'money' ? '' : ` ${limit}`
-  const [now, allowed, another] = [spent, of, more].map(amount => showAmount(limit, amount))
+export function budgetQuestion(reached: BudgetCall, agent: string): CallQuestion {
+  const { limit, more } = reached
+  const another = showAmount(limit, more)
   return {
-    message: `${who[budget]} ${did} ${now} of ${allowed}${unit}. Go on for another ${another}?`,
+    message: `${spentWords(reached, agent)} Go on for another ${another}?`,
     schema: {
       type: 'object',
       properties: {
@@ -110,6 +103,21 @@ export function budgetQuestion({ budget, limit, spent, of, more }: BudgetCall, a
       },
     },
   }
+}
+
+export function spentWords(
+  { budget, limit, spent, of }: Omit<BudgetCall, 'key' | 'more'>,
+  agent: string,
+): string {
+  const who = {
+    session: 'This session has',
+    agentDay: `Today the agent "${agent}" has`,
+    ownerDay: 'Today your sessions have',
+    ownerMonth: 'This month your sessions have',
+  }
+  const did = limit === 'money' ? 'cost' : limit === 'tokens' ? 'used' : 'made'
+  const unit = limit === 'money' ? '' : ` ${limit}`
+  return `${who[budget]} ${did} ${showAmount(limit, spent)} of ${showAmount(limit, of)}${unit}.`
 }
 
 function showAmount(limit: BudgetLimit, amount: number): string {

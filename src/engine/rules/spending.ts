@@ -5,6 +5,17 @@ import type { Event, Usage } from '../../language/events.ts'
 import type { Spending, Spent } from '../ports/store.ts'
 import { periodsAt } from './budgets.ts'
 
+/** What an answer without a session adds. */
+export function answerSpending(
+  answer: Answered,
+  { owner, agent }: { readonly owner: string; readonly agent: string },
+  now: number,
+): Spending {
+  const own = nothing()
+  add(own, usedInAnswer(answer))
+  return { day: periodsAt(now).day, owner, agent, own, workers: nothing() }
+}
+
 /** Sessions that work for a call report to their parent what they used: that is the agent's, and not once more the owner's. */
 export function readSpending(
   events: readonly Event[],
@@ -25,12 +36,13 @@ export function readSpending(
   return days
 }
 
+type Answered = { usage?: Usage; parts: readonly { type: string }[] }
 type Used = { usage: Usage | undefined; calls: number }
 
 function usedIn(event: Event): Used | undefined {
   switch (event.type) {
     case 'model.answered':
-      return { usage: event.usage, calls: event.parts.filter(({ type }) => type === 'call').length }
+      return usedInAnswer(event)
     case 'call.nested': {
       const counts = !event.mirrors && event.call.name !== budgetToolName
       return counts ? { usage: undefined, calls: 1 } : undefined
@@ -43,6 +55,10 @@ function usedIn(event: Event): Used | undefined {
     default:
       return undefined
   }
+}
+
+function usedInAnswer({ usage, parts }: Answered): Used {
+  return { usage, calls: parts.filter(({ type }) => type === 'call').length }
 }
 
 function nothing(): Spent {

@@ -15,7 +15,9 @@ import { chooseDeclared, chooseSearch, type Declared, loadFrom } from '../rules/
 import { buildOffer, checkAsk, checkOfferSettings } from '../rules/offer.ts'
 import { makeRequest } from '../rules/request.ts'
 import { boundResults } from '../rules/seed.ts'
+import { answerSpending } from '../rules/spending.ts'
 import { addUsage } from '../rules/usage.ts'
+import { refuseIfSpent } from '../turn/check-budgets.ts'
 import { logRetry, logWarnings } from '../turn/log-warnings.ts'
 
 /** `running` holds the request until it is over. Aborting it there fails the request with the reason. */
@@ -101,6 +103,7 @@ class Once {
     const parts: AnswerPart[] = []
     const declared = this.#declared(model, entries, settings)
     for (let step = 1; ; step++) {
+      if (agent.budgets) await refuseIfSpent(this.#ports, agent, this.#request.owner)
       const answer = await this.#step(model, this.#makeRequest(entries, ask, declared), step, parts)
       answers.push(answer)
       if (answer.stop !== 'pause' || step >= agent.limits.steps)
@@ -169,6 +172,9 @@ class Once {
         this.#stop.signal,
       ),
     )
+    // What is withheld has been spent too.
+    if (this.#ports.countsSpending)
+      await this.#ports.store.spend?.(answerSpending(said, subject, world.now()))
     const answer = hooks?.afterStep ? await afterStep(this.#ports, subject, said, ignore) : said
     if (answer.warnings) logWarnings(this.#ports, model.id, answer.warnings)
     let index = 0

@@ -1,8 +1,9 @@
 // Before the model is asked: ends the turn, or asks a person, if a budget is spent. Sessions of agents without budgets do not
 // come here.
+import { TurnwireError } from '../../language/errors.ts'
 import { callBudgetTool } from '../calls/raise-budget.ts'
-import type { Budgets } from '../ports/index.ts'
-import { periodsAt, reachedBudget, type Spending, sessionSpent } from '../rules/budgets.ts'
+import type { Agent, Budgets, EnginePorts, Store } from '../ports/index.ts'
+import { periodsAt, reachedBudget, type Spending, sessionSpent, spentWords } from '../rules/budgets.ts'
 import { decideEnd } from '../rules/decide-turn.ts'
 import type { TurnSession } from './turn-session.ts'
 
@@ -25,19 +26,41 @@ export async function checkBudgets(session: TurnSession): Promise<boolean> {
 /** Only what a budget is for is read. What this session has spent is durable first, so that it is counted too. */
 async function readSpending(session: TurnSession, budgets: Budgets): Promise<Spending> {
   const { state, ports, agent, context } = session
-  const { store } = ports
   const own = budgets.session && { session: sessionSpent(state) }
   const { agentDay, ownerDay, ownerMonth } = budgets
-  if (!store.spent || !(agentDay || ownerDay || ownerMonth)) return { ...own }
+  if (!(agentDay || ownerDay || ownerMonth)) return { ...own }
   await session.flushed()
-  const { day, month } = periodsAt(context.now)
+  const who = { agent: agent.name, owner: state.owner }
+  return { ...own, ...(await sharedSpending(ports.store, budgets, who, context.now)) }
+}
+
+/** Before the model is asked without a session. There is nobody who could be asked, so each budget refuses. */
+export async function refuseIfSpent(
+  { store, world }: Pick<EnginePorts, 'store' | 'world'>,
+  { name, budgets }: Agent,
+  owner: string,
+): Promise<void> {
+  if (!budgets) return
+  const now = world.now()
+  const spending = await sharedSpending(store, budgets, { agent: name, owner }, now)
+  const reached = reachedBudget(budgets, spending, {}, now)
+  if (reached) throw new TurnwireError('budget_spent', spentWords(reached, name))
+}
+
+/** What the agent and the owner have spent, of which there is a budget. */
+export async function sharedSpending(
+  store: Store,
+  { agentDay, ownerDay, ownerMonth }: Budgets,
+  { agent, owner }: { agent: string; owner: string },
+  now: number,
+): Promise<Spending> {
+  const { day, month } = periodsAt(now)
   const [ofAgent, ofOwner, inMonth] = await Promise.all([
-    agentDay && store.spent({ agent: agent.name }, day),
-    ownerDay && store.spent({ owner: state.owner }, day),
-    ownerMonth && store.spent({ owner: state.owner }, month),
+    agentDay && store.spent?.({ agent }, day),
+    ownerDay && store.spent?.({ owner }, day),
+    ownerMonth && store.spent?.({ owner }, month),
   ])
   return {
-    ...own,
     ...(ofAgent && { agentDay: ofAgent }),
     ...(ofOwner && { ownerDay: ofOwner }),
     ...(inMonth && { ownerMonth: inMonth }),

@@ -29,6 +29,7 @@ export function fencedStore(store: Store, check: () => void): Store {
     owners: () => store.owners(),
     usage: owner => store.usage(owner),
     ...(store.spent && { spent: store.spent.bind(store) }),
+    ...(store.spend && { spend: store.spend.bind(store) }),
     ...(store.records && { records: store.records }),
     unfinished: () => store.unfinished(),
     blobs: (...args) => store.blobs(...args),

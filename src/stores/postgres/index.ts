@@ -7,13 +7,15 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { KeepsPayments, PaymentStore } from '../../payments/port.ts'
 import { storeClosed } from '../failures.ts'
 import { IndexThread } from '../log-index/thread.ts'
+import { spendingRows } from '../spending-rows.ts'
 import { Database, type DatabaseOptions } from './database.ts'
 import { DatabaseFault } from './faults.ts'
 import type { Nodes, SelfNode } from './nodes.ts'
 import type { OpenTables } from './open-tables.ts'
 import type { Reader } from './reader.ts'
+import { toText } from './text.ts'
 import { type QueueOptions, WriteQueue, type WriteResult } from './write-queue.ts'
-import { type Claimed, type Created, toAppending, toCreation, type Write } from './writes.ts'
+import { type Claimed, type Created, toAppending, toColumns, toCreation, type Write } from './writes.ts'
 
 export type PostgresOptions = DatabaseOptions & {
   /** The schema that holds the tables; it is made if there is none. Default `turnwire`. */
@@ -97,6 +99,19 @@ class PostgresStore implements NodeStore, KeepsPayments {
   readonly usage: Store['usage'] = owner => this.#read(reader => reader.usage(owner))
 
   readonly spent: NonNullable<Store['spent']> = (of, period) => this.#read(reader => reader.spent(of, period))
+
+  readonly spend: NonNullable<Store['spend']> = spending =>
+    this.#use(async ({ sql }) => {
+      const rows = spendingRows([spending]).map(({ kind, name, day, tokens, money, calls }) => [
+        kind,
+        toText(name),
+        day,
+        tokens,
+        money,
+        calls,
+      ])
+      await this.#db.run(sql.addSpending, toColumns(rows))
+    })
 
   readonly unfinished: Store['unfinished'] = () => this.#read(reader => reader.unfinished(this.#selfId))
 

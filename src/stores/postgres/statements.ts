@@ -186,6 +186,9 @@ function forms(make: (form: AppendForm) => string): (form: AppendForm) => string
     made[Number(further) + 2 * Number(summarises) + 4 * Number(spends) + 8 * Number(notes)]!
 }
 
+const addingToSpent = `ON CONFLICT (kind, name, day) DO UPDATE
+        SET tokens = p.tokens + excluded.tokens, money = p.money + excluded.money, calls = p.calls + excluded.calls`
+
 /** Rows are taken in one order, so that two statements that add to the same ones never wait for each other. */
 function spendingRows(schema: string, at: number): string {
   const types = ['text', 'text', 'text', 'text', 'bigint', 'double precision', 'bigint']
@@ -196,8 +199,7 @@ function spendingRows(schema: string, at: number): string {
           AS e (session, kind, name, day, tokens, money, calls)
         JOIN advanced AS a ON a.id = e.session
         GROUP BY e.kind, e.name, e.day ORDER BY e.kind, e.name, e.day
-        ON CONFLICT (kind, name, day) DO UPDATE
-        SET tokens = p.tokens + excluded.tokens, money = p.money + excluded.money, calls = p.calls + excluded.calls
+        ${addingToSpent}
       )`
 }
 
@@ -298,6 +300,12 @@ function listStatements(schema: string) {
     /** The first owner after `$1`. One look into the index for each, instead of a look at every session. */
     nextOwner: `SELECT owner FROM ${schema}.sessions WHERE owner > $1 ORDER BY owner LIMIT 1`,
     selectUsage: `SELECT count(*), coalesce(sum(bytes + blob_bytes), 0)::bigint FROM ${schema}.sessions WHERE owner = $1`,
+    /** The rows of one owner and one agent, in the order in which appends take rows. */
+    addSpending: `
+      INSERT INTO ${schema}.spending AS p (kind, name, day, tokens, money, calls)
+      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::double precision[], $6::bigint[])
+        AS e (kind, name, day, tokens, money, calls) ORDER BY e.kind, e.name, e.day
+      ${addingToSpent}`,
     /** `$3`: a day or a month. */
     selectSpent: `
       SELECT coalesce(sum(tokens), 0)::bigint, coalesce(sum(money), 0)::text, coalesce(sum(calls), 0)::bigint

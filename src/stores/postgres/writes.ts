@@ -214,7 +214,8 @@ function resumes(facts: SessionFacts | undefined): boolean | null {
   return facts ? facts.atWork === true || facts.dueAt !== undefined : null
 }
 
-function toColumns(rows: readonly (readonly (string | number | boolean | null)[])[]): Parameter[] {
+/** Parameters for `unnest`. */
+export function toColumns(rows: readonly (readonly (string | number | boolean | null)[])[]): Parameter[] {
   const width = rows[0]?.length ?? 0
   return Array.from({ length: width }, (_, column) => arrayLiteral(rows.map(row => row[column]!)))
 }

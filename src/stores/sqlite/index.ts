@@ -15,7 +15,7 @@ import type { KeepsPayments, PaymentPage, PaymentStore } from '../../payments/po
 import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
 import { IndexThread } from '../log-index/thread.ts'
 import { keptPayment, pageRows, paymentColumns, withChange } from '../payment-rows.ts'
-import { spender } from '../spending-rows.ts'
+import { spender, spendingRows } from '../spending-rows.ts'
 import type { GroupOptions } from './group-commit.ts'
 import type { DatabaseOptions } from './open.ts'
 import { Reader } from './reader.ts'
@@ -76,6 +76,7 @@ export function sqliteStore({
     owners: () => read(sql => sql.listOwners.all().map(([owner]) => owner)),
     usage: owner => ownerUsage(reader, owner),
     spent: (of, period) => read(sql => readSpent(sql, of, period)),
+    spend: spending => writer.write({ kind: 'spend', session: 'spending', rows: spendingRows([spending]) }),
     unfinished: () => read(sql => sql.listUnfinished.all().map(([name]) => name)),
     blob: (session, name) => read(sql => sql.selectBlob.one(session, name)?.[0]),
     blobs: session =>

@@ -7,6 +7,7 @@ import { type KeptPayment, paymentChanged } from '../../payments/port.ts'
 import { checkEncoded, type EncodedLog, EventPage, encodeLog } from '../encoded-log.ts'
 import { checkAppend, checkEpoch, checkPiece, sessionExists, sessionMissing } from '../failures.ts'
 import { keptPayment, type PaymentColumns, sameRequest } from '../payment-rows.ts'
+import type { SpendingRow } from '../spending-rows.ts'
 import { addRecord, type RecordWrite, writeRecord } from './records.ts'
 import { type Statements, sessionRow } from './statements.ts'
 
@@ -32,6 +33,8 @@ type OtherWrite =
   | { kind: 'remove' }
   | { kind: 'putBlob'; name: string; body: string }
   | ({ kind: 'addPiece'; name: string } & BlobPiece)
+  /** `session`: nobody's. */
+  | { kind: 'spend'; rows: SpendingRow[] }
   /** `version`: of the one that it changes. Absent: it is reserved. `session`: its id. */
   | { kind: 'payment'; columns: PaymentColumns; version?: number }
   /** `session`: names the record. */
@@ -85,6 +88,8 @@ export function carryOut(sql: Statements, write: SentWrite): unknown {
         : recordPayment(sql, write.columns, write.version)
     case 'record':
       return writeRecord(sql, write)
+    case 'spend':
+      return addSpending(sql, write.rows)
     case 'probe':
       sql.touch()
       if (write.room === 'take') sql.takeRoom()
@@ -212,6 +217,11 @@ export function readEvents(sql: Statements, session: string, after: number, maxB
   }
 }
 
+function addSpending(sql: Statements, rows: readonly SpendingRow[]): void {
+  for (const { kind, name, day, tokens, money, calls } of rows)
+    sql.addSpending(kind, name, day, tokens, money, calls)
+}
+
 type LogHead = { id: number; head: number; lastBatch: number | null }
 
 function recordEvents(
@@ -227,7 +237,6 @@ function recordEvents(
   }
   sql.advanceSession(head, lastBatch, bytes, status, facts ?? null, lastAt, id)
   if (summary !== undefined) sql.upsertSummary(id, summary)
-  for (const { kind, name, day, tokens, money, calls } of spending)
-    sql.addSpending(kind, name, day, tokens, money, calls)
+  addSpending(sql, spending)
   for (const record of records) addRecord(sql, record)
 }

@@ -242,4 +242,24 @@ function usageTests(subject: StoreSubject): void {
     assert.deepEqual(await spent({ agent: 'helper' }, '2026-01-31'), { tokens: 220, money: 1.5, calls: 6 })
     assert.deepEqual(await spent({ agent: 'ada' }, '2026-01'), nothing)
   })
+
+  spendTests(subject)
+}
+
+function spendTests(subject: StoreSubject): void {
+  test('what is spent without a session is added to the same sums', async t => {
+    const { store } = subject
+    if (!store.spent || !store.spend) {
+      t.skip('The store counts no spending.')
+      return
+    }
+    const nothing = { tokens: 0, money: 0, calls: 0 }
+    const own = { tokens: 10, money: 0.25, calls: 1 }
+    const spending = { day: '2026-01-31', owner: 'c\u0000c', agent: 'once', own, workers: nothing }
+    const spend = store.spend.bind(store)
+    await Promise.all([1, 2, 3, 4].map(() => spend(spending)))
+    const sum = { tokens: 40, money: 1, calls: 4 }
+    assert.deepEqual(await store.spent({ owner: 'c\u0000c' }, '2026-01'), sum)
+    assert.deepEqual(await store.spent({ agent: 'once' }, '2026-01-31'), sum)
+  })
 }

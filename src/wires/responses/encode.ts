@@ -394,6 +394,7 @@ const unsaidFailure: PlainError = { code: 'internal', message: 'The response fai
 /** Clients repeat a request that failed with any other code. */
 const failureCodes: Partial<Record<ErrorCode, string>> = {
   model_limited: 'rate_limit_exceeded',
+  budget_spent: 'insufficient_quota',
   model_rejected: 'invalid_prompt',
 }
 
