@@ -6,6 +6,7 @@ import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { isToolUIPart } from 'ai'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { postToSlack, slackMessage } from '../examples/approvals-by-webhook/slack.ts'
 import { findChromium } from '../scripts/install-chromium.mjs'
 import { AapClient } from '../src/client/index.ts'
 import { environment, folder, root, serve, start, turnwire, watched } from './cli/rig.ts'
@@ -21,6 +22,7 @@ import {
 import { skipped as noChain, startChain } from './payments/chain.ts'
 import { own, startServer as startPostgres } from './stores/postgres/server.ts'
 import { skip as noBubblewrap } from './tools/shell/bubblewrap.ts'
+import { startSlack } from './webhooks/slack.ts'
 import { until } from './wires/rig.ts'
 import { PlainChat } from './wires/ui/client.ts'
 
@@ -63,17 +65,53 @@ describe('examples', () => {
   })
 
   test('approvals-by-webhook/: a person is told, and allows the call on a page', () => {
-    const lines = run('approvals-by-webhook/run.ts').split('\n')
-    assert.match(
-      lines[0] ?? '',
-      /^chat: bookkeeper wants to run transfer_money\. Decide: http:\/\/127\.0\.0\.1:\d+\/approve\/…$/,
-    )
-    assert.deepEqual(lines.slice(1), [
+    assert.deepEqual(run('approvals-by-webhook/run.ts').split('\n'), [
+      'chat: bookkeeper wants to run transfer_money. [Look and decide]',
       'phone: Run Transfer money? (90 to Ana)',
       'phone: You allowed this call',
       'chat: bookkeeper: turn.ended (end)',
       '',
     ])
+  })
+
+  test('approvals-by-webhook/: the button of the message in Slack decides', async t => {
+    const slack = await startSlack(t)
+    const program = spawn(process.execPath, [join(examples, 'approvals-by-webhook/run.ts')], {
+      env: environment({ SLACK_WEBHOOK_URL: slack.url }),
+    })
+    const { until: written, exit, stderr } = watched(t, program)
+    await written(/^chat: bookkeeper wants to run transfer_money\. \[Look and decide\]$/m)
+    const [asked] = slack.messages
+    assert.equal(asked?.text, 'bookkeeper wants to run transfer_money.')
+    const [link = ''] = asked.links
+    assert.match(link, /^http:\/\/127\.0\.0\.1:\d+\/approve\/[\w.-]+$/)
+    const decided = await fetch(link, { method: 'POST', body: new URLSearchParams({ decision: 'allow' }) })
+    assert.match(await decided.text(), /You allowed this call/)
+    assert.equal(await exit, 0, stderr())
+    assert.deepEqual(
+      slack.messages.map(({ text, links }) => [text, links.length]),
+      [
+        ['bookkeeper wants to run transfer_money.', 1],
+        ['bookkeeper: turn.ended (end)', 0],
+      ],
+    )
+    assert.deepEqual(slack.refused, [])
+  })
+
+  test('approvals-by-webhook/: a long reason with markup stays one harmless section', async t => {
+    const slack = await startSlack(t)
+    const reason = '<!channel> & <https://evil.example|press here> '.repeat(100)
+    const data = { session: 'ses_1', agent: 'a', tool: 't', reason, link: { url: 'https://a.example/x' } }
+    const { text, blocks } = slackMessage({ type: 'approval.requested', data })
+    await postToSlack(slack.url, { text, blocks })
+    assert.doesNotMatch(JSON.stringify(slack.messages), /<|>|&(?!amp;|lt;|gt;)/)
+    // What Slack refuses is an error, for which the receiver answers so that the message comes again.
+    const long = { type: 'section', text: { type: 'mrkdwn', text: 'x'.repeat(3_001) } }
+    const noButton = { type: 'actions', elements: [{ type: 'button', text: 'Decide' }] }
+    for (const block of [long, noButton, { type: 'secsion' }])
+      await assert.rejects(postToSlack(slack.url, { text, blocks: [block] }), /400 invalid_blocks/)
+    await assert.rejects(postToSlack(slack.url, { text: '', blocks }), /400 no_text/)
+    assert.equal(slack.messages.length, 1)
   })
 
   test('application-tool.ts', () =>

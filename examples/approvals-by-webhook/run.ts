@@ -2,15 +2,19 @@
 import { scripted, startServer, Turnwire, tool } from 'turnwire'
 import * as z from 'zod'
 import { startReceiver } from './receiver.ts'
+import { postToSlack, slackMessage } from './slack.ts'
 
+const slack = process.env['SLACK_WEBHOOK_URL']
 const secret = `whsec_${Buffer.from('a secret that only the two know!').toString('base64')}`
-const chat = Promise.withResolvers<string>()
+const asked = Promise.withResolvers<string>()
 const ended = Promise.withResolvers<void>()
-const receiver = await startReceiver(secret, text => {
-  console.log(`chat: ${text.replace(/\/approve\/\S+/, '/approve/…')}`)
-  const [link] = /http\S+/.exec(text) ?? []
-  if (link) chat.resolve(link)
-  else ended.resolve()
+const receiver = await startReceiver(secret, async message => {
+  const posted = slackMessage(message)
+  if (slack) await postToSlack(slack, posted)
+  const { url } = message.data.link ?? {}
+  console.log(`chat: ${posted.text}${url === undefined ? '' : ' [Look and decide]'}`)
+  if (url !== undefined) asked.resolve(url)
+  if (message.type === 'turn.ended') ended.resolve()
 })
 
 const transfer = tool({
@@ -43,14 +47,16 @@ const server = await startServer(turnwire, { port: 0 })
 const session = await turnwire.session('bookkeeper')
 await session.send('Pay Ana what we owe her.')
 
-// The person: reads the page, and presses "Allow once".
-const link = await chat.promise
-const page = await (await fetch(link)).text()
-console.log(
-  `phone: ${/<h1>(.*?)<\/h1>/.exec(page)?.[1]?.replace(/<\/?code>/g, '')} ${page.includes('Ana') ? '(90 to Ana)' : ''}`,
-)
-const decided = await fetch(link, { method: 'POST', body: new URLSearchParams({ decision: 'allow' }) })
-console.log(`phone: ${/<h1>(.*?)<\/h1>/.exec(await decided.text())?.[1]}`)
+// With Slack you are the person. Without, this is: it reads the page, and presses "Allow once".
+const link = await asked.promise
+if (!slack) {
+  const page = await (await fetch(link)).text()
+  console.log(
+    `phone: ${/<h1>(.*?)<\/h1>/.exec(page)?.[1]?.replace(/<\/?code>/g, '')} ${page.includes('Ana') ? '(90 to Ana)' : ''}`,
+  )
+  const decided = await fetch(link, { method: 'POST', body: new URLSearchParams({ decision: 'allow' }) })
+  console.log(`phone: ${/<h1>(.*?)<\/h1>/.exec(await decided.text())?.[1]}`)
+}
 
 await ended.promise
 await server.stop()
