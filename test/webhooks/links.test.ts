@@ -19,8 +19,8 @@ async function asked(
   return { served, receiver, message, url: message.data.link!.url, id }
 }
 
-const decide = (url: string, form: Record<string, string>) =>
-  fetch(url, { method: 'POST', body: new URLSearchParams(form) })
+const decide = (url: string, form: Record<string, string>, origin?: string) =>
+  fetch(url, { method: 'POST', body: new URLSearchParams(form), ...(origin && { headers: { origin } }) })
 
 const textOf = async (answer: Response | Promise<Response>): Promise<[number, string]> => {
   const given = await answer
@@ -39,7 +39,7 @@ test('the page shows what will run, with all arguments and no markup of theirs, 
     policy,
     /^default-src 'none'; style-src 'nonce-[\w+/=]+'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
   )
-  assert.equal(page.headers.get('referrer-policy'), 'no-referrer')
+  assert.equal(page.headers.get('referrer-policy'), 'same-origin')
   assert.equal(page.headers.get('cache-control'), 'no-store')
   for (const part of [
     'Send a mail',
@@ -52,7 +52,7 @@ test('the page shows what will run, with all arguments and no markup of theirs, 
   assert.ok(!html.includes('<b>bob') && !/<script|javascript:|http:\/\/|https:\/\//i.test(html))
   assert.deepEqual(served.runs, [])
 
-  const [status, done] = await textOf(decide(url, { decision: 'allow' }))
+  const [status, done] = await textOf(decide(url, { decision: 'allow' }, served.url))
   assert.equal(status, 200)
   assert.match(done, /You allowed this call/)
   await receiver.next('turn.ended')
@@ -71,6 +71,9 @@ test('the page shows what will run, with all arguments and no markup of theirs, 
 
 test('a rejection reaches the model with its reason', async t => {
   const { url, served, receiver, id } = await asked(t)
+  // Another site cannot press the button for a person.
+  const [refused] = await textOf(decide(url, { decision: 'allow' }, 'https://evil.example'))
+  assert.equal(refused, 403)
   assert.match((await textOf(decide(url, { decision: 'perhaps' })))[1], /Choose one of the two buttons/)
   assert.match(
     (await textOf(decide(url, { decision: 'reject', reason: 'Not <today>' })))[1],

@@ -94,7 +94,7 @@ ${facts(call.flow ?? [])}
 function decidedPage({ granted, by, at, isOwn, reason }: Extract<LinkState, { state: 'decided' }>): string {
   const who = isOwn ? 'You' : by
   return `<h1>${html(who)} ${granted ? 'allowed' : 'rejected'} this call</h1>
-<p>${time(at)}.${isOwn ? '' : ' It was decided elsewhere before this link was used.'} You can close this page.</p>
+<p>${time(at)}.${isOwn ? ' This link is used up.' : ' It was decided elsewhere before this link was used.'} You can close this page.</p>
 ${reason === undefined ? '' : `<p>Reason: ${html(reason, 1_000)}</p>`}`
 }
 
@@ -131,7 +131,7 @@ function preview(report: Report | undefined): string {
     ...diffs.map(fileDiff),
     ...(rows
       ? [
-          `<div class="wide"><table><tr>${cells('th', rows.columns)}</tr>${rows.rows.map(row => `<tr>${cells('td', row)}</tr>`).join('')}</table></div>`,
+          `<div class="wide"><table><tr>${heads(rows.columns)}</tr>${rows.rows.map(row => `<tr>${cells(rows.columns, row)}</tr>`).join('')}</table></div>`,
         ]
       : []),
     ...(locations.length > 0 && diffs.length === 0
@@ -142,8 +142,15 @@ function preview(report: Report | undefined): string {
   return parts.length === 0 ? '' : `<section><h2>What will happen</h2>${parts.join('')}</section>`
 }
 
-function cells(tag: 'th' | 'td', texts: readonly string[]): string {
-  return texts.map(text => `<${tag}>${html(text, 500)}</${tag}>`).join('')
+function heads(columns: readonly string[]): string {
+  return columns.map(column => `<th>${html(column, 500)}</th>`).join('')
+}
+
+/** On a phone the cells of a row stand below one another, each with the name of its column. */
+function cells(columns: readonly string[], row: readonly string[]): string {
+  return row
+    .map((text, at) => `<td data-column="${html(columns[at] ?? '', 500)}">${html(text, 500)}</td>`)
+    .join('')
 }
 
 function fileDiff({ path, oldText, newText }: FileDiff): string {

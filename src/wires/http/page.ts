@@ -15,7 +15,8 @@ export async function sendPage(
   const { status, html: body } = await make(nonce)
   return c.html(body, status, {
     'Content-Security-Policy': `default-src 'none'; style-src 'nonce-${nonce}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
-    'Referrer-Policy': 'no-referrer',
+    // Not `no-referrer`: browsers send the forms of such a page with the origin `null`, which the server refuses.
+    'Referrer-Policy': 'same-origin',
     'X-Content-Type-Options': 'nosniff',
     'X-Robots-Tag': 'noindex',
     'Cache-Control': 'no-store',
@@ -71,6 +72,7 @@ ul{padding-left:1.1rem}
 .wide{overflow-x:auto}
 table{border-collapse:collapse;font-size:.9rem}
 th,td{border:1px solid var(--line);padding:.25rem .5rem;text-align:left}
+@media (max-width:30rem){table,tbody,tr,td{display:block}th{display:none}tr{margin-bottom:.5rem}td{overflow-wrap:anywhere}td+td{border-top:0}td::before{content:attr(data-column);display:block;color:var(--dim);font-size:.8rem}}
 form{display:grid;gap:.6rem;margin:1.5rem 0 .75rem}
 label{margin-top:.75rem;font-size:.9rem;color:var(--dim)}
 input,button{font:inherit;border-radius:.5rem;min-height:3rem;padding:0 .9rem;width:100%}
