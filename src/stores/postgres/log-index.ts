@@ -159,6 +159,8 @@ export class PostgresLogIndex implements LogIndex {
   async find(query: FindQuery): Promise<FoundSessions> {
     checkLimit(query.limit)
     const schema = this.#schema
+    // First: what the index reads while the rows are looked up may not be in them.
+    const behind = await this.#behind()
     const { where, parameters, hits } = conditions(schema, query)
     const [key, direction] = [orders[query.order], query.ascending ? 'ASC' : 'DESC']
     const from = `FROM ${schema}.sessions AS s LEFT JOIN ${schema}.summaries AS u ON u.session = s.id
@@ -185,10 +187,11 @@ export class PostgresLogIndex implements LogIndex {
     const last = found.length > query.limit ? found[query.limit - 1] : undefined
     const next = last && encodePlace({ key: Number(last[0]), position: last[4], id: last[5] })
     const [total] = place ? [] : await this.#rows<[number]>(`${hits}SELECT count(*) ${from}`, parameters)
-    return { rows, ...(next && { next }), ...(total && { total: total[0] }), behind: await this.#behind() }
+    return { rows, ...(next && { next }), ...(total && { total: total[0] }), behind }
   }
 
   async activity(query: ActivityQuery): Promise<ActivityReport> {
+    const behind = await this.#behind()
     const rows = await this.#rows<ActivityColumns>(
       `SELECT hour, kind, agent, name, outcome, bucket, n, input, output, cost::text, unpriced
       FROM ${this.#schema}.activity WHERE hour >= $1::bigint AND hour < $2::bigint`,
@@ -209,7 +212,7 @@ export class PostgresLogIndex implements LogIndex {
         unpriced,
       }),
     )
-    return activityReport(query, counted, await this.#behind())
+    return activityReport(query, counted, behind)
   }
 
   close(): Promise<void> {
