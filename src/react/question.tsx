@@ -39,6 +39,11 @@ export function Question({ question, onAnswer }: QuestionProps): ReactElement {
       {url !== undefined && (
         <p className="tw-address">
           Open this address only if you trust it: <code>{printableEnds(url, { maxChars: 2_000 })}</code>{' '}
+          {isOwnAddress(url) && (
+            <a href={url} target="_blank" rel="noreferrer">
+              Open it
+            </a>
+          )}{' '}
           <CopyButton text={url} label="Copy address" />
         </p>
       )}
@@ -63,6 +68,11 @@ export function Question({ question, onAnswer }: QuestionProps): ReactElement {
       <Problem text={problem} />
     </section>
   )
+}
+
+/** Of the server that this page came from. Another one is no link, so that nobody opens it without having read it. */
+function isOwnAddress(url: string): boolean {
+  return typeof location === 'object' && URL.parse(url)?.origin === location.origin
 }
 
 function answerWords({ action, by }: NonNullable<QuestionView['answer']>): string {

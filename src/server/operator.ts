@@ -94,8 +94,12 @@ const problems: Readonly<Record<Exclude<JudgedCall['is'], 'judged' | 'invalid'>,
   sealed: 'Its arguments are sealed.',
 }
 
-function listFeatures({ config }: Runtime): OperatorBackend['features'] {
-  return [...(config.payments ? ['payments' as const] : []), ...(config.relay ? ['relay' as const] : [])]
+function listFeatures({ config, accounts }: Runtime): OperatorBackend['features'] {
+  return [
+    ...(config.payments ? ['payments' as const] : []),
+    ...(config.relay ? ['relay' as const] : []),
+    ...(accounts.connections ? ['connections' as const] : []),
+  ]
 }
 
 function systemStatus(runtime: Runtime, startedAt: number): OperatorSystem {

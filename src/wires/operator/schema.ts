@@ -30,7 +30,7 @@ export type OperatorMe = {
   open: boolean
   version: string
   /** The parts of the server that are configured and have routes of their own. */
-  features: ('payments' | 'relay')[]
+  features: ('payments' | 'relay' | 'connections')[]
 }
 
 /** How a person may sign in besides with a key. `page`: where a sign-in at the provider begins and ends. */

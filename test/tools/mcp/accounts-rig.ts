@@ -15,6 +15,7 @@ import type { AuthRig } from './authorization-server.ts'
 
 const keys = { ana: newKey('ana'), ben: newKey('ben'), root: newKey('root', true) }
 export type Who = keyof typeof keys
+export const keyOf = (who: Who): string => keys[who].key
 
 /** Calls the tool that the last message names, after the server was connected; then repeats what it said. */
 const model = scripted(({ history, tools }) => {

@@ -1,55 +1,108 @@
-// The accounts of owners at one MCP server: whose are connected, connecting one's own, and ending a connection.
+// The accounts of owners at MCP servers: whose are connected, connecting one's own, and ending a connection.
 import { type ReactElement, useCallback, useEffect, useState } from 'react'
 import type { ServerConnections } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { Time } from '../../../../src/react/index.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'
+import { useLoaded } from '../../lib/parts.tsx'
 
+/** While a person is away to connect, it is looked up this often. */
+const lookEveryMs = 2_000
+
+const load = (): Promise<ServerConnections> => operator.connections()
+
+/** Who is no operator is shown no servers but those at which they can have an account. */
+export function OwnAccounts(): ReactElement | null {
+  const { value } = useLoaded(load)
+  if (!value || value.servers.length === 0) return null
+  return (
+    <section aria-label="Your accounts">
+      <h2>Your accounts</h2>
+      <ul className="plain">
+        {value.servers.map(({ name, host }) => (
+          <li key={name} className="server">
+            <div className="server-head">
+              <code>{printable(name, 60)}</code>
+              <span className="tw-muted">{printable(host, 80)}</span>
+            </div>
+            <Accounts server={name} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+/** Those at one server. */
 export function Accounts({ server }: { server: string }): ReactElement {
   const { me } = useConsole()
-  const [connections, setConnections] = useState<ServerConnections['connections']>([])
-  const [address, setAddress] = useState<string>()
-  const [problem, setProblem] = useState<string>()
-  const run = useCallback((act: () => Promise<unknown>): void => {
-    setProblem(undefined)
-    act().catch((error: unknown) => setProblem(error instanceof Error ? error.message : String(error)))
-  }, [])
-  const load = useCallback(async () => {
-    const all = await operator.connections()
-    setConnections(all.connections.filter(each => each.server === server))
-  }, [server])
-  useEffect(() => run(load), [run, load])
+  const { value, error, reload } = useLoaded(load)
+  const { problem, run } = useAct()
+  const connections = (value?.connections ?? []).filter(each => each.server === server)
   const end = (owner: string): void =>
     run(async () => {
       await operator.disconnect(server, me.operator ? owner : undefined)
-      await load()
+      reload()
     })
+  const words = problem ?? error?.message
   return (
     <div className="accounts">
       {connections.length === 0 ? (
-        <p className="tw-muted">No account is connected. An owner is asked when a call needs one.</p>
+        <p className="tw-muted">
+          No account is connected. {me.operator ? 'An owner is' : 'You are'} asked when a call needs one.
+        </p>
       ) : (
         <ul className="plain">
           {connections.map(({ owner, since }) => (
             <li key={owner}>
-              <code>{printable(owner, 60)}</code>, connected <Time at={since} />{' '}
-              <button type="button" onClick={() => end(owner)}>
+              <span className="tw-muted">
+                <code>{printable(owner, 60)}</code>, connected <Time at={since} />
+              </span>
+              <button type="button" className="tw-button tw-small" onClick={() => end(owner)}>
                 Disconnect {printable(owner, 60)}
               </button>
             </li>
           ))}
         </ul>
       )}
-      {address === undefined ? (
-        <button type="button" onClick={() => run(async () => setAddress(await operator.connect(server)))}>
-          Connect my account
-        </button>
-      ) : (
-        <a href={address} target="_blank" rel="noreferrer">
-          Open the page to connect {printable(server, 60)}
-        </a>
-      )}
-      {problem !== undefined && <p className="tw-problem">{printable(problem, 400)}</p>}
+      {!connections.some(({ owner }) => owner === me.owner) && <Connect server={server} onLook={reload} />}
+      {words !== undefined && <p className="tw-problem">{printable(words, 400)}</p>}
     </div>
   )
+}
+
+/** `onLook`: the account may be connected by now. */
+function Connect({ server, onLook }: { server: string; onLook: () => void }): ReactElement {
+  const [address, setAddress] = useState<string>()
+  const { problem, run } = useAct()
+  useEffect(() => {
+    if (address === undefined) return
+    const timer = setInterval(onLook, lookEveryMs)
+    return () => clearInterval(timer)
+  }, [address, onLook])
+  if (address !== undefined)
+    return (
+      <a href={address} target="_blank" rel="noreferrer" className="link">
+        Open the page to connect {printable(server, 60)}
+      </a>
+    )
+  const ask = (): void => run(async () => setAddress(await operator.connect(server)))
+  return (
+    <>
+      <button type="button" className="tw-button" onClick={ask}>
+        Connect my account
+      </button>
+      {problem !== undefined && <p className="tw-problem">{printable(problem, 400)}</p>}
+    </>
+  )
+}
+
+/** What went wrong the last time is said until the next. */
+function useAct(): { problem: string | undefined; run: (act: () => Promise<unknown>) => void } {
+  const [problem, setProblem] = useState<string>()
+  const run = useCallback((act: () => Promise<unknown>): void => {
+    setProblem(undefined)
+    act().catch((cause: unknown) => setProblem(cause instanceof Error ? cause.message : String(cause)))
+  }, [])
+  return { problem, run }
 }

@@ -13,13 +13,14 @@ import { describeChange } from '../../lib/live-session.ts'
 import { Empty, Loading } from '../../lib/parts.tsx'
 import { type Address, Link, useAddress, withQuery } from '../../lib/router.tsx'
 import { ruleWords, ToolVerdict, trustWords, unlessWords, Verdict } from '../../lib/verdict.tsx'
+import { OwnAccounts } from './accounts.tsx'
 import { Flow } from './flow.tsx'
 import { Servers } from './servers.tsx'
 import { TryTool } from './try-tool.tsx'
 
 export default function Tools(): ReactElement {
   const address = useAddress()
-  const { catalogue, reloadCatalogue } = useConsole()
+  const { catalogue, me, reloadCatalogue } = useConsole()
   const [words, setWords] = useState('')
   useEvery(10_000, reloadCatalogue)
   if (!catalogue) return <Loading what="the tools" />
@@ -58,7 +59,8 @@ export default function Tools(): ReactElement {
               />
             ))}
           </ul>
-          <Servers servers={catalogue.servers ?? []} />
+          {me.operator && <Servers servers={catalogue.servers ?? []} />}
+          {!me.operator && me.features.includes('connections') && <OwnAccounts />}
         </div>
         <div className="tools-one page-scroll">
           {tool && (
@@ -103,7 +105,9 @@ function ToolLink({ tool, address, agent, isCurrent }: ToolLinkProps): ReactElem
         <KindIcon kind={tool.kind} />
         <code>{printable(tool.name, 60)}</code>
         <ToolVerdict tool={tool} />
-        {server && server.state !== 'connected' && <span className="bad">{server.state}</span>}
+        {server && !['connected', 'owners'].includes(server.state) && (
+          <span className="bad">{server.state}</span>
+        )}
       </Link>
     </li>
   )
