@@ -4,7 +4,6 @@
 import type { Recorded } from '../language/events.ts'
 import type { Receipt } from '../language/make-receipt.ts'
 import type { ServerConnections } from '../wires/connect/schema.ts'
-import { AapError } from './errors.ts'
 import { parseMessage, readLive, type WatchOptions } from './live.ts'
 import type {
   AttachedAgent,
@@ -229,20 +228,8 @@ export class OperatorClient {
   }
 
   async #send<Answer>(method: 'POST' | 'DELETE', path: string, body?: object): Promise<Answer> {
-    const response = await this.#transport.request({
-      method,
-      path: `/operator${path}`,
-      ...(body && { body }),
-      repeatable: false,
-    })
-    if (response.status === 204) return undefined as Answer
-    try {
-      return (await response.json()) as Answer
-    } catch (cause) {
-      throw new AapError(response.status, 'unexpected_answer', `The answer of ${path} is not JSON.`, {
-        cause,
-      })
-    }
+    const request = { method, path: `/operator${path}`, ...(body && { body }), repeatable: false }
+    return (await this.#transport.json(request)) as Answer
   }
 }
 

@@ -59,6 +59,7 @@ export class Transport {
 
   async json(request: ApiRequest): Promise<unknown> {
     const response = await this.request({ accept: 'application/json', ...request })
+    if (response.status === 204) return undefined
     try {
       return await response.json()
     } catch (cause) {

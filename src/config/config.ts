@@ -132,6 +132,7 @@ export const wireNames = [
   'acp',
   'callbacks',
   'approve',
+  'connect',
   'operator',
 ] as const
 

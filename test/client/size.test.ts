@@ -10,7 +10,7 @@ import { build } from 'vite'
 
 const kB = 1000
 
-test('the client SDK is at most 15 kB in a page, and needs nothing of Node or of the server', async t => {
+test('the client SDK is at most 15.5 kB in a page, and needs nothing of Node or of the server', async t => {
   const root = mkdtempSync(join(tmpdir(), 'turnwire-size-'))
   t.after(() => rmSync(root, { recursive: true, force: true }))
   const built = await build({
@@ -40,5 +40,5 @@ test('the client SDK is at most 15 kB in a page, and needs nothing of Node or of
   )
   const size = gzipSync(code, { level: 9 }).length
   t.diagnostic(`${(size / kB).toFixed(1)} kB`)
-  assert.ok(size <= 15 * kB, `${size} bytes`)
+  assert.ok(size <= 15.5 * kB, `${size} bytes`)
 })
