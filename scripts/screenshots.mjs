@@ -125,7 +125,7 @@ try {
     })
     await page.goto(at + path)
     await page.locator('#main h1, #main h2').first().waitFor()
-    await page.locator('.loading').waitFor({ state: 'detached' })
+    await page.waitForFunction(() => !document.querySelector('.loading'))
     if (keys) await page.keyboard.press(keys)
     await act?.(page)
     await page.waitForTimeout(1500)
