@@ -54,6 +54,17 @@ function cases(): Record<string, Case> {
     'first owner': { text: sql.firstOwner, values: [] },
     usage: { text: sql.selectUsage, values: ["'owner7'"] },
     spent: { text: sql.selectSpent, values: ["'owner'", "'owner7'", "'2026-01'"] },
+    'add to what is spent': {
+      text: sql.addSpending,
+      values: [
+        "'{agent,owner}'",
+        "'{helper,owner7}'",
+        "'{2026-01-01,2026-01-01}'",
+        "'{5,5}'",
+        "'{0.1,0.1}'",
+        "'{1,1}'",
+      ],
+    },
     unfinished: { text: sql.listUnfinished, values: ["'n1'"] },
     holder: { text: sql.selectHolder, values: ["'s1'"] },
     adopt: { text: sql.adoptSession, values: ["'s1'", '1', "'n1'"] },
