@@ -1,13 +1,7 @@
 // The index of a database, in tables of its own beside the store's. All nodes read and add to the same one. Its tables are not
 // among the migrations: a database that cannot have them still keeps sessions. Only the index's thread uses it
 // (index-worker.ts), with connections of its own.
-import type {
-  ActivityQuery,
-  FindQuery,
-  FoundRow,
-  FoundSessions,
-  ListSummary,
-} from '../../engine/ports/index.ts'
+import type { ActivityQuery, FindQuery, FoundSessions } from '../../engine/ports/index.ts'
 import type { ActivityReport, SessionOrder } from '../../language/activity.ts'
 import type { Recorded } from '../../language/events.ts'
 import { searchPhrases } from '../../lib/text/search-words.ts'
@@ -18,14 +12,14 @@ import {
   activityReport,
   type BehindSession,
   type Digest,
-  type DigestState,
   failedStops,
   type LogIndex,
 } from '../log-index/log-index.ts'
-import { decodePlace, encodePlace } from '../log-index/place.ts'
+import { decodePlace } from '../log-index/place.ts'
+import { type BehindColumns, behindSession, type FoundColumns, foundPage } from '../log-index/rows.ts'
 import type { Database, Parameter } from './database.ts'
 import { create } from './open.ts'
-import { makeStatements, SESSION_COLUMNS, type SessionColumns, sessionRow } from './statements.ts'
+import { makeStatements, SESSION_COLUMNS, sessionRow } from './statements.ts'
 import { arrayLiteral, fromText, toText } from './text.ts'
 
 const pageBytes = 128 * 1024
@@ -91,19 +85,15 @@ export class PostgresLogIndex implements LogIndex {
   async behind(limit: number): Promise<BehindSession[]> {
     const schema = this.#schema
     // Nodes that look at once begin with different ones.
-    const rows = await this.#rows<[string, string, number | null, string | null]>(
+    const rows = await this.#rows<BehindColumns>(
       `SELECT s.id, s.agent, i.head, i.state FROM ${schema}.sessions AS s
       LEFT JOIN ${schema}.index_heads AS i ON i.session = s.id
       WHERE s.head > coalesce(i.head, 0) ORDER BY random() LIMIT $1`,
       [limit],
     )
-    return rows.map(([session, agent, from, state]) => ({
-      session: fromText(session),
-      agent: fromText(agent),
-      from: from ?? 0,
-      // `add` wrote it.
-      ...(state !== null && { state: JSON.parse(state) as DigestState }),
-    }))
+    return rows.map(([session, agent, from, state]) =>
+      behindSession([fromText(session), fromText(agent), from, state]),
+    )
   }
 
   async read(session: string, from: number): Promise<Recorded[]> {
@@ -170,24 +160,14 @@ export class PostgresLogIndex implements LogIndex {
     const beyond = place
       ? ` AND (${key}, s.position, s.id) ${query.ascending ? '>' : '<'} ($${at + 2}::${query.order === 'created' ? 'bigint' : 'double precision'}, $${at + 3}::bigint, $${at + 4}::text)`
       : ''
-    const found = await this.#rows<[number, number | null, number | null, string | null, ...SessionColumns]>(
+    const found = await this.#rows<FoundColumns>(
       `${hits}SELECT ${key}, ${hits ? 'h.seq, h.places' : 'NULL::bigint, NULL::bigint'}, u.body, ${SESSION_COLUMNS} ${from}${beyond}
       ORDER BY ${key} ${direction}, s.position ${direction}, s.id ${direction} LIMIT $${at + 1}`,
       // One more than the limit tells whether there is a next page.
       [...parameters, query.limit + 1, ...(place ? [place.key, place.position, place.id] : [])],
     )
-    const rows = found.slice(0, query.limit).map(
-      ([, seq, count, summary, ...row]): FoundRow => ({
-        ...sessionRow(row),
-        // It was written from a ListSummary.
-        ...(summary !== null && { summary: JSON.parse(summary) as ListSummary }),
-        ...(seq !== null && count !== null && { hit: { seq, count } }),
-      }),
-    )
-    const last = found.length > query.limit ? found[query.limit - 1] : undefined
-    const next = last && encodePlace({ key: Number(last[0]), position: last[4], id: last[5] })
     const [total] = place ? [] : await this.#rows<[number]>(`${hits}SELECT count(*) ${from}`, parameters)
-    return { rows, ...(next && { next }), ...(total && { total: total[0] }), behind }
+    return { ...foundPage(found, query.limit, sessionRow), ...(total && { total: total[0] }), behind }
   }
 
   async activity(query: ActivityQuery): Promise<ActivityReport> {

@@ -3,9 +3,10 @@ import type { BlobName, BlobRange, ListPage, ListSummary, Spent, Store } from '.
 import type { Recorded } from '../../language/events.ts'
 import { checkLimit, decodeCursor, encodeCursor } from '../cursor.ts'
 import { EventPage } from '../encoded-log.ts'
+import type { SessionColumns } from '../session-rows.ts'
 import { spender } from '../spending-rows.ts'
 import type { Database, Parameter } from './database.ts'
-import { type ListedColumns, type SessionColumns, type Statements, sessionRow } from './statements.ts'
+import { type ListedColumns, type Statements, sessionRow } from './statements.ts'
 import { fromText, toText } from './text.ts'
 
 /** Characters of events that one statement gives at most, but for the last row. */

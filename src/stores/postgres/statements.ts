@@ -1,26 +1,13 @@
 // Every SQL statement of the store but its schema, and what their rows are. This is the only file that knows the columns;
 // what is written together, and when, is decided elsewhere. Each statement is one transaction, unless it says that it
 // needs the session's row to be locked. Statements for many sessions take one array for each column.
-import type { SessionFacts, SessionRow, SessionStatus } from '../../engine/ports/index.ts'
+import type { SessionRow, SessionStatus } from '../../engine/ports/index.ts'
+import { sessionRow as rowOf, type SessionColumns } from '../session-rows.ts'
 import { isFree, lives, nodeStatements } from './node-statements.ts'
 import { fromText } from './text.ts'
 
 export type Statements = ReturnType<typeof makeStatements>
 
-export type SessionColumns = [
-  position: number,
-  id: string,
-  owner: string,
-  agent: string,
-  status: SessionStatus,
-  createdAt: number,
-  updatedAt: number,
-  head: number,
-  bytes: number,
-  blobBytes: number,
-  recoveries: number,
-  facts: string | null,
-]
 export const SESSION_COLUMNS = [
   'position',
   'id',
@@ -41,22 +28,8 @@ export const SESSION_COLUMNS = [
 export type ListedColumns = [summary: string | null, ...SessionColumns]
 
 export function sessionRow(columns: SessionColumns): SessionRow {
-  const [, id, owner, agent, status, createdAt, updatedAt, head, bytes, blobBytes, recoveries, facts] =
-    columns
-  const row = {
-    id: fromText(id),
-    owner: fromText(owner),
-    agent: fromText(agent),
-    status,
-    createdAt,
-    updatedAt,
-    head,
-    bytes,
-    blobBytes,
-    recoveries,
-  }
-  // It was written from SessionFacts.
-  return facts === null ? row : { ...row, facts: JSON.parse(facts) as SessionFacts }
+  const row = rowOf(columns)
+  return { ...row, id: fromText(row.id), owner: fromText(row.owner), agent: fromText(row.agent) }
 }
 
 /** `schema` is a quoted name. */

@@ -12,10 +12,11 @@ import {
   sessionMissing,
   takenMeanwhile,
 } from '../failures.ts'
+import type { SessionColumns } from '../session-rows.ts'
 import type { Database, Run } from './database.ts'
 import { DatabaseFault, toDatabaseFault } from './faults.ts'
 import type { HolderColumns, NodeColumns } from './node-statements.ts'
-import { type SessionColumns, type Statements, sessionRow } from './statements.ts'
+import { type Statements, sessionRow } from './statements.ts'
 import { arrayLiteral, fromText, toText } from './text.ts'
 import type { WriteResult } from './write-queue.ts'
 import {

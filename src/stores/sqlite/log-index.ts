@@ -3,13 +3,7 @@
 // (index-worker.ts).
 import { rmSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
-import type {
-  ActivityQuery,
-  FindQuery,
-  FoundRow,
-  FoundSessions,
-  ListSummary,
-} from '../../engine/ports/index.ts'
+import type { ActivityQuery, FindQuery, FoundSessions } from '../../engine/ports/index.ts'
 import type { ActivityReport, SessionOrder } from '../../language/activity.ts'
 import type { Recorded } from '../../language/events.ts'
 import { makePrivateFile } from '../../lib/files/private-file.ts'
@@ -20,19 +14,14 @@ import {
   activityReport,
   type BehindSession,
   type Digest,
-  type DigestState,
   failedStops,
   type LogIndex,
 } from '../log-index/log-index.ts'
-import { decodePlace, encodePlace } from '../log-index/place.ts'
+import { decodePlace } from '../log-index/place.ts'
+import { type BehindColumns, behindSession, type FoundColumns, foundPage } from '../log-index/rows.ts'
+import { sessionRow } from '../session-rows.ts'
 import { openForReading } from './open.ts'
-import {
-  prepareStatements,
-  SESSION_COLUMNS,
-  type SessionColumns,
-  type Statements,
-  sessionRow,
-} from './statements.ts'
+import { prepareStatements, SESSION_COLUMNS, type Statements } from './statements.ts'
 import { readEvents } from './writes.ts'
 
 /** Of the index alone. A file of another version is made anew. */
@@ -88,18 +77,12 @@ export class SqliteLogIndex implements LogIndex {
   }
 
   async behind(limit: number): Promise<BehindSession[]> {
-    const rows = this.#all<[session: string, agent: string, from: number | null, state: string | null]>(
+    const rows = this.#all<BehindColumns>(
       `SELECT s.name, s.agent, i.head, i.state FROM log.sessions AS s LEFT JOIN indexed AS i ON i.session = s.name
       WHERE s.head > coalesce(i.head, 0) LIMIT ?`,
       limit,
     )
-    return rows.map(([session, agent, from, state]) => ({
-      session,
-      agent,
-      from: from ?? 0,
-      // `add` wrote it.
-      ...(state !== null && { state: JSON.parse(state) as DigestState }),
-    }))
+    return rows.map(behindSession)
   }
 
   async read(session: string, from: number): Promise<Recorded[]> {
@@ -161,24 +144,18 @@ export class SqliteLogIndex implements LogIndex {
       ${hits ? 'LEFT JOIN hits AS h ON h.name = s.name' : ''} WHERE ${where}`
     const place = query.after === undefined ? undefined : decodePlace(query.after)
     const beyond = place ? ` AND (${key}, s.id) ${query.ascending ? '>' : '<'} (:key, :position)` : ''
-    const found = this.#named<[number, number | null, number | null, string | null, ...SessionColumns]>(
+    const found = this.#named<FoundColumns>(
       `${hits}SELECT ${key}, ${hits ? 'h.seq, h.places' : 'NULL, NULL'}, u.body, ${columns} ${from}${beyond}
       ORDER BY ${key} ${direction}, s.id ${direction} LIMIT :limit`,
       // One more than the limit tells whether there is a next page.
       { ...parameters, ...(place && { key: place.key, position: place.position }), limit: query.limit + 1 },
     )
-    const rows = found.slice(0, query.limit).map(
-      ([, seq, count, summary, ...row]): FoundRow => ({
-        ...sessionRow(row),
-        // It was written from a ListSummary.
-        ...(summary !== null && { summary: JSON.parse(summary) as ListSummary }),
-        ...(seq !== null && count !== null && { hit: { seq, count } }),
-      }),
-    )
-    const last = found.length > query.limit ? found[query.limit - 1] : undefined
-    const next = last && encodePlace({ key: last[0], position: last[4], id: '' })
     const [total] = place ? [] : this.#named<[number]>(`${hits}SELECT count(*) ${from}`, parameters)
-    return { rows, ...(next && { next }), ...(total && { total: total[0] }), behind: this.#behind() }
+    return {
+      ...foundPage(found, query.limit, sessionRow),
+      ...(total && { total: total[0] }),
+      behind: this.#behind(),
+    }
   }
 
   async activity(query: ActivityQuery): Promise<ActivityReport> {

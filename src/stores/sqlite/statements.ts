@@ -1,39 +1,16 @@
 // Every SQL statement of the store, prepared once for each connection. This is the only file that knows the columns;
 // what is written together, and when, is decided elsewhere.
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
-import type { SessionFacts, SessionRow, SessionStatus } from '../../engine/ports/index.ts'
 import type { RecordColumns } from '../record-rows.ts'
+import type { SessionColumns } from '../session-rows.ts'
 import { IS_LANDMARK } from './migrations.ts'
 
 export type Statements = ReturnType<typeof prepareStatements>
 
-/** `position` is the row id of a session: it grows with each creation. */
-export type SessionColumns = [
-  position: number,
-  name: string,
-  owner: string,
-  agent: string,
-  status: SessionStatus,
-  createdAt: number,
-  updatedAt: number,
-  head: number,
-  bytes: number,
-  blobBytes: number,
-  recoveries: number,
-  facts: string | null,
-]
 export const SESSION_COLUMNS =
   'id, name, owner, agent, status, created_at, updated_at, head, bytes, blob_bytes, recoveries, facts'
 
 const RECORD_COLUMNS = 'kind, name, session, at, due_at, version, body'
-
-export function sessionRow(columns: SessionColumns): SessionRow {
-  const [, id, owner, agent, status, createdAt, updatedAt, head, bytes, blobBytes, recoveries, facts] =
-    columns
-  const row = { id, owner, agent, status, createdAt, updatedAt, head, bytes, blobBytes, recoveries }
-  // It was written from SessionFacts.
-  return facts === null ? row : { ...row, facts: JSON.parse(facts) as SessionFacts }
-}
 
 export function prepareStatements(db: DatabaseSync) {
   const query = <Row extends readonly (string | number | null)[]>(sql: string) => prepareQuery<Row>(db, sql)

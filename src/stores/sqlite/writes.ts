@@ -7,9 +7,10 @@ import { type KeptPayment, paymentChanged } from '../../payments/port.ts'
 import { checkEncoded, type EncodedLog, EventPage, encodeLog } from '../encoded-log.ts'
 import { checkAppend, checkEpoch, checkPiece, sessionExists, sessionMissing } from '../failures.ts'
 import { keptPayment, type PaymentColumns, sameRequest } from '../payment-rows.ts'
+import { sessionRow } from '../session-rows.ts'
 import type { SpendingRow } from '../spending-rows.ts'
 import { addRecord, type RecordWrite, writeRecord } from './records.ts'
-import { type Statements, sessionRow } from './statements.ts'
+import type { Statements } from './statements.ts'
 
 /** How large a removal counts: it frees the pages of a whole session, however many, so it is not for the main thread. */
 const REMOVAL = 512 * 1024
