@@ -36,7 +36,7 @@ export default defineConfig({ models, agents: [{ name: 'a', model: 'small', tool
 `
 
 const served = async (t: TestContext, cwd: string): Promise<Served> =>
-  serve(t, { cwd, env: { NODE_OPTIONS: '--max-old-space-size=64' } })
+  serve(t, { cwd, env: { NODE_OPTIONS: '--max-old-space-size=64 --max-semi-space-size=2' } })
 
 /** The most memory that the process has had, in MB. */
 function peakOf({ child }: Served): number {

