@@ -3,7 +3,7 @@
 //
 // In a run of all files, many short files share a process (test-groups.mjs), and a file that fails is run once more, alone,
 // after the others. If it passes then, it is printed as flaky with its first error and the run succeeds: a flaky test is
-// mended next, it does not hold up a change.
+// mended next, it does not hold up a change. Where many files fail, something is broken: none is run again.
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -173,7 +173,9 @@ const nameOf = ({ file }) => {
 const first = await runFiles(isWhole ? chosen : files, 2 * availableParallelism() + 2)
 const failures = first.filter(result => result.failed > 0)
 // A narrowed run has no second one.
-const again = isWhole && failures.length > 0 ? await runFiles(failures.flatMap(filesOf), 1) : []
+if (isWhole && failures.length > 20) console.log(`\n${failures.length} files failed: none is run again.`)
+const isWorthAnother = isWhole && failures.length > 0 && failures.length <= 20
+const again = isWorthAnother ? await runFiles(failures.flatMap(filesOf), 1) : []
 await returnPostgres()
 remove()
 
@@ -190,7 +192,7 @@ for (const each of flaky) {
 }
 
 // Files that were run again count with their second result, and a group that failed does not count.
-const rerun = new Set(isWhole ? failures : [])
+const rerun = new Set(isWorthAnother ? failures : [])
 const last = [...first.filter(each => !rerun.has(each)), ...again]
 const reported = new Set(last.flatMap(filesOf))
 const silent = files.filter(file => !reported.has(file))

@@ -246,6 +246,7 @@ const adapters: AdapterRule = {
     'src/stores/memory-records.ts',
     'src/stores/payment-rows.ts',
     'src/stores/record-rows.ts',
+    'src/stores/session-rows.ts',
     'src/stores/spending-rows.ts',
     'src/tools/functions/tool.ts',
     'src/wires/approval-link.ts',

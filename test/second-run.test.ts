@@ -53,6 +53,14 @@ test('a file that fails twice, or ends its process, fails the run', () => {
   }
 })
 
+test('where many files fail, none is run again', () => {
+  const files = Array.from({ length: 21 }, (_, n) => [`broken-${n}`, `${failing}\nprocess.title = 'own'`])
+  const { status, stdout } = runTests(Object.fromEntries(files))
+  assert.equal(status, 1, stdout)
+  assert.match(stdout, /\n21 files failed: none is run again\.\n/)
+  assert.match(stdout, /\n0 passed, 21 failed, 0 skipped\n$/)
+})
+
 test('a narrowed run has no second one, and every run names its slowest files', () => {
   const { status, stdout } = runTests({ once: failingOnce }, ['once'])
   assert.equal(status, 1, stdout)

@@ -95,7 +95,7 @@ test('50 MB: the model gets the ends, the disk the whole, and memory neither', {
     `peak memory: ${before.toFixed(1)} MB after 4 MB, ${first.toFixed(1)} MB after 50 MB, ${more.toFixed(1)} MB more after 150 MB`,
   )
   assert.ok(first - before < 110, `${first - before} MB more for 50 MB`)
-  assert.ok(more < 40, `${more} MB more for 100 MB more`)
+  assert.ok(more < 60, `${more} MB more for 100 MB more`)
 })
 
 /** The whole result, as it is given out piece by piece. */

@@ -61,5 +61,6 @@ export function describeWork({ usage, turns }: SessionView): string {
   const { input, output, cost, priced } = usage
   const ms = turns.reduce((sum, turn) => sum + ((turn.endedAt ?? turn.startedAt) - turn.startedAt), 0)
   const price = priced ? money(cost) : cost > 0 ? `${money(cost)} or more` : 'no price set'
-  return [plural(input + output, 'token'), price, ...(ms > 0 ? [duration(ms)] : [])].join(' · ')
+  const time = turns.some(turn => turn.endedAt !== undefined) ? [duration(ms)] : []
+  return [plural(input + output, 'token'), price, ...time].join(' · ')
 }
