@@ -7,12 +7,14 @@ import { nearest } from '../lib/text/nearest.ts'
 export type CommandOption = {
   type: 'string' | 'boolean'
   short?: string
+  /** It may be given several times. */
+  many?: true
   /** How its value is shown in the help. */
   value?: string
   help: string
 }
 
-export type Values = Readonly<Record<string, string | boolean | undefined>>
+export type Values = Readonly<Record<string, string | boolean | readonly string[] | undefined>>
 
 export type CliCommand = {
   name: string
@@ -56,7 +58,7 @@ export function readArguments(
     tokens: true,
     allowPositionals: true,
   })
-  const values: Record<string, string | boolean | undefined> = {}
+  const values: Record<string, string | boolean | string[] | undefined> = {}
   const words: string[] = []
   for (const token of tokens) {
     if (token.kind === 'positional') words.push(token.value)
@@ -71,7 +73,9 @@ export function readArguments(
         (!token.inlineValue && token.value.startsWith('-') && token.value !== '-'))
     )
       throw new UsageError(`${token.rawName} needs a value: ${token.rawName} ${option.value ?? '<value>'}`)
-    values[token.name] = token.value ?? true
+    if (option.many && token.value !== undefined)
+      values[token.name] = [...textValues(values, token.name), token.value]
+    else values[token.name] = token.value ?? true
   }
   if (words.length > command.words && values['help'] !== true)
     throw new UsageError(
@@ -115,6 +119,12 @@ export function knownAction<Action>(
 export function textValue(values: Values, name: string): string | undefined {
   const value = values[name]
   return typeof value === 'string' ? value : undefined
+}
+
+/** Of an option that may be given several times. */
+export function textValues(values: Values, name: string): readonly string[] {
+  const value = values[name]
+  return typeof value === 'object' ? value : []
 }
 
 /** In quotes where a shell needs them. */

@@ -8,7 +8,7 @@ import type { Recorded } from '../language/events.ts'
 import type { ReceiptKey } from '../language/receipt-keys.ts'
 import { visitSessions } from '../library/visit.ts'
 import { namedKeys, type TrustedKeys, trustKeys } from '../proof/trust.ts'
-import { textValue, type Values } from './command.ts'
+import { textValues, type Values } from './command.ts'
 import { dataFolder, noSuchSession } from './setup.ts'
 
 const pageBytes = 1024 * 1024
@@ -34,10 +34,10 @@ export async function ownKeys(values: Values): Promise<ReceiptKey[]> {
   return openReceiptKeys({ folder: undefined, shared }).published()
 }
 
-/** Those of `--key`, or else the own ones. */
+/** Those of each `--key`, or else the own ones. */
 export async function trustedKeys(values: Values): Promise<TrustedKeys> {
-  const given = textValue(values, 'key')
-  return given === undefined ? trustKeys(await ownKeys(values)) : namedKeys(given)
+  const given = textValues(values, 'key')
+  return given.length === 0 ? trustKeys(await ownKeys(values)) : namedKeys(given)
 }
 
 /** A session in a database belongs to a node: that node signs it. */

@@ -30,11 +30,20 @@ test('a new key signs from then on in a server that runs, and the old one stays 
   const folder = newFolder()
   const running = openReceiptKeys({ folder, given })
   const before = running.current().key
-  const { kid, x } = rotateKey(folder, 1_000)
+  const { kid, x } = rotateKey(folder, () => 1_000)
   assert.equal(running.current().key, x)
   const [old, current] = running.published()
   assert.deepEqual([old?.x, old?.retired, current?.kid, current?.retired], [before, 1_000, kid, undefined])
   assert.equal((readFileSync(join(folder, 'receipts.json'), 'utf8').match(/"d":/g) ?? []).length, 1)
+})
+
+test('an old key is dated as retired only once no server signs with it any more', () => {
+  const folder = newFolder()
+  const running = openReceiptKeys({ folder, given })
+  const signing: string[] = []
+  const { x } = rotateKey(folder, () => signing.push(running.current().key))
+  const [old] = running.published()
+  assert.equal(signing[old!.retired! - 1], x)
 })
 
 test('nodes that share a secret have the same key, and others another', () => {

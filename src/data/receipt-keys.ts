@@ -93,12 +93,14 @@ function fileKeys(file: string): Signing {
 }
 
 /** From now on a new key signs. Gives it. */
-export function rotateKey(folder: string, now: number): ReceiptKey {
+export function rotateKey(folder: string, now: () => number): ReceiptKey {
   const file = join(folder, fileName)
   const text = textOfFile(file)
   const before = text === undefined ? [] : decodeKeys(text, file).keys
-  const retired = before.map(key => ({ ...withoutSecret(key), retired: key.retired ?? now }))
-  const made = madeKey(now)
+  const made = madeKey(now())
+  replaceFile(file, encodeKeys({ keys: [...before.map(withoutSecret), made] }))
+  // Until here a server may have signed with the key before.
+  const retired = before.map(key => ({ ...withoutSecret(key), retired: key.retired ?? now() }))
   replaceFile(file, encodeKeys({ keys: [...retired, made] }))
   return withoutSecret(made)
 }

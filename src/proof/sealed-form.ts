@@ -2,12 +2,16 @@
 // events in the form of their digests, each with its salt, and only the digest of what was left out.
 import type { Event } from '../language/events.ts'
 import { makeReceipts, type Receipt } from '../language/make-receipt.ts'
-import type { ReceiptKey } from '../language/receipt-keys.ts'
 import { digestEvent, digestForm, Salts } from '../language/receipts.ts'
 import type { LogItem } from './verify-log.ts'
 
-/** Names the file and its form near its beginning. */
-export const sealedMark = '<meta name="generator" content="turnwire seal 1">'
+/** How each sealed file begins. It names the form. */
+export const sealedStart = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="generator" content="turnwire seal 1">
+`
 const dataStart = '<script type="application/json" id="sealed">'
 const dataEnd = '</script>'
 
@@ -20,8 +24,6 @@ export type Sealed = {
   log: LogItem[]
   /** Of every settled call that is signed. */
   receipts: Receipt[]
-  /** The public keys of the server, as it shows them. A reader compares them with what the server shows. */
-  keys: ReceiptKey[]
 }
 
 /** The kinds of content that can be left out. The events that say who allowed what are never left out by them. */
@@ -64,7 +66,6 @@ export function readRedaction(text: string): ((item: { seq: number; event: Event
 export function sealLog(
   session: string,
   log: readonly { seq: number; event: Event }[],
-  keys: readonly ReceiptKey[],
   removes: (item: { seq: number; event: Event }) => boolean = () => false,
 ): Sealed {
   const items: LogItem[] = []
@@ -97,7 +98,6 @@ export function sealLog(
     events: items.length,
     log: items,
     receipts,
-    keys: [...keys],
   }
 }
 
@@ -113,6 +113,7 @@ export function readSealed(html: string): Sealed {
   if (start < 0 || end < 0) throw new Error('the log in the file is missing')
   const sealed = JSON.parse(html.slice(start + dataStart.length, end)) as Sealed // Checked next, and by its signatures.
   if (
+    Object.keys(sealed).sort().join() !== 'events,log,receipts,session,turnwire,version' ||
     sealed.turnwire !== 'sealed' ||
     sealed.version !== 1 ||
     !Array.isArray(sealed.log) ||

@@ -1,7 +1,7 @@
 // The page of a sealed file: its frame and its look. The file loads nothing: its policy allows no address, and only this style and this
 // program.
 import { hash } from 'node:crypto'
-import { embed, type Sealed, sealedMark } from './sealed-form.ts'
+import { embed, readSealed, type Sealed, sealedStart } from './sealed-form.ts'
 import { sealedScript } from './sealed-script.ts'
 
 const style = `
@@ -38,12 +38,7 @@ const sourceHash = (text: string): string => `'sha256-${hash('sha256', text, 'ba
 
 export function sealedPage(sealed: Sealed): string {
   const policy = `default-src 'none'; script-src ${sourceHash(sealedScript)}; style-src ${sourceHash(style)}; img-src data:; base-uri 'none'; form-action 'none'`
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-${sealedMark}
-<meta http-equiv="Content-Security-Policy" content="${policy}">
+  return `${sealedStart}<meta http-equiv="Content-Security-Policy" content="${policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <title>Sealed session</title>
@@ -70,4 +65,27 @@ ${embed(sealed)}
 </body>
 </html>
 `
+}
+
+/**
+ * Hashes of pages around the log as earlier versions made them. When the page changes, its hash as it was released goes here, so that
+ * files that were sealed before are still taken for unchanged.
+ */
+const earlierPages: readonly string[] = []
+
+/** Of a page without its log. Its style, its program and its words are in it. */
+export function pageHash(html: string, log: string): string {
+  return hash(
+    'sha256',
+    html.replace(log, () => ''),
+    'base64url',
+  )
+}
+
+/** Whether the page around the log, and the form of the log, are as a program of ours writes them. */
+export function isOwnPage(html: string): boolean {
+  const sealed = readSealed(html)
+  const log = embed(sealed)
+  if (html === sealedPage(sealed)) return true
+  return html.includes(log) && earlierPages.includes(pageHash(html, log))
 }

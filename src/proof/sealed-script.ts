@@ -22,10 +22,13 @@ const keyName = x => sha256('{"crv":"Ed25519","kty":"OKP","x":' + JSON.stringify
 
 async function checkLog() {
   const digests = []
+  const signatures = []
   let [signedTo, head, last] = [0, '', undefined]
   for (const [index, item] of sealed.log.entries()) {
     const seq = index + 1
     if (item.seq !== seq) return { broken: seq, why: 'Event ' + seq + ' is missing.' }
+    if (!['event,salt,seq', 'digest,seq'].includes(Object.keys(item).sort().join()))
+      return { broken: seq, why: 'Event ' + seq + ' has members that it cannot have.' }
     digests.push('digest' in item ? item.digest : await sha256(item.salt + canonical(item.event)))
     const signed = item.event
     if (signed?.type !== 'log.signed') continue
@@ -38,9 +41,24 @@ async function checkLog() {
     signedTo = signed.to
     head = signed.head
     last = signed
+    signatures.push(signed)
   }
+  // Behind the last signed event: signatures, which stand for themselves, and places of events that are not shown.
+  const forged = sealed.log.slice(signedTo).find(({ event, salt, digest }) => (event ? event.type !== 'log.signed' || salt !== '' : digest !== ''))
+  if (forged) return { broken: forged.seq, why: 'Event ' + forged.seq + ' is not signed, and nothing else may be shown here.' }
   if (sealed.events !== sealed.log.length) return { broken: sealed.log.length + 1, why: 'Events at the end are missing.' }
-  return { signedTo, last }
+  return { signedTo, last, signatures }
+}
+
+/** All calls of the signatures, in their order, each once. Gives the place of the first receipt that is not the due one. */
+async function checkReceipts(signatures) {
+  let at = 0
+  for (const signed of signatures)
+    for (let index = 0; index < signed.calls.count; index += 1, at += 1) {
+      const receipt = sealed.receipts[at]
+      if (!receipt || receipt.proof.index !== index || canonical(receipt.signed) !== canonical(signed) || !(await isProved(receipt))) return at
+    }
+  return at < sealed.receipts.length ? at : undefined
 }
 
 async function isProved({ call, proof, signed }) {
@@ -87,6 +105,7 @@ function block(kind, who, at, ...content) {
 const pre = text => el('pre', '', text)
 
 function show({ seq, event, digest }, receipts) {
+  if (digest === '') return undefined
   if (digest !== undefined) return el('p', 'removed', 'Event ' + seq + ' was left out. Its digest stays: ', el('code', '', digest.slice(0, 12) + '…'))
   switch (event.type) {
     case 'session.created':
@@ -150,8 +169,8 @@ function timeline() {
 
 function decisions(proved) {
   const body = el('tbody', '')
-  for (const { call } of sealed.receipts)
-    body.append(el('tr', '', el('td', '', el('b', '', call.tool)), el('td', '', said(call.decision)), el('td', '', el('span', 'outcome ' + call.outcome.kind, call.outcome.kind)), el('td', 'when', time(call.at.settled)), el('td', '', proved.get(call.call) ? 'proved' : el('b', 'bad', 'not proved'))))
+  for (const [index, { call }] of sealed.receipts.entries())
+    body.append(el('tr', '', el('td', '', el('b', '', call.tool)), el('td', '', said(call.decision)), el('td', '', el('span', 'outcome ' + call.outcome.kind, call.outcome.kind)), el('td', 'when', time(call.at.settled)), el('td', '', index < proved ? 'proved' : el('b', 'bad', 'not proved'))))
   const head = el('tr', '', ...['Tool', 'Decision', 'Outcome', 'Settled', 'Receipt'].map(name => el('th', '', name)))
   return sealed.receipts.length === 0 ? el('p', 'note', 'No call was settled.') : el('div', 'scroll', el('table', '', el('thead', '', head), body))
 }
@@ -161,27 +180,29 @@ async function main() {
   const facts = document.getElementById('facts')
   const fact = (name, value) => facts.append(el('div', '', el('dt', '', name), el('dd', '', value)))
   let result
-  const proved = new Map()
+  // How many of the receipts are those of the log.
+  let proved = 0
   try {
     result = await checkLog()
-    for (const receipt of sealed.receipts) proved.set(receipt.call.call, await isProved(receipt))
+    const wrong = result.why ? 0 : await checkReceipts(result.signatures)
+    proved = wrong ?? sealed.receipts.length
+    if (wrong !== undefined && !result.why)
+      result = { broken: 0, why: 'Receipt ' + (wrong + 1) + ' is wrong, or missing.' }
   } catch (error) {
     result = { broken: 0, why: 'It could not be checked: ' + error.message }
   }
-  const lost = sealed.receipts.find(({ call }) => !proved.get(call.call))
-  if (!result.why && lost) result = { broken: lost.call.seq.settled, why: 'The receipt of the call of ' + lost.call.tool + ' is wrong.' }
   if (!result.why && !result.last) result = { broken: 0, why: 'Nothing in it is signed.' }
   badge.className = 'badge ' + (result.why ? 'bad' : 'good')
-  badge.replaceChildren(el('strong', '', result.why ? 'Changed' : 'Unchanged'), el('span', '', result.why ?? 'Every event is as the server recorded and signed it.'))
+  badge.replaceChildren(el('strong', '', result.why ? 'Changed' : 'Unchanged'), el('span', '', result.why ?? 'Every event that is shown is as the server recorded and signed it.'))
   document.documentElement.dataset.verified = result.why ? 'no' : 'yes'
-  const removed = sealed.log.filter(({ digest }) => digest !== undefined).length
+  const removed = sealed.log.filter(({ digest }) => digest).length
   fact('Session', sealed.session)
   fact('Events', sealed.events + (removed ? ', of which ' + removed + ' left out' : ''))
   if (result.last) {
     fact('Signed', time(result.last.at))
-    fact('Key', el('code', '', await keyName(result.last.key)))
+    for (const key of new Set(result.signatures.map(({ key }) => key))) fact('Key', el('code', '', await keyName(key)))
   }
-  const receipts = new Map(sealed.receipts.map(receipt => [receipt.call.call, receipt]))
+  const receipts = new Map(sealed.receipts.slice(0, proved).map(receipt => [receipt.call.call, receipt]))
   document.getElementById('decisions').append(decisions(proved))
   const log = document.getElementById('log')
   for (const item of sealed.log) {

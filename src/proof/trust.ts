@@ -4,19 +4,31 @@ import { readFileSync } from 'node:fs'
 import { TurnwireError } from '../language/errors.ts'
 import type { ReceiptKey } from '../language/receipt-keys.ts'
 import { isRecord } from '../lib/checks/fields.ts'
+import { present } from '../lib/json/present.ts'
 import { isPublicKey, thumbprint } from '../lib/signing/ed25519.ts'
 
-/** By the name of the key. `retired`: signatures that are dated later do not count. */
-export type TrustedKeys = ReadonlyMap<string, { retired?: number }>
+/** `retired`: signatures that are dated later do not count. */
+type TrustedKey = { created?: number; retired?: number }
 
-export function trustKeys(keys: readonly ReceiptKey[]): Map<string, { retired?: number }> {
+/** By the name of the key. */
+export type TrustedKeys = ReadonlyMap<string, TrustedKey>
+
+export function trustKeys(keys: readonly ReceiptKey[]): Map<string, TrustedKey> {
   return new Map(
-    keys.map(({ x, retired }) => [thumbprint(x), retired === undefined ? {} : { retired }] as const),
+    keys.map(({ x, created, retired }) => [thumbprint(x), present({ created, retired })] as const),
   )
 }
 
-/** `given`: a file with a JWK or a JWK Set, as a server shows it, or the name of a key. */
-export function namedKeys(given: string): Map<string, { retired?: number }> {
+/** Each of `given`: a file with a JWK or a JWK Set, as a server shows it, or the name of a key. */
+export function namedKeys(given: readonly string[]): Map<string, TrustedKey> {
+  const all = new Map<string, TrustedKey>()
+  // A key that is named too, or stands in an older file, stays retired.
+  for (const keys of given.map(readKeys))
+    for (const [kid, key] of keys) all.set(kid, { ...all.get(kid), ...key })
+  return all
+}
+
+function readKeys(given: string): Map<string, TrustedKey> {
   if (/^[\w-]{43}$/.test(given)) return new Map([[given, {}]])
   let value: unknown
   try {
@@ -45,4 +57,28 @@ export function distrust(trusted: TrustedKeys, x: string, at: number): string | 
   if (!key) return `it was signed with the key ${kid}, which is none of those that you trust`
   if (key.retired !== undefined && at > key.retired) return `it is dated after the key ${kid} was retired`
   return undefined
+}
+
+/** The keys that sign one log, in the order of its signatures. */
+export class SigningKeys {
+  readonly #trusted: TrustedKeys
+  /** When the newest of the keys that have signed was made. */
+  #newest = 0
+
+  constructor(trusted: TrustedKeys) {
+    this.#trusted = trusted
+  }
+
+  /** As above. `at`: of the signature, or of the last event that it covers. */
+  distrust(x: string, at: number): string | undefined {
+    const why = distrust(this.#trusted, x, at)
+    if (why !== undefined) return why
+    const kid = thumbprint(x)
+    const { created = 0, retired } = this.#trusted.get(kid) ?? {}
+    // Its holder chooses what date a signature has, but not its place behind those of newer keys.
+    if (retired !== undefined && created < this.#newest)
+      return `it was signed with the key ${kid}, which is retired, after a newer key had signed`
+    this.#newest = Math.max(this.#newest, created)
+    return undefined
+  }
 }

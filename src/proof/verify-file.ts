@@ -1,12 +1,13 @@
 // Checks a file without a server and without a network: an export, a receipt or a sealed session.
 import { createReadStream, readFileSync } from 'node:fs'
-import { checkFile, DamagedFile, readLines } from '../data/copies/check.ts'
+import { checkFile, DamagedFile, damaged, readLines } from '../data/copies/check.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Receipt } from '../language/make-receipt.ts'
-import { readSealed, sealedMark } from './sealed-form.ts'
+import { readSealed, sealedStart } from './sealed-form.ts'
+import { isOwnPage } from './sealed-page.ts'
 import type { TrustedKeys } from './trust.ts'
 import { type Broken, LogVerifier, type VerifiedLog } from './verify-log.ts'
-import { flawOfReceipt, isReceipt } from './verify-receipt.ts'
+import { flawOfReceipt, flawOfReceipts, isReceipt } from './verify-receipt.ts'
 
 /** `damage`: what is wrong with the file beside its sessions. */
 export type VerifiedFile =
@@ -21,7 +22,7 @@ export async function verifyFile(
   step?: (events: number) => void,
 ): Promise<VerifiedFile> {
   const start = await firstBytes(file)
-  if (start.includes(sealedMark)) return verifySealed(readFileSync(file, 'utf8'), trusted)
+  if (start.startsWith(sealedStart)) return verifySealed(readFileSync(file), trusted)
   if (/^\s*\{\s*"turnwire":\s*"receipt"/.test(start))
     return verifyReceiptText(readFileSync(file, 'utf8'), trusted)
   if (start.startsWith('{')) return verifyExport(file, trusted, step)
@@ -55,10 +56,16 @@ async function verifyExport(
   let checked = 0
   try {
     let current: { verifier: LogVerifier; events: number } | undefined
-    for await (const { line } of readLines(file)) {
-      if ('session' in line)
+    const seen = new Set<string>()
+    for await (const { line, text, number } of readLines(file)) {
+      // Otherwise a member could stand in it twice, and another reader take the first.
+      if (JSON.stringify(line) !== text) throw damaged(file, number, 'it is not as an export writes it')
+      if ('session' in line && seen.has(line.session))
+        throw damaged(file, number, `the session ${line.session} is in the file twice`)
+      if ('session' in line) {
+        seen.add(line.session)
         current = { verifier: new LogVerifier(line.session, trusted), events: line.events }
-      else if ('event' in line) {
+      } else if ('event' in line) {
         current?.verifier.take(line)
         step?.(++checked)
       } else if ('end' in line && current) sessions.push(current.verifier.end(current.events))
@@ -72,15 +79,19 @@ async function verifyExport(
   }
 }
 
-function verifySealed(text: string, trusted: TrustedKeys): VerifiedFile {
+function verifySealed(bytes: Buffer, trusted: TrustedKeys): VerifiedFile {
   try {
+    const text = bytes.toString('utf8')
     const sealed = readSealed(text)
-    const verifier = new LogVerifier(sealed.session, trusted)
+    const verifier = new LogVerifier(sealed.session, trusted, 'sealed')
     for (const item of sealed.log) verifier.take(item)
     const result = verifier.end(sealed.events)
-    const flaws = sealed.receipts.map(receipt => flawOfReceipt(receipt, trusted))
-    const flaw = flaws.find(found => found !== undefined)
-    const damage = flaw === undefined ? undefined : `a receipt in it: ${flaw}`
+    const isOwn = Buffer.from(text).equals(bytes) && isOwnPage(text)
+    const damage =
+      (result.broken ? undefined : flawOfReceipts(sealed, trusted)) ??
+      (isOwn
+        ? undefined
+        : 'the page around the log was changed, or a later version made it: do not believe what it shows')
     return { kind: 'sealed', sessions: [result], ...(damage !== undefined && { damage }) }
   } catch (error) {
     return { kind: 'sealed', sessions: [], damage: wordsOf(error) }

@@ -15,16 +15,24 @@ import {
   textToSign,
 } from '../language/receipts.ts'
 import { isSignedBy, thumbprint } from '../lib/signing/ed25519.ts'
-import { distrust, type TrustedKeys } from './trust.ts'
+import { SigningKeys, type TrustedKeys } from './trust.ts'
 
 /**
- * An event as it is recorded; as a sealed file has it, in the form of its digest and with its salt; or the digest of one that was
- * left out.
+ * An event as it is recorded; as a sealed file has it, in the form of its digest and with its salt; or, in a sealed file too, the digest of
+ * one that was left out.
  */
 export type LogItem =
   | { seq: number; event: Event; salt?: undefined }
   | { seq: number; event: Event; salt: string }
   | { seq: number; digest: string }
+
+/** `whole`: each event as it is recorded. `sealed`: all that is shown has to be signed. */
+export type LogForm = 'whole' | 'sealed'
+
+const members: Readonly<Record<LogForm, ReadonlySet<string>>> = {
+  whole: new Set(['event,seq']),
+  sealed: new Set(['event,salt,seq', 'digest,seq']),
+}
 
 /** `seq`: the first event that is not as it was recorded, or where the end of the log is wrong. */
 export type Broken = { seq: number; why: string }
@@ -48,15 +56,17 @@ export type VerifiedLog = {
 
 export class LogVerifier {
   readonly #session: string
-  readonly #trusted: TrustedKeys
+  readonly #keys: SigningKeys
+  readonly #form: LogForm
   /** After the last signed event. */
   #held: LogItem[] = []
   #head = ''
   readonly #result: VerifiedLog
 
-  constructor(session: string, trusted: TrustedKeys) {
+  constructor(session: string, trusted: TrustedKeys, form: LogForm = 'whole') {
     this.#session = session
-    this.#trusted = trusted
+    this.#keys = new SigningKeys(trusted)
+    this.#form = form
     this.#result = { session, events: 0, signedTo: 0, unsigned: 0, calls: 0, removed: 0, keys: [] }
   }
 
@@ -67,10 +77,13 @@ export class LogVerifier {
     const due = result.events + 1
     if (item.seq !== due)
       return this.#break(due, `event ${due} is missing: event ${item.seq} stands in its place`)
+    // A member that is not looked at here could be what another reader shows.
+    if (!members[this.#form].has(Object.keys(item).sort().join()))
+      return this.#break(due, `event ${due} has members that it cannot have here, or lacks some`)
     result.events = due
     this.#held.push(item)
-    if ('digest' in item) result.removed += 1
-    else if (item.event.type === 'log.signed') this.#check(item.event, item.salt !== undefined, due)
+    if ('digest' in item) result.removed += item.digest === '' ? 0 : 1
+    else if (item.event.type === 'log.signed') this.#check(item.event, due)
     return result.broken === undefined
   }
 
@@ -81,11 +94,18 @@ export class LogVerifier {
       this.#break(result.events + 1, `the log should have ${head} events, and has ${result.events}`)
     const isOther = (item: LogItem): boolean => !('event' in item) || item.event.type !== 'log.signed'
     result.unsigned = this.#held.filter(isOther).length
+    const forged = this.#form === 'sealed' ? this.#held.find(item => !isEmptyPlace(item)) : undefined
+    if (forged)
+      this.#break(
+        forged.seq,
+        `event ${forged.seq} is not signed, and a sealed file shows only what is signed`,
+      )
     return result
   }
 
-  #check(signed: LogSigned, isSealed: boolean, seq: number): void {
+  #check(signed: LogSigned, seq: number): void {
     const result = this.#result
+    const isSealed = this.#form === 'sealed'
     const { from, to, head, previous, key, signature, at } = signed
     const form = isSealed ? signed : signedForm(signed)
     const count = to - result.signedTo
@@ -118,7 +138,11 @@ export class LogVerifier {
     else if (!this.#hasReceipts(signed, covered, digests))
       this.#break(from, `the receipts of the calls in events ${from} to ${to} are not those of the log`)
     else {
-      const why = distrust(this.#trusted, key, at)
+      const latest = covered.reduce(
+        (time, item) => ('event' in item ? Math.max(time, item.event.at) : time),
+        at,
+      )
+      const why = this.#keys.distrust(key, latest)
       if (why !== undefined) this.#break(seq, `event ${seq} is a signature, but ${why}`)
     }
     const kid = thumbprint(key)
@@ -153,6 +177,11 @@ export class LogVerifier {
     this.#result.broken ??= { seq, why }
     return false
   }
+}
+
+/** After the last signed event of a sealed file: a signature, which stands for itself, or the place of an event that is not shown. */
+function isEmptyPlace(item: LogItem): boolean {
+  return 'digest' in item ? item.digest === '' : item.event.type === 'log.signed' && item.salt === ''
 }
 
 /** `source`: of the salts, where the items have none. */

@@ -4,8 +4,11 @@ import type { Receipt } from '../language/make-receipt.ts'
 import type { ReceiptKey } from '../language/receipt-keys.ts'
 import { receiptLeaf, textToSign } from '../language/receipts.ts'
 import { isRecord } from '../lib/checks/fields.ts'
+import { hashJson } from '../lib/json/hash.ts'
+import type { Json } from '../lib/json/index.ts'
 import { rootFromProof } from '../lib/merkle/index.ts'
 import { isSignedBy } from '../lib/signing/ed25519.ts'
+import type { Sealed } from './sealed-form.ts'
 import { distrust, type TrustedKeys, trustKeys } from './trust.ts'
 
 export function isReceipt(value: unknown): value is Receipt {
@@ -19,7 +22,9 @@ export function flawOfReceipt(receipt: Receipt, trusted: TrustedKeys): string | 
   const { call, proof, signed, version } = receipt
   if (version !== 1 || call.v !== 1 || call.type !== 'turnwire.call')
     return 'it is of a version that this program does not know'
-  const extra = Object.keys(receipt).find(key => !knownKeys.has(key))
+  const extra =
+    Object.keys(receipt).find(key => !knownKeys.has(key)) ??
+    Object.keys(proof).find(key => !proofKeys.has(key))
   if (extra !== undefined) return `"${extra}" is no part of a receipt`
   if (!isInside(receipt)) return 'the call is not among the events that were signed'
   const root = rootFromProof(hashLeaf(receipt), { ...proof, size: signed.calls.count })
@@ -41,7 +46,38 @@ export function verifyReceipt(
   return isReceipt(receipt) ? flawOfReceipt(receipt, trustKeys(keys)) : 'it is no receipt'
 }
 
+/** Why the receipts of a sealed file are not those of its log, whose signatures were checked: all of them, in their order, each once. */
+export function flawOfReceipts(
+  { session, log, receipts }: Pick<Sealed, 'session' | 'log' | 'receipts'>,
+  trusted: TrustedKeys,
+): string | undefined {
+  const due = log.flatMap(item => {
+    if (!('event' in item) || item.event.type !== 'log.signed') return []
+    const signed = hashSigned(item.event)
+    return Array.from({ length: item.event.calls.count }, (_, index) => ({ signed, index }))
+  })
+  if (receipts.length !== due.length)
+    return `there should be ${due.length} receipts in it, and there are ${receipts.length}`
+  for (const [place, receipt] of receipts.entries()) {
+    const { signed, index } = due[place]!
+    const flaw = isReceipt(receipt) ? flawOfReceipt(receipt, trusted) : 'parts of it are missing'
+    if (flaw !== undefined) return `receipt ${place + 1} in it: ${flaw}`
+    if (
+      receipt.call.session !== session ||
+      receipt.proof.index !== index ||
+      hashSigned(receipt.signed) !== signed
+    )
+      return `receipt ${place + 1} in it is not the one of this log that belongs there`
+  }
+  return undefined
+}
+
+function hashSigned(signed: LogSigned): string {
+  return hashJson(signed as unknown as Json) // An event is JSON.
+}
+
 const knownKeys = new Set(['turnwire', 'version', 'call', 'proof', 'signed'])
+const proofKeys = new Set(['index', 'path'])
 
 function isInside({ call, signed }: Receipt): boolean {
   const { from, to } = signed

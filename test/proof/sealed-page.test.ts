@@ -7,10 +7,13 @@ import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { chromium } from 'playwright-core'
 import { findChromium } from '../../scripts/install-chromium.mjs'
-import { readRedaction, sealLog } from '../../src/proof/sealed-form.ts'
+import type { Event } from '../../src/language/events.ts'
+import type { Receipt } from '../../src/language/make-receipt.ts'
+import { readRedaction, type Sealed, sealLog } from '../../src/proof/sealed-form.ts'
 import { sealedPage } from '../../src/proof/sealed-page.ts'
 import { stopAll } from '../engine/rig.ts'
-import { keys, play } from './rig.ts'
+import { withSealed } from './forge.ts'
+import { play } from './rig.ts'
 
 const executablePath = findChromium()
 const skip = executablePath === undefined && 'There is no Chromium: install it, or set CHROMIUM_PATH.'
@@ -41,12 +44,12 @@ test('a sealed file checks itself without a network, whole or redacted, and find
       assert.deepEqual(asked.splice(0), [href])
       return (await page.locator('html').getAttribute('data-verified')) === 'yes'
     }
-    const whole = sealedPage(sealLog(session.id, log, keys.published()))
+    const whole = sealedPage(sealLog(session.id, log))
     assert.equal(await show(whole, 'whole.html'), true)
     assert.match((await page.locator('#decisions').textContent()) ?? '', /payapproved by maria/)
     assert.match((await page.locator('#log').textContent()) ?? '', /paid/)
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true)
-    const redacted = sealedPage(sealLog(session.id, log, keys.published(), readRedaction('all')))
+    const redacted = sealedPage(sealLog(session.id, log, readRedaction('all')))
     assert.equal(await show(redacted, 'redacted.html'), true)
     assert.match((await page.locator('#decisions').textContent()) ?? '', /payapproved by maria/)
     assert.doesNotMatch((await page.locator('#log').textContent()) ?? '', /paid/)
@@ -57,6 +60,29 @@ test('a sealed file checks itself without a network, whole or redacted, and find
     ] as const) {
       assert(whole.includes(from))
       assert.equal(await show(whole.replace(from, to), 'changed.html'), false, from)
+    }
+    const forged: Event = { v: 1, at: 1, type: 'control.taken', by: 'nobody' }
+    const changes: ((sealed: Sealed) => void)[] = [
+      sealed => {
+        sealed.log.push({ seq: sealed.events + 1, event: forged, salt: '' })
+        sealed.events += 1
+      },
+      ({ log }) => void Object.assign(log[2]!, { digest: 'another member' }),
+      ({ receipts }) => {
+        const call: Receipt['call'] = {
+          ...receipts[0]!.call,
+          decision: { verdict: 'approved', by: 'the board' },
+        }
+        receipts.unshift({ ...receipts[0]!, call })
+      },
+      ({ receipts }) => void receipts.pop(),
+      ({ receipts }) => void receipts.reverse(),
+    ]
+    for (const [index, change] of changes.entries()) {
+      assert.equal(await show(withSealed(whole, change), `forged-${index}.html`), false, String(index))
+      const claims = await page.locator('#decisions tr', { hasText: 'by the board' }).allTextContents()
+      assert.equal(claims.length, index === 2 ? 1 : 0)
+      for (const claim of claims) assert.match(claim, /not proved$/)
     }
     assert.deepEqual(problems, [])
   } finally {

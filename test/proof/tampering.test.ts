@@ -15,7 +15,7 @@ import { firstFlaw, verifyFile } from '../../src/proof/verify-file.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { stopAll } from '../engine/rig.ts'
-import { keys, play, trusted, verifyStored } from './rig.ts'
+import { play, trusted, verifyStored } from './rig.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'proof-'))
 after(async () => {
@@ -117,7 +117,7 @@ test('a sealed file verifies, with events left out too, and finds what was chang
   const { session, log } = await play({}, 2)
   for (const what of [undefined, 'all', 'results', 'arguments,messages', '2-4']) {
     const removes = what === undefined ? undefined : readRedaction(what)
-    const sealed = sealLog(session.id, log, keys.published(), removes)
+    const sealed = sealLog(session.id, log, removes)
     const file = join(folder, 'sealed.html')
     const html = sealedPage(sealed)
     writeFileSync(file, html)
@@ -149,7 +149,7 @@ test('no secret and no sealed text is in a sealed file', async () => {
       { text: 'Done.' },
     ],
   })
-  const html = sealedPage(sealLog(session.id, log, keys.published()))
+  const html = sealedPage(sealLog(session.id, log))
   assert(!html.includes(secret))
   const answered = log.find(({ event }) => event.type === 'model.answered')!
   assert.notDeepEqual(digestForm(answered.event), answered.event)

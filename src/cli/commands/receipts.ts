@@ -55,7 +55,7 @@ const rotate: Act = async values => {
   const folder = await dataFolder(values)
   if (isPostgresUrl(folder))
     throw new UsageError('A database has no key of its own. Name the data folder with --data.')
-  const { kid } = rotateKey(folder, Date.now())
+  const { kid } = rotateKey(folder, Date.now)
   process.stdout.write(`From now on ${kid} signs. Servers take it with their next signature.\n`)
   return 0
 }

@@ -5,7 +5,7 @@ import { readRedaction, redactable, sealLog } from '../../proof/sealed-form.ts'
 import { sealedPage } from '../../proof/sealed-page.ts'
 import { type CliCommand, textValue, UsageError } from '../command.ts'
 import { configOption, dataOption, sessionPlace } from '../setup.ts'
-import { ownKeys, signSession, storedLog } from '../signed-log.ts'
+import { signSession, storedLog } from '../signed-log.ts'
 
 export const command: CliCommand = {
   name: 'seal',
@@ -37,7 +37,7 @@ or events by their numbers, such as 4,7-9. Receipts of calls stay in it: tool, d
       )
     const place = await sessionPlace(values)
     await signSession(place, session)
-    const sealed = sealLog(session, await storedLog(place, session), await ownKeys(values), removes)
+    const sealed = sealLog(session, await storedLog(place, session), removes)
     if (sealed.log.length === 0)
       throw new UsageError(
         `Nothing of ${printable(session, 80)} is signed, so there is nothing to seal. Set "receipts: true" in the configuration; a log is signed when its turn is over.`,

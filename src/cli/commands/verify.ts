@@ -12,16 +12,17 @@ import { storedPages, trustedKeys } from '../signed-log.ts'
 
 export const command: CliCommand = {
   name: 'verify',
-  usage: '<session | file> [--key <file | name>]',
+  usage: '<session | file> [--key <file | name>]…',
   about: `Says whether a session, an export, a receipt or a sealed file is as the server recorded it, and names the first event that is not.
-It needs no network. Exit code 0: it is; 1: it is not, or nothing in it is signed.
+It needs no network. Exit code 0: it is; 1: it is not, or a session in it has no signature.
 A signature proves as much as its key is trusted. Without --key these are the keys of the data folder.`,
   options: {
     key: {
       type: 'string',
       short: 'k',
+      many: true,
       value: '<file | name>',
-      help: 'The keys to trust: what the server shows at /.well-known/turnwire-receipts.json, or the name of one ("kid")',
+      help: 'The keys to trust: what the server shows at /.well-known/turnwire-receipts.json, or the name of one ("kid"). More than one --key adds keys',
     },
     data: dataOption,
     config: configOption,
@@ -38,8 +39,8 @@ A signature proves as much as its key is trusted. Without --key these are the ke
     )
     const sessions = 'kind' in found ? ('sessions' in found ? found.sessions : []) : [found]
     const flaw = 'kind' in found ? firstFlaw(found) : found.broken?.why
-    const isProved =
-      flaw === undefined && (sessions.some(({ signedTo }) => signedTo > 0) || isReceiptFile(found))
+    const areSigned = sessions.length > 0 && sessions.every(({ signedTo }) => signedTo > 0)
+    const isProved = flaw === undefined && (areSigned || isReceiptFile(found))
     if (values['json'] === true) process.stdout.write(`${JSON.stringify({ proved: isProved, ...found })}\n`)
     else process.stdout.write(isReceiptFile(found) ? receiptText(found, flaw) : sessionsText(sessions, flaw))
     return isProved ? 0 : 1

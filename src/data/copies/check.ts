@@ -6,10 +6,12 @@ import { HistoryFold } from '../../engine/index.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import { isJsonObject, type Json } from '../../lib/json/index.ts'
 import { linesIn } from '../../lib/text/lines.ts'
-import { copyVersion, type LastLine, type Line } from './format.ts'
+import { copyVersion, isLine, type LastLine, type Line } from './format.ts'
 
 /** The largest event has the size of the largest result, several times over. */
 const longestLine = 256 * 1024 * 1024
+
+const notAnExport = 'this is no file of turnwire export'
 
 /** The lines of a file as values. Throws a TurnwireError that names the file and the line. */
 export async function* readLines(file: string): AsyncGenerator<{ text: string; line: Line; number: number }> {
@@ -17,9 +19,14 @@ export async function* readLines(file: string): AsyncGenerator<{ text: string; l
   try {
     for await (const text of linesIn(createReadStream(file), longestLine)) {
       number += 1
-      const line: unknown = JSON.parse(text)
-      if (!isJsonObject(line as Json)) throw new Error('it is not a JSON object')
-      yield { text, line: line as Line, number }
+      const line: Json = JSON.parse(text)
+      if (!isJsonObject(line)) throw new Error('it is not a JSON object')
+      // Otherwise two readers that look at different members could take it for different lines.
+      if (!isLine(line))
+        throw new Error(
+          number === 1 ? notAnExport : 'it has members that no line of an export has, or lacks some',
+        )
+      yield { text, line, number }
     }
   } catch (cause) {
     if (cause instanceof TurnwireError) throw cause
@@ -139,16 +146,13 @@ export async function checkFile(file: string): Promise<number> {
 }
 
 function checkFirst(line: Line): void {
-  if (!('turnwire' in line) || line.turnwire !== 'export')
-    throw new Error('this is no file of turnwire export')
+  if (!('turnwire' in line) || line.turnwire !== 'export') throw new Error(notAnExport)
   if (line.version !== copyVersion)
     throw new Error(`it has version ${line.version}, and this program reads version ${copyVersion}`)
 }
 
 /** Files of older versions have no hash of the whole. */
 function checkLast(line: LastLine, sha256: string): void {
-  const unknown = Object.keys(line).find(key => !['sessions', 'payments', 'sha256'].includes(key))
-  if (unknown !== undefined) throw new Error(`"${unknown}" is not known here`)
   if (line.sha256 !== undefined && line.sha256 !== sha256)
     throw new Error('the file was changed after it was exported')
 }

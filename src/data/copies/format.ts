@@ -17,6 +17,30 @@ export type PaymentLine = { payment: PaymentRecord }
 /** `sha256`: of all lines before it, each with its LF. Older versions wrote none. */
 export type LastLine = { sessions: number; payments: number; sha256?: string }
 
+/** The members of each kind of line. A line with others was not written by an export. */
+const kinds: ReadonlySet<string> = new Set(
+  [
+    ['turnwire', 'version'],
+    ['session', 'events'],
+    ['seq', 'event'],
+    ['blob', 'body'],
+    ['blob', 'at', 'piece'],
+    ['blob', 'at', 'piece', 'last'],
+    ['end', 'sha256'],
+    ['payment'],
+    ['sessions', 'payments'],
+    ['sessions', 'payments', 'sha256'],
+  ].map(namesOf),
+)
+
+export function isLine(line: object): line is Line {
+  return kinds.has(namesOf(Object.keys(line)))
+}
+
+function namesOf(names: string[]): string {
+  return names.sort().join()
+}
+
 export type Line =
   | FirstLine
   | SessionLine

@@ -117,12 +117,14 @@ export class LogSigner {
 
   #signedEvent({ from, source, digests, leaves }: Stretch, to: number): LogSigned {
     const { id, state, ports } = this.#session
+    // Before the key is read: a key that is retired meanwhile signed nothing that is dated later.
+    const at = ports.world.now()
     const { key, sign } = this.#signer.current()
     const previous = state.signed?.head ?? ''
     const marks = makeMarks(digests)
     const event: LogSigned = {
       v: 1,
-      at: ports.world.now(),
+      at,
       type: 'log.signed',
       from,
       to,
