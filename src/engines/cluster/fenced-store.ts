@@ -1,6 +1,11 @@
 // The store as the engine of a node uses it: nothing is written unless the lease is trusted at that moment, also right after
 // the event loop was blocked or the process was stopped. The epochs in the store would refuse most of it anyway.
 import type { Store } from '../../engine/ports/index.ts'
+import { present } from '../../lib/json/present.ts'
+
+type OptionalMember = {
+  [Name in keyof Store]-?: object extends Pick<Store, Name> ? Name : never
+}[keyof Store]
 
 /** `check` throws if nothing may be written. */
 export function fencedStore(store: Store, check: () => void): Store {
@@ -14,8 +19,18 @@ export function fencedStore(store: Store, check: () => void): Store {
       }
       return write(...args)
     }
+  // The type demands each of them: one that is left out here would be missing on every node, and nothing else would say so.
+  const optional: { [Name in OptionalMember]: Store[Name] } = {
+    lingerMs: store.lingerMs,
+    spent: store.spent?.bind(store),
+    spend: store.spend?.bind(store),
+    records: store.records,
+    // What it writes can be made of the logs again, and nodes may write it at the same time.
+    finder: store.finder,
+    failure: store.failure?.bind(store),
+  }
   return {
-    ...(store.lingerMs !== undefined && { lingerMs: store.lingerMs }),
+    ...present(optional),
     create: checked(session => store.create(session)),
     claim: checked((session, recovering) => store.claim(session, recovering)),
     append: checked(batch => store.append(batch)),
@@ -28,14 +43,10 @@ export function fencedStore(store: Store, check: () => void): Store {
     list: (owner, page) => store.list(owner, page),
     owners: () => store.owners(),
     usage: owner => store.usage(owner),
-    ...(store.spent && { spent: store.spent.bind(store) }),
-    ...(store.spend && { spend: store.spend.bind(store) }),
-    ...(store.records && { records: store.records }),
     unfinished: () => store.unfinished(),
     blobs: (...args) => store.blobs(...args),
     blob: (session, name) => store.blob(session, name),
     blobRange: (session, name, from, length) => store.blobRange(session, name, from, length),
-    ...(store.failure && { failure: () => store.failure?.() }),
     close: () => store.close(),
   }
 }
