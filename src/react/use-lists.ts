@@ -74,6 +74,8 @@ export type UsedSessions = {
   total: number | undefined
   /** Sessions whose newest words a search does not know yet. */
   behind: number
+  /** False: the server keeps no index. Then there is one order, and a search looks into openings and ids only. */
+  isIndexed: boolean
   isLoading: boolean
   error: Error | undefined
   /** Reads the next page. */
@@ -84,7 +86,7 @@ export type UsedSessions = {
 export function useSessions(source: Pick<ListSource, 'sessions'>, filter: SessionFilter = {}): UsedSessions {
   const [sessions, setSessions] = useState<readonly OperatorSession[]>([])
   const [next, setNext] = useState<string | null>()
-  const [counted, setCounted] = useState<Counted>({ rest: undefined, behind: 0 })
+  const [counted, setCounted] = useState<Counted>({ rest: undefined, behind: 0, isIndexed: true })
   const [error, setError] = useState<Error>()
   const [isLoading, setLoading] = useState(false)
   const isReading = useRef(false)
@@ -100,14 +102,14 @@ export function useSessions(source: Pick<ListSource, 'sessions'>, filter: Sessio
         const filtered = JSON.parse(key) as SessionFilter // it was made of one
         const page = await readRows(source, filtered, after, isCurrent)
         if (!isCurrent()) return
-        setError(undefined)
         const newer = since.current
         setSessions(before => {
-          const rows = withPage(after === undefined ? [] : before, page.sessions, filtered)
+          const rows = withPage(after ? before : [], page.sessions, filtered)
           return newer.reduce<readonly OperatorSession[]>((all, each) => changed(all, each, filtered), rows)
         })
         setNext(page.next ?? null)
         setCounted(before => countRest(before, page))
+        setError(undefined)
       } catch (cause) {
         if (isCurrent()) setError(toError(cause))
       } finally {
@@ -138,8 +140,14 @@ export function useSessions(source: Pick<ListSource, 'sessions'>, filter: Sessio
     },
     [restart, key],
   )
-  const total = counted.rest === undefined ? undefined : sessions.length + counted.rest
-  return { sessions, isWhole: next === null, total, behind: counted.behind, isLoading, error, more, take }
+  return { sessions, isWhole: next === null, ...counts(sessions, counted), isLoading, error, more, take }
+}
+
+function counts(
+  sessions: readonly OperatorSession[],
+  { rest, ...known }: Counted,
+): Pick<UsedSessions, 'total' | 'behind' | 'isIndexed'> {
+  return { ...known, total: rest === undefined ? undefined : sessions.length + rest }
 }
 
 function newestFirst(a: OperatorSession, b: OperatorSession): number {
@@ -173,20 +181,18 @@ async function readRows(
 }
 
 /** `rest`: those that match and were not read. */
-type Counted = { rest: number | undefined; behind: number }
+type Counted = { rest: number | undefined; behind: number; isIndexed: boolean }
 
 /** Only the first page tells how many there are. */
-function countRest(
-  { rest }: Counted,
-  { sessions, next, total = rest, behind = 0 }: OperatorSessions,
-): Counted {
-  if (next === undefined) return { rest: 0, behind }
-  return { rest: total === undefined ? undefined : Math.max(0, total - sessions.length), behind }
+function countRest({ rest }: Counted, { sessions, next, total = rest, behind }: OperatorSessions): Counted {
+  const known = { behind: behind ?? 0, isIndexed: behind !== undefined }
+  if (next === undefined) return { rest: 0, ...known }
+  return { rest: total === undefined ? undefined : Math.max(0, total - sessions.length), ...known }
 }
 
-/** The order in which the list is without being asked for another. */
-function isListOrder({ sort = 'created', ascending = false }: SessionFilter): boolean {
-  return sort === 'created' && !ascending
+/** The order in which the list is without being asked for another. A search has one of its own. */
+function isListOrder({ q, sort = 'created', ascending = false }: SessionFilter): boolean {
+  return !q && sort === 'created' && !ascending
 }
 
 /** In an order that is not the list's own, a row that has moved meanwhile stays where it was. */
@@ -220,12 +226,25 @@ function changed(
   filter: SessionFilter,
 ): readonly OperatorSession[] {
   if (change.type === 'session') {
-    if (isListOrder(filter) && passes(change.session, filter)) return withRows(before, [change.session])
-    // Only the server knows where it belongs, and whether it has the words.
-    if (filter.q || !isListOrder(filter)) return inPlace(before, change.session)
+    const { session } = change
+    if (isListOrder(filter) && passes(session, filter)) return withRows(before, [session])
+    // Only the server knows where it belongs, and whether its log has the words.
+    if (!isListOrder(filter)) {
+      const isNew = isNewestFirst(filter) && passes(session, filter) && !has(before, session.id)
+      return isNew ? [session, ...before] : inPlace(before, session)
+    }
   }
   const id = change.type === 'removed' ? change.id : change.session.id
-  return before.some(row => row.id === id) ? before.filter(row => row.id !== id) : before
+  return has(before, id) ? before.filter(row => row.id !== id) : before
+}
+
+/** What changes now is first. A search has this order unless it is asked for another. */
+function isNewestFirst({ q, sort = q ? 'changed' : 'created', ascending = false }: SessionFilter): boolean {
+  return sort === 'changed' && !ascending
+}
+
+function has(rows: readonly OperatorSession[], id: string): boolean {
+  return rows.some(row => row.id === id)
 }
 
 /** A row that is there is shown as it is now. What a search found in it stays. */

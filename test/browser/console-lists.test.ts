@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 import type { OperatorClient } from '../../src/client/index.ts'
 import { poem } from './console-config.ts'
 import { consoleServer, open, restart, said, skip, suite, tab } from './console-rig.ts'
+import { seed, seededId, seededOpening } from './seeded-store.ts'
 
 /** Sessions that stand in every way that a session can, by what was done to each. */
 async function sessionsOfEveryKind(operator: OperatorClient): Promise<Record<string, string>> {
@@ -169,6 +170,99 @@ describe('the list of sessions', { skip }, () => {
     await said(operator, 'Something else', 'named')
     await said(operator, 'From Uppsala with love', 'named')
     await foot.filter({ hasText: /^2 sessions$/ }).waitFor()
+  })
+})
+
+describe('a list of a thousand sessions', { skip }, () => {
+  const day = 24 * 3_600_000
+  const begun = new Date(2026, 2, 10, 12).getTime()
+  // Each begins a second after the one before: they are a quarter of an hour of one day.
+  const { browser, rig } = suite({ prepare: data => seed(data, { sessions: 1016, at: begun }) })
+  const rowsOf = (page: Page) => page.locator('.session-row')
+  const openingOf = (page: Page): Promise<string> => rowsOf(page).first().locator('.opening-text').innerText()
+
+  test('says how many there are, and is sorted by its heads: down, up, as it was', async t => {
+    const { url } = rig()
+    const { page, problems } = await open(t, browser(), `${url}/sessions`)
+    const foot = page.locator('.list-foot')
+    await foot.filter({ hasText: /^200 of 1,016 sessions$/ }).waitFor()
+    const head = page.getByRole('button', { name: /^Sort by tokens/ })
+    await head.click()
+    await page.waitForURL(/\?sort=tokens$/)
+    await page.locator('.sort-by[aria-pressed="true"]', { hasText: '↓ Tokens' }).waitFor()
+    const tokens = (at: number) => rowsOf(page).nth(at).locator('.cell-tokens')
+    await tokens(0).filter({ hasText: '899' }).waitFor()
+    await head.click()
+    await page.waitForURL(/\?sort=tokens&order=up$/)
+    await page.locator('.sort-by', { hasText: '↑ Tokens' }).waitFor()
+    await tokens(0).filter({ hasText: '800' }).waitFor()
+    assert.deepEqual(await Promise.all([0, 5, 10].map(at => tokens(at).innerText())), ['800', '800', '800'])
+    await head.click()
+    await page.waitForURL(`${url}/sessions`)
+    await foot.filter({ hasText: /^200 of 1,016 sessions$/ }).waitFor()
+    assert.equal(await page.locator('.sort-by[aria-pressed="true"]').count(), 0)
+    assert.equal(await openingOf(page), seededOpening(1015))
+    assert.deepEqual(problems, [])
+  })
+
+  test('is limited to the last hours, or to days of the calendar', async t => {
+    const { url, operator } = rig()
+    const today = await said(operator, 'Say something today')
+    const { page } = await open(t, browser(), `${url}/sessions`)
+    const foot = page.locator('.list-foot')
+    await page.getByLabel('Time').selectOption({ label: 'The last 7 days' })
+    await foot.filter({ hasText: /^1 session$/ }).waitFor()
+    await page.locator(`a[href="/sessions/${today}"]`).waitFor()
+    await page.getByLabel('Time').selectOption({ label: 'Between days…' })
+    await page.getByLabel('From the day').fill('2026-03-10')
+    await page.waitForURL(/since=2026-03-10/)
+    await page.getByLabel('To the day').fill('2026-03-10')
+    await page.waitForURL(/until=2026-03-10/)
+    await foot.filter({ hasText: /^200 of 1,016 sessions$/ }).waitFor()
+    await page.reload()
+    await foot.filter({ hasText: /^200 of 1,016 sessions$/ }).waitFor()
+    assert.equal(await page.getByLabel('To the day').inputValue(), '2026-03-10')
+    const [before, after] = [begun - day, begun + day].map(at => new Date(at).toLocaleDateString('en-CA'))
+    await page.getByLabel('From the day').fill(after!)
+    await page.getByLabel('To the day').fill(after!)
+    await page.getByRole('heading', { name: 'No session matches' }).waitFor()
+    await page.getByLabel('From the day').fill(before!)
+    await page.getByLabel('To the day').fill(before!)
+    await page.waitForURL(new RegExp(`since=${before}&until=${before}`))
+    await page.getByRole('heading', { name: 'No session matches' }).waitFor()
+    await page.getByLabel('Time').selectOption({ label: 'Any time' })
+    await foot.filter({ hasText: /^200 of 1,017 sessions$/ }).waitFor()
+  })
+
+  test('shows where a search found its words, the last changed first, and leads to the event', async t => {
+    const { url, operator } = rig()
+    const { page, problems } = await open(t, browser(), `${url}/sessions?q=overloaded`)
+    const foot = page.locator('.list-foot')
+    // The index reads a thousand logs meanwhile.
+    await foot.filter({ hasText: /^10 sessions$/ }).waitFor()
+    await page.locator('.list-foot-more').waitFor({ state: 'detached' })
+    await page.locator('.sort-by[aria-pressed="true"]', { hasText: '↓ Changed' }).waitFor()
+    const found = rowsOf(page).first().locator('.cell-found')
+    assert.match(await found.innerText(), /^error .*529: overloaded/)
+    assert.equal(await found.locator('mark').innerText(), 'overloaded')
+    assert.equal(await openingOf(page), seededOpening(999))
+    // An old session in which the words are said now is the first one.
+    await operator.command(seededId(0), { do: 'say', text: 'Is it overloaded?' })
+    await page.goto(`${url}/sessions?q=overloaded`)
+    await foot.filter({ hasText: /^11 sessions$/ }).waitFor()
+    assert.equal(await openingOf(page), seededOpening(0))
+    await page.getByRole('button', { name: /^Sort by changed/ }).click()
+    await page.waitForURL(/sort=changed&order=up/)
+    await page.locator('.sort-by', { hasText: '↑ Changed' }).waitFor()
+    await rowsOf(page)
+      .first()
+      .locator('.opening-text', { hasText: seededOpening(99) })
+      .waitFor()
+    const address = await rowsOf(page).first().getAttribute('href')
+    assert.match(address ?? '', /^\/sessions\/sess_seeded0000099#seq=\d+$/)
+    await rowsOf(page).first().click()
+    await page.locator('.tw-selected', { hasText: 'overloaded' }).waitFor()
+    assert.deepEqual(problems, [])
   })
 })
 

@@ -1,7 +1,7 @@
 // The twelve things that people come to the console for, each from a page that everybody finds, by visible words alone.
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { processes } from '../cluster/processes.ts'
+import { begin as beginOn, processes, say } from '../cluster/processes.ts'
 import { own } from '../stores/postgres/server.ts'
 import { consoleServer, open, said, skip, suite } from './console-rig.ts'
 import { seed } from './seeded-store.ts'
@@ -124,6 +124,7 @@ describe('a stranger', { skip }, () => {
     await walk.press(/^Approvals/)
     await walk.press(/How much of A-1\?/)
     await walk.write(/^Amount/, '12')
+    await walk.picture('answer a question')
     await walk.press('Send the answer')
     await walk.see('Change a file: path “src/cart.ts”')
     await walk.seeOnly(0, 'How much of A-1?')
@@ -140,6 +141,8 @@ describe('a stranger', { skip }, () => {
     await walk.see(/Sent to ana@example\.org/)
     await walk.press(/^Approvals/)
     await walk.press('Grants')
+    await walk.see('Revoke')
+    await walk.picture('revoke a grant')
     await walk.press('Revoke')
     await walk.see('None of the newest 50 sessions has a grant')
     await walk.end(t, 'revoke a grant')
@@ -164,7 +167,7 @@ describe('an operator', { skip }, () => {
     const walk = await begin(t, url)
     await walk.press('Sessions')
     await walk.choose('failed')
-    await walk.press(/city number 199\?/)
+    await walk.press(/city number 99\?/)
     await walk.see('Failed: The vendor answered 529: overloaded.')
     await walk.end(t, 'find yesterdays failure')
   })
@@ -176,6 +179,7 @@ describe('an operator', { skip }, () => {
     await walk.write('New key for', 'ana')
     await walk.press('Add')
     await walk.see('Signed in as ana')
+    await walk.see('Failed last')
     await walk.see(/^tw_/)
     await walk.end(t, 'add a key')
     assert.equal((await fetch(`${url}/operator/sessions`)).status, 401)
@@ -184,13 +188,15 @@ describe('an operator', { skip }, () => {
   test('watches a node die, and its sessions go to another', own, async t => {
     const nodes = await processes(t, 3_000)
     const [first, second] = [await nodes.start(), await nodes.start()]
+    for (const { url } of [first, second]) await say(url, await beginOn(url), 'Are you there?')
     const walk = await begin(t, first.url)
     await walk.press(/^(?:System|Overview)$/)
+    await walk.see(/^2 turns that ended/)
     await walk.see('answers this page')
     await walk.seeOnly(2, /^works$/)
     second.child.kill('SIGKILL')
-    await walk.see('lease ended; others take its sessions')
     await walk.seeOnly(1, /^works$/)
+    await walk.see('lease ended; others take its sessions')
     await walk.end(t, 'watch a node die')
   })
 })

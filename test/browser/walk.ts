@@ -9,12 +9,14 @@ import { root } from '../cli/rig.ts'
 const controls =
   'a:visible, button:visible, summary:visible, [role="tab"]:visible, label:has(input[type="checkbox"]):visible'
 
-/** With WALK_PICTURES=1 the last sight of each walk is kept. */
+/** With WALK_PICTURES=1 a picture of each walk is kept. */
 const keepsPictures = process.env['WALK_PICTURES'] === '1'
 
 export class Walk {
   readonly page: Page
   #steps = 0
+  #seen: Locator | undefined
+  #hasPicture = false
   readonly #from = performance.now()
 
   constructor(page: Page) {
@@ -50,7 +52,8 @@ export class Walk {
 
   /** Waits until this can be read. */
   async see(words: string | RegExp): Promise<void> {
-    await this.#readable(words).first().waitFor()
+    this.#seen = this.#readable(words).first()
+    await this.#seen.waitFor()
   }
 
   /** Waits until it can be read so many times, and no more. */
@@ -64,11 +67,27 @@ export class Walk {
   async end(t: TestContext, name: string): Promise<void> {
     const seconds = ((performance.now() - this.#from) / 1000).toFixed(1)
     t.diagnostic(`${name}: ${this.#steps} steps, ${seconds} s`)
+    await this.#settle()
+    if (!this.#hasPicture) await this.picture(name)
+  }
+
+  /** Keeps what is seen now as the walk's picture. Without it that is its last sight. */
+  async picture(name: string): Promise<void> {
+    this.#hasPicture = true
+    await this.#settle()
+    await this.#seen?.scrollIntoViewIfNeeded()
     // The pointer's own marks do not belong to the picture.
     await this.page.mouse.move(0, 0)
     const path = join(root, `docs/screenshots/walk-${name.replaceAll(' ', '-')}.png`)
     const picture = await this.page.screenshot({ animations: 'disabled', ...(keepsPictures && { path }) })
     assert.ok(picture.length > 10_000, 'there is something to see')
+  }
+
+  /** Waits until the page has all that it asked for. No part of it may say that it failed. */
+  async #settle(): Promise<void> {
+    await this.page.locator('.loading').first().waitFor({ state: 'detached' })
+    const alerts = await this.page.getByRole('alert').filter({ visible: true }).allInnerTexts()
+    assert.deepEqual(alerts, [], 'what the page complains about')
   }
 
   /** What stands behind an open dialog is out of reach. */

@@ -43,7 +43,7 @@ function findSessions(
   engine: Engine,
   { about }: Asked,
   owner: string | null,
-  { q, model, sort = 'created', ascending, limit, ...query }: ListQuery,
+  { q, model, sort = q === undefined ? 'created' : 'changed', ascending, limit, ...query }: ListQuery,
 ): Promise<FoundPage | undefined> {
   const agents = about.agents.filter(each => each.model.name === model).map(({ name }) => name)
   return engine.lookUp({

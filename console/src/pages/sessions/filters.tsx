@@ -43,7 +43,9 @@ function readTime(query: URLSearchParams): { from: number | undefined; to: numbe
   }
 }
 
-export function Filters({ filter }: { filter: SessionFilter }): ReactElement {
+/** `isIndexed`: the server can look into logs. */
+export function Filters(props: { filter: SessionFilter; isIndexed: boolean }): ReactElement {
+  const { filter, isIndexed } = props
   const address = useAddress()
   const { catalogue, me } = useConsole()
   const [words, setWords] = useState(filter.q ?? '')
@@ -69,7 +71,7 @@ export function Filters({ filter }: { filter: SessionFilter }): ReactElement {
         id={`${id}-q`}
         className="tw-input"
         type="search"
-        placeholder="Search texts, tools, arguments, errors"
+        placeholder={isIndexed ? 'Search texts, tools, arguments, errors' : 'Search openings and ids'}
         value={words}
         onChange={event => setWords(event.target.value)}
       />

@@ -52,10 +52,10 @@ export default function Sessions(): ReactElement {
     <div className="page sessions">
       <header className="page-head">
         <h1>Sessions</h1>
-        <Filters filter={filter} />
+        <Filters filter={filter} isIndexed={list.isIndexed} />
       </header>
-      {list.error && <Failure error={list.error} retry={() => take({ type: 'open' })} />}
-      <Columns filter={filter} />
+      <ListFailure list={list} filter={filter} />
+      <Columns filter={filter} isIndexed={list.isIndexed} />
       <VirtualRows
         items={list.sessions}
         keyOf={sessionRowKey}
@@ -84,6 +84,23 @@ export default function Sessions(): ReactElement {
   )
 }
 
+/** A link may ask for an order that this server does not have. */
+function ListFailure({ list, filter }: { list: UsedSessions; filter: SessionFilter }): ReactElement | null {
+  const address = useAddress()
+  if (!list.error) return null
+  return (
+    <Failure error={list.error} retry={() => list.take({ type: 'open' })}>
+      {filter.sort && (
+        <p>
+          <Link to={withQuery(address, { sort: undefined, order: undefined })} className="link">
+            Show the newest first
+          </Link>
+        </p>
+      )}
+    </Failure>
+  )
+}
+
 /** Searches again while the index does not have the newest words yet. */
 function useWholeSearch(words: string | undefined, { behind, take }: UsedSessions): void {
   useEffect(() => {
@@ -93,12 +110,12 @@ function useWholeSearch(words: string | undefined, { behind, take }: UsedSession
   }, [words, behind, take])
 }
 
-function Columns({ filter }: { filter: SessionFilter }): ReactElement {
+function Columns({ filter, isIndexed }: { filter: SessionFilter; isIndexed: boolean }): ReactElement {
   return (
     <div className="session-columns">
       {columns.map(({ name, label, sort }) => (
         <span key={name} className={`cell-${name} ${isNumber(name) ? 'number' : ''}`}>
-          {sort ? (
+          {sort && isIndexed ? (
             <SortBy sort={sort} label={label} filter={filter} />
           ) : (
             <span aria-hidden="true">{label}</span>
@@ -132,11 +149,14 @@ function footWords({ sessions, isWhole, isLoading, total }: UsedSessions): strin
   return `${count(sessions.length)} ${of}${isLoading ? ', looking for more …' : ''}`
 }
 
-/** A column by which the list can be ordered: the largest or newest first, then the smallest, then as it was. */
+/**
+ * A column by which the list can be ordered: the largest or newest first, then the smallest, then as it was. What a search finds
+ * is ordered by its last change, unless another order is chosen.
+ */
 function SortBy(props: { sort: SessionOrder; label: string; filter: SessionFilter }): ReactElement {
   const { sort, label, filter } = props
   const address = useAddress()
-  const isChosen = filter.sort === sort
+  const isChosen = (filter.sort ?? (filter.q && 'changed')) === sort
   const next = isChosen ? (filter.ascending ? undefined : 'up') : 'down'
   const arrow = filter.ascending ? '↑' : '↓'
   return (
