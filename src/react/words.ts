@@ -125,13 +125,17 @@ function shortValue(value: Json): string {
   return printable(isJsonObject(value) ? `{ ${Object.keys(value).join(', ')} }` : String(value), 60)
 }
 
+/** In the two largest units. It is rounded first, so that no unit is full: 119.9 s are 2 min 0 s. */
 export function duration(ms: number): string {
   if (ms < 1) return '0 ms'
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`
-  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`
-  if (ms < 86_400_000) return `${Math.floor(ms / 3_600_000)} h ${Math.round((ms % 3_600_000) / 60_000)} min`
-  return `${Math.floor(ms / 86_400_000)} d ${Math.round((ms % 86_400_000) / 3_600_000)} h`
+  if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`
+  const seconds = Math.round(ms / 1000)
+  const minutes = Math.round(ms / 60_000)
+  const hours = Math.round(ms / 3_600_000)
+  if (seconds < 60) return `${ms < 9_950 ? (ms / 1000).toFixed(1) : seconds} s`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  if (minutes < 1440) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`
 }
 
 /** How long a call has run, or ran. */
