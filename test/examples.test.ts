@@ -5,6 +5,7 @@ import { copyFileSync, globSync, readdirSync, readFileSync, writeFileSync } from
 import { basename, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { isToolUIPart } from 'ai'
+import { chromium } from 'playwright-core'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { postToSlack, slackMessage } from '../examples/approvals-by-webhook/slack.ts'
 import { findChromium } from '../scripts/install-chromium.mjs'
@@ -27,6 +28,7 @@ import { until } from './wires/rig.ts'
 import { PlainChat } from './wires/ui/client.ts'
 
 const examples = join(root, 'examples')
+const noChromium = findChromium() === undefined && 'There is no Chromium: install it, or set CHROMIUM_PATH.'
 
 function run(file: string, args: string[] = []): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, [...args, join(examples, file)], {
@@ -221,8 +223,34 @@ describe('examples', () => {
     assert.match(JSON.stringify(messages), /The door does not open/)
   })
 
-  test('page-tools/: the application runs its own tool', () =>
-    assert.equal(run('page-tools/run.ts'), 'read_cart ran in the page\nread_cart answered: pens, paper.\n'))
+  test('page-tools/: in a browser, the page reads and changes its own cart', {
+    skip: noChromium,
+  }, async t => {
+    const server = spawn(process.execPath, [join(examples, 'page-tools/server.ts')], {
+      env: environment({ PORT: '0' }),
+    })
+    const { until, exit } = watched(t, server)
+    const [address] = await until(/^http:\S+/m)
+    const browser = await chromium.launch({
+      executablePath: findChromium()!,
+      args: ['--no-sandbox', '--disable-quic'],
+    })
+    t.after(() => browser.close())
+    const page = await browser.newPage()
+    const problems: string[] = []
+    page.on('pageerror', error => problems.push(error.message))
+    page.on('console', message => message.type() === 'error' && problems.push(message.text()))
+    await page.goto(address)
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('Assistant: read_cart answered: pens, paper.').waitFor()
+    await page.getByLabel('Message').fill('Add "a stapler" to the cart')
+    await page.keyboard.press('Enter')
+    await page.getByText('add_to_cart ran in this page').waitFor()
+    assert.deepEqual(await page.locator('#cart li').allTextContents(), ['pens', 'paper', 'a stapler'])
+    assert.deepEqual(problems, [])
+    server.kill('SIGTERM')
+    await exit
+  })
 
   test('many-mcp-tools/: a model is declared a few of 2,000 tools', () =>
     assert.equal(run('many-mcp-tools/run.ts'), '2000 tools; declared to the model: 1, then 3\nArchived.\n'))
