@@ -4,10 +4,17 @@
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+
+/** Options of init with a value, which is no folder. */
+const valued = ['vendor', 'model', 'agent', 'app']
 
 const given = process.argv.slice(2)
-const folder = given[0] === undefined || given[0].startsWith('-') ? ['my-agent'] : []
-const app = given.some(word => word === '--app' || word.startsWith('--app=')) ? [] : ['--app', 'react']
+const options = Object.fromEntries(valued.map(name => [name, { type: 'string' }]))
+// What cannot be used is refused by init, in its words.
+const { values, positionals } = parseArgs({ args: given, options, strict: false })
+const folder = positionals.length === 0 ? ['my-agent'] : []
+const app = values.app === undefined ? ['--app', 'react'] : []
 const turnwire = dirname(createRequire(import.meta.url).resolve('turnwire/package.json'))
 const { status, error } = spawnSync(
   process.execPath,

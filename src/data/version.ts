@@ -15,15 +15,17 @@ export function ownVersion(): string {
  * As a dependency in a package.json. A checkout is not what the registry has, so its folder is named; so is the tarball that this package was
  * installed from.
  */
-export function ownPackage(): string {
-  const manifest = own('turnwire/package.json') as { private?: boolean } // Our own file.
-  const folder = dirname(own.resolve('turnwire/package.json'))
-  if (manifest.private) return `file:${folder}`
-  return installedTarball(folder) ?? `^${ownVersion()}`
+export function ownPackage(folder = dirname(own.resolve('turnwire/package.json'))): string {
+  const { private: isCheckout, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    private?: boolean
+    version: string
+  } // Our own file.
+  if (isCheckout) return `file:${folder}`
+  return installedTarball(folder) ?? `^${version}`
 }
 
 /** npm notes in node_modules where each package came from. */
-export function installedTarball(folder: string): string | undefined {
+function installedTarball(folder: string): string | undefined {
   const modules = dirname(folder)
   try {
     const notes = JSON.parse(readFileSync(join(modules, '.package-lock.json'), 'utf8')) as {

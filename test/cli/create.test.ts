@@ -1,11 +1,12 @@
 // The package behind `npm create turnwire`: it is packed as it would be published, installed beside turnwire, and run.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { packedFrom } from '../packed.ts'
-import { environment, folder, root } from './rig.ts'
+import { command as initCommand } from '../../src/cli/commands/init.ts'
+import { packedCreate } from '../packed.ts'
+import { folder, root } from './rig.ts'
 
 type Manifest = { name: string; version: string; engines: object; dependencies: Record<string, string> }
 
@@ -15,32 +16,11 @@ const manifestOf = (path: string): Manifest =>
 /** As npm unpacks it: a folder node_modules with both packages. */
 function installed(t: TestContext): string {
   const cwd = folder(t)
-  // npm changes package.json while it packs.
-  const copy = folder(t)
-  for (const path of ['create-turnwire', 'scripts/pack.mjs'])
-    cpSync(join(root, path), join(copy, path), { recursive: true })
-  const packed = spawnSync('npm', ['pack', '--pack-destination', cwd], {
-    cwd: join(copy, 'create-turnwire'),
-    encoding: 'utf8',
-    env: environment(packedFrom),
-  })
-  assert.equal(packed.status, 0, packed.stderr)
-  assert.deepEqual(
-    readFileSync(join(copy, 'create-turnwire/package.json')),
-    readFileSync(join(root, 'create-turnwire/package.json')),
-  )
-  const modules = join(cwd, 'node_modules')
-  mkdirSync(join(modules, 'create-turnwire'), { recursive: true })
-  const archive = join(cwd, `create-turnwire-${manifestOf('create-turnwire').version}.tgz`)
-  const unpacked = spawnSync('tar', [
-    '-xzf',
-    archive,
-    '-C',
-    join(modules, 'create-turnwire'),
-    '--strip-components=1',
-  ])
+  const own = join(cwd, 'node_modules/create-turnwire')
+  mkdirSync(own, { recursive: true })
+  const unpacked = spawnSync('tar', ['-xzf', packedCreate(cwd), '-C', own, '--strip-components=1'])
   assert.equal(unpacked.status, 0)
-  symlinkSync(root, join(modules, 'turnwire'))
+  symlinkSync(root, join(cwd, 'node_modules/turnwire'))
   return cwd
 }
 
@@ -60,9 +40,26 @@ test('npm create turnwire writes an agent and an application, and passes options
   const other = create(cwd, 'shop', '--vendor', 'openai')
   assert.equal(other.status, 0, other.stderr)
   assert.match(readFileSync(join(cwd, 'shop/turnwire.config.ts'), 'utf8'), /openai\(/)
+  const named = create(cwd, '--app=next', '--vendor', 'anthropic', 'desk')
+  assert.equal(named.status, 0, named.stderr)
+  assert.match(
+    readFileSync(join(cwd, 'desk/turnwire.config.ts'), 'utf8'),
+    /anthropic\(/,
+    'a folder after options',
+  )
+  assert.ok(existsSync(join(cwd, 'desk/app/page.tsx')) && !existsSync(join(cwd, 'desk/src')))
   const again = create(cwd, 'shop')
   assert.equal(again.status, 2, 'nothing is written over')
   assert.match(again.stderr, /exists and is left as it is/)
+})
+
+test('it knows which options of init have a value, so that it finds the folder among them', () => {
+  const valued = Object.entries(initCommand.options ?? {}).flatMap(([name, { type }]) =>
+    type === 'string' ? [name] : [],
+  )
+  const source = readFileSync(join(root, 'create-turnwire/create.mjs'), 'utf8')
+  const [, list = ''] = /^const valued = \[(.*)\]$/m.exec(source) ?? []
+  assert.deepEqual(list.match(/\w+/g), valued)
 })
 
 test('it is published from the repository that packs it, with provenance, and without scripts', t => {

@@ -1,12 +1,12 @@
 // The configuration that `init` writes: it loads, it serves, and it is never written over.
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { initVendors } from '../../src/cli/init-template.ts'
 import { AapClient } from '../../src/client/index.ts'
-import { installedTarball } from '../../src/data/version.ts'
 import { defaultModels } from '../../src/server/prepare.ts'
 import { folder, root, serve, turnwire } from './rig.ts'
 
@@ -112,6 +112,28 @@ test('with an application the next lines set the key too, and npm takes this che
   assert.equal(dependencies.turnwire, `file:${root}`)
 })
 
+test('the files of a React application pass its own type check', t => {
+  const cwd = folder(t)
+  assert.equal(turnwire(['init', 'shop', '--app', 'react'], { cwd }).code, 0)
+  const shop = join(cwd, 'shop')
+  const scopes = ['@types', '@fontsource-variable']
+  for (const scope of scopes) mkdirSync(join(shop, 'node_modules', scope), { recursive: true })
+  const beside = ['react', 'react-dom', 'vite', '@types/node', '@types/react', '@types/react-dom']
+  for (const name of [...beside, '@fontsource-variable/inter'])
+    symlinkSync(join(root, 'node_modules', name), join(shop, 'node_modules', name))
+  symlinkSync(root, join(shop, 'node_modules/turnwire'))
+  const check = () =>
+    spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc')], {
+      cwd: shop,
+      encoding: 'utf8',
+    })
+  const { status, stdout } = check()
+  assert.equal(status, 0, stdout)
+  // It looks at these files: a mistake in one is found.
+  writeFileSync(join(shop, 'src/wrong.ts'), "import { nothing } from './chat'\nnothing()\n")
+  assert.match(check().stdout, /src\/wrong\.ts.*has no exported member/)
+})
+
 test('the route of a Next.js application passes requests on, and refuses pages of other sites', async t => {
   const cwd = folder(t)
   const made = turnwire(['init', 'shop', '--app', 'next'], { cwd })
@@ -150,19 +172,6 @@ test('an application that does not exist is refused with those that do', t => {
   const { code, stderr } = turnwire(['init', '--app', 'nxt'], { cwd: folder(t) })
   assert.equal(code, 2)
   assert.match(stderr, /There is no application "nxt" to write\..*next/)
-})
-
-test('npm takes the tarball that turnwire was installed from, if it is still there', t => {
-  const cwd = join(folder(t), 'app')
-  const own = join(cwd, 'node_modules/turnwire')
-  mkdirSync(own, { recursive: true })
-  assert.equal(installedTarball(own), undefined)
-  const packages = { 'node_modules/turnwire': { resolved: 'file:../turnwire-0.1.0.tgz' } }
-  writeFileSync(join(cwd, 'node_modules/.package-lock.json'), JSON.stringify({ packages }))
-  assert.equal(installedTarball(own), undefined)
-  const file = join(cwd, '../turnwire-0.1.0.tgz')
-  writeFileSync(file, '')
-  assert.equal(installedTarball(own), `file:${file}`)
 })
 
 test('an application is not written beside a package.json that cannot be read', t => {
