@@ -9,14 +9,22 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { median, type Result } from './harness.ts'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
+const here = fileURLToPath(new URL('..', import.meta.url))
 const leastChange = 1.05
 
 /** The values of one measurement, by side. */
 export type Compared = { name: string; here: number[]; there: number[] }
 
+/** `root`: the tree that is compared. `print`: takes what is found, line by line. */
+export type CompareOptions = { rounds?: number; root?: string; print?: (line: string) => void }
+
 /** Runs the trials whose names contain one of the words. Gives 1 if one of them became slower, else 0. */
-export function compareWith(ref: string, words: readonly string[], rounds = 5): 0 | 1 {
+export function compareWith(
+  ref: string,
+  words: readonly string[],
+  { rounds = 5, root = here, print = line => console.log(line) }: CompareOptions = {},
+): 0 | 1 {
+  const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
   const commit = git('rev-parse', '--short', `${ref}^{commit}`)
   const folder = mkdtempSync(join(tmpdir(), 'turnwire-compare-'))
   const there = join(folder, 'tree')
@@ -31,20 +39,16 @@ export function compareWith(ref: string, words: readonly string[], rounds = 5): 
         ['there', there],
       ] as const)
         note(found, side, runTrials(tree, words, join(folder, 'results.json')))
-      console.log(`round ${round + 1} of ${rounds}`)
+      print(`round ${round + 1} of ${rounds}`)
     }
-    console.log(`\n${'here'.padStart(84)}${commit.padStart(24)}`)
+    print(`\n${'here'.padStart(84)}${commit.padStart(24)}`)
     const lines = [...found.values()].map(compared => describeChange(compared))
-    for (const { text } of lines) console.log(text)
+    for (const { text } of lines) print(text)
     return lines.some(({ isRegression }) => isRegression) ? 1 : 0
   } finally {
     git('worktree', 'remove', '--force', there)
     rmSync(folder, { recursive: true, force: true })
   }
-}
-
-function git(...args: string[]): string {
-  return execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
 }
 
 function runTrials(tree: string, words: readonly string[], out: string): Result[] {

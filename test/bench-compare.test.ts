@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { type Compared, describeChange, note } from '../bench/compare.ts'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type Compared, compareWith, describeChange, note } from '../bench/compare.ts'
 
 const compared = (here: number[], there: number[]): Compared => ({ name: 'a cycle', here, there })
 
@@ -31,4 +35,58 @@ test('what a bar compares counts as its ratio, everything else as its median', (
       { name: 'cycle: pi', here: [100], there: [100] },
     ],
   )
+})
+
+/** A repository whose trials cost what its one file says. The commit says 10. */
+function repository(t: TestContext): {
+  root: string
+  cost: (now: string) => void
+  worktrees: () => string[]
+} {
+  const root = mkdtempSync(join(tmpdir(), 'turnwire-compared-'))
+  t.after(() => rmSync(root, { recursive: true }))
+  const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' })
+  const cost = (now: string): void => {
+    // Word by word, as the trials are told which of them to run.
+    const program = `import { writeFileSync } from 'node:fs'
+const results = process.argv.slice(2).map(trial => ({ trial, medians: { turnwire: ${now} }, bars: [] }))
+writeFileSync(process.env.BENCH_OUT, JSON.stringify(results))
+process.exit(1)`
+    writeFileSync(join(root, 'bench/run.ts'), program)
+  }
+  mkdirSync(join(root, 'bench'))
+  cost('10')
+  git('init', '--quiet')
+  git('add', '.')
+  const author = ['-c', 'user.name=Ann', '-c', 'user.email=ann@example.org']
+  git(...author, 'commit', '--quiet', '--message', 'Trials that cost 10')
+  return { root, cost, worktrees: () => git('worktree', 'list').trim().split('\n') }
+}
+
+test('a tree is compared with a commit in a worktree, which is gone afterwards', t => {
+  const { root, cost, worktrees } = repository(t)
+  const compare = (): { code: number; lines: string[] } => {
+    const lines: string[] = []
+    const print = (line: string): void => void lines.push(line)
+    return { code: compareWith('HEAD', ['one', 'two'], { rounds: 2, root, print }), lines }
+  }
+  const same = compare()
+  assert.equal(same.code, 0)
+  assert.equal(same.lines.filter(line => line.includes('no change that stands out')).length, 2)
+
+  cost("trial === 'two' ? 20 : 10")
+  const slower = compare()
+  assert.equal(slower.code, 1)
+  assert.deepEqual(
+    slower.lines.filter(line => line.includes('SLOWER')).map(line => line.slice(0, 14)),
+    ['two: turnwire '],
+  )
+  assert.equal(worktrees().length, 1)
+})
+
+test('trials that do not run are no comparison', t => {
+  const { root, cost, worktrees } = repository(t)
+  cost('nowhere')
+  assert.throws(() => compareWith('HEAD', ['one'], { rounds: 1, root }), /did not run in .*nowhere/s)
+  assert.equal(worktrees().length, 1)
 })

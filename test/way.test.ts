@@ -18,15 +18,17 @@ test('the way of a request is as long as recorded, within a tenth', async () => 
 })
 
 test('a way that grew or shrank by more than a tenth is reported', () => {
-  const recorded = { entries: 1_000, why: 'It is a test.' }
-  assert.equal(changeOfWay('turn', 1_000, recorded), undefined)
-  assert.equal(changeOfWay('turn', 1_000 * mostChange, recorded), undefined)
-  assert.match(changeOfWay('turn', 1_101, recorded) ?? '', /grew from 1000 to 1101/)
-  assert.match(changeOfWay('turn', 900, recorded) ?? '', /shrank from 1000 to 900/)
-  assert.match(changeOfWay('turn', 1_000, undefined) ?? '', /not recorded/)
+  const recorded = { entries: 1_000, files: 100, why: 'It is a test.' }
+  const change = (entries: number, files: number) => changeOfWay('turn', { entries, files }, recorded) ?? ''
+  assert.equal(change(1_000, 100), '')
+  assert.equal(change(1_000 * mostChange, 100 * mostChange), '')
+  assert.match(change(1_101, 100), /grew from 1000 to 1101 entries/)
+  assert.match(change(900, 100), /shrank from 1000 to 900 entries/)
+  assert.match(change(1_000, 111), /grew from 100 to 111 files/)
+  assert.match(changeOfWay('turn', { entries: 1_000, files: 100 }, undefined) ?? '', /not recorded/)
 })
 
 test('each recorded number says why it is what it is', () => {
-  for (const [name, { entries, why }] of Object.entries(recordedWays()))
-    assert.ok(entries > 0 && why.length > 40, name)
+  for (const [name, { entries, files, why }] of Object.entries(recordedWays()))
+    assert.ok(entries > 0 && files > 0 && why.length > 40, name)
 })

@@ -9,7 +9,11 @@ import { WorkLimits } from './owner-limits.ts'
 
 const settings = { tools: null, options: {}, clientTools: [] }
 const creation = { agent: 'helper', wire: 'test', seed: [], settings }
-const say: Command = { do: 'say', wire: 'test', parts: [{ type: 'text', text: 'Hi' }] }
+const say: Extract<Command, { do: 'say' }> = {
+  do: 'say',
+  wire: 'test',
+  parts: [{ type: 'text', text: 'Hi' }],
+}
 
 async function open(t: TestContext) {
   const model = scripted([{ text: 'Hello.' }, { text: 'Again.' }])
@@ -74,6 +78,15 @@ test('what a caller starts belongs to its trace', async t => {
   const ref = { owner: 'ann', session }
   const { first } = await ann.command(ref, say)
   const [started] = await ann.events(ref, first - 1)
+  assert.equal(started?.event.type === 'turn.started' && started.event.trace?.traceparent, trace.traceparent)
+})
+
+test('the first message of a new session passes what messages pass', async t => {
+  const engineFor = await open(t)
+  const trace = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' }
+  const ann = engineFor({ owner: 'ann', trace })
+  const { session, accepted } = await ann.create({ owner: 'ann', ...creation, say })
+  const [started] = await ann.events({ owner: 'ann', session }, accepted!.first - 1)
   assert.equal(started?.event.type === 'turn.started' && started.event.trace?.traceparent, trace.traceparent)
 })
 

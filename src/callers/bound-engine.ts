@@ -3,6 +3,7 @@
 // other engine, so no wire can give a caller another owner's session.
 import type {
   Command,
+  CreatedSession,
   Engine,
   LookUpAnswer,
   LookUpQuery,
@@ -71,7 +72,15 @@ export class BoundEngine extends ForwardingEngine {
   }
 
   override create(create: Parameters<Engine['create']>[0]): ReturnType<Engine['create']> {
-    return this.#limits.creating(create.owner, () => this.#pass('create', create))
+    const { say, ...rest } = create
+    const creating = this.#limits.creating(create.owner, () => this.#pass('create', rest))
+    return say ? creating.then(made => this.#sayFirst(create.owner, made, say)) : creating
+  }
+
+  /** As a command of its own, so that it passes what commands pass. */
+  async #sayFirst(owner: string, made: CreatedSession, say: Command): Promise<CreatedSession> {
+    if (made.existing) return made
+    return { ...made, accepted: await this.command({ owner, session: made.session }, say) }
   }
 
   override command(...[ref, command]: Parameters<Engine['command']>): ReturnType<Engine['command']> {

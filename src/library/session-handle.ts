@@ -368,7 +368,7 @@ function checkDuring(during: During | undefined): During | undefined {
 }
 
 /** A text, or parts as they are. Programs in JavaScript give other things: these are refused before anything is recorded. */
-function toResultParts(given: unknown, method: 'send' | 'result'): ResultPart[] {
+export function toResultParts(given: unknown, method: 'run' | 'send' | 'result'): ResultPart[] {
   if (typeof given === 'string') return [{ type: 'text', text: given }]
   if (Array.isArray(given) && given.every(isResultPart)) return [...given]
   throw new TurnwireError(

@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { localOwner } from '../callers/keys.ts'
 import type { AgentTypes, WrittenAgents, WrittenConfig } from '../config/config.ts'
-import type { AppContext, SessionRow } from '../engine/index.ts'
+import type { AppContext, CreateSession, SessionRow } from '../engine/index.ts'
 import type { InputPart } from '../language/content.ts'
 import { wordsOf } from '../language/errors.ts'
 import type { AskedName } from '../language/model-names.ts'
@@ -16,8 +16,9 @@ import { type OpenOptions, Runtime } from '../runtime.ts'
 import type { Mount } from '../server/mount.ts'
 import { ControlHandle } from './control-handle.ts'
 import type { Reply, ResultOf } from './reply.ts'
-import { SessionHandle } from './session-handle.ts'
+import { SessionHandle, toResultParts } from './session-handle.ts'
 import { type SessionOptions, toSettings } from './session-options.ts'
+import { TurnHandle } from './turn-handle.ts'
 
 export type OwnerOptions = {
   /** The owner of the session. Default: `local`. */
@@ -117,16 +118,16 @@ export class Turnwire<
     agent?: Own,
     options: SessionOptions<ModelName, OwnName> = {},
   ): Promise<SessionHandle<ModelName, SessionTypes<Agent, Own, Server, OwnName>>> {
-    const { engine, config } = this.#runtime
+    const { engine } = this.#runtime
+    const create = this.#newSession(agent, options)
+    const { session } = await engine.create(create)
+    return new SessionHandle(this.#runtime, create.owner, session)
+  }
+
+  #newSession(agent: string | undefined, options: SessionOptions): CreateSession {
     const { owner = localOwner, history = [] } = options
-    const { session } = await engine.create({
-      owner,
-      agent: agent ?? config.agents[0]?.name ?? '',
-      wire: 'library',
-      settings: toSettings(options),
-      seed: history,
-    })
-    return new SessionHandle(this.#runtime, owner, session)
+    const name = agent ?? this.#runtime.config.agents[0]?.name ?? ''
+    return { owner, agent: name, wire: 'library', settings: toSettings(options), seed: history }
   }
 
   /** One message in a session of its own. The reply names the session, in which calls that wait can be answered. */
@@ -135,9 +136,17 @@ export class Turnwire<
     message: string | readonly InputPart[],
     { context, ...options }: RunOptions<ModelName, OwnName> = {},
   ): Promise<Reply<Extract<Agent, { name: Own }>['answer']> & { session: string }> {
-    const session = await this.session(agent, options)
-    const reply = await session.send(message, context ? { context } : {})
-    return { ...reply, session: session.id }
+    const create = this.#newSession(agent, options)
+    const parts = toResultParts(message, 'run')
+    const say = { do: 'say', wire: 'library', parts, ...(context && { app: context }) } as const
+    const { session, accepted } = await this.#runtime.engine.create({ ...create, say })
+    const started = Promise.resolve({ from: accepted?.first ?? 0, calls: [] })
+    const turn = new TurnHandle<SessionTypes<Agent, Own, Server, OwnName>>(
+      this.#runtime,
+      { owner: create.owner, session },
+      started,
+    )
+    return { ...(await turn), session }
   }
 
   /** A session that exists, by its id. */

@@ -8,6 +8,7 @@ import type {
   EnginePorts,
   ListSummary,
   NewRecord,
+  NewSession,
   NoticePort,
   SessionFacts,
   SessionStatus,
@@ -51,6 +52,8 @@ export class Journal {
   readonly #keeper: Keeper
   readonly #epoch: number
   readonly #listed: () => void
+  /** The session, while it is not in the store. */
+  #unwritten: NewSession | undefined
   #lost: unknown
   #shownStatus: SessionStatus
   #summary: ListSummary
@@ -63,10 +66,11 @@ export class Journal {
   #last: Batch | undefined
 
   /** `listed` is called once a change of the session's list row is durable. */
-  constructor(keeper: Keeper, epoch: number, listed: () => void) {
+  constructor(keeper: Keeper, claim: { epoch: number; unwritten?: NewSession }, listed: () => void) {
     this.#listed = listed
     this.#keeper = keeper
-    this.#epoch = epoch
+    this.#epoch = claim.epoch
+    this.#unwritten = claim.unwritten
     this.#shownStatus = keeper.state.status
     this.#summary = summariseForList(keeper.state)
     this.#used = keeper.state.used
@@ -205,6 +209,11 @@ export class Journal {
       if (state.seq >= snapshots.dueSeq || bytes >= snapshots.dueBytes) snapshots.consider()
     }
     try {
+      if (this.#unwritten) {
+        // The store takes both writes in this order, in one commit if it can. If this one fails, so does the next.
+        store.create(this.#unwritten).catch(() => {})
+        this.#unwritten = undefined
+      }
       store
         .append({ session: state.id, epoch: this.#epoch, seq, events, status, ...more })
         .then(kept, reason => {

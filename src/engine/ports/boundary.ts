@@ -61,7 +61,10 @@ export type Engine = {
   /** Resources and prompts that the tool servers of an agent have for its messages. A server that is down has none. */
   fromServers<Query extends ServerQuery>(agent: string, query: Query): Promise<ServerAnswer<Query>>
 
-  /** Makes a session. With a request key that this owner used before, gives the session of that request. */
+  /**
+   * Makes a session. With a request key that this owner used before, gives the session of that request. With `say` it resolves once
+   * the message is durable too.
+   */
   create(create: CreateSession): Promise<CreatedSession>
   /** Resolves once what the command recorded is durable. Rejects with a TurnwireError and leaves no trace if refused. */
   command(ref: SessionRef, command: Command): Promise<Accepted>
@@ -196,10 +199,12 @@ export type CreateSession = {
   /** The client's tools may have the names of the agent's own: turns will be asked for with `clientOnly`. */
   clientOnly?: true
   request?: RequestKey
+  /** The first message. The session is written together with what comes of it. Not said in a session that exists. */
+  say?: Extract<Command, { do: 'say' }>
 }
 
-/** `existing`: the request key was used before, and this is the session that it made. */
-export type CreatedSession = { session: string; existing: boolean }
+/** `existing`: the request key was used before, and this is the session that it made. `accepted`: of the first message. */
+export type CreatedSession = { session: string; existing: boolean; accepted?: Accepted }
 
 export type Command =
   | {

@@ -134,18 +134,22 @@ export class LocalEngine implements EngineHere {
   }
 
   async create(create: CreateSession): Promise<CreatedSession> {
-    const { request, settings, seed, ...rest } = create
+    const { request, settings, seed, say, ...rest } = create
     const agent = this.sessions.agent(create.agent)
     const { entries, blobs } = boundResults(seed, agent.gate)
     const sealed = sealSettings({ agent, ports: this.#ports }, settings)
-    const { id, existing, session } = await this.sessions.make(
-      { ...rest, settings: sealed, seed: entries },
-      request,
-    )
+    const decided = { ...rest, settings: sealed, seed: entries }
+    if (say && !request && blobs.length === 0)
+      return this.sessions.begin(decided, async session => {
+        const accepted = await runCommand(session, say)
+        return { session: session.id, existing: false, accepted }
+      })
+    const { id, existing, session } = await this.sessions.make(decided, request)
     const ref = { owner: create.owner, session: id }
     for (const { name, body } of existing ? [] : blobs)
       await (session?.keepBlob({ name, body }) ?? this.sessions.keepBlob(ref, name, body))
-    return { session: id, existing }
+    if (!say || existing) return { session: id, existing }
+    return { session: id, existing, accepted: await this.command(ref, say) }
   }
 
   command(ref: SessionRef, command: Command): Promise<Accepted> {

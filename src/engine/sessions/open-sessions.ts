@@ -14,7 +14,7 @@ import { mayPass } from '../log/passing-failure.ts'
 import { loadState, readState } from '../log/read-state.ts'
 import { type SessionChanged, SessionChanges } from '../log/session-changes.ts'
 import type { RequestKey, SessionRef } from '../ports/boundary.ts'
-import type { Agent, EnginePorts, ListedRow, ListPage, SessionRow, Tool } from '../ports/index.ts'
+import type { Agent, EnginePorts, ListedRow, ListPage, NewSession, SessionRow, Tool } from '../ports/index.ts'
 import type { Create } from '../rules/commands.ts'
 import { decideCreate } from '../rules/decide.ts'
 import { evolve } from '../rules/evolve.ts'
@@ -27,7 +27,7 @@ import { claimSession, movedMeanwhile, sessionNotFound, stopping } from './claim
 import { RecentSessions } from './idle-sessions.ts'
 import { leftAlone, Recovery, recoverTurn } from './recovery.ts'
 import { Session } from './session.ts'
-import type { SessionHome } from './session-home.ts'
+import type { Claim, SessionHome } from './session-home.ts'
 import { stopSessions } from './stop-sessions.ts'
 import { SubSessions } from './sub-sessions.ts'
 
@@ -44,6 +44,12 @@ export type LoadOptions = {
 }
 
 export type MadeSession = { id: string; existing: boolean; session?: Session }
+
+/** A new session before anything of it is written. */
+type DecidedSession = { agent: Agent; state: SessionState; bytes: number; created: NewSession }
+
+/** With which every store creates a session. */
+const firstEpoch = 1
 
 export class OpenSessions implements SessionHome, FollowSource {
   readonly ports: EnginePorts
@@ -81,25 +87,12 @@ export class OpenSessions implements SessionHome, FollowSource {
 
   /** `existing`: the request key was used before, for this session. Without `session` it is not in memory. */
   async make(create: Create, request?: RequestKey): Promise<MadeSession> {
-    this.refuseIfStopping()
     const lost = this.#timesLost
     const { world, store, observer } = this.ports
-    const known = this.agent(create.agent)
-    const agent = known.forOwner?.(create.owner) ?? known
-    const [id, now] = [world.id('sess'), world.now()]
-    const events = decideCreate(create, { agent, now, id: prefix => world.id(prefix) })
-    const state = emptyState(id)
-    for (const event of events) evolve(state, event)
-    // Throws for a history that no store could write.
-    const bytes = roughSize(events)
-    const row = { id, owner: create.owner, agent: agent.name, status: 'idle' as const, createdAt: now }
+    const decided = this.#decide(create)
+    const { id } = decided.created.row
     const begun = world.elapsed()
-    const creating = store.create({
-      row,
-      events,
-      summary: summariseForList(state),
-      ...(request && { request }),
-    })
+    const creating = store.create({ ...decided.created, ...(request && { request }) })
     const made = await (observer?.wrote
       ? creating.finally(() => observer.wrote?.((world.elapsed() - begun) / 1000))
       : creating)
@@ -109,11 +102,49 @@ export class OpenSessions implements SessionHome, FollowSource {
       return { id: made.existing, existing: true }
     }
     if (lost !== this.#timesLost) return { id, existing: false }
-    const claim = { epoch: made.epoch, bytes, blobBytes: 0 }
-    const session = new Session(this.ports, agent, state, claim, this)
-    session.signer?.takeFirst(events)
+    const session = this.#addNew(decided, { epoch: made.epoch })
     this.listChanges.changed(session)
-    return { id, existing: false, session: this.#keep(session) }
+    return { id, existing: false, session }
+  }
+
+  /** A new session that is created in the store with its first write, which `act` makes: one commit instead of two. */
+  async begin<Result>(create: Create, act: (session: Session) => Promise<Result>): Promise<Result> {
+    const decided = this.#decide(create)
+    const session = this.#addNew(decided, { epoch: firstEpoch, unwritten: decided.created })
+    session.uses += 1
+    try {
+      return await act(session)
+    } catch (error) {
+      // Nobody knows its id.
+      session.lose(error)
+      throw error
+    } finally {
+      session.uses -= 1
+    }
+  }
+
+  #decide(create: Create): DecidedSession {
+    this.refuseIfStopping()
+    const { world } = this.ports
+    const known = this.agent(create.agent)
+    const agent = known.forOwner?.(create.owner) ?? known
+    const [id, now] = [world.id('sess'), world.now()]
+    const events = decideCreate(create, { agent, now, id: prefix => world.id(prefix) })
+    const state = emptyState(id)
+    for (const event of events) evolve(state, event)
+    const row = { id, owner: create.owner, agent: agent.name, status: 'idle' as const, createdAt: now }
+    const created = { row, events, summary: summariseForList(state) }
+    // Throws for a history that no store could write.
+    return { agent, state, bytes: roughSize(events), created }
+  }
+
+  #addNew(
+    { agent, state, bytes, created }: DecidedSession,
+    claim: Pick<Claim, 'epoch' | 'unwritten'>,
+  ): Session {
+    const session = new Session(this.ports, agent, state, { ...claim, bytes, blobBytes: 0 }, this)
+    session.signer?.takeFirst(created.events)
+    return this.#keep(session)
   }
 
   /** The session, ready to take commands. To anyone but its owner it does not exist. */

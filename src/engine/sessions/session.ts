@@ -112,7 +112,7 @@ export class Session implements CommandedSession {
     )
     this.signer = ports.receipts && new LogSigner(this, ports.receipts)
     this.snapshots = new SnapshotWriter(this, claim.snapshot)
-    this.#journal = new Journal(this, claim.epoch, () => {
+    this.#journal = new Journal(this, claim, () => {
       if (home.listChanges.watchers.size > 0) home.listChanges.changed(this)
     })
     this.driver = new Driver(this)

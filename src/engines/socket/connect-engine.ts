@@ -2,6 +2,7 @@
 import type {
   AttachedItem,
   AttachedTool,
+  Command,
   Engine,
   FollowItem,
   FollowOptions,
@@ -122,7 +123,7 @@ class EngineLink {
   async call(request: Request): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     if (this.#lost) throw this.#lost
-    const [, command] = request.name === 'command' ? (request.args as Parameters<Engine['command']>) : []
+    const command = commandIn(request)
     if (command?.do === 'say') refuseUnlessData(command.app, this.#peer)
     const id = this.#wait({
       take: reply => {
@@ -185,4 +186,10 @@ class EngineLink {
     this.#waiting.clear()
     for (const each of waiting) each.lose(this.#lost)
   }
+}
+
+/** What a request has a session do. */
+function commandIn({ name, args }: Request): Command | undefined {
+  if (name === 'command') return (args as Parameters<Engine['command']>)[1]
+  return name === 'create' ? (args as Parameters<Engine['create']>)[0].say : undefined
 }
