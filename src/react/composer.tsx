@@ -23,7 +23,8 @@ export type ComposerProps = {
   children?: ReactNode
 }
 
-const choices: readonly { during: During; words: string; title: string }[] = [
+type DuringChoice = { during: During; words: string; title: string }
+const choices: readonly [DuringChoice, ...DuringChoice[]] = [
   { during: 'steer', words: 'Steer', title: 'The model reads it with the next results, in this turn' },
   { during: 'queue', words: 'Queue', title: 'It starts a turn when this one has ended' },
   { during: 'interrupt', words: 'Interrupt', title: 'The model stops now and reads it' },
@@ -67,6 +68,7 @@ export function Composer(props: ComposerProps): ReactElement {
       <div className="tw-composer-tools">
         {children}
         {isActive && <Choice during={during} onChoose={setDuring} />}
+        {isActive && <span className="tw-composer-note">{findChoice(during).title}</span>}
         {isActive && onStop && (
           <button type="button" className="tw-button tw-danger" onClick={() => attempt(onStop())}>
             Stop
@@ -115,6 +117,10 @@ function useDraft(onSend: ComposerProps['onSend'], isActive: boolean): Draft {
   return { text, setText, during, setDuring, problem, setProblem, attempt, send }
 }
 
+function findChoice(during: string): DuringChoice {
+  return choices.find(each => each.during === during) ?? choices[0]
+}
+
 type ChoiceProps = { during: During; onChoose: (during: During) => void }
 
 function Choice({ during, onChoose }: ChoiceProps): ReactElement {
@@ -122,11 +128,8 @@ function Choice({ during, onChoose }: ChoiceProps): ReactElement {
     <select
       className="tw-input"
       aria-label="While the turn is under way"
-      title={choices.find(each => each.during === during)?.title}
       value={during}
-      onChange={({ target }) =>
-        onChoose(choices.find(each => each.during === target.value)?.during ?? 'steer')
-      }
+      onChange={({ target }) => onChoose(findChoice(target.value).during)}
     >
       {choices.map(each => (
         <option key={each.during} value={each.during} title={each.title}>

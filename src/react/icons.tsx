@@ -90,6 +90,13 @@ const actionPaths = {
   ),
   fold: <path d="M2.5 3h11v10h-11zM6.5 3v10" />,
   theme: <path d="M8 2.5a5.5 5.5 0 1 0 0 11zM8 2.5a5.5 5.5 0 0 1 0 11" />,
+  timeline: <path d="M2.5 4h5M5.5 8h7M9.5 12h4" />,
+  search: (
+    <>
+      <circle cx="7" cy="7" r="4.2" />
+      <path d="m10.2 10.2 3.3 3.3" />
+    </>
+  ),
   keys: <path d="M2 4.5h12v7H2zM4.5 7h.1M7 7h.1M9.5 7h.1M12 7h.1M5 9.5h6" />,
 } as const
 

@@ -154,9 +154,10 @@ export function useNow(isOn = true, everyMs = 15_000): number {
 }
 
 /** A name and its value, in a list of facts. */
-export function Fact({ name, children }: { name: string; children: ReactNode }): ReactElement {
+export function Fact(props: { name: string; className?: string; children: ReactNode }): ReactElement {
+  const { name, className, children } = props
   return (
-    <div>
+    <div className={className}>
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>

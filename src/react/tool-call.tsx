@@ -80,6 +80,7 @@ export const ToolCall = memo(function ToolCall(props: ToolCallProps): ReactEleme
             {printable(call.name, 80)}
           </span>
           <span className="tw-call-argument">{tellingArgument(call)}</span>
+          <Hand call={call} />
           <Status status={call.status} />
           <Took call={call} />
         </button>
@@ -104,6 +105,15 @@ export const ToolCall = memo(function ToolCall(props: ToolCallProps): ReactEleme
     </article>
   )
 })
+
+/** The person who changed or decided it, where the line is all that is seen of a call. */
+function Hand({ call: { edited, approval } }: { call: CallView }): ReactElement | null {
+  const decided = approval?.decided
+  const words = edited
+    ? `edited by ${edited.by}`
+    : decided && `${decided.granted ? 'allowed' : 'refused'} by ${decided.by}`
+  return words === undefined ? null : <span className="tw-call-hand">{printable(words, 60)}</span>
+}
 
 function Took({ call }: { call: CallView }): ReactElement | null {
   const isRunning = call.status === 'running' && call.startedAt !== undefined

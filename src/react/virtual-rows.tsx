@@ -45,6 +45,8 @@ export type VirtualRowsProps<T> = {
 
 /** Rows beyond each edge of the viewport, at most 60 in sight. */
 const overscan = 12
+/** Above the first row and below the last one of a list that is followed. */
+const edge = 8
 /** Closer to the end than this is at the end. */
 const nearEnd = 48
 
@@ -63,7 +65,8 @@ export function VirtualRows<T>(props: VirtualRowsProps<T>): ReactElement {
       <section ref={box} className="tw-scroll" tabIndex={0} aria-label={props.label}>
         {items.length === 0 && props.empty}
         <div className="tw-all-rows" style={{ height: rows.getTotalSize() }}>
-          <div role={role} style={{ transform: `translateY(${shown[0]?.start ?? 0}px)` }}>
+          {/* Not a transform, which what sticks to the edge of the list does not count. */}
+          <div role={role} style={{ position: 'relative', top: shown[0]?.start ?? 0 }}>
             {shown.map(({ index, key }: VirtualItem) => {
               const item = items[index]
               if (item === undefined) return null
@@ -131,6 +134,8 @@ function useRows<T>(props: VirtualRowsProps<T>, box: { current: HTMLElement | nu
     estimateSize: () => estimate,
     getItemKey,
     overscan,
+    paddingStart: follow ? edge : 0,
+    paddingEnd: follow ? edge : 0,
     anchorTo: follow ? ('end' as const) : ('start' as const),
     followOnAppend: follow,
     scrollEndThreshold: nearEnd,

@@ -1,7 +1,7 @@
 // The timeline as plain data: what a person reads from its bars.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Bar, layOut, tickStep } from '../../console/src/pages/session/timeline-layout.ts'
+import { type Bar, layOut, tickLabel, tickStep } from '../../console/src/pages/session/timeline-layout.ts'
 import { ViewFold, type WatchedItem } from '../../src/react/view-fold.ts'
 
 const begin = 1_790_000_000_000
@@ -208,4 +208,21 @@ test('the axis has round numbers', () => {
     [3, 140, 900, 7000, 100_000, 5_000_000].map(tickStep),
     [5, 200, 1000, 10_000, 120_000, 7_200_000],
   )
+})
+
+test('neighbouring ticks of the axis have different labels, in one unit', () => {
+  for (const step of [1, 5, 20, 100, 500, 2000, 15_000, 60_000, 300_000, 3_600_000])
+    for (const start of [0, 9_000, 59_000, 3_540_000, 7_200_000]) {
+      const length = start + 12 * step
+      const labels = Array.from({ length: 12 }, (_, at) =>
+        tickLabel(Math.ceil(start / step) * step + at * step, step, length),
+      )
+      assert.equal(new Set(labels).size, labels.length, `${step} from ${start}: ${labels.join(', ')}`)
+    }
+  assert.deepEqual(
+    [0, 500, 1000].map(ms => tickLabel(ms, 500, 3000)),
+    ['0', '0.5 s', '1.0 s'],
+  )
+  assert.equal(tickLabel(75_000, 15_000, 120_000), '1 min 15 s')
+  assert.equal(tickLabel(3_660_000, 60_000, 4_000_000), '1 h 1 min')
 })

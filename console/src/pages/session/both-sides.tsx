@@ -21,11 +21,11 @@ export function BothSides({ session, view, tried, from }: SidesProps): ReactElem
   const isSame = differences.length === 0 && !left
   return (
     <section className="fork-sides" aria-label="Both sides">
-      <div role="status">
+      <div role="status" className="fork-verdict">
         {isSame && <p>Everything would have come to the same.</p>}
         {left && (
           <p>
-            It went another way at event {left.seq}. {printable(left.why, 300)}
+            <strong>It went another way at event {left.seq}.</strong> {printable(left.why, 300)}
           </p>
         )}
       </div>
@@ -40,8 +40,15 @@ export function BothSides({ session, view, tried, from }: SidesProps): ReactElem
         </ul>
       )}
       <div className="compare-sides">
-        <Side label="As it was" totals={then} items={view.items} from={from} session={session} />
-        <Side label="As it would have been" totals={now} items={items} from={from} session={session} />
+        <Side label="As it was" totals={then} other={now} items={view.items} from={from} session={session} />
+        <Side
+          label="As it would have been"
+          totals={now}
+          other={then}
+          items={items}
+          from={from}
+          session={session}
+        />
       </div>
     </section>
   )
@@ -49,15 +56,26 @@ export function BothSides({ session, view, tried, from }: SidesProps): ReactElem
 
 const mostShown = 50
 
+const figures: readonly { name: string; words: (totals: TrialTotals) => string }[] = [
+  { name: 'steps', words: ({ steps }) => plural(steps, 'step') },
+  { name: 'unasked', words: ({ unasked }) => `${unasked} ran unasked` },
+  { name: 'asked', words: ({ asked }) => `${asked} asked` },
+  { name: 'denied', words: ({ denied }) => `${denied} denied` },
+  { name: 'tokens', words: ({ tokens }) => `${count(tokens)} tokens` },
+  { name: 'cost', words: ({ cost }) => (cost === undefined ? '' : money(cost)) },
+]
+
 type SideProps = {
   label: string
   totals: TrialTotals
+  /** Those of the other side. Figures that differ stand out. */
+  other: TrialTotals
   items: readonly ViewItem[]
   from: number
   session: string
 }
 
-function Side({ label, totals, items, from, session }: SideProps): ReactElement {
+function Side({ label, totals, other, items, from, session }: SideProps): ReactElement {
   const { looks } = useConsole()
   // Events up to there are the same on both sides. The turn that led to it is there too.
   const first = items.findLastIndex(item => item.type === 'user' && item.seq <= from)
@@ -65,13 +83,15 @@ function Side({ label, totals, items, from, session }: SideProps): ReactElement 
   const opensAt =
     shown.find(item => item.type === 'call' && item.call.events.includes(from)) ??
     shown.findLast(item => (itemSeq(item) ?? Infinity) <= from)
-  const { steps, unasked, asked, denied, tokens, cost } = totals
   return (
     <section className="compare-side" aria-label={label}>
       <h3>{label}</h3>
       <p className="compare-facts">
-        {plural(steps, 'step')}, {unasked} ran unasked, {asked} asked, {denied} denied, {count(tokens)} tokens
-        {cost === undefined ? '' : `, ${money(cost)}`}
+        {figures.map(({ name, words }) => (
+          <span key={name} data-differs={words(totals) !== words(other)}>
+            {words(totals)}
+          </span>
+        ))}
       </p>
       <Transcript
         items={shown}

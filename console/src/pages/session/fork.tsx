@@ -45,24 +45,27 @@ export function ForkDialog({ session, view, upTo, onClose }: ForkProps): ReactEl
   }
   const isChanged = change.model !== '' || change.callId !== '' || change.rules.trim() !== ''
   return (
-    <Dialog label="Fork this session" onClose={onClose} className={tried ? 'fork-wide' : ''}>
-      <h2>Fork from event {upTo}</h2>
-      <p className="tw-muted">
-        A new session gets the history up to there. What ran before comes from the log and does not run again.
-        {me.operator &&
-          ' Trying it runs no tool and records nothing; a model is asked where the log has no answer.'}
-      </p>
+    <Dialog label="Fork this session" onClose={onClose} className={tried ? 'fork fork-wide' : 'fork'}>
+      <header className="fork-head">
+        <h2>Fork from event {upTo}</h2>
+        <p className="tw-muted">
+          A new session gets the history up to there. What ran before comes from the log and does not run
+          again.
+        </p>
+      </header>
       <Form onSubmit={fork}>
-        <ModelField model={change.model} onChange={model => set({ model })} />
-        <ResultField view={view} change={change} onChange={set} />
-        {me.operator && <RuleField rules={change.rules} onChange={rules => set({ rules })} />}
-        <TextField
-          label={said === '' ? 'Message to say at once (optional)' : 'Message, edited'}
-          text={change.text}
-          onChange={text => set({ text })}
-          isFirst
-        />
-        {problem}
+        <div className="fork-fields">
+          <TextField
+            label={said === '' ? 'Message to say at once (optional)' : 'Message, edited'}
+            text={change.text}
+            onChange={text => set({ text })}
+            isFirst
+          />
+          <ModelField model={change.model} onChange={model => set({ model })} />
+          <ResultField view={view} change={change} onChange={set} />
+          {me.operator && <RuleField rules={change.rules} onChange={rules => set({ rules })} />}
+          {problem}
+        </div>
         <Buttons isChanged={isChanged} isTrying={isTrying} onTry={tryIt} onClose={onClose} />
       </Form>
       {tried && (
@@ -77,18 +80,27 @@ type ButtonsProps = { isChanged: boolean; isTrying: boolean; onTry: () => void; 
 function Buttons({ isChanged, isTrying, onTry, onClose }: ButtonsProps): ReactElement {
   const { me } = useConsole()
   return (
-    <div className="tw-actions">
-      <button type="submit" className="tw-button tw-primary">
-        Fork
-      </button>
+    <div className="fork-foot">
       {me.operator && (
-        <button type="button" className="tw-button" disabled={!isChanged || isTrying} onClick={onTry}>
-          {isTrying ? 'Trying…' : 'Try it'}
-        </button>
+        <p className="tw-muted">
+          {isChanged
+            ? 'Trying runs no tool and records nothing. A model is asked where the log has no answer.'
+            : 'Change the model, a result or a rule to try it without running anything.'}
+        </p>
       )}
-      <button type="button" className="tw-button" onClick={onClose}>
-        Cancel
-      </button>
+      <div className="tw-actions">
+        <button type="button" className="tw-button" onClick={onClose}>
+          Cancel
+        </button>
+        {me.operator && (
+          <button type="button" className="tw-button" disabled={!isChanged || isTrying} onClick={onTry}>
+            {isTrying ? 'Trying…' : 'Try it'}
+          </button>
+        )}
+        <button type="submit" className="tw-button tw-primary">
+          Fork
+        </button>
+      </div>
     </div>
   )
 }
@@ -177,12 +189,12 @@ function ResultField({ view, change, onChange }: ResultFieldProps): ReactElement
       {change.callId !== '' && (
         <>
           <TextField label="Result, edited" text={change.result} onChange={result => onChange({ result })} />
-          <label>
+          <label className="check">
             <input
               type="checkbox"
               checked={change.failed}
               onChange={event => onChange({ failed: event.target.checked })}
-            />{' '}
+            />
             The call failed
           </label>
         </>

@@ -1,6 +1,7 @@
 // The head of a session: its agent, its activity in words, its cost and age; the views; the actions.
-import type { ReactElement } from 'react'
+import type { ReactElement, ReactNode } from 'react'
 import { printable } from '../../../../src/lib/text/index.ts'
+import { ActionIcon } from '../../../../src/react/icons.tsx'
 import {
   CopyButton,
   describeActivity,
@@ -14,8 +15,10 @@ import { operator, useConsole } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
 import { Menu } from '../../lib/menu.tsx'
 import { serverUrl } from '../../lib/mount-path.ts'
+import { useNarrow } from '../../lib/narrow.ts'
 import { count, Id, money, State } from '../../lib/parts.tsx'
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
+import { saveEvalCase } from '../../lib/save-eval-case.ts'
 import { saveFile } from '../../lib/save-file.ts'
 import { writeCurl } from './curl.ts'
 import { type ViewName, viewsFor } from './views.ts'
@@ -27,6 +30,8 @@ type HeadProps = {
   onFork: () => void
   isStrip: boolean
   foldStrip: () => void
+  /** The search, in views that have one. */
+  children?: ReactNode
 }
 
 const labels: Readonly<Record<ViewName, string>> = {
@@ -70,18 +75,26 @@ export function SessionHead(props: HeadProps): ReactElement {
           ))}
         </nav>
         <span className="spacer" />
-        {name === 'transcript' && (
-          <button
-            type="button"
-            className="tw-button tw-small strip-button"
-            aria-expanded={props.isStrip}
-            onClick={props.foldStrip}
-          >
-            {props.isStrip ? 'Hide the timeline' : 'Show the timeline'}
-          </button>
-        )}
+        {props.children}
+        {name === 'transcript' && <StripButton {...props} />}
       </div>
     </header>
+  )
+}
+
+function StripButton({ isStrip, foldStrip }: HeadProps): ReactElement {
+  const label = isStrip ? 'Hide the timeline' : 'Show the timeline'
+  return (
+    <button
+      type="button"
+      className="tw-button tw-icon strip-button"
+      aria-label={label}
+      title={label}
+      aria-expanded={isStrip}
+      onClick={foldStrip}
+    >
+      <ActionIcon name="timeline" />
+    </button>
   )
 }
 
@@ -96,15 +109,23 @@ function Facts({ id, view }: { id: string; view: SessionView }): ReactElement {
   const model = view.steps.findLast(step => step.model !== undefined)?.model ?? view.settings?.model
   return (
     <dl className="facts">
-      <Fact name="Agent">{printable(view.agent, 60)}</Fact>
-      <Fact name="Cost">{costWords(usage)}</Fact>
-      <Fact name="Tokens">{count(usage.input + usage.output)}</Fact>
-      <Fact name="Model">{printable(model ?? '–', 60)}</Fact>
-      <Fact name="Began">
+      <Fact name="Agent" className="fact-agent">
+        {printable(view.agent, 60)}
+      </Fact>
+      <Fact name="Model" className="fact-model">
+        {printable(model ?? '–', 60)}
+      </Fact>
+      <Fact name="Cost" className="fact-cost">
+        {costWords(usage)}
+      </Fact>
+      <Fact name="Tokens" className="fact-tokens">
+        {count(usage.input + usage.output)}
+      </Fact>
+      <Fact name="Began" className="fact-began">
         <Time at={view.createdAt} />
       </Fact>
       <Fact name="Wire">{printable(view.wire, 40)}</Fact>
-      <Fact name="Id">
+      <Fact name="Id" className="fact-id">
         <Id id={id} />
       </Fact>
     </dl>
@@ -131,19 +152,22 @@ function Actions({ session, view, onFork }: HeadProps): ReactElement {
           Stop
         </button>
       )}
-      <button type="button" className="tw-button" onClick={onFork}>
+      <button type="button" className="tw-button wide-only" onClick={onFork}>
         Fork…
       </button>
-      <More session={session} view={view} attempt={attempt} />
+      <More session={session} view={view} attempt={attempt} onFork={onFork} />
       {problem}
     </div>
   )
 }
 
-type MoreProps = Pick<HeadProps, 'session' | 'view'> & { attempt: (work: Promise<unknown>) => void }
+type MoreProps = Pick<HeadProps, 'session' | 'view' | 'onFork'> & {
+  attempt: (work: Promise<unknown>) => void
+}
 
-function More({ session, view, attempt }: MoreProps): ReactElement {
+function More({ session, view, attempt, onFork }: MoreProps): ReactElement {
   const { me } = useConsole()
+  const isNarrow = useNarrow()
   const remove = (): void => {
     if (!confirm('Delete this session and its log? This cannot be undone.')) return
     attempt(operator.remove(session.id).then(() => navigate('/sessions')))
@@ -155,6 +179,7 @@ function More({ session, view, attempt }: MoreProps): ReactElement {
   )
   return (
     <Menu label="More">
+      {isNarrow && button('Fork…', onFork)}
       <CopyButton text={() => writeCurl(session.id, view)} label="Copy as curl" />
       {button('Export the log', () => attempt(exportLog(session.id)))}
       <CopyButton text={() => `${serverUrl}/sessions/${session.id}`} label="Copy a link" />
@@ -169,12 +194,6 @@ function More({ session, view, attempt }: MoreProps): ReactElement {
       {button('Delete…', remove, 'tw-danger')}
     </Menu>
   )
-}
-
-/** A file for `turnwire eval`. */
-async function saveEvalCase(id: string): Promise<void> {
-  const text = await operator.evalCase(id)
-  saveFile(new Blob([text], { type: 'text/plain' }), `${id}.eval.ts`)
 }
 
 /** A link would not carry the secret of the sign-in. */

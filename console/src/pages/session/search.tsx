@@ -1,6 +1,7 @@
 // Search inside a session, with the words in the address. Matches are walked one by one.
 import { type ReactElement, useEffect, useMemo, useRef, useState } from 'react'
 import { isTyping } from '../../../../src/react/approval.tsx'
+import { ActionIcon } from '../../../../src/react/icons.tsx'
 import type { SessionView, ViewItem } from '../../../../src/react/index.ts'
 import { type Address, navigate, withQuery } from '../../lib/router.tsx'
 
@@ -81,12 +82,13 @@ export function Found({ search }: { search: Search }): ReactElement {
   }, [step])
   return (
     <search className="found">
+      <ActionIcon name="search" />
       <input
         ref={field}
         className="tw-input"
         type="search"
         aria-label="Search in this session"
-        placeholder="Search in this session ( / )"
+        placeholder="Search (press /)"
         value={query}
         onChange={event => search.setQuery(event.target.value)}
         onKeyDown={event => {

@@ -12,7 +12,7 @@ import { SessionHead } from './head.tsx'
 import { Inspector } from './inspector.tsx'
 import { Log } from './log.tsx'
 import { Manual } from './manual.tsx'
-import { Found, useSearch } from './search.tsx'
+import { Found, type Search, useSearch } from './search.tsx'
 import { TimelineStrip } from './timeline.tsx'
 import type { Bar } from './timeline-layout.ts'
 import { TranscriptView } from './transcript-view.tsx'
@@ -59,6 +59,7 @@ function ShownSession({ session, view }: { session: LiveSession; view: SessionVi
     [address],
   )
   const item = view.items.find(each => each.key === selected)
+  const search = useSearch(view, address)
   const hasStrip = name === 'timeline' || (name === 'transcript' && isStrip)
   return (
     <div className="session" data-view={name}>
@@ -69,7 +70,9 @@ function ShownSession({ session, view }: { session: LiveSession; view: SessionVi
         onFork={() => setFork(view.seq)}
         isStrip={isStrip}
         foldStrip={foldStrip}
-      />
+      >
+        {(name === 'transcript' || name === 'log') && <Found search={search} />}
+      </SessionHead>
       {hasStrip && (
         <TimelineStrip view={view} selected={selected} onOpen={openBar} isPage={name === 'timeline'} />
       )}
@@ -80,6 +83,7 @@ function ShownSession({ session, view }: { session: LiveSession; view: SessionVi
               name={name}
               session={session}
               view={view}
+              search={search}
               selected={selected}
               onSelect={setSelected}
               onFork={setFork}
@@ -127,21 +131,20 @@ type BodyProps = {
   name: ViewName
   session: LiveSession
   view: SessionView
+  search: Search
   selected: string | undefined
   onSelect: (key: string) => void
   onFork: (seq: number) => void
 }
 
-function Body({ name, session, view, selected, onSelect, onFork }: BodyProps): ReactElement | null {
+function Body({ name, session, view, search, selected, onSelect, onFork }: BodyProps): ReactElement | null {
   const address = useAddress()
   const target = useTarget(view, readSeq(address), name)
-  const search = useSearch(view, address)
   const select = useCallback((item: ViewItem) => onSelect(item.key), [onSelect])
   switch (name) {
     case 'transcript':
       return (
         <>
-          <Found search={search} />
           <TranscriptView
             session={session}
             view={view}
@@ -163,16 +166,13 @@ function Body({ name, session, view, selected, onSelect, onFork }: BodyProps): R
       )
     case 'log':
       return (
-        <>
-          <Found search={search} />
-          <Log
-            log={session.log}
-            upTo={session.log.length}
-            query={search.query}
-            calls={view.calls}
-            target={target}
-          />
-        </>
+        <Log
+          log={session.log}
+          upTo={session.log.length}
+          query={search.query}
+          calls={view.calls}
+          target={target}
+        />
       )
     case 'vendors':
       return <Vendors id={session.id} seq={view.seq} />

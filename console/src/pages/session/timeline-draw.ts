@@ -1,10 +1,10 @@
 // Draws the bars of a timeline on a canvas. Only what is in sight is drawn, so 10,000 calls stay smooth.
 import { statusShapes } from '../../../../src/react/icons.tsx'
 import { duration } from '../../../../src/react/words.ts'
-import { type Bar, type Timeline, tickStep } from './timeline-layout.ts'
+import { type Bar, type Timeline, tickLabel, tickStep } from './timeline-layout.ts'
 
 export const laneHeight = 22
-const barHeight = 12
+const barHeight = 14
 const axisHeight = 18
 
 export type DrawOptions = {
@@ -39,6 +39,7 @@ export function timelineHeight({ lanes }: Timeline): number {
 }
 
 export type Box = { x: number; y: number; width: number }
+type Inside = Box & { isSolid: boolean }
 
 /** Where a bar is, in pixels. */
 export function barBox(
@@ -70,13 +71,22 @@ export function draw(canvas: CanvasRenderingContext2D, timeline: Timeline, optio
   drawLabels(canvas, seen, timeline, options)
 }
 
-/** Where a name can stand inside a bar: its last solid part. */
-function solidBox(bar: Bar, timeline: Timeline, options: DrawOptions): Box | undefined {
-  const part = bar.parts.findLast(({ look }) => look === 'solid')
-  return part && barBox({ ...bar, from: part.from, to: part.to }, timeline, options)
+/** Where a name can stand inside a bar: its longest part, the solid ones first. */
+function insideBox(bar: Bar, timeline: Timeline, options: DrawOptions): Inside {
+  const boxes = bar.parts.map(({ from, to, look }) => ({
+    ...barBox({ ...bar, from, to }, timeline, options),
+    isSolid: look === 'solid',
+  }))
+  const longest = (all: Inside[]): Inside | undefined => all.toSorted((a, b) => b.width - a.width)[0]
+  const solid = longest(boxes.filter(({ isSolid }) => isSolid))
+  const any = longest(boxes)
+  return solid && solid.width > leastText + 10 ? solid : (any ?? { x: 0, y: 0, width: 0, isSolid: false })
 }
 
-/** From the last bar to the first, so that each knows how much room is left before the next one in its lane. */
+/**
+ * From the last bar to the first, so that each knows how much room is left before the next one in its lane. Steps of one model after
+ * another name it once.
+ */
 function drawLabels(
   canvas: CanvasRenderingContext2D,
   seen: readonly { bar: Bar; box: Box }[],
@@ -84,11 +94,15 @@ function drawLabels(
   options: DrawOptions,
 ): void {
   const nextIn = new Map<number, number>()
+  const steps = seen.filter(({ bar }) => bar.kind === 'step')
+  const unnamed = new Set(steps.filter(({ bar }, at) => steps[at - 1]?.bar.label === bar.label))
   canvas.font = typeface
   canvas.textBaseline = 'middle'
-  for (const { bar, box } of seen.toReversed()) {
+  for (const each of seen.toReversed()) {
+    const { bar, box } = each
     const room = (nextIn.get(bar.lane) ?? options.width) - (box.x + box.width)
-    drawLabel(canvas, bar, { box, inside: solidBox(bar, timeline, options), room }, options)
+    const place = { box, inside: insideBox(bar, timeline, options), room }
+    drawLabel(canvas, labelOf(bar, !unnamed.has(each)), bar, place, options)
     nextIn.set(bar.lane, Math.min(box.x, nextIn.get(bar.lane) ?? options.width))
   }
 }
@@ -106,6 +120,8 @@ function drawAxis(
   taken: readonly Span[],
 ): void {
   const time = (x: number): number => scale.toTime(from + (x / width) * (to - from))
+  const length = scale.toTime(1) - scale.start
+  const isFolded = (tick: number): boolean => scale.breaks.some(({ at, ms }) => tick > at && tick < at + ms)
   const place = (at: number): number => ((scale.toUnit(at) - from) / (to - from)) * width
   canvas.fillStyle = colours.border
   canvas.fillRect(0, axisHeight - 0.5, width, 1)
@@ -115,10 +131,10 @@ function drawAxis(
     const step = tickStep(time(slot + tickRoom) - at)
     const tick = scale.start + Math.ceil((at - scale.start) / step) * step
     const x = place(tick)
-    const label = tick === scale.start ? '0' : duration(tick - scale.start)
+    const label = tickLabel(tick - scale.start, step, length)
     const wide = canvas.measureText(label).width
-    if (x < free + 12 || x + wide > width || taken.some(span => x < span.to + 8 && x + wide + 8 > span.from))
-      continue
+    const isTaken = taken.some(span => x < span.to + 8 && x + wide + 8 > span.from)
+    if (isTaken || isFolded(tick) || x < free + 12 || x + wide > width) continue
     canvas.fillStyle = colours.border
     canvas.fillRect(x, axisHeight, 1, height - axisHeight)
     canvas.fillRect(x, axisHeight - 4, 1, 4)
@@ -145,7 +161,7 @@ function drawBreaks(canvas: CanvasRenderingContext2D, { scale }: Timeline, optio
     canvas.setLineDash([3, 3])
     canvas.strokeRect(left + 0.5, axisHeight, Math.max(2, right - left) - 1, height)
     canvas.setLineDash([])
-    const label = duration(ms)
+    const label = `⋯ ${duration(ms)}`
     const wide = canvas.measureText(label).width
     const start = Math.max(2, Math.min((left + right - wide) / 2, width - wide - 2))
     if (start < free) continue
@@ -187,8 +203,9 @@ function drawBar(canvas: CanvasRenderingContext2D, bar: Bar, timeline: Timeline,
   for (const part of bar.parts) {
     const piece = barBox({ ...bar, from: part.from, to: part.to }, timeline, options)
     canvas.fillStyle = colour
+    if (part.look === 'thin' && piece.width <= 3 && bar.parts.length > 1) continue
     if (part.look === 'thin') canvas.fillRect(piece.x, y + barHeight / 2 - 1, piece.width, 2)
-    else if (part.look === 'solid') fillRounded(canvas, piece.x, y, piece.width)
+    else if (part.look === 'solid') fillRounded(canvas, piece, y, { colour, isQuiet: isQuiet(bar) })
     else hatch(canvas, piece.x, y, piece.width, options.critical ? colour : colours.waiting)
   }
   canvas.fillStyle = colours.surface
@@ -202,10 +219,29 @@ function drawBar(canvas: CanvasRenderingContext2D, bar: Bar, timeline: Timeline,
   }
 }
 
-function fillRounded(canvas: CanvasRenderingContext2D, x: number, y: number, width: number): void {
-  canvas.beginPath()
-  canvas.roundRect(x, y, width, barHeight, Math.min(2, width / 2))
+/** What went well is pale, with an edge in its colour. What a person has to look at is full. */
+function isQuiet({ status }: Bar): boolean {
+  return status === 'ok'
+}
+
+type Fill = { colour: string; isQuiet: boolean }
+
+function fillRounded(canvas: CanvasRenderingContext2D, box: Box, y: number, fill: Fill): void {
+  const round = (inset: number): void => {
+    canvas.beginPath()
+    const width = Math.max(1, box.width - 2 * inset)
+    canvas.roundRect(box.x + inset, y + inset, width, barHeight - 2 * inset, Math.min(3, width / 2))
+  }
+  round(0)
+  canvas.globalAlpha = fill.isQuiet && box.width > 6 ? 0.2 : 1
   canvas.fill()
+  canvas.globalAlpha = 1
+  if (!fill.isQuiet || box.width <= 6) return
+  canvas.strokeStyle = fill.colour
+  canvas.globalAlpha = 0.75
+  round(0.5)
+  canvas.stroke()
+  canvas.globalAlpha = 1
 }
 
 const marks: Readonly<Record<string, string>> = {
@@ -219,33 +255,53 @@ const marks: Readonly<Record<string, string>> = {
   ring: '',
 }
 
-/** The outcome's shape and the name go behind the bar, or inside it; where neither has room for the name, the shape alone. */
+type Label = { mark: string; text: string }
+
+/** The outcome's shape, the name, and the most telling argument. */
+function labelOf(bar: Bar, isNamed: boolean): Label {
+  const mark = marks[statusShapes[bar.status]] ?? ''
+  const name = isNamed ? `${'↳ '.repeat(Math.min(bar.depth, 3))}${bar.label}` : ''
+  return { mark, text: `${mark} ${name}  ${bar.detail}`.trim() }
+}
+
+const leastText = 36
+
+/** It goes behind the bar, or inside it, cut to the room there is; where neither has room for a name, the shape alone. */
 function drawLabel(
   canvas: CanvasRenderingContext2D,
+  { mark, text: whole }: Label,
   bar: Bar,
-  { box, inside, room }: { box: Box; inside: Box | undefined; room: number },
+  { box, inside, room }: { box: Box; inside: Inside; room: number },
   options: DrawOptions,
 ): void {
+  if (whole === '') return
   const { colours } = options
-  const { x, y, width } = box
-  const mark = marks[statusShapes[bar.status]] ?? ''
-  const name = `${'↳ '.repeat(Math.min(bar.depth, 3))}${bar.label}`
-  const short = mark === '' ? name : `${mark} ${name}`
-  const long = bar.detail === '' ? short : `${short}  ${bar.detail}`
-  const most = Math.max(room, inside?.width ?? 0)
-  const text = canvas.measureText(long).width + 8 < most ? long : short
-  const wide = canvas.measureText(text).width
-  const line = y + barHeight / 2 + 0.5
-  if (wide + 8 < room) {
-    canvas.fillStyle = mark === '' ? colours.muted : barColour(bar, options)
-    canvas.fillText(text, x + width + 4, line)
-  } else if (inside && wide + 8 < inside.width) {
-    canvas.fillStyle = colours.background
-    canvas.fillText(text, inside.x + 4, line)
-  } else if (mark !== '' && room > 14) {
-    canvas.fillStyle = barColour(bar, options)
-    canvas.fillText(mark, x + width + 3, line)
+  const line = box.y + barHeight / 2 + 0.5
+  const behind = room - 10
+  const within = inside.width - 10
+  const wide = canvas.measureText(whole).width
+  const isInside = wide > behind && within > Math.max(behind, leastText)
+  const text = fitted(canvas, whole, isInside ? within : behind, mark)
+  if (text === '') return
+  if (isInside && inside.isSolid) {
+    canvas.fillStyle = isQuiet(bar) ? colours.text : colours.background
+    canvas.fillText(text, inside.x + 5, line)
+    return
   }
+  // On the colour of the page, so that neither hatching nor the lines of the axis cross the letters.
+  const x = isInside ? inside.x + 8 : box.x + box.width + 5
+  canvas.fillStyle = colours.background
+  canvas.fillRect(x - 3, box.y + 1, canvas.measureText(text).width + 6, barHeight - 2)
+  canvas.fillStyle = mark === '' ? colours.muted : barColour(bar, options)
+  canvas.fillText(text, x, line)
+}
+
+/** As much of a text as the room takes; `least` where that is too little to be read. */
+function fitted(canvas: CanvasRenderingContext2D, text: string, room: number, least: string): string {
+  const wide = canvas.measureText(text).width
+  if (wide <= room) return text
+  if (room < leastText) return room > 6 ? least : ''
+  return `${text.slice(0, Math.max(1, Math.floor((text.length * room) / wide) - 2)).trimEnd()}…`
 }
 
 function hatch(canvas: CanvasRenderingContext2D, x: number, y: number, width: number, colour: string): void {

@@ -279,3 +279,18 @@ const hour = 3_600_000
 export function tickStep(ms: number): number {
   return steps.find(each => each >= ms) ?? Math.ceil(ms / hour) * hour
 }
+
+/** In one unit along the whole axis, with as many digits as tell neighbours apart. */
+export function tickLabel(ms: number, step: number, length: number): string {
+  if (ms === 0) return '0'
+  if (ms < 1000 && (length < 1000 || step < 10)) return `${ms} ms`
+  const [hours, minutes, seconds] = [ms / hour, (ms % hour) / 60_000, (ms % 60_000) / 1000]
+  const digits = step < 10 ? 3 : step < 100 ? 2 : step < 1000 ? 1 : 0
+  return [
+    hours >= 1 ? `${Math.floor(hours)} h` : '',
+    minutes >= 1 ? `${Math.floor(minutes)} min` : '',
+    seconds > 0 ? `${seconds.toFixed(digits)} s` : '',
+  ]
+    .filter(part => part !== '')
+    .join(' ')
+}

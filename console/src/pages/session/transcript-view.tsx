@@ -2,6 +2,7 @@
 import { type ReactElement, useCallback, useState } from 'react'
 import type { SessionView, ViewItem } from '../../../../src/react/index.ts'
 import { itemSeq } from '../../../../src/react/transcript.tsx'
+import { isAsking } from '../../../../src/react/view.ts'
 import { Conversation } from '../../lib/conversation.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
 import { Link, useAddress, withQuery } from '../../lib/router.tsx'
@@ -18,7 +19,7 @@ type TranscriptViewProps = {
 export function TranscriptView(props: TranscriptViewProps): ReactElement {
   const { session, view, target, selected, onSelect, onFork } = props
   const address = useAddress()
-  const [opensAt] = useState(() => findQuestion(view))
+  const [opensAt] = useState(() => findOpening(view))
   const renderActions = useCallback(
     (item: ViewItem) => {
       const seq = itemSeq(item)
@@ -69,7 +70,13 @@ export function TranscriptView(props: TranscriptViewProps): ReactElement {
   )
 }
 
-/** A finished session opens at the message that it answered. Undefined: it is at work, and opens at its end. */
-function findQuestion({ active, items }: SessionView): string | undefined {
-  return active ? undefined : items.findLast(item => item.type === 'user')?.key
+/**
+ * A session that waits for a person opens at the head of what it asks, a finished one at the message that it answered.
+ * Undefined: it is at work, and opens at its end.
+ */
+function findOpening({ active, items }: SessionView): string | undefined {
+  const opening = active
+    ? items.find(item => item.type === 'call' && (item.call.status === 'waiting' || isAsking(item.call)))
+    : items.findLast(item => item.type === 'user')
+  return opening?.key
 }
