@@ -19,12 +19,15 @@ describe('the look of the console', { skip }, () => {
     )
     const widths = await page.evaluate<number[]>(`['1111111111', '0000000000'].map(text => {
       const span = document.body.appendChild(document.createElement('span'))
+      span.className = 'number'
       span.textContent = text
       const { width } = span.getBoundingClientRect()
       span.remove()
       return width
     })`)
     assert.equal(widths[0], widths[1])
+    // With figures of one width a hyphen is as wide as a figure, which tears names apart.
+    assert.equal(await page.evaluate('getComputedStyle(document.body).fontVariantNumeric'), 'normal')
     const licences = await (await fetch(`${url}/console/licences.txt`)).text()
     assert.match(licences, /@fontsource-variable\/inter .*\nLicence: OFL-1\.1\n[\s\S]*SIL OPEN FONT LICENSE/)
     for (const name of ['react', 'react-dom', 'marked'])

@@ -4,11 +4,14 @@ import type { ListedStatus } from '../../../../src/client/index.ts'
 import type { SessionOrder } from '../../../../src/language/activity.ts'
 import { present } from '../../../../src/lib/json/present.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
+import { ActionIcon } from '../../../../src/react/icons.tsx'
 import type { SessionFilter } from '../../../../src/react/use-lists.ts'
 import { useConsole } from '../../lib/console-state.tsx'
 import { type Address, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 
 const statuses: readonly ListedStatus[] = ['running', 'waiting', 'idle', 'failed']
+/** As the rows say it. */
+const statusWords: Readonly<Record<string, string>> = { idle: 'done' }
 const orders: readonly SessionOrder[] = ['changed', 'cost', 'tokens', 'lasted', 'created']
 const times = [
   { name: '1h', label: 'The last hour', hours: 1 },
@@ -64,21 +67,25 @@ export function Filters(props: { filter: SessionFilter; isIndexed: boolean }): R
   const agents = catalogue?.agents.map(agent => agent.name) ?? []
   return (
     <search className="filters">
-      <label className="tw-hidden" htmlFor={`${id}-q`}>
-        Search sessions
-      </label>
-      <input
-        id={`${id}-q`}
-        className="tw-input"
-        type="search"
-        placeholder={isIndexed ? 'Search texts, tools, arguments, errors' : 'Search openings and ids'}
-        value={words}
-        onChange={event => setWords(event.target.value)}
-      />
+      <span className="search-field">
+        <ActionIcon name="search" />
+        <label className="tw-hidden" htmlFor={`${id}-q`}>
+          Search sessions
+        </label>
+        <input
+          id={`${id}-q`}
+          className="tw-input"
+          type="search"
+          placeholder={isIndexed ? 'Search texts, tools, arguments, errors' : 'Search openings and ids'}
+          value={words}
+          onChange={event => setWords(event.target.value)}
+        />
+      </span>
       <Select
         name="Status"
         value={filter.status}
         options={statuses}
+        words={statusWords}
         onChange={value => set('status', value)}
       />
       <Select name="Agent" value={filter.agent} options={agents} onChange={value => set('agent', value)} />
@@ -148,10 +155,12 @@ type SelectProps = {
   name: string
   value: string | undefined
   options: readonly string[]
+  /** Of options that are shown as something else. */
+  words?: Readonly<Record<string, string>>
   onChange: (value: string) => void
 }
 
-function Select({ name, value = '', options, onChange }: SelectProps): ReactElement {
+function Select({ name, value = '', options, words = {}, onChange }: SelectProps): ReactElement {
   return (
     <select
       className="tw-input"
@@ -162,7 +171,7 @@ function Select({ name, value = '', options, onChange }: SelectProps): ReactElem
       <option value="">{name}: all</option>
       {options.map(option => (
         <option key={option} value={option}>
-          {printable(option, 60)}
+          {printable(words[option] ?? option, 60)}
         </option>
       ))}
     </select>

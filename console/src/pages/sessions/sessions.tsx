@@ -52,6 +52,12 @@ export default function Sessions(): ReactElement {
     <div className="page sessions">
       <header className="page-head">
         <h1>Sessions</h1>
+        {list.total !== undefined && list.total > 0 && (
+          <span className="tw-muted list-count">
+            {count(list.total)}
+            {isFiltered && ' match'}
+          </span>
+        )}
         <Filters filter={filter} isIndexed={list.isIndexed} />
       </header>
       <ListFailure list={list} filter={filter} />
@@ -189,7 +195,7 @@ function Row(props: { row: OperatorSession; ownModel: string | undefined; words:
       </span>
       <span className="cell-opening">
         <span className={row.opening === undefined ? 'opening-text tw-muted' : 'opening-text'}>
-          {printable(row.opening ?? 'Nothing said yet', 200)}
+          <Marked text={printable(row.opening ?? 'Nothing said yet', 200)} words={words} />
         </span>
         {row.forkedFrom && <span className="tag">fork</span>}
         <code className="tw-muted">{shortId(row.id)}</code>
@@ -221,7 +227,8 @@ function Found({
 }): ReactElement {
   return (
     <span className="cell-found tw-muted">
-      <b>{found.in}</b> <Marked text={printable(found.text, 240)} words={words} />
+      <span className="tag">{found.in}</span>
+      <Marked text={printable(found.text, 240)} words={words} />
       {found.places > 1 && <> · {count(found.places)} places</>}
     </span>
   )
