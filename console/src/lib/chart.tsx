@@ -28,6 +28,8 @@ export type ChartProps = {
   format: (value: number) => string
   /** Shown in place of a chart of nothing. */
   empty: string
+  /** What a click, or Enter, on a place leads to. */
+  opens?: { words: string; go: (index: number) => void }
 }
 
 const height = 148
@@ -83,7 +85,7 @@ function Legend({ series }: { series: readonly Series[] }): ReactElement {
 type PlotProps = ChartProps & { at: number | undefined; onAt: (at: number | undefined) => void }
 
 function Plot(props: PlotProps): ReactElement {
-  const { title, places, series, kind, marks, format, at, onAt } = props
+  const { title, places, series, kind, marks, format, at, onAt, opens } = props
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
   const top = Math.max(...places.map((_, index) => largestAt(series, kind, index)), 0)
@@ -93,6 +95,7 @@ function Plot(props: PlotProps): ReactElement {
   const slot = inner / places.length
   const y = (value: number): number => space.top + plot * (1 - value / ceiling)
   const onKey = (event: KeyboardEvent): void => {
+    if (event.key === 'Enter' && at !== undefined) opens?.go(at)
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
     if (step === 0) return
     event.preventDefault()
@@ -107,10 +110,12 @@ function Plot(props: PlotProps): ReactElement {
   return (
     <div
       ref={box}
-      className="chart-plot"
+      className={opens ? 'chart-plot chart-opens' : 'chart-plot'}
       tabIndex={0}
       role="img"
-      aria-label={`${title}. Left and right read it.`}
+      aria-label={`${title}. Left and right read it.${opens ? ` Enter shows ${opens.words}.` : ''}`}
+      title={opens && `A click shows ${opens.words}`}
+      onClick={() => at !== undefined && opens?.go(at)}
       onKeyDown={onKey}
       onPointerMove={onMove}
       onPointerDown={onMove}

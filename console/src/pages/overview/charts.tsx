@@ -4,6 +4,7 @@ import type { OperatorActivity } from '../../../../src/client/index.ts'
 import { plural } from '../../../../src/react/words.ts'
 import { Chart, type ChartProps, type Series, tones } from '../../lib/chart.tsx'
 import { money } from '../../lib/parts.tsx'
+import { navigate } from '../../lib/router.tsx'
 import { axisMarks, axisTime, shortCount, timeMarks } from '../../lib/scale.ts'
 
 type By = 'model' | 'agent'
@@ -23,7 +24,11 @@ export function Charts({ report }: { report: OperatorActivity }): ReactElement {
       const slot = bySlot.get(at)
       return slot && pick(slot)
     })
-  const shared = { places, empty: 'Nothing was done in this time.' }
+  const shared = {
+    places,
+    empty: 'Nothing was done in this time.',
+    opens: { words: 'the sessions of that day', go: (index: number) => openDay(starts[index] ?? since) },
+  }
   return (
     <section className="overview-charts" aria-label="Along time">
       <Chart
@@ -51,13 +56,13 @@ export function Charts({ report }: { report: OperatorActivity }): ReactElement {
         format={axisTime}
         empty="No turn has ended in this time."
       />
-      <Used report={report} starts={starts} by={by} {...shared} />
       <ChooseBy by={by} onChoose={setBy} />
+      <Used report={report} starts={starts} by={by} {...shared} />
     </section>
   )
 }
 
-type UsedProps = Pick<ChartProps, 'places' | 'empty'> & {
+type UsedProps = Pick<ChartProps, 'places' | 'empty' | 'opens'> & {
   report: OperatorActivity
   starts: readonly number[]
   by: By
@@ -91,21 +96,16 @@ function Used({ report, starts, by, ...shared }: UsedProps): ReactElement {
 
 function ChooseBy({ by, onChoose }: { by: By; onChoose: (by: By) => void }): ReactElement {
   return (
-    <p className="overview-by tw-muted">
-      <span id="used-by">Tokens and cost by</span>
-      {(['model', 'agent'] as const).map(each => (
-        <button
-          key={each}
-          type="button"
-          className="tw-button tw-small"
-          aria-pressed={by === each}
-          aria-describedby="used-by"
-          onClick={() => onChoose(each)}
-        >
-          {each}
-        </button>
-      ))}
-    </p>
+    <div className="overview-by">
+      <h2 id="used-by">Tokens and cost by</h2>
+      <fieldset className="segments" aria-labelledby="used-by">
+        {(['model', 'agent'] as const).map(each => (
+          <button key={each} type="button" aria-pressed={by === each} onClick={() => onChoose(each)}>
+            {each}
+          </button>
+        ))}
+      </fieldset>
+    </div>
   )
 }
 
@@ -129,6 +129,14 @@ function usedBy(
     if (index !== undefined) values[index] = (values[index] ?? 0) + each[what]
   }
   return own.length < names.length ? [...series, others] : series
+}
+
+/** The list of sessions has whole days. */
+function openDay(at: number): void {
+  const date = new Date(at)
+  const two = (value: number): string => String(value).padStart(2, '0')
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  navigate(`/sessions?since=${day}&until=${day}`)
 }
 
 function place(at: number, slotMs: number): { full: string; short: string } {

@@ -8,7 +8,7 @@ import { operator, useConsole } from '../../lib/console-state.tsx'
 import { count, Failure, State, useLoaded } from '../../lib/parts.tsx'
 import { Link } from '../../lib/router.tsx'
 
-const most = 6
+const most = 4
 /** Of a store without an index so many are read, and put in order here. */
 const mostUnordered = 200
 

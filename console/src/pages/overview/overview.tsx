@@ -90,8 +90,8 @@ function Activity({ days }: { days: number }): ReactElement {
           {plural(value.behind, 'session')} with newer events still to be counted.
         </p>
       )}
-      {value && <Charts report={value} />}
       <Lately since={value?.since} />
+      {value && <Charts report={value} />}
       {value && (
         <div className="overview-tables">
           <div>
