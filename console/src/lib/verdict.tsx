@@ -20,11 +20,12 @@ export function trustWords({ trust }: OperatorTool): string {
   return looks[trusts[trust]].words
 }
 
-/** The verdict on a call of a tool, where tools are listed. An asterisk: a rule may decide otherwise by the arguments. */
+/** The verdict on a call of a tool, where tools are listed, and whether a rule may decide otherwise by the arguments. */
 export function ToolVerdict({ tool }: { tool: OperatorTool }): ReactElement {
   const verdict = toolVerdict(tool)
   const { shape, words } = looks[verdict]
   const unless = tool.verdict ? unlessWords(tool.verdict) : ''
+  const varies = tool.verdict?.unless?.some(other => other.verdict !== verdict)
   return (
     <span
       className={`tool-verdict verdict-${verdict}`}
@@ -32,7 +33,7 @@ export function ToolVerdict({ tool }: { tool: OperatorTool }): ReactElement {
     >
       <ShapeIcon shape={shape} />
       {words}
-      {unless !== '' && ' *'}
+      {varies && <span className="tool-varies"> by arguments</span>}
     </span>
   )
 }

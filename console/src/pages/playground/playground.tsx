@@ -11,10 +11,12 @@ import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { Conversation } from '../../lib/conversation.tsx'
 import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
+import { Menu } from '../../lib/menu.tsx'
 import { serverUrl } from '../../lib/mount-path.ts'
 import { useNarrow } from '../../lib/narrow.ts'
 import { Empty, Loading, State } from '../../lib/parts.tsx'
 import { type Address, currentAddress, Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
+import { saveEvalCase } from '../../lib/save-eval-case.ts'
 import { Manual } from '../session/manual.tsx'
 import { fixedAnswer, keepTools, type PageTool, readTools } from './page-tools.ts'
 import { describeWork, RivalChoice, Side } from './rival.tsx'
@@ -200,24 +202,39 @@ function TalkHead({ id, session: { view }, address, own, setup }: TalkHeadProps)
       <RivalChoice address={address} own={own} />
       {id !== undefined && (
         <>
-          <CopyButton
-            text={() => `${serverUrl}/sessions/${id}`}
-            label="Copy a link for another operator"
-            look="icon"
-          />
-          <Link to={`/sessions/${id}`} className="tw-button">
-            Open<span className="wide-only">{'\u00a0'}the session</span>
-          </Link>
           <Link
             to={withQuery(address, { session: undefined, rivalSession: undefined })}
             className="tw-button"
           >
             New
           </Link>
+          <Link to={`/sessions/${id}`} className="tw-button">
+            Open<span className="wide-only">{'\u00a0'}the session</span>
+          </Link>
+          <Share id={id} />
         </>
       )}
       <SheetButton>{setup}</SheetButton>
     </header>
+  )
+}
+
+/** What can be made of the conversation. */
+function Share({ id }: { id: string }): ReactElement {
+  const { attempt, problem } = useAttempt()
+  return (
+    <>
+      <Menu label="More">
+        <CopyButton text={() => `${serverUrl}/sessions/${id}`} label="Copy a link for another operator" />
+        <Link to={`/sessions/${id}?fork=2`} className="tw-button tw-small">
+          Try it with a change…
+        </Link>
+        <button type="button" className="tw-button tw-small" onClick={() => attempt(saveEvalCase(id))}>
+          Make an eval case
+        </button>
+      </Menu>
+      {problem}
+    </>
   )
 }
 

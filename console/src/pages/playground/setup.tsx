@@ -4,7 +4,6 @@ import type { OperatorAgent } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { useConsole } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
-import { CommandLine } from '../../lib/parts.tsx'
 import { navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { ToolVerdict } from '../../lib/verdict.tsx'
 import type { PageTool } from './page-tools.ts'
@@ -24,21 +23,9 @@ type SetupProps = {
 export function Setup(props: SetupProps): ReactElement {
   const { agent, tools, onTools } = props
   const { me } = useConsole()
-  const isRehearsal = /rehearsal/.test(agent.model?.id ?? '')
   return (
     <aside className="setup" aria-label="Setup">
       <Choices {...props} />
-      {isRehearsal && (
-        <details className="rehearsal">
-          <summary>The model is a rehearsal: it needs no key</summary>
-          <p className="tw-muted">
-            It picks tools by their words. These two lines of turnwire.config.ts make it a real one:
-          </p>
-          <CommandLine
-            text={"import { anthropic } from 'turnwire'\nmodel: anthropic({ model: 'claude-sonnet-4-5' })"}
-          />
-        </details>
-      )}
       <details open>
         <summary>Tools of the agent</summary>
         {agent.tools.length === 0 && <p className="tw-muted">It has none.</p>}

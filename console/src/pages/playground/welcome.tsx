@@ -3,6 +3,7 @@ import type { ReactElement } from 'react'
 import type { OperatorAgent } from '../../../../src/client/index.ts'
 import type { ToolKind } from '../../../../src/language/tools.ts'
 import { KindIcon } from '../../../../src/react/index.ts'
+import { CommandLine } from '../../lib/parts.tsx'
 import type { PageTool } from './page-tools.ts'
 
 type WelcomeProps = { agent: OperatorAgent; tools: readonly PageTool[]; onTry: (text: string) => void }
@@ -11,12 +12,11 @@ type Example = { text: string; about: string; kind: ToolKind }
 export function Welcome({ agent, tools, onTry }: WelcomeProps): ReactElement {
   return (
     <div className="welcome">
+      <h2 className="welcome-title">What should {agent.title ?? agent.name} do?</h2>
       <p className="lead">
-        A model only says which tool it wants; Turnwire checks the call, asks you where it must, runs it and
-        keeps a record. Choose a message below, or write your own, and watch what happens. Nothing leaves this
-        machine unless your configuration says so.
+        A model only says which tool it wants. Turnwire checks the call, asks you where it must, runs it and
+        keeps a record. Nothing leaves this machine unless your configuration says so.
       </p>
-      <h2>Try one</h2>
       <ul className="examples">
         {suggestExamples(agent, tools).map(({ text, about, kind }) => (
           <li key={text}>
@@ -28,7 +28,20 @@ export function Welcome({ agent, tools, onTry }: WelcomeProps): ReactElement {
           </li>
         ))}
       </ul>
+      {/rehearsal/.test(agent.model?.id ?? '') && <Rehearsal />}
     </div>
+  )
+}
+
+function Rehearsal(): ReactElement {
+  return (
+    <details className="rehearsal">
+      <summary>The model is a rehearsal: it picks tools by their words, and needs no key.</summary>
+      <p className="tw-muted">These two lines of turnwire.config.ts make it a real one:</p>
+      <CommandLine
+        text={"import { anthropic } from 'turnwire'\nmodel: anthropic({ model: 'claude-sonnet-4-5' })"}
+      />
+    </details>
   )
 }
 

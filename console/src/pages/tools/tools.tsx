@@ -4,6 +4,7 @@ import type { OperatorAgent } from '../../../../src/client/index.ts'
 import type { ToolServerInfo } from '../../../../src/language/servers.ts'
 import type { Json } from '../../../../src/lib/json/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
+import { ActionIcon } from '../../../../src/react/icons.tsx'
 import { Diff, JsonTree, KindIcon } from '../../../../src/react/index.ts'
 import { Fact } from '../../../../src/react/parts.tsx'
 import { plural, toolTitle } from '../../../../src/react/words.ts'
@@ -40,14 +41,17 @@ export default function Tools(): ReactElement {
         <div className="tools-list page-scroll">
           <About agent={agent} />
           <Flow report={catalogue.flow?.find(each => each.agent === agent.name)} />
-          <input
-            type="search"
-            className="tw-input"
-            aria-label="Search tools"
-            placeholder="Search tools"
-            value={words}
-            onChange={event => setWords(event.target.value)}
-          />
+          <span className="search-field">
+            <ActionIcon name="search" />
+            <input
+              type="search"
+              className="tw-input"
+              aria-label="Search tools"
+              placeholder="Search tools"
+              value={words}
+              onChange={event => setWords(event.target.value)}
+            />
+          </span>
           <ul className="plain">
             {found.map(each => (
               <ToolLink
@@ -175,14 +179,14 @@ function OneTool({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }):
           {change && <Diff {...change} label="How the definition changed" />}
         </>
       )}
-      <dl className="facts">
+      <Gate tool={tool} agent={agent} />
+      <dl className="facts tool-facts">
         {facts.map(([name, value]) => (
           <Fact key={name} name={name}>
             {printable(value, 120)}
           </Fact>
         ))}
       </dl>
-      <Gate tool={tool} agent={agent} />
       {me.operator && <TryTool tool={tool} agent={agent} />}
       <details className="tw-details">
         <summary>Definition</summary>
@@ -201,7 +205,7 @@ function Gate({ tool, agent }: { tool: OperatorTool; agent: OperatorAgent }): Re
   const others = unlessWords(verdict)
   const query = `agent=${encodeURIComponent(agent.name)}&tool=${encodeURIComponent(tool.name)}`
   return (
-    <p>
+    <p className="tool-gate">
       A call <Verdict verdict={verdict.verdict} /> by <b>{ruleWords(verdict.rule)}</b>
       {verdict.reason !== undefined && <span className="tw-muted"> “{printable(verdict.reason, 200)}”</span>}
       {others !== '' && <>, unless a rule decides otherwise by its arguments: {others}</>}.{' '}
