@@ -5,33 +5,44 @@ import { embed, readSealed, type Sealed, sealedStart } from './sealed-form.ts'
 import { sealedScript } from './sealed-script.ts'
 
 const style = `
-:root { color-scheme: light dark; --ink: #1b1f24; --dim: #5b6570; --line: #dfe3e8; --page: #f6f7f9; --card: #fff; --good: #16794c; --good-page: #e6f5ee; --bad: #b3261e; --bad-page: #fcebea; --user: #2457c5; --call: #7a4bc2; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e7eaee; --dim: #99a3ae; --line: #2d343c; --page: #111418; --card: #191d22; --good: #5fd0a0; --good-page: #12291f; --bad: #ff8a80; --bad-page: #351a19; --user: #8ab0ff; --call: #c6a5ff; } }
+:root { color-scheme: light dark; --ink: light-dark(#1a1c20, #e9eaee); --dim: light-dark(#5a5e68, #a2a6b0); --line: light-dark(#dfe1e6, #2f323a); --page: light-dark(#f6f7f9, #121317); --card: light-dark(#ffffff, #1a1c21); --inset: light-dark(#f6f7f9, #121317); --good: light-dark(#1c7340, #6fcf97); --bad: light-dark(#b3261e, #ff8a80); --doubt: light-dark(#7a3fb0, #cfa3ff); --accent: light-dark(#3451c6, #93a7ff); }
 * { box-sizing: border-box; }
-body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; }
-main { max-width: 68rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; }
-h1 { font-size: 1.5rem; margin: 0 0 1rem; } h2 { font-size: 1.05rem; margin: 2.25rem 0 .75rem; }
-.badge { display: flex; flex-wrap: wrap; gap: .25rem .75rem; align-items: baseline; padding: .9rem 1.1rem; border-radius: .6rem; border: 1px solid var(--line); background: var(--card); }
-.badge strong { font-size: 1.1rem; } .badge.good { background: var(--good-page); border-color: var(--good); } .badge.good strong { color: var(--good); }
-.badge.bad { background: var(--bad-page); border-color: var(--bad); } .badge.bad strong, .bad { color: var(--bad); }
-dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(14rem, 1fr)); gap: .75rem 1.5rem; margin: 1.25rem 0 0; } dl div { min-width: 0; }
-dt { color: var(--dim); font-size: .8rem; } dd { margin: 0; overflow-wrap: anywhere; }
-code, pre, .seq { font-family: ui-monospace, monospace; font-size: .82rem; }
-.scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: .6rem; background: var(--card); }
-table { border-collapse: collapse; width: 100%; min-width: 40rem; } th, td { text-align: left; padding: .55rem .9rem; border-bottom: 1px solid var(--line); vertical-align: top; } tr:last-child td { border-bottom: 0; }
-th { font-size: .8rem; color: var(--dim); font-weight: 500; } .when { white-space: nowrap; color: var(--dim); }
-.columns { display: grid; grid-template-columns: minmax(0, 1fr) 19rem; gap: 2rem; align-items: start; }
-.block { border: 1px solid var(--line); border-left: 3px solid var(--line); border-radius: .6rem; background: var(--card); padding: .75rem 1rem; margin: 0 0 .75rem; }
-.block.user { border-left-color: var(--user); } .block.call { border-left-color: var(--call); } .block.thinking { opacity: .8; }
-.block header { display: flex; justify-content: space-between; gap: 1rem; font-size: .85rem; } .block header time, .timeline time { color: var(--dim); font-variant-numeric: tabular-nums; }
-.said { white-space: pre-wrap; overflow-wrap: anywhere; margin: .35rem 0 0; }
-pre { margin: .5rem 0 0; padding: .6rem .75rem; border-radius: .4rem; background: var(--page); white-space: pre-wrap; overflow-wrap: anywhere; max-height: 24rem; overflow: auto; }
-.result { margin-top: .75rem; } .outcome { font-size: .78rem; border: 1px solid currentColor; border-radius: 1rem; padding: .05rem .55rem; color: var(--bad); } .ok > .outcome, .outcome.ok { color: var(--good); }
-.who, .note { color: var(--dim); font-size: .88rem; margin: .5rem 0; } .decided { color: var(--ink); } .removed { border: 1px dashed var(--line); border-radius: .6rem; padding: .6rem 1rem; color: var(--dim); font-size: .88rem; margin: 0 0 .75rem; }
-.timeline { list-style: none; margin: 0; padding: 0; font-size: .82rem; } .timeline li { display: grid; grid-template-columns: 2.2rem 6.5rem 1fr; gap: .4rem; padding: .3rem .5rem; border-left: 2px solid var(--line); background: linear-gradient(var(--line), var(--line)) calc(var(--at) * 100%) 100% / 1.5rem 2px no-repeat; }
-.timeline li.call, .timeline li.approval { border-left-color: var(--call); } .timeline li.turn { border-left-color: var(--user); } .timeline li.log { border-left-color: var(--good); } .seq { color: var(--dim); }
-footer { margin-top: 3rem; color: var(--dim); font-size: .85rem; border-top: 1px solid var(--line); padding-top: 1rem; }
-@media (max-width: 50rem) { main { padding: 1.25rem .9rem 3rem; } .columns { grid-template-columns: minmax(0, 1fr); } }
+body { margin: 0; background: var(--page); color: var(--ink); font: 14px/20px system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; -webkit-font-smoothing: antialiased; }
+main { max-width: 1080px; margin: 0 auto; padding: 40px 24px 64px; }
+h1 { font-size: 20px; line-height: 28px; font-weight: 600; letter-spacing: -.01em; margin: 0 0 16px; } h2 { font-size: 14px; line-height: 20px; font-weight: 600; margin: 32px 0 8px; }
+.badge, .scroll, .block, .timeline { border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
+.badge { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 14px; align-items: center; padding: 16px 18px 16px 20px; }
+.badge svg { grid-row: span 2; width: 28px; height: 28px; fill: none; stroke: currentColor; stroke-width: 1.5; stroke-linecap: round; stroke-linejoin: round; }
+.badge strong { font-size: 16px; line-height: 24px; font-weight: 600; } .badge span { color: var(--dim); }
+.badge.good { border-color: color-mix(in srgb, var(--good) 45%, var(--line)); } .badge.good :is(svg, strong) { color: var(--good); }
+.badge.bad { border-color: var(--bad); } .badge.bad :is(svg, strong), .bad { color: var(--bad); }
+dl { display: grid; grid-template-columns: auto auto auto minmax(0, 1fr); gap: 12px 40px; margin: 20px 0 0; } dl div { min-width: 0; }
+dt { color: var(--dim); font-size: 12px; line-height: 16px; } dd { margin: 2px 0 0; overflow-wrap: anywhere; }
+code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; font-size: 12px; line-height: 18px; }
+.scroll { overflow: hidden; }
+table { border-collapse: collapse; width: 100%; font-size: 13px; line-height: 18px; } th, td { text-align: left; padding: 9px 16px; border-bottom: 1px solid var(--line); vertical-align: baseline; overflow-wrap: anywhere; } tr:last-child td { border-bottom: 0; }
+th { font-size: 12px; line-height: 16px; color: var(--dim); font-weight: 400; } td > b { font-weight: 600; } .when { white-space: nowrap; color: var(--dim); font-variant-numeric: tabular-nums; }
+.columns { display: grid; grid-template-columns: minmax(0, 1fr) 288px; gap: 0 32px; align-items: start; }
+.block { margin: 0 0 8px; overflow: hidden; } .block > * { margin-inline: 16px; } .block > :last-child { margin-bottom: 14px; }
+.block.model, .block.thinking { border-color: transparent; background: none; } .block:is(.model, .thinking) > * { margin-inline: 0; }
+.block.thinking { color: var(--dim); }
+.block header { display: flex; gap: 10px; align-items: baseline; margin-top: 10px; font-size: 13px; line-height: 18px; } .block.call header b { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
+.block header b { font-weight: 600; margin-right: auto; } .block header time { color: var(--dim); font-size: 12px; font-variant-numeric: tabular-nums; }
+.said { white-space: pre-wrap; overflow-wrap: anywhere; margin-block: 4px 0; }
+pre { margin-block: 8px 0; padding: 8px 12px; border-radius: 6px; background: var(--inset); white-space: pre-wrap; overflow-wrap: anywhere; max-height: 384px; overflow: auto; }
+.result pre { margin: 0; } .result { margin-block: 8px 0; }
+.outcome { display: inline-flex; gap: 5px; align-items: center; font-size: 12px; line-height: 16px; color: var(--bad); white-space: nowrap; } .outcome.ok { color: var(--good); } .outcome.unknown { color: var(--doubt); } .outcome:is(.cancelled, .abandoned) { color: var(--dim); }
+.outcome::before { content: ""; width: 6px; height: 6px; border-radius: 50%; background: currentColor; }
+.who, .note { color: var(--dim); font-size: 12px; line-height: 16px; margin: 0 0 8px; } .block > .who { margin-block: 8px 0; } .decided { color: var(--ink); }
+.removed { border: 1px dashed var(--line); border-radius: 8px; padding: 8px 16px; color: var(--dim); font-size: 12px; margin: 0 0 8px; }
+.timeline { list-style: none; margin: 0; padding: 6px 0; font-size: 12px; line-height: 16px; } .timeline li { display: grid; grid-template-columns: 24px minmax(0, 1fr) auto; gap: 10px; padding: 4px 14px; }
+.timeline time, .seq { color: var(--dim); font-variant-numeric: tabular-nums; } .seq { text-align: right; } .timeline li.turn { font-weight: 600; } .timeline li.log > :nth-child(2) { color: var(--good); }
+footer { margin-top: 40px; color: var(--dim); font-size: 12px; line-height: 18px; border-top: 1px solid var(--line); padding-top: 16px; }
+@media (max-width: 760px) {
+  main { padding: 20px 16px 48px; } .columns { grid-template-columns: minmax(0, 1fr); } dl { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 12px 16px; } dl div:is(:first-child, :last-child) { grid-column: 1 / -1; }
+  thead { display: none; } tr { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 2px 12px; padding: 10px 14px; border-bottom: 1px solid var(--line); } tr:last-child { border-bottom: 0; } td { border: 0; padding: 0; }
+  td:nth-child(2) { grid-column: 1 / -1; grid-row: 2; } td:nth-child(5) { text-align: right; color: var(--dim); } .when { font-size: 12px; }
+}
 `
 
 const sourceHash = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`

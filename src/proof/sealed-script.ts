@@ -76,6 +76,16 @@ async function isProved({ call, proof, signed }) {
   return end === 0 && hash === signed.calls.root && call.session === sealed.session && (await isSigned(call.session, signed))
 }
 
+const shield = isGood => {
+  const drawn = document.createElementNS('http://www.w3.org/2000/svg', 'svg')
+  const path = document.createElementNS('http://www.w3.org/2000/svg', 'path')
+  drawn.setAttribute('viewBox', '0 0 16 16')
+  drawn.setAttribute('aria-hidden', 'true')
+  path.setAttribute('d', 'M8 2 3 4v4c0 3 2 5 5 6 3-1 5-3 5-6V4z' + (isGood ? 'M5.8 8 7.4 9.6 10.4 6.4' : 'M6.2 6.2 9.8 9.8M9.8 6.2 6.2 9.8'))
+  drawn.append(path)
+  return drawn
+}
+
 // ---- what is shown -----------------------------------------------------------------------------------------
 
 const el = (tag, kind, ...children) => {
@@ -125,10 +135,12 @@ function show({ seq, event, digest }, receipts) {
       return showCall(event.call, event.at, receipts)
     case 'call.settled': {
       const call = calls.get(event.callId)
-      const result = el('div', 'result ' + event.outcome.kind, el('span', 'outcome', event.outcome.kind), pre(partsText(event.outcome.parts)))
-      if (!call) return block('call', 'Result', event.at, result)
-      call.append(result)
-      return undefined
+      const outcome = el('span', 'outcome ' + event.outcome.kind, event.outcome.kind)
+      const result = el('div', 'result', pre(partsText(event.outcome.parts) || '(no text)'))
+      const place = call ?? block('call', 'Result', event.at)
+      place.querySelector('header time').before(outcome)
+      place.append(result)
+      return call ? undefined : place
     }
     case 'approval.requested':
       return el('p', 'note', 'Asked a person' + (event.reason ? ': ' + event.reason : '') + ' (rule ' + event.rule + ')')
@@ -157,12 +169,12 @@ function showCall(part, at, receipts) {
 
 function timeline() {
   const shown = sealed.log.filter(({ event }) => event)
-  const [first, last] = [shown[0]?.event.at ?? 0, shown.at(-1)?.event.at ?? 0]
+  const first = shown[0]?.event.at ?? 0
   const list = el('ol', 'timeline')
   for (const { seq, event } of shown) {
-    const dot = el('li', event.type.split('.')[0], el('span', 'seq', String(seq)), el('time', '', clock(event.at)), el('span', '', event.type))
-    dot.style.setProperty('--at', String(last > first ? (event.at - first) / (last - first) : 0))
-    list.append(dot)
+    const at = el('time', '', event.at === first ? clock(first) : '+' + ((event.at - first) / 1000).toFixed(3) + ' s')
+    at.title = time(event.at)
+    list.append(el('li', event.type.split('.')[0], el('span', 'seq', String(seq)), el('span', '', event.type), at))
   }
   return list
 }
@@ -193,7 +205,7 @@ async function main() {
   }
   if (!result.why && !result.last) result = { broken: 0, why: 'Nothing in it is signed.' }
   badge.className = 'badge ' + (result.why ? 'bad' : 'good')
-  badge.replaceChildren(el('strong', '', result.why ? 'Changed' : 'Unchanged'), el('span', '', result.why ?? 'Every event that is shown is as the server recorded and signed it.'))
+  badge.replaceChildren(shield(!result.why), el('strong', '', result.why ? 'Changed' : 'Unchanged'), el('span', '', result.why ?? 'Every event that is shown is as the server recorded and signed it.'))
   document.documentElement.dataset.verified = result.why ? 'no' : 'yes'
   const removed = sealed.log.filter(({ digest }) => digest).length
   fact('Session', sealed.session)
