@@ -57,6 +57,15 @@ test('words that were shown before the failure are taken back', async () => {
   )
 })
 
+test('no other model goes on once words were shown that stay', async () => {
+  const cheap = member('cheap', { text: 'Hi' })
+  const breaking = member('smart', { text: 'Good day', chunk: 4, fail: { ...overloaded, after: 1 } })
+  const shown = { ...request, shownStays: true as const }
+  await assert.rejects(ask(fallback([breaking, cheap]), shown), { code: 'model_failed' })
+  const failing = member('smart', { fail: overloaded })
+  assert.equal((await ask(fallback([failing, cheap]), shown)).answer.model, 'cheap', 'nothing was shown')
+})
+
 test('the last failure is thrown as it is', async () => {
   const model = fallback([
     member('smart', { fail: overloaded }),

@@ -128,6 +128,8 @@ export type ModelRequest = {
   body?: Readonly<Record<string, JsonObject>>
   /** The agent that a relay's model passes the request on to. Other models ignore it. */
   to?: JsonObject
+  /** The reader cannot take back what it was shown: no other model may go on with the answer then. */
+  shownStays?: true
   /** Sent along as headers, so that the vendor's own traces can be joined. */
   trace?: TraceContext
   /** Absent: a single request, of which the model keeps nothing. */
@@ -358,12 +360,21 @@ export type Compaction = {
   instructions?: string
 }
 
-/** What may be spent, and what happens then: `end` (the default) ends the turn, `ask` asks a person. */
-export type Budget = { tokens?: number; money?: number; calls?: number; then?: 'ask' | 'end' }
+/**
+ * What may be spent, and what happens then: `end` (the default) ends the turn, `ask` asks a person. `approvers`: only these may
+ * let the turn go on; they are asked to approve it. Absent: anyone who reaches the session.
+ */
+export type Budget = {
+  tokens?: number
+  money?: number
+  calls?: number
+  then?: 'ask' | 'end'
+  approvers?: Approvers
+}
 
 /**
- * `session`: of one session, for life. `agentDay`: of all sessions of the agent in a day. `ownerDay`, `ownerMonth`: of all
- * sessions of the owner. Days and months are those of UTC.
+ * `turn`: of one turn, within the agent's limits. `session`: of one session, for life. `agentDay`: of all sessions of the agent in a
+ * day. `ownerDay`, `ownerMonth`: of all sessions of the owner. Days and months are those of UTC.
  */
 export type Budgets = Partial<Record<BudgetName, Budget>>
 

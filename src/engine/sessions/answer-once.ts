@@ -132,7 +132,7 @@ class Once {
   #makeRequest(history: readonly Entry[], ask: Ask, declared: Declared): ModelRequest {
     const agent = this.#agent
     const options = Object.fromEntries(agent.options.map(option => [option.name, option.default]))
-    return makeRequest(
+    const request = makeRequest(
       agent,
       {
         session: this.#ports.world.id('once'),
@@ -142,6 +142,8 @@ class Once {
       },
       { ...declared, options },
     )
+    if (this.#request.deltas === 'fail') request.shownStays = true
+    return request
   }
 
   /** Asks the model once and adds the parts of its answer. */
