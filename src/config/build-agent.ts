@@ -7,7 +7,7 @@ import { hostedApproval } from '../language/tools.ts'
 import { pickPresent } from '../lib/json/present.ts'
 import { describeSchema } from '../lib/schema/standard.ts'
 import type { Log } from '../log.ts'
-import { checkBudgets, checkLimits } from '../policy/index.ts'
+import { checkBudgets, checkLimits, checkTurnBudget } from '../policy/index.ts'
 import { codeTool, hostedApprovalTool, planTool } from '../tools/index.ts'
 import type { KeptServers } from '../tools/mcp/index.ts'
 import { agentGate, openRulesFile } from './agent-gate.ts'
@@ -50,7 +50,9 @@ function buildAgent(
   const servers = mcp ? agentServers(config, agent.name) : []
   const changing = mcp && servers.length > 0 ? joined(fixed, () => mcp.tools(servers)) : undefined
   const tools = search ? search.following(changing ?? (() => fixed)) : changing
+  const limits = checkLimits({ ...config.limits, ...agent.limits })
   const budgets = checkBudgets({ ...config.budgets, ...agent.budgets })
+  if (budgets) checkTurnBudget(budgets, limits)
   const built: Agent = {
     name: agent.name,
     version: agent.version ?? '1.0.0',
@@ -63,7 +65,7 @@ function buildAgent(
     ...(search && { search: search.rule }),
     options: agent.options ?? [],
     gate: agentGate(agent, config, log, file),
-    limits: checkLimits({ ...config.limits, ...agent.limits }),
+    limits,
     ...(budgets && { budgets }),
     choice: agent.choice ?? 'auto',
     parallel: agent.parallel ?? true,

@@ -102,7 +102,7 @@ export const limitNames = [
 ] as const
 export type LimitName = (typeof limitNames)[number]
 
-export const budgetNames = ['session', 'agentDay', 'ownerDay', 'ownerMonth'] as const
+export const budgetNames = ['turn', 'session', 'agentDay', 'ownerDay', 'ownerMonth'] as const
 export type BudgetName = (typeof budgetNames)[number]
 export const budgetLimits = ['tokens', 'money', 'calls'] as const satisfies readonly LimitName[]
 export type BudgetLimit = (typeof budgetLimits)[number]

@@ -1,15 +1,34 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Budgets } from '../engine/ports/index.ts'
-import { checkBudgets } from './budgets.ts'
+import { checkBudgets, checkTurnBudget } from './budgets.ts'
+import { defaultLimits } from './limits.ts'
 
 test('budgets are taken as they are; none at all is undefined', () => {
   const budgets: Budgets = { session: { money: 0.5, then: 'ask' }, ownerMonth: { tokens: 1, calls: 2 } }
-  assert.equal(checkBudgets(budgets), budgets)
+  assert.deepEqual(checkBudgets(budgets), budgets)
   assert.equal(checkBudgets({}), undefined)
 })
 
+test('approvers are taken in one form, and the limits of a turn bound its budget', () => {
+  // A file may give one role as a text.
+  const given = { session: { money: 1, then: 'ask', approvers: { roles: 'finance' } } } as unknown as Budgets
+  assert.deepEqual(checkBudgets(given), {
+    session: { money: 1, then: 'ask', approvers: { roles: ['finance'] } },
+  })
+  checkTurnBudget({ turn: { money: 20 } }, defaultLimits)
+  assert.throws(() => checkTurnBudget({ turn: { money: 21 } }, defaultLimits), {
+    code: 'config_invalid',
+    message: /the limits end a turn at 20\. Raise limits\.money/,
+  })
+})
+
 for (const [given, words] of [
+  [
+    { session: { money: 1, approvers: { roles: ['x'] } } },
+    /approvers of the budget "session" have a meaning only/,
+  ],
+  [{ turn: { money: 1, then: 'ask', approvers: { role: 'x' } } }, /unknown member "role"/],
   [{ sesion: { money: 1 } }, /no budget named "sesion"\. Did you mean "session"\?/],
   [{ session: { then: 'ask' } }, /limits nothing\. Say one of: tokens, money, calls/],
   [{ session: 5 }, /must be an object such as/],

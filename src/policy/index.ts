@@ -23,7 +23,7 @@ import { createRuleSet, type RulesInForce } from './rule-set.ts'
 import { compileRules, type Decider, type Decision, type PolicyRule } from './rules.ts'
 
 export type { RuleApprovers } from './approvers.ts'
-export { checkBudgets } from './budgets.ts'
+export { checkBudgets, checkTurnBudget } from './budgets.ts'
 export { type CedarOptions, cedar } from './engines/cedar.ts'
 export { type OpaOptions, opa } from './engines/opa.ts'
 export { describeFacts, resolveLabels } from './flow/index.ts'

@@ -88,7 +88,8 @@ test('what tools can do together with nobody asked is said with what closes it, 
     { ...look, name: 'post', trust: 'trusted' },
   ]`
   const text = (more: string): string =>
-    asks(`policy: { rules: [{ tool: 'look', then: 'ask', approvers: { roles: ['finance', 'legal'] } }] }`)
+    asks(`policy: { rules: [{ tool: 'look', then: 'ask', approvers: { roles: ['finance', 'legal'] } }] },
+      budgets: { session: { money: 5, then: 'ask', approvers: { roles: ['board'] } } }`)
       .replace('tools: [look]', `tools: [look, ...${tools}], ${more}`)
       .replace("input: { type: 'object' }", "input: { type: 'object' }, flow: { output: 'trusted' }")
       .replaceAll('{ ...look, ', '{ ...look, flow: undefined, ')
@@ -103,9 +104,11 @@ test('what tools can do together with nobody asked is said with what closes it, 
   )
   assert.deepEqual(
     open.of('rule').map(({ words }) => words.split(':')[0]),
-    ['finance', 'legal'].map(role => `policy.rules[0] asks people with the role "${role}", which no key has`),
+    [...['finance', 'legal'].map(role => ['policy.rules[0]', role]), ['budgets.session', 'board']].map(
+      ([asking, role]) => `${asking} asks people with the role "${role}", which no key has`,
+    ),
   )
-  turnwire(['keys', 'add', 'ann', '--roles', 'legal'], { cwd })
+  turnwire(['keys', 'add', 'ann', '--roles', 'legal,board'], { cwd })
   writeFileSync(join(cwd, 'turnwire.config.ts'), text(`flow: 'warrants'`))
   const closed = checked(cwd)
   assert.deepEqual(closed.of('rule'), [], 'one of the roles is enough')

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { Budgets, Session, Store } from '../../src/engine/index.ts'
 import { sessionStatus } from '../../src/engine/index.ts'
+import { leftOfBudgets } from '../../src/engine/rules/budgets.ts'
+import type { SessionState } from '../../src/engine/rules/state.ts'
 import type { Event } from '../../src/language/events.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
 import { tool } from '../../src/tools/index.ts'
@@ -184,6 +186,137 @@ describe('a budget of a session that asks', () => {
     assert.equal(events.filter(({ type }) => type === 'question.asked').length, 1)
     assert.deepEqual(session.state.raised, { 'session.money': 8 })
     assert.equal(wrongHistory(session.state.view), undefined)
+  })
+})
+
+describe('a budget of a turn', () => {
+  test('asks in the turn, holds for that turn alone, and the next begins anew', async () => {
+    const rig = rigWith({ turn: { money: 4, then: 'ask' } })
+    const session = await begin(rig)
+    await say(session, 'go')
+    assert.equal(session.status, 'waiting')
+    assert.equal(openQuestion(session).message, 'This turn has cost 4.00 of 4.00. Go on for another 4.00?')
+    await answer(rig, session, 'accept')
+    assert.deepEqual(session.state.raised, { 'turn.money': 8 })
+    assert.equal(session.status, 'idle')
+    await say(session, 'again')
+    assert.equal(session.state.raised, undefined)
+    assert.deepEqual(ends(await eventsOf(rig, session)), [
+      ['end', undefined],
+      ['end', undefined],
+    ])
+  })
+
+  test('ends the turn if the person declines, and the next turn goes on', async () => {
+    const rig = rigWith({ turn: { calls: 1, then: 'ask' } })
+    const session = await begin(rig)
+    await say(session, 'go')
+    assert.match(openQuestion(session).message, /This turn has made 1 of 1 calls/)
+    await answer(rig, session, 'decline')
+    await say(session, 'again')
+    assert.equal(session.status, 'waiting', 'its first step was asked for; the second asks a person')
+    assert.deepEqual(ends(await eventsOf(rig, session)), [['limit', 'calls']])
+  })
+
+  test('is what a session that works for the turn may use at most', () => {
+    const state = {
+      turn: { tokens: 10, money: 1, calls: 2 },
+      used: { tokens: 70, cost: 6 },
+      calls: 3,
+      raised: { 'turn.money': 9 },
+    } as unknown as SessionState // Only these members are read.
+    const budgets = { turn: { money: 4, calls: 5 }, session: { money: 10, tokens: 100 } }
+    assert.deepEqual(leftOfBudgets(budgets, state), { money: 4, calls: 3, tokens: 30 })
+  })
+})
+
+describe('a budget with approvers', () => {
+  const approvers = { roles: ['finance'], notRequester: true, quorum: 2 } as const
+  const budgets: Budgets = { session: { money: 4, then: 'ask', approvers } }
+  const decide = (
+    { local }: Rig,
+    session: Session,
+    name: string,
+    roles: string[],
+    over: { granted?: boolean; edit?: string } = {},
+  ) => {
+    const { part } =
+      session.state.batch.find(({ stage }) => stage === 'asking') ?? assert.fail('No call waits.')
+    const decision = { callId: part.id, granted: true, by: name, people: [{ name, roles }], ...over }
+    return until(session, () =>
+      local.command({ owner, session: session.id }, { do: 'respond', results: [], decisions: [decision] }),
+    )
+  }
+
+  test('asks for an approval; the one who spends cannot give it, and a question cannot be answered', async () => {
+    const rig = rigWith(budgets)
+    const session = await begin(rig)
+    await say(session, 'go')
+    assert.equal(session.status, 'waiting')
+    const [call] = session.state.batch
+    assert.equal(call?.reason, 'This session has cost 4.00 of 4.00. Go on for another 4.00?')
+    assert.equal(call?.questions, undefined)
+    for (const [name, roles, why] of [
+      [owner, ['finance'], /asked for it/],
+      ['joe', ['sales'], /has the role "sales"/],
+    ] as const)
+      await assert.rejects(decide(rig, session, name, [...roles]), { code: 'not_approver', message: why })
+    await decide(rig, session, 'cleo', ['finance'])
+    assert.equal(session.status, 'waiting', 'one of two')
+    await decide(rig, session, 'ben', ['finance'])
+    const events = await eventsOf(rig, session)
+    assert.deepEqual(ends(events), [['end', undefined]])
+    assert.deepEqual(session.state.raised, { 'session.money': 8 })
+    assert.equal(events.filter(({ type }) => type === 'approval.refused').length, 2)
+    assert.equal(events.filter(({ type }) => type === 'approval.requested').length, 1)
+    assert.equal(wrongHistory(session.state.view), undefined)
+    assert.equal(JSON.stringify(session.state.view).includes('raise_budget'), false)
+  })
+
+  test('ends the turn with the limit if an approver says no, and asks again at the next message', async () => {
+    const rig = rigWith(budgets)
+    const session = await begin(rig)
+    await say(session, 'go')
+    await decide(rig, session, 'cleo', ['finance'], { granted: false })
+    assert.deepEqual(ends(await eventsOf(rig, session)), [['limit', 'money']])
+    assert.equal(wrongHistory(session.state.view), undefined)
+    await say(session, 'again')
+    assert.equal(session.status, 'waiting')
+  })
+
+  test('goes on for what an approver writes into the arguments, and for nothing else of them', async () => {
+    const rig = rigWith({ session: { money: 4, then: 'ask', approvers: { roles: ['finance'] } } })
+    const session = await begin(rig)
+    await say(session, 'go')
+    const edit = JSON.stringify({
+      budget: 'ownerDay',
+      key: 'ownerDay.money',
+      limit: 'tokens',
+      of: 0,
+      spent: 0,
+      more: 1,
+    })
+    await decide(rig, session, 'cleo', ['finance'], { edit })
+    assert.deepEqual(session.state.raised, { 'session.money': 5 })
+    assert.equal(session.status, 'waiting', 'one more step, then it asks again')
+  })
+
+  test('survives the end of the process with the votes so far', async () => {
+    const store: Store = memoryStore()
+    const first = rigWith(budgets, { store })
+    const { id } = await (async () => {
+      const session = await begin(first)
+      await say(session, 'go')
+      await decide(first, session, 'cleo', ['finance'])
+      return session
+    })()
+    await first.engine.stop(0)
+    const second = rigWith(budgets, { store })
+    await second.engine.recover()
+    const session = await second.engine.open(owner, id)
+    await decide(second, session, 'ben', ['finance'])
+    assert.deepEqual(ends(await eventsOf(second, session)), [['end', undefined]])
+    assert.deepEqual(session.state.raised, { 'session.money': 8 })
   })
 })
 

@@ -1,12 +1,15 @@
 // The tool that asks a person whether a turn may go on although a budget is spent. Neither a model nor a program may call it: the
 // loop does, between two steps. It is a call so that its question is durable, survives a restart, and is shown and answered as
-// the questions of all calls are.
+// the questions of all calls are. A budget with approvers asks for the approval of the call, in place of a question: then only
+// they decide, several of them where the budget wants it, as for any call that a rule restricts.
 import { budgetToolName } from '../../language/calls.ts'
 import { type ToolDeclaration, toolHash } from '../../language/tools.ts'
-import { isJsonObject, type Json } from '../../lib/json/index.ts'
+import { hashJson } from '../../lib/json/hash.ts'
+import { isJsonObject, type Json, parseJson } from '../../lib/json/index.ts'
 import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../ports/index.ts'
-import { type BudgetCall, budgetQuestion, decideBudget, type Reached } from '../rules/budgets.ts'
-import { findCall } from '../rules/state.ts'
+import { type BudgetCall, budgetQuestion, budgetWords, decideBudget, type Reached } from '../rules/budgets.ts'
+import { restrict } from '../rules/decide-call.ts'
+import { findCall, findRequesters } from '../rules/state.ts'
 import type { CallSession } from './call-session.ts'
 
 const declaration: ToolDeclaration = {
@@ -48,7 +51,7 @@ export function callBudgetTool(session: CallSession, reached: Reached): boolean 
   if (!turn || offered?.side !== 'server' || offered.tool.callers?.length !== 0) return false
   const { context } = session
   const at = context.now
-  const { budget, key, limit, spent, of, more } = reached
+  const { budget, key, limit, spent, of, more, approvers } = reached
   const args: BudgetCall = { budget, key, limit, spent, of, more }
   const callId = context.id('call')
   const call = {
@@ -58,16 +61,13 @@ export function callBudgetTool(session: CallSession, reached: Reached): boolean 
     form: 'json' as const,
     text: JSON.stringify(args),
   }
+  const judged = { at, callId, toolHash: toolHash(offered.tool), rule: budgetToolName }
+  const asked = { ...judged, argsHash: hashJson(args), reason: budgetWords(args, session.agent.name) }
   session.record([
     { v: 1, at, type: 'call.nested', parent: turn.id, key: callId, call },
-    {
-      v: 1,
-      at,
-      type: 'call.allowed',
-      callId,
-      toolHash: toolHash(offered.tool),
-      rule: budgetToolName,
-    },
+    approvers
+      ? restrict({ type: 'approval.requested', ...asked }, approvers, findRequesters(session.state))
+      : { v: 1, type: 'call.allowed', ...judged },
   ])
   return true
 }
@@ -78,11 +78,16 @@ async function askForMore(
   { callId, ask }: Pick<ToolContext, 'callId' | 'ask'>,
 ): Promise<ToolOutput> {
   const { state, agent } = session
-  if (!isJsonObject(input) || !state.turn || findCall(state, callId)?.parent !== state.turn.id)
+  const call = findCall(state, callId)
+  if (!isJsonObject(input) || !call || !state.turn || call.parent !== state.turn.id)
     throw new InvalidInput('Only the loop of a turn may call this tool.')
-  const reached = input as unknown as BudgetCall // The loop wrote it, as the parent shows.
-  const answer = await ask(budgetQuestion(reached, agent.name), { key: 'budget' })
-  const wanted = answer.action === 'accept' ? (answer.content?.['more'] ?? reached.more) : undefined
+  // The loop wrote it, as the parent shows. Of the arguments an approver may change how much more.
+  const reached = parseJson(call.part.text) as unknown as BudgetCall
+  const answered = async () => {
+    const answer = await ask(budgetQuestion(reached, agent.name), { key: 'budget' })
+    return answer.action === 'accept' ? (answer.content?.['more'] ?? reached.more) : undefined
+  }
+  const wanted = call.approval?.by !== undefined ? input['more'] : await answered()
   const more = typeof wanted === 'number' && wanted > 0 ? wanted : undefined
   session.record([decideBudget(callId, reached, more, session.context)])
   const text = more === undefined ? 'The turn ends.' : 'The turn goes on.'

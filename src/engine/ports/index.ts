@@ -2,6 +2,7 @@
 // src/testing/contracts or test/contracts, and an adapter is right when it passes it. Nothing here does any work.
 
 import type { Approvers } from '../../language/approvers.ts'
+import type { Budgets } from '../../language/budgets.ts'
 import type { CallForm, Outcome } from '../../language/calls.ts'
 import type {
   HostedPart,
@@ -15,7 +16,6 @@ import type {
 } from '../../language/content.ts'
 import type { ErrorCode } from '../../language/errors.ts'
 import type {
-  BudgetName,
   Grant,
   LimitName,
   ModelStop,
@@ -45,6 +45,7 @@ import type { NewRecord } from './records.ts'
 import type { Store } from './store.ts'
 import type { AppContext, Tool, ToolOutput } from './tool.ts'
 
+export type { Budget, Budgets } from '../../language/budgets.ts'
 export type * from './finder.ts'
 export type { FlowLog } from './flow.ts'
 export type { HookSubject, Hooks } from './hooks.ts'
@@ -359,24 +360,6 @@ export type Compaction = {
   /** The instructions for the summary, in place of the built-in ones. */
   instructions?: string
 }
-
-/**
- * What may be spent, and what happens then: `end` (the default) ends the turn, `ask` asks a person. `approvers`: only these may
- * let the turn go on; they are asked to approve it. Absent: anyone who reaches the session.
- */
-export type Budget = {
-  tokens?: number
-  money?: number
-  calls?: number
-  then?: 'ask' | 'end'
-  approvers?: Approvers
-}
-
-/**
- * `turn`: of one turn, within the agent's limits. `session`: of one session, for life. `agentDay`: of all sessions of the agent in a
- * day. `ownerDay`, `ownerMonth`: of all sessions of the owner. Days and months are those of UTC.
- */
-export type Budgets = Partial<Record<BudgetName, Budget>>
 
 /** Contract: `isAlways` is pure. Of the agent's tools, those that are not always declared are found by a search. */
 export type AgentSearch = {

@@ -19,6 +19,7 @@ import type {
   GrantGiven,
 } from '../../language/events.ts'
 import { awaited } from './awaited.ts'
+import { askedLimit } from './budgets.ts'
 import type { Context, Decision } from './commands.ts'
 import { decideSettled, isOverdue } from './decide-call.ts'
 import { outcomes } from './outcomes.ts'
@@ -200,7 +201,11 @@ function decided(
   }
   events.push(event)
   if (decision.remember && !call.mirrors) events.push(remembered(call, decision, context, givers))
-  if (!granted) events.push(decideSettled(call, outcomes.deniedByPerson(by, reason), context))
+  if (!granted) {
+    const limit = askedLimit(call)
+    const settled = decideSettled(call, outcomes.deniedByPerson(by, reason), context)
+    events.push(limit ? { ...settled, limit } : settled)
+  }
   return events
 }
 

@@ -12,6 +12,7 @@ import {
   decideStartedBy,
   decideTakeAllBack,
   decideTakeBack,
+  messageState,
   mustWait,
   nextMessage,
 } from './decide-message.ts'
@@ -147,6 +148,18 @@ describe('delivery', () => {
       state.entries.map(entry => entry.role === 'user' && entry.parts),
       [words('Hi'), words('m2'), words('m3')],
     )
+  })
+
+  test('of messages that wait no longer the newest thousand are remembered', () => {
+    const state = given(created, started)
+    for (let at = 0; at < 1200; at += 1) {
+      const id = `m${at}`
+      andThen(state, [queued(id, 'steer'), { v: 1, at, type: 'message.withdrawn', message: id, by: 'bo' }])
+    }
+    const ids = Object.keys(state.heard ?? {})
+    assert.deepEqual([ids.length, ids[0], ids.at(-1)], [1000, 'm200', 'm1199'])
+    assert.equal(messageState(state, 'm1199'), 'withdrawn')
+    assert.throws(() => decideTakeBack(state, { message: 'm1', by: 'bo' }, context()), { code: 'not_found' })
   })
 
   test('a message that joins brings its wishes and settings; settings that fit no longer are left out', () => {

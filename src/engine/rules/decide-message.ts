@@ -85,6 +85,14 @@ export function decideTakeBack(
   throw new TurnwireError('message_delivered', `The message "${message}" was ${known} before.`)
 }
 
+/** What became of a message that had to wait. It was delivered if nothing is remembered of it any more. */
+export function messageState(
+  { messages, heard }: Pick<SessionState, 'messages' | 'heard'>,
+  id: string,
+): 'queued' | 'delivered' | 'withdrawn' {
+  return messages?.some(message => message.id === id) ? 'queued' : (heard?.[id] ?? 'delivered')
+}
+
 /** All that wait are taken back. */
 export function decideTakeAllBack(state: SessionState, by: string, context: Now): MessageWithdrawn[] {
   return (state.messages ?? []).map(({ id }) => decideTakeBack(state, { message: id, by }, context))

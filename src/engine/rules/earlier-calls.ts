@@ -1,6 +1,6 @@
 // The calls before a call, as plain data for rules of the policy. Bounded: a rule reads the last of them, not the log. Of a
 // result it has the kind alone, since no result may affect a verdict. Pure.
-import type { CallPart, Outcome } from '../../language/calls.ts'
+import { budgetToolName, type CallPart, type Outcome } from '../../language/calls.ts'
 import { type CallHistory, type EarlierCall, mostEarlierCalls } from '../../language/policy.ts'
 import type { Json } from '../../lib/json/index.ts'
 import type { CallState, SessionState } from './state.ts'
@@ -34,6 +34,17 @@ function callsOfBatch({ batch, entries }: SessionState, call: CallState): Placed
     .reverse()
 }
 
+/** For `evolve`: no entry of the history has the calls that calls made. */
+export function rememberNested(state: SessionState): void {
+  const nested = state.batch.filter(
+    ({ parent, part }) => parent !== undefined && part.name !== budgetToolName,
+  )
+  if (nested.length === 0) return
+  const at = state.entries.length
+  const all = [...(state.nestedCalls ?? []), ...nested.map(call => ({ at, call: toEarlierCall(call) }))]
+  state.nestedCalls = all.slice(-mostEarlierCalls)
+}
+
 /** Of answers whose calls are all settled, newest first, with the calls that their calls made. */
 function* callsOfEntries({ entries, nestedCalls = [] }: SessionState): Generator<Placed> {
   let outcomes = new Map<string, Outcome>()
@@ -53,7 +64,7 @@ function* callsOfEntries({ entries, nestedCalls = [] }: SessionState): Generator
   }
 }
 
-export function toEarlierCall({ part, text, outcome, parent, rule }: CallState): EarlierCall {
+function toEarlierCall({ part, text, outcome, parent, rule }: CallState): EarlierCall {
   const earlier = describeCall(part, text, outcome)
   if (rule !== undefined && earlier.rule === undefined) earlier.rule = rule
   if (parent !== undefined) earlier.parent = parent

@@ -2,6 +2,9 @@
 import type { MessageQueued } from '../../language/events.ts'
 import type { SessionState, WaitingMessage } from './state.ts'
 
+/** So many messages that wait no longer are remembered, the newest. A session for life may have any number. */
+const mostHeard = 1000
+
 export function queueMessage(state: SessionState, event: MessageQueued): void {
   const { v: _v, type: _type, message: id, key, ...rest } = event
   const waiting: WaitingMessage = { id, ...rest }
@@ -19,6 +22,8 @@ export function takeMessage(
   const taken = state.messages?.find(message => message.id === id)
   state.heard ??= {}
   state.heard[id] = as
+  const [oldest, ...others] = Object.keys(state.heard)
+  if (oldest !== undefined && others.length >= mostHeard) delete state.heard[oldest]
   const left = state.messages?.filter(message => message.id !== id) ?? []
   if (left.length > 0) state.messages = left
   else delete state.messages

@@ -1,7 +1,6 @@
 // evolve(state, event): applies an event to a state, in place. It reads no clock, draws no random number and does no I/O. It
 // checks nothing either: an event in the log has happened.
 import {
-  budgetToolName,
   type CallPart,
   type CallResult,
   type Outcome,
@@ -21,8 +20,8 @@ import type {
   ModelAnswered,
 } from '../../language/events.ts'
 import type { AssistantEntry, Entry } from '../../language/history.ts'
-import { mostEarlierCalls } from '../../language/policy.ts'
-import { toEarlierCall } from './earlier-calls.ts'
+import { forgetTurnRaises } from './budgets.ts'
+import { rememberNested } from './earlier-calls.ts'
 import { beginUndo, doubt, endUndo, isDoubtful, reconcile } from './evolve-doubt.ts'
 import { queueMessage, takeMessage } from './evolve-message.ts'
 import {
@@ -226,6 +225,7 @@ function startTurn(state: SessionState, event: Extract<Event, { type: 'turn.star
     money: 0,
     admitted: new Map(),
   }
+  if (state.raised) forgetTurnRaises(state)
   if (event.ask) state.turn.ask = event.ask
   if (event.requesters) state.turn.requesters = event.requesters
   if (event.trace) state.turn.trace = event.trace
@@ -415,17 +415,6 @@ function closeBatch(state: SessionState): void {
     state.settings = state.handedTo.settings
     delete state.handedTo
   }
-}
-
-/** No entry of the history has them. */
-function rememberNested(state: SessionState): void {
-  const nested = state.batch.filter(
-    ({ parent, part }) => parent !== undefined && part.name !== budgetToolName,
-  )
-  if (nested.length === 0) return
-  const at = state.entries.length
-  const all = [...(state.nestedCalls ?? []), ...nested.map(call => ({ at, call: toEarlierCall(call) }))]
-  state.nestedCalls = all.slice(-mostEarlierCalls)
 }
 
 /** Not between a call and its result. In a turn they count as messages that joined it. */

@@ -2,7 +2,7 @@
 import { TurnwireError } from '../../language/errors.ts'
 import { type LimitName, limitNames } from '../../language/events.ts'
 import type { Agent, Limits } from '../ports/index.ts'
-import { leftOfSession } from './budgets.ts'
+import { leftOfBudgets } from './budgets.ts'
 import type { SessionState } from './state.ts'
 
 type Spending = { readonly state: SessionState; readonly limits: Limits }
@@ -38,10 +38,10 @@ export function remainingBudget(
     bytes: Math.max(limits.bytes - turn.bytes, 1),
     time: Math.max(Math.ceil(limits.time - driver.workedMs), 1),
   }
-  const ofSession: Partial<Limits> = agent.budgets ? leftOfSession(agent.budgets, state) : {}
+  const ofBudgets: Partial<Limits> = agent.budgets ? leftOfBudgets(agent.budgets, state) : {}
   const names = limitNames.filter(name => left[name] !== undefined || most[name] !== undefined)
   const least = (name: LimitName): number =>
-    Math.min(...[left, most, ofSession].map(each => each[name] ?? Number.POSITIVE_INFINITY))
+    Math.min(...[left, most, ofBudgets].map(each => each[name] ?? Number.POSITIVE_INFINITY))
   return Object.fromEntries(names.map(name => [name, least(name)]))
 }
 

@@ -146,7 +146,7 @@ export type SessionState = {
   answered?: string[]
   /** Messages that wait, in the order in which they were said. There are none outside a turn. Absent: there is none. */
   messages?: WaitingMessage[]
-  /** By id: the messages that waited once. */
+  /** By id: the messages that waited once, the newest. */
   heard?: Record<string, 'delivered' | 'withdrawn'>
   /** The tools of calls that were settled although they may have taken effect, by call. Absent: there is none. */
   doubts?: Record<string, string>

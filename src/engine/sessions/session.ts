@@ -29,6 +29,7 @@ import {
   decideRevoke,
   decideSay,
 } from '../rules/decide.ts'
+import { messageState } from '../rules/decide-message.ts'
 import { decideCancel } from '../rules/decide-turn.ts'
 import { agentFor } from '../rules/gone-agent.ts'
 import { IdenticalCalls } from '../rules/identical.ts'
@@ -325,7 +326,7 @@ export class Session implements CommandedSession {
       throw new TurnwireError('idempotency_conflict', 'This Idempotency-Key was used for another request.')
     const { seq: first, message: id } = before
     return this.flushed().then(() => {
-      const message = id !== undefined && { id, state: this.state.heard?.[id] ?? ('queued' as const) }
+      const message = id !== undefined && { id, state: messageState(this.state, id) }
       return { first, replayed: true, count: 0, at: 0, ...(message && { message }) }
     })
   }

@@ -3,7 +3,14 @@
 import { TurnwireError } from '../../language/errors.ts'
 import { callBudgetTool } from '../calls/raise-budget.ts'
 import type { Agent, Budgets, EnginePorts, Store } from '../ports/index.ts'
-import { periodsAt, reachedBudget, type Spending, sessionSpent, spentWords } from '../rules/budgets.ts'
+import {
+  periodsAt,
+  reachedBudget,
+  type Spending,
+  sessionSpent,
+  spentWords,
+  turnSpent,
+} from '../rules/budgets.ts'
 import { decideEnd } from '../rules/decide-turn.ts'
 import type { TurnSession } from './turn-session.ts'
 
@@ -26,9 +33,9 @@ export async function checkBudgets(session: TurnSession): Promise<boolean> {
 /** Only what a budget is for is read. What this session has spent is durable first, so that it is counted too. */
 async function readSpending(session: TurnSession, budgets: Budgets): Promise<Spending> {
   const { state, ports, agent, context } = session
-  const own = budgets.session && { session: sessionSpent(state) }
+  const own = { turn: turnSpent(state), session: sessionSpent(state) }
   const { agentDay, ownerDay, ownerMonth } = budgets
-  if (!(agentDay || ownerDay || ownerMonth)) return { ...own }
+  if (!(agentDay || ownerDay || ownerMonth)) return own
   await session.flushed()
   const who = { agent: agent.name, owner: state.owner }
   return { ...own, ...(await sharedSpending(ports.store, budgets, who, context.now)) }

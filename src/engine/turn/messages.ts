@@ -10,6 +10,7 @@ import {
   decideQueued,
   decideStartedBy,
   decideTakeBack,
+  messageState,
   mustWait,
   nextMessage,
 } from '../rules/decide-message.ts'
@@ -47,7 +48,7 @@ export function sayLater(
     return [...events, ...decideInterruption(state, queued, driver.cutStep(), find, context)]
   })
   return taken.then(given =>
-    given.replayed ? given : { ...given, message: { id, state: state.heard?.[id] ?? 'queued' } },
+    given.replayed ? given : { ...given, message: { id, state: messageState(state, id) } },
   )
 }
 
