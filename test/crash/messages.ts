@@ -16,17 +16,34 @@ const look = tool({
   run: () => 'seen',
 })
 
+/** Runs until it is stopped. It may run again, and so does no harm when it is. */
+const wait = tool({
+  name: 'wait',
+  description: 'Waits.',
+  input: { type: 'object' },
+  readOnly: true,
+  trust: 'trusted',
+  exposed: false,
+  run: (_input, { signal }) =>
+    new Promise(resolve => signal.addEventListener('abort', () => resolve('stopped'))),
+})
+
+const first = {
+  go: { calls: [{ name: 'look' }, { name: 'ring' }] },
+  'wait here': { calls: [{ name: 'wait' }, { name: 'ring' }] },
+}
+
 const turnwire = await Turnwire.open({
   data: folder,
   server: { log: 'error' },
   agents: [
     {
       name: 'helper',
-      tools: [look],
+      tools: [look, wait],
       model: scripted(({ history }) => {
         const last = history.at(-1)
         const said = last?.role === 'user' && last.parts[0]?.type === 'text' ? last.parts[0].text : ''
-        return said === 'go' ? { calls: [{ name: 'look' }, { name: 'ring' }] } : { text: `Heard ${said}.` }
+        return said === 'go' || said === 'wait here' ? first[said] : { text: `Heard ${said}.` }
       }),
     },
   ],

@@ -1,4 +1,4 @@
-// Calls that may have happened, and undo: in the library, over AAP with the client, over the operator's API, and with the command.
+// Calls that may have happened, and undo: in the library, over AAP with the client, and over the operator's API.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { AapClient } from '../../src/client/index.ts'

@@ -117,3 +117,114 @@ test('a request that is wrong is an error of its own, and the socket stays open'
   const stream = await over.sendMessages(request('chat-1', [user('m1', 'go')]))
   assert.match(shown(await messageOf(stream)).join(), /Fine\./)
 })
+
+test('abort over the socket ends the turn of that request alone', async t => {
+  const at = await rig(t, {
+    script: ({ history }) =>
+      JSON.stringify(history).includes('wait') ? { calls: [{ name: 'slow' }] } : { text: 'Fine.' },
+  })
+  const over = transport(t, at)
+  const stop = new AbortController()
+  const waiting = await over.sendMessages({
+    ...request('chat-a', [user('m1', 'wait')]),
+    abortSignal: stop.signal,
+  })
+  const read = messageOf(waiting)
+  await until(() => at.runs.length > 0)
+  stop.abort()
+  await read.catch(() => {})
+  const sessions: { id: string; status: string }[] = []
+  await until(async () => {
+    sessions.length = 0
+    for await (const session of at.turnwire.sessions({ owner: 'alice' })) sessions.push(session)
+    return sessions.every(({ status }) => status === 'idle')
+  })
+  const id = sessions[0]?.id ?? ''
+  assert.equal((await at.sessions.peek('alice', id)).lastStop?.stop, 'cancelled')
+  const other = await over.sendMessages(request('chat-b', [user('m1', 'go')]))
+  assert.match(shown(await messageOf(other)).join(), /Fine\./)
+})
+
+/** Frames as they are, for what the SDK's transport never sends. */
+async function rawSocket(t: TestContext, at: Rig) {
+  const socket = new WebSocket(`${at.url.replace('http', 'ws')}/ui/helper/socket`, { headers: at.headers() })
+  t.after(() => socket.close())
+  const frames: { type: string; requestId: string; sequence?: number; errorText?: string }[] = []
+  socket.on('message', (data: Buffer) => frames.push(JSON.parse(data.toString()) as (typeof frames)[number]))
+  await new Promise(resolve => socket.once('open', resolve))
+  const of = (requestId: string) => frames.filter(frame => frame.requestId === requestId)
+  return {
+    send: (frame: object) => socket.send(JSON.stringify(frame)),
+    of,
+    ends: (requestId: string) => until(() => /end|error|no-active/.test(of(requestId).at(-1)?.type ?? '')),
+  }
+}
+
+test('a message is resumed from its start, so a frame that names the last chunk is refused', async t => {
+  const at = await rig(t, { script: [{ text: 'On it.', calls: [{ name: 'slow' }] }, { text: 'Done.' }] })
+  const first = await rawSocket(t, at)
+  first.send({
+    type: 'send',
+    requestId: 'r1',
+    id: 'chat-1',
+    messages: [user('m1', 'go')],
+    trigger: 'submit-message',
+  })
+  await until(() => at.runs.length > 0)
+  const { send, of, ends } = await rawSocket(t, at)
+  send({ type: 'resume', requestId: 'r2', id: 'chat-1', lastSequence: 3 })
+  await ends('r2')
+  assert.deepEqual(of('r2'), [
+    {
+      type: 'error',
+      requestId: 'r2',
+      errorText: 'A message is resumed from its start: leave out lastSequence.',
+    },
+  ])
+  send({ type: 'resume', requestId: 'r3', id: 'chat-1' })
+  await until(() => of('r3').length > 2)
+  at.release()
+  await ends('r3')
+  const numbers = of('r3').flatMap(({ sequence }) => sequence ?? [])
+  assert.deepEqual(
+    numbers,
+    numbers.map((_, at) => at),
+    'numbered from 0, without a gap',
+  )
+  assert.equal(of('r3').at(-1)?.type, 'end')
+})
+
+test("the SDK's own queue sends what was said meanwhile, one by one, and one of it at once if the user wants", async t => {
+  const heard: string[] = []
+  const at = await rig(t, {
+    script: ({ history }) => {
+      const last = history.at(-1)
+      const said = last?.role === 'user' && last.parts[0]?.type === 'text' ? last.parts[0].text : 'the result'
+      heard.push(said)
+      return said === 'one' ? { calls: [{ name: 'slow' }] } : { text: `Heard ${said}.` }
+    },
+  })
+  const chat = new Chat(at, { id: 'queued', experimental_queue: true })
+  const sent = [chat.sendMessage({ text: 'one' })]
+  await until(() => at.runs.length > 0)
+  sent.push(chat.sendMessage({ text: 'two' }), chat.sendMessage({ text: 'three' }))
+  const waiting = () =>
+    chat.experimental_queuedMessages.map(({ id, parts: [part] }) => ({
+      id,
+      text: part?.type === 'text' && part.text,
+    }))
+  await until(() => waiting().length === 2)
+  assert.deepEqual(heard, ['one'])
+  const three = waiting().find(({ text }) => text === 'three')
+  await chat.experimental_sendQueuedMessageNow(three?.id ?? '')
+  await Promise.all(sent)
+  await until(() => chat.status === 'ready' && waiting().length === 0)
+  assert.deepEqual(heard, ['one', 'three', 'two'])
+  assert.equal(chat.error, undefined)
+  const id = chat.answers[0]?.headers.get('x-session-id') ?? ''
+  const history = await (await at.turnwire.resume(id, { owner: 'alice' })).history()
+  assert.deepEqual(
+    history.map(({ role }) => role),
+    ['user', 'assistant', 'tool', 'user', 'assistant', 'user', 'assistant'],
+  )
+})
