@@ -23,6 +23,7 @@ export { ReportView } from './report.tsx'
 export { checkAgainst, type SchemaIssue } from './schema-check.ts'
 export { SchemaForm } from './schema-form.tsx'
 export type { SessionClient, SessionConnection, Watching, WatchSource } from './session-page.ts'
+export { StopCall, type StopCallProps } from './stop-call.tsx'
 export { Arguments, ToolCall, type ToolCallProps } from './tool-call.tsx'
 export { type ToolLook, Transcript, type TranscriptProps } from './transcript.tsx'
 export {

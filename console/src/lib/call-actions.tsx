@@ -2,7 +2,7 @@
 // checks each of them again, and says in words why it refuses one.
 import { type ReactElement, type ReactNode, useState } from 'react'
 import { printable } from '../../../src/lib/text/index.ts'
-import type { CallView, SessionView } from '../../../src/react/index.ts'
+import { type CallView, type SessionView, StopCall } from '../../../src/react/index.ts'
 import { useAttempt } from './attempt.tsx'
 import type { OperatorTool } from './console-state.tsx'
 import type { LiveSession } from './live-session.ts'
@@ -29,20 +29,14 @@ export function CallActions({ call, view, command, tool, children }: CallActions
     const words = `Have this call of ${printable(call.name, 80)} undone? It is a call of its own, which the rules judge.`
     if (confirm(words)) attempt(command({ do: 'undo', callId: call.id }))
   }
-  const button = (label: string, title: string, onClick: () => void, look = ''): ReactElement => (
-    <button type="button" className={`tw-button tw-small ${look}`} title={title} onClick={onClick}>
+  const button = (label: string, title: string, onClick: () => void): ReactElement => (
+    <button type="button" className="tw-button tw-small" title={title} onClick={onClick}>
       {label}
     </button>
   )
   return (
     <div className="call-actions">
-      {isOpen(call) &&
-        button(
-          'Stop this call',
-          'The turn goes on without its result',
-          () => attempt(command({ do: 'cancel-call', callId: call.id })),
-          'tw-danger',
-        )}
+      <StopCall call={call} onStop={callId => command({ do: 'cancel-call', callId })} />
       {mayTryAgain(call) &&
         button('Try again', `Says to the model: ${again}`, () =>
           attempt(command({ do: 'say', text: again, ...(isActive && { during: 'queue' as const }) })),
@@ -59,10 +53,6 @@ export function CallActions({ call, view, command, tool, children }: CallActions
       {problem}
     </div>
   )
-}
-
-function isOpen({ settledAt, seq }: CallView): boolean {
-  return settledAt === undefined && seq !== undefined
 }
 
 const failed: readonly CallView['status'][] = ['error', 'timeout', 'cancelled', 'abandoned', 'denied']
