@@ -57,6 +57,8 @@ const joiners: ReadonlySet<string> = new Set('@.-+%&=~:;?#*$!'.split(''))
 
 /** They do so in an address only, where others may stand before the `@`; elsewhere they stand around words. */
 const addressJoiners: ReadonlySet<string> = new Set("'’^`{|}".split(''))
+/** They do so in a path or a URL. */
+const pathJoiners: ReadonlySet<string> = new Set("'’,|()[]{}".split(''))
 const neverJoins: ReadonlySet<string> = new Set()
 
 /** Whether the character before `start` belongs to the same word, name, address or path. */
@@ -72,15 +74,15 @@ export function joinsLeft(text: string, start: number, more = neverJoins): boole
 /** Of a value that begins with a sign: what stands right before it is a part of the same path, name or address. */
 function joinsSign(text: string, start: number): boolean {
   const char = charBefore(text, start)
-  return char !== undefined && (isWordChar(char) || char === '/' || char === '\\' || joiners.has(char))
+  return char !== undefined && (isWordChar(char) || /[/\\)\]}>]/.test(char) || joiners.has(char))
 }
 
-export function joinsRight(text: string, end: number): boolean {
+export function joinsRight(text: string, end: number, more = neverJoins): boolean {
   const char = charAt(text, end)
   if (char === undefined) return false
   if (isWordChar(char) || char === '/' || char === '\\') return true
   const after = charAt(text, end + char.length)
-  return joiners.has(char) && after !== undefined && isWordChar(after)
+  return (joiners.has(char) || more.has(char)) && after !== undefined && isWordChar(after)
 }
 
 /** Each place where `value` stands by itself in `text`. Both are folded. */
@@ -89,10 +91,12 @@ export function* findWhole(text: string, value: string): Generator<number> {
   let at = text.indexOf(value)
   if (at < 0) return
   const isWord = isWordChar(charAt(value, 0) ?? '')
-  const more = value.includes('@') ? addressJoiners : neverJoins
+  const isPath = value.includes('/')
+  const before = value.includes('@') ? addressJoiners : isPath ? pathJoiners : neverJoins
+  const after = isPath ? pathJoiners : neverJoins
   for (; at >= 0; at = text.indexOf(value, at + 1)) {
-    const isJoined = isWord ? joinsLeft(text, at, more) : joinsSign(text, at)
-    if (!isJoined && !joinsRight(text, at + value.length)) yield at
+    const isJoined = isWord ? joinsLeft(text, at, before) : joinsSign(text, at)
+    if (!isJoined && !joinsRight(text, at + value.length, after)) yield at
   }
 }
 

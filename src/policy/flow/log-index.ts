@@ -9,6 +9,7 @@ import { planActionsName, summaryQuestion } from '../../language/flow.ts'
 import { type Entry, listCalls } from '../../language/history.ts'
 import { isJsonObject, type Json } from '../../lib/json/index.ts'
 import { wholeInput } from './arguments.ts'
+import { chooses, numbersIn, withoutEcho } from './echo.ts'
 import { fold } from './fold.ts'
 import { fieldName, type Labels, resolveLabels } from './labels.ts'
 import { callArguments, hasRun, isApproved, resultData, resultText, statedIntegrity } from './read-outcome.ts'
@@ -99,7 +100,7 @@ export class LogIndex {
     if (!isTrusted) this.#addUntrusted(source)
     if (!labels || outcome.kind !== 'ok') return
     const data = resultData(outcome)
-    this.#addThings(data, labels, isTrusted, isRead)
+    this.#addThings(call, data, labels, isTrusted, isRead)
     if (!isRead) return
     if (this.#options.isInsider(name) && statedIntegrity(outcome) !== 'untrusted')
       this.user.add(withoutEcho(call, outcome))
@@ -122,13 +123,23 @@ export class LogIndex {
     this.untrusted.push(source)
   }
 
-  #addThings(data: Json | undefined, labels: Labels, isTrusted: boolean, isRead: boolean): void {
+  #addThings(
+    call: CallPart | undefined,
+    data: Json | undefined,
+    labels: Labels,
+    isTrusted: boolean,
+    isRead: boolean,
+  ): void {
     const { outsiders, record, creates } = labels
     if (!isTrusted && !outsiders) return
     const isClosed = (field: string): boolean => !outsiders?.has(field)
+    let own: ReadonlySet<number> | undefined
     for (const thing of thingsIn(data)) {
-      for (const { field, value } of eachLeaf(thing))
-        if (typeof value === 'number' && isClosed(field)) this.#addAmount(value, field)
+      for (const { field, value } of eachLeaf(thing)) {
+        if (typeof value !== 'number' || !isClosed(field)) continue
+        own ??= numbersIn(call)
+        if (!own.has(value)) this.#addAmount(value, field)
+      }
       if (record === undefined) continue
       const id = findId(thing, record, isClosed)
       if (id === undefined) continue
@@ -173,7 +184,7 @@ export class LogIndex {
       if (alone?.day) this.today = alone.day
       return
     }
-    if (hasSwitch(input, labels)) return
+    if (chooses(input, labels)) return
     if (keys.every(({ field, value }) => this.#isKey(value, field))) this.#addLookup(data, labels, source)
   }
 
@@ -199,12 +210,6 @@ export class LogIndex {
   }
 }
 
-/** The model has set a switch, which may choose among several answers. */
-function hasSwitch(input: Json | undefined, { defaults }: Labels): boolean {
-  if (!isJsonObject(input)) return false
-  return Object.entries(input).some(([name, value]) => value === true && defaults.get(name) !== true)
-}
-
 const nothing = {
   lookups: new Map<string, Source>(),
   amounts: new Map<number, Set<string>>(),
@@ -221,29 +226,6 @@ export function approvedKeys(tool: string, path: string, value: string | number)
     .map(fieldName)
   const own = `${tool}\0${fields.join('.')}\0${folded}`
   return folded.length >= 6 && typeof value === 'string' ? [own, folded] : [own]
-}
-
-/**
- * What a tool returned, without the words of its own call: those come back in many results, as they were or in other forms, and
- * are no more trusted for that.
- */
-function withoutEcho(call: CallPart | undefined, outcome: Outcome): string {
-  const own = new Set<string>()
-  const add = (text: string): void => {
-    for (const [word] of fold(text).matchAll(runs)) own.add(word)
-  }
-  for (const { value } of eachLeaf(call && callArguments(call))) {
-    add(String(value))
-    if (typeof value === 'string' && value.includes('%')) add(decoded(value))
-  }
-  const text = fold(resultText(outcome))
-  return own.size === 0 ? text : text.replace(runs, word => (own.has(word) ? '\0' : word))
-}
-
-const runs = /[\p{L}\p{M}\p{N}]+/gu
-
-function decoded(text: string): string {
-  return text.replace(/%[0-9a-f]{2}/gi, code => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
 }
 
 export function isTrustedResult(labels: Labels | undefined, outcome: Outcome): boolean {

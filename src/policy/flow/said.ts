@@ -33,7 +33,7 @@ export class SaidText {
   #times: SpokenTimes | undefined
   #numbers: SpokenNumber[] | undefined
   #files: Span[] | undefined
-  #codes: Set<string> | undefined
+  #groups: Span[] | undefined
   #words: Set<string> | undefined
 
   constructor(text: string) {
@@ -57,7 +57,8 @@ export class SaidText {
     const hasDigit = /\p{N}/u.test(value)
     for (const at of findWhole(this.folded, value)) {
       const span = { from: at, to: at + value.length }
-      if ((hasDigit && isWithin(span, this.times.spans)) || isPart(span, this.#fileNames())) continue
+      if (hasDigit && (isWithin(span, this.times.spans) || isPart(span, this.#codes()))) continue
+      if (isPart(span, this.#fileNames())) continue
       if (value.length >= 4 || /[\p{L}].*[\p{N}]|[\p{N}].*[\p{L}]/u.test(value)) return true
       if (value.length === 3 && !/^\p{N}+$/u.test(value)) return true
       if (isQuoted(this.folded, at, at + value.length) || this.#isNamed(at, at + value.length, nouns))
@@ -77,8 +78,7 @@ export class SaidText {
 
   /** A code, an account or a telephone number that is written in groups: `GB29 NWBK 6016 …`. */
   hasCode(value: string): boolean {
-    this.#codes ??= new Set(this.#readCodes())
-    return this.#codes.has(value)
+    return this.#codes().some(({ from, to }) => this.folded.slice(from, to).replace(/[ -]/gu, '') === value)
   }
 
   get words(): ReadonlySet<string> {
@@ -117,8 +117,9 @@ export class SaidText {
   /** `today`: a date that the system gave, if there is one. */
   hasDay(day: Day, today: Day | undefined): boolean {
     const { days, relative, weekdays } = this.times
-    if (days.some(spoken => isSameDay(spoken, day))) return true
-    if (today === undefined) return false
+    if (today === undefined) return days.some(spoken => isSameDay(spoken, day))
+    const isNear = Math.abs((day.year ?? 0) - (today.year ?? 0)) <= 1
+    if (days.some(spoken => isSameDay(spoken, day) && (spoken.year !== undefined || isNear))) return true
     return (
       relative.some(offset => isSameDay(addDays(today, offset), day)) ||
       weekdays.some(weekday => isNextWeekday(weekday, today, day))
@@ -143,12 +144,23 @@ export class SaidText {
     return this.#files
   }
 
-  *#readCodes(): Generator<string> {
+  /** Where codes, accounts and numbers of telephones stand that are written in groups. A part of one is another value. */
+  #codes(): readonly Span[] {
+    this.#groups ??= [...this.#readCodes()]
+    return this.#groups
+  }
+
+  *#readCodes(): Generator<Span> {
+    if (!/\d[ -]/.test(this.folded)) return
+    // As the folded text, with the case that tells a group of letters from a word.
+    const cased = this.exact.normalize('NFKC').replace(/\s+/gu, ' ').trim()
+    if (cased.length !== this.folded.length) return
     const { spans } = this.times
-    for (const { index, 0: whole } of this.exact.matchAll(groupedCode)) {
-      const compact = whole.replace(/[ -]/gu, '')
-      const isTime = spans.some(({ from, to }) => from < index + whole.length && to > index)
-      if (compact.length >= 8 && !isTime) yield fold(compact)
+    for (const { index: from, 0: whole } of cased.matchAll(groupedCode)) {
+      const to = from + whole.length
+      const isTime = spans.some(span => span.from < to && span.to > from)
+      const isCode = whole.replace(/[ -]/gu, '').length >= 8 && !thousands.test(whole)
+      if (isCode && !isTime) yield { from, to }
     }
   }
 
@@ -163,8 +175,14 @@ export class SaidText {
   }
 
   #near(from: number, to: number): string[] {
-    const before = this.folded.slice(Math.max(0, from - 60), from).match(/[\p{L}\p{N}]+/gu) ?? []
-    const after = this.folded.slice(to, to + 40).match(/[\p{L}\p{N}]+/gu) ?? []
+    // Not in another message.
+    const [left = ''] = this.folded
+      .slice(Math.max(0, from - 60), from)
+      .split('\0')
+      .slice(-1)
+    const [right = ''] = this.folded.slice(to, to + 40).split('\0')
+    const before = left.match(/[\p{L}\p{N}]+/gu) ?? []
+    const after = right.match(/[\p{L}\p{N}]+/gu) ?? []
     return [...before.slice(-2).reverse(), ...after.slice(0, 1)].flatMap(word =>
       word.endsWith('s') ? [word, word.slice(0, -1)] : [word],
     )
@@ -183,18 +201,17 @@ export class SaidText {
       const sign = this.folded[from - 1] ?? ''
       const hasSign = /[$€£¥#]/u.test(sign)
       if ((!hasSign && joinsLeft(this.folded, from)) || joinsRight(this.folded, to)) continue
-      if (isWithin({ from, to }, this.times.spans) || /^\s?%/u.test(this.folded.slice(to, to + 2))) continue
+      if (isWithin({ from, to }, this.times.spans) || isWithin({ from, to }, this.#codes())) continue
+      const next = this.folded.slice(to, to + 12)
+      if (/^\s?%/u.test(next)) continue
       const grouped = /[,'’ ]\d{3}(?:\D|$)/u.test(match[0])
       const plain = grouped ? match[0].replace(/[,'’ ]/gu, '') : match[0].replace(',', '.')
       const near = this.#near(from, to)
       yield {
-        value: Number(plain),
+        value: hundredths.test(next) ? Number(plain) / 100 : Number(plain),
         digits: plain.split('.')[0]?.length ?? 0,
         hasDecimals: plain.includes('.'),
-        isMoney:
-          (hasSign && sign !== '#') ||
-          near.some(word => money.has(word)) ||
-          moneyAfter.test(this.folded.slice(to, to + 3)),
+        isMoney: (hasSign && sign !== '#') || near.some(word => money.has(word)) || moneyAfter.test(next),
         isNumbered: sign === '#' || numbered.has(this.#wordBefore(from)),
         near: sign === '#' ? [...near, 'id', 'number'] : near,
       }
@@ -243,22 +260,32 @@ const numbered: ReadonlySet<string> = new Set([
 ])
 
 /** Words that stand in nearly every text, and name nothing. */
-const functionWords: ReadonlySet<string> = new Set(
+export const functionWords: ReadonlySet<string> = new Set(
   (
-    'all any and are also been both but can could did does each every for from had has have her here him his how into its just ' +
-    'let many may more most much must new not now off once one only our out over own per please same shall she should since some ' +
-    'such than that the their them then there these they this those through too under until upon very was were what when where ' +
-    'which while who whom whose why will with would yes yet you your yours'
+    'about above after again against all along already also although always among and another any are around away back because been ' +
+    'before being below beside between both but can cannot could did does doing done down during each either else enough even ever ' +
+    'every for from had has have having her here hers him his how however if into its itself just last later least less let like ' +
+    'many may maybe me might more most much must my need never new next not nothing now off often once one only onto other others ' +
+    'our ours out over own per perhaps please quite rather same several shall she should since some soon still such sure than ' +
+    'thank thanks that the their them then there these they this those through too toward towards under until upon us very via was ' +
+    'well were what when where whether which while who whom whose why will with within without would yes yet you your yours'
   ).split(' '),
 )
 
 const quote = /["'`“‘«]/u
-const quotedFile = new RegExp(`["'\`“‘«][^"'\`“”‘’«»\\n]{1,120}\\.(?:${fileEnding})["'\`”’»]`, 'gu')
+/** With one of the known endings, or with any if it is in a folder. */
+const quotedFile = new RegExp(
+  `["'\`“‘«](?:[^"'\`“”‘’«»\\n]{1,120}\\.(?:${fileEnding})|[^"'\`“”‘’«»\\n@:]{0,120}[/\\\\][^"'\`“”‘’«»\\n@:/\\\\ ]{0,120}\\.[\\p{L}\\p{N}]{1,5})["'\`”’»]`,
+  'gu',
+)
 /** Three groups and more of up to four letters and digits; each has a digit, or is four capital letters. */
 const groupedCode =
   /(?<![\p{L}\p{N}_.@/+-])\+?(?=[A-Z]{0,3}\d)[A-Z0-9]{1,4}(?:[ -](?:[A-Z]{4}|(?=[A-Z]{0,3}\d)[A-Z0-9]{1,4})){2,12}(?![\p{L}\p{N}_@/]|[.-][\p{L}\p{N}])/gu
 
+const thousands = /^\d{1,3}(?: \d{3})+$/
+const hundredths = /^\s?(?:¢|(?:cents?|pence|rappen|centimes?)(?!\p{L}))/u
+
 const money: ReadonlySet<string> = new Set([
   ...['usd', 'eur', 'chf', 'gbp', 'jpy', 'dollar', 'euro', 'pound', 'franc', 'cent', 'yen'],
 ])
-const moneyAfter = /^\s?[$€£¥]/u
+const moneyAfter = /^\s?[$€£¥¢]/u

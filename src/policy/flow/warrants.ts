@@ -6,6 +6,7 @@ import { carriedBy } from './carried.ts'
 import { fold, isDeceptive, wordsIn } from './fold.ts'
 import { isSink, type Labels } from './labels.ts'
 import { approvedKeys, type LogIndex, type Source } from './log-index.ts'
+import { functionWords } from './said.ts'
 import { type Moment, readMoment } from './times.ts'
 
 /** `why` completes the value: "… is yours". */
@@ -111,6 +112,10 @@ export class Warrants {
     if (isShortNumber(folded) && (role === 'amount' || String(Number(folded)) === folded))
       return this.#number(Number(folded), argument) ?? { value: shown }
     const nouns = listNouns(argument, this.#labels)
+    // "100 dollars" in "1,100 dollars": the number has to be the user's too.
+    const [size] = role === 'amount' ? (folded.match(/\d+(?:[.,]\d+)?/g) ?? ['']) : []
+    if (size !== undefined && !this.#number(Number(size.replace(',', '.') || Number.NaN), argument))
+      return { value: shown }
     for (const { user } of this.#indexes) if (user.hasValue(folded, nouns)) return yours
     for (const { operator } of this.#indexes) if (operator.hasValue(folded, nouns)) return operators
     return this.#lookup(folded) ?? { value: shown, ...(value === '' && { why: 'it was left empty' }) }
@@ -226,7 +231,8 @@ export class Warrants {
 
   /** The user asked for this tool, or for something by its name. */
   isAskedFor(): boolean {
-    const words = [...this.#labels.words, ...wordsIn(fold(this.#tool.replaceAll('_', ' ')))].map(fold)
+    const named = wordsIn(fold(this.#tool.replaceAll('_', ' '))).filter(word => !functionWords.has(word))
+    const words = [...this.#labels.words.map(fold), ...named]
     return words.some(word => this.#indexes.some(({ user }) => user.hasText(word) || user.hasWord(word)))
   }
 }

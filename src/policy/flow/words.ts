@@ -1,6 +1,6 @@
 // The words of the user and of the operator, in pieces of some hundred characters. Each new message is read together with the
 // piece that it joins, so pieces are short; a long session is not read anew. A value never spans two messages.
-import { SaidText } from './said.ts'
+import { functionWords, SaidText } from './said.ts'
 import { type Day, type Moment, minutesBetween } from './times.ts'
 
 /** No value holds it: hidden characters are refused before. */
@@ -64,9 +64,9 @@ export class Words {
     return minutes !== undefined && this.#pieces.some(piece => piece.hasDuration(minutes))
   }
 
-  /** Names of one plain word are weak: the user may mean something else by it. */
+  /** Names of one plain word, or of words that stand in any text, are weak: the user may mean something else by it. */
   hasName(name: string, kind: string): boolean {
-    const isPlain = /^[\p{L}]+$/u.test(name)
+    const isPlain = /^[\p{L}]+$/u.test(name) || name.split(' ').every(word => functionWords.has(word))
     return this.#pieces.some(piece => (isPlain ? piece.hasMarked(name, [kind]) : piece.hasText(name, [kind])))
   }
 
