@@ -15,6 +15,10 @@ export type LogSigned = {
   previous: string
   /** The hash of `previous` and of the digests of these events. */
   head: string
+  /** How these digests and the receipts are made: see receipts.ts. Absent: in the first way. */
+  way?: 2
+  /** The version of the rules at the end of these events. Absent: the agent has none. */
+  policy?: string
   /** The calls that were settled in these events, and the root of the tree of their receipts. */
   calls: { count: number; root: string }
   /** The source of the salts of these digests. */

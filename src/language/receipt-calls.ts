@@ -4,6 +4,8 @@
 import { sha256 } from '../lib/json/hash.ts'
 import type { CallPart, OutcomeKind } from './calls.ts'
 import type { Allowed, Event } from './events.ts'
+import type { DigestWay } from './receipts.ts'
+import { argumentsSalt } from './receipts.ts'
 
 /**
  * allowed, denied: by policy. approved, refused: a person decided. handed: the application ran it. none: nobody decided, because
@@ -13,12 +15,17 @@ export type ReceiptVerdict = 'allowed' | 'denied' | 'approved' | 'refused' | 'ha
 
 export type ReceiptDecision = {
   verdict: ReceiptVerdict
-  /** The rule that allowed it, or that asked a person. */
+  /** The rule that allowed it, or that asked a person, and the version of the rules. */
   rule?: string
+  policy?: string
   /** The person who decided, or who gave the grant. */
   by?: string
+  /** Of the person, where only some people may decide. */
+  roles?: readonly string[]
+  /** Those who said yes before that person, where several have to. */
+  votes?: { by: string; roles?: readonly string[] }[]
   grant?: string
-  /** The hash of the arguments that the person was shown, as approvals have it. */
+  /** The hash of the arguments that the person was shown, as a sealed file has it in the events of the approval. */
   shown?: string
   /** The person who changed the arguments. */
   editedBy?: string
@@ -27,16 +34,17 @@ export type ReceiptDecision = {
 /** Times in milliseconds since 1970, and places in the log. */
 export type CallReceipt = {
   type: 'turnwire.call'
-  v: 1
+  /** As the way of the signature. */
+  v: DigestWay
   session: string
   turn: string
   call: string
   tool: string
   /** The call that made it. */
   parent?: string
-  /** Put before what is hashed, so that nobody can guess it from its hash. */
-  salt: string
-  /** The hash of the arguments that counted, as text. */
+  /** In version 1 only: the salt of both hashes. Whoever has such a receipt can guess what they are made of. */
+  salt?: string
+  /** The hash of a salt and the arguments that counted, as text. */
   arguments: string
   /** The hash of the tool's definition. Absent: the call did not get as far. */
   definition?: string
@@ -49,9 +57,14 @@ export type CallReceipt = {
   seq: { asked: number; settled: number }
 }
 
+/** By which its holder can compare texts with the hashes of a receipt, and guess them. */
+export type ReceiptSalts = { arguments: string; outcome: string }
+
 type OpenCall = {
   part: CallPart
   text: string
+  /** Of the event with the text. */
+  salt: string
   parent?: string
   definition?: string
   decision: ReceiptDecision
@@ -61,54 +74,70 @@ type OpenCall = {
   started?: number
 }
 
+/** The receipt of a call, and what it does not show. */
+export type SettledReceipt = { call: CallReceipt; salts: ReceiptSalts }
+
 export class ReceiptFold {
   readonly #session: string
+  readonly #way: DigestWay
+  #policy: string | undefined
   #turn = ''
   readonly #open = new Map<string, OpenCall>()
 
-  constructor(session: string) {
+  /** `policy`: the version of the rules before the first event, as the signature before it has it. */
+  constructor(session: string, way: DigestWay, policy: string | undefined) {
     this.#session = session
+    this.#way = way
+    this.#policy = policy
   }
 
-  /** `digest` and `salt`: of this event. Gives the receipt of the call that it settles. */
-  take(seq: number, event: Event, digest: string, salt: string): CallReceipt | undefined {
+  /** The version of the rules after the last event. */
+  get policy(): string | undefined {
+    return this.#policy
+  }
+
+  /** `event`: in the form of its digest. `digest` and `salt`: of it. Gives the receipt of the call that it settles. */
+  take(seq: number, event: Event, digest: string, salt: string): SettledReceipt | undefined {
     switch (event.type) {
+      case 'policy.applied':
+        this.#policy = event.version
+        return undefined
       case 'turn.started':
         this.#turn = event.turn
         return undefined
       case 'model.answered':
-        for (const part of event.parts) if (part.type === 'call') this.#ask(part, event.at, seq)
+        for (const part of event.parts) if (part.type === 'call') this.#ask(part, event.at, seq, salt)
         return undefined
       case 'call.nested':
-        this.#ask(event.call, event.at, seq, event.parent)
+        this.#ask(event.call, event.at, seq, salt, event.parent)
         return undefined
       case 'call.settled':
         return this.#settle(seq, event, digest, salt)
       default:
-        if ('callId' in event) this.#note(event)
+        if ('callId' in event) this.#note(event, salt)
         return undefined
     }
   }
 
-  #ask(part: CallPart, asked: number, askedSeq: number, parent?: string): void {
-    const call: OpenCall = { part, text: part.text, decision: { verdict: 'none' }, asked, askedSeq }
+  #ask(part: CallPart, asked: number, askedSeq: number, salt: string, parent?: string): void {
+    const call: OpenCall = { part, text: part.text, salt, decision: { verdict: 'none' }, asked, askedSeq }
     if (parent !== undefined) call.parent = parent
     this.#open.set(part.id, call)
   }
 
-  #note(event: Extract<Event, { callId: string }>): void {
+  #note(event: Extract<Event, { callId: string }>, salt: string): void {
     const call = this.#open.get(event.callId)
     if (!call) return
     switch (event.type) {
       case 'call.started':
-        if (event.allowed) allow(call, event.allowed, event.at)
+        if (event.allowed) this.#allow(call, event.allowed, event.at)
         call.started ??= event.at
         break
       case 'call.allowed':
-        allow(call, event, event.at)
+        this.#allow(call, event, event.at)
         break
       case 'call.forbidden':
-        call.decision = { verdict: 'denied', rule: event.rule }
+        call.decision = { verdict: 'denied', rule: event.rule, ...this.#rules() }
         call.decided = event.at
         break
       case 'call.handed':
@@ -117,18 +146,55 @@ export class ReceiptFold {
         break
       case 'approval.requested':
         call.definition = event.toolHash
-        call.decision = { verdict: 'none', rule: event.rule, shown: event.argsHash }
+        call.decision = this.#askPerson(event, call.decision)
+        break
+      case 'approval.voted':
+        if (this.#way > 1) {
+          call.decision.votes ??= []
+          call.decision.votes.push({ by: event.by, ...(event.roles && { roles: event.roles }) })
+        }
         break
       case 'approval.decided':
         call.decision.verdict = event.granted ? 'approved' : 'refused'
         call.decision.by = event.by
+        if (this.#way > 1 && event.roles) call.decision.roles = event.roles
         call.decided = event.at
         break
       case 'call.edited':
         call.text = event.text
+        call.salt = salt
         call.decision.editedBy = event.by
         break
     }
+  }
+
+  #allow(call: OpenCall, { toolHash, rule, grantId }: Allowed, at: number): void {
+    call.definition = toolHash
+    call.decision = {
+      verdict: 'allowed',
+      rule,
+      ...this.#rules(),
+      ...(grantId !== undefined && { grant: grantId }),
+    }
+    call.decided = at
+  }
+
+  /** Who changed the arguments stays, when people are asked again about the changed ones. Their votes begin anew. */
+  #askPerson(
+    { rule, argsHash }: Extract<Event, { type: 'approval.requested' }>,
+    { editedBy }: ReceiptDecision,
+  ): ReceiptDecision {
+    return {
+      verdict: 'none',
+      rule,
+      shown: argsHash,
+      ...this.#rules(),
+      ...(this.#way > 1 && editedBy !== undefined && { editedBy }),
+    }
+  }
+
+  #rules(): { policy?: string } {
+    return this.#way > 1 && this.#policy !== undefined ? { policy: this.#policy } : {}
   }
 
   #settle(
@@ -136,16 +202,17 @@ export class ReceiptFold {
     { callId, outcome, at }: Extract<Event, { type: 'call.settled' }>,
     digest: string,
     salt: string,
-  ): CallReceipt | undefined {
+  ): SettledReceipt | undefined {
     const call = this.#open.get(callId)
     if (!call) return undefined
     this.#open.delete(callId)
     const { part, parent, definition, decision, decided, started } = call
+    const salts = { arguments: this.#way === 1 ? salt : argumentsSalt(call.salt, callId), outcome: salt }
     const by = outcome.provenance?.allowed?.by
     if (decision.verdict === 'allowed' && by !== undefined) decision.by = by
     // In the order of canonical JSON, which is then written without sorting.
-    return {
-      arguments: sha256(salt + call.text),
+    const receipt: CallReceipt = {
+      arguments: sha256(salts.arguments + call.text),
       at: {
         asked: call.asked,
         ...(decided !== undefined && { decided }),
@@ -158,19 +225,14 @@ export class ReceiptFold {
       ...(started !== undefined && { key: callId }),
       outcome: { digest, kind: outcome.kind },
       ...(parent !== undefined && { parent }),
-      salt,
+      ...(this.#way === 1 && { salt }),
       seq: { asked: call.askedSeq, settled: seq },
       session: this.#session,
       tool: part.name,
       turn: this.#turn,
       type: 'turnwire.call',
-      v: 1,
+      v: this.#way,
     }
+    return { call: receipt, salts }
   }
-}
-
-function allow(call: OpenCall, { toolHash, rule, grantId }: Allowed, at: number): void {
-  call.definition = toolHash
-  call.decision = { verdict: 'allowed', rule, ...(grantId !== undefined && { grant: grantId }) }
-  call.decided = at
 }

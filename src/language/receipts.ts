@@ -4,6 +4,9 @@
 //
 // A digest is made with a salt. Where an event is left out, its digest stays in its place, and no reader can try contents until
 // one fits. The salts of the events that one signature covers come from one source, which is in the signed event.
+//
+// There are two ways. In the second, which is the one of new signatures, hashes in an event that are hashes of contents have a salt too,
+// and a receipt shows no salt: otherwise contents that are left out elsewhere could be guessed from what stays.
 import { createHash } from 'node:crypto'
 import { sha256 } from '../lib/json/hash.ts'
 import { canonicalJson, type Json, type JsonObject } from '../lib/json/index.ts'
@@ -13,10 +16,43 @@ import type { LogSigned } from './log-signed.ts'
 import type { CallReceipt } from './receipt-calls.ts'
 import { replaceSeals, sealingTypes } from './seals.ts'
 
-/** The event as its digest is made from it: sealed texts, and the source of salts, are replaced by their hashes. */
-export function digestForm(event: Event): Event {
+export const newestWay = 2
+export type DigestWay = 1 | typeof newestWay
+
+export function readWay({ way }: Pick<LogSigned, 'way'>): DigestWay {
+  return way ?? 1
+}
+
+/** The event as its digest is made from it: sealed texts, the source of salts, and hashes of contents are replaced by hashes. */
+export function digestForm(event: Event, salts: Salts, way: DigestWay): Event {
   if (event.type === 'log.signed') return signedForm(event)
-  return sealingTypes.has(event.type) ? replaceSeals(event, sha256) : event
+  const open = sealingTypes.has(event.type) ? replaceSeals(event, sha256) : event
+  return way === 1 ? open : hideHashes(open, salts)
+}
+
+/** The same object if it has none. */
+function hideHashes(event: Event, salts: Salts): Event {
+  switch (event.type) {
+    case 'model.answered':
+      return event.sent === undefined ? event : { ...event, sent: salts.hide(event.sent) }
+    case 'request.accepted':
+      return { ...event, hash: salts.hide(event.hash) }
+    case 'grant.given': {
+      const { argsHash } = event.grant
+      return argsHash === undefined
+        ? event
+        : { ...event, grant: { ...event.grant, argsHash: salts.hide(argsHash) } }
+    }
+    case 'call.handed':
+    case 'call.edited':
+    case 'approval.requested':
+    case 'approval.voted':
+    case 'approval.decided':
+      // By the call, so that nobody sees of two calls that their arguments are the same.
+      return { ...event, argsHash: salts.hide(event.argsHash, event.callId) }
+    default:
+      return event
+  }
 }
 
 /** Without anything that would reveal the salts of other events. It is what the signature is made for. */
@@ -60,6 +96,16 @@ export class Salts {
     const from = (index % saltsAtOnce) * saltChars
     return this.#salts.slice(from, from + saltChars)
   }
+
+  /** A hash of a hash. Equal ones stay equal under one signature. */
+  hide(hash: string, use = ''): string {
+    return sha256(`${this.#source}:${use}:${hash}`)
+  }
+}
+
+/** The salt of a call's arguments. `salt`: of the event that has them: who is shown that event can compare a receipt with it. */
+export function argumentsSalt(salt: string, callId: string): string {
+  return sha256(`${salt}:${callId}`)
 }
 
 /** Each digest begins with so many characters that no two events of a log are likely to share them. */

@@ -105,10 +105,11 @@ export class SessionHandle<ModelName extends string = string, Known extends Turn
 
   /**
    * Proves one settled call: who allowed it under which rule, when, and how it ended, without arguments and results. Rejects with
-   * `not_found` if its turn is not over, and with `bad_request` without `receipts: true` in the configuration.
+   * `not_found` if its turn is not over, and with `bad_request` without `receipts: true` in the configuration. `salts`: its reader can
+   * compare arguments and outcome with their hashes, and so guess them too.
    */
-  receipt(callId: string): Promise<Receipt> {
-    return readReceipt(this.#host.engine, this.#ref, callId)
+  receipt(callId: string, { salts = false }: { salts?: boolean } = {}): Promise<Receipt> {
+    return readReceipt(this.#host.engine, this.#ref, callId, salts)
   }
 
   /** The messages that wait for their delivery, in the order in which they were sent. */

@@ -105,8 +105,8 @@ const pretty = text => {
   }
 }
 const verdicts = { allowed: 'allowed by policy', denied: 'denied by policy', approved: 'approved', refused: 'refused', handed: 'run by the application', none: 'not decided' }
-const said = ({ verdict, by, rule, editedBy }) =>
-  verdicts[verdict] + (by ? (verdict === 'allowed' ? ', by a grant of ' : ' by ') + by : '') + (rule ? ', rule ' + rule : '') + (editedBy ? ', changed by ' + editedBy : '')
+const said = ({ verdict, by, votes, rule, policy, editedBy }) =>
+  verdicts[verdict] + (by ? (verdict === 'allowed' ? ', by a grant of ' : ' by ') + by : '') + (votes ? ', after ' + votes.map(vote => vote.by).join(', ') : '') + (rule ? ', rule ' + rule : '') + (policy ? ' of ' + policy : '') + (editedBy ? ', changed by ' + editedBy : '')
 const calls = new Map()
 
 function block(kind, who, at, ...content) {

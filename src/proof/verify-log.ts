@@ -9,6 +9,8 @@ import {
   digestEvent,
   digestForm,
   firstUnmarked,
+  newestWay,
+  readWay,
   receiptLeaf,
   Salts,
   signedForm,
@@ -61,6 +63,8 @@ export class LogVerifier {
   /** After the last signed event. */
   #held: LogItem[] = []
   #head = ''
+  /** The version of the rules there. */
+  #policy: string | undefined
   readonly #result: VerifiedLog
 
   constructor(session: string, trusted: TrustedKeys, form: LogForm = 'whole') {
@@ -123,8 +127,13 @@ export class LogVerifier {
       )
       return
     }
+    if (signed.way !== undefined && signed.way !== newestWay) {
+      this.#break(seq, `the signature at event ${seq} is of a version that this program does not know`)
+      return
+    }
     const covered = this.#held.slice(0, count)
-    const digests = makeDigests(covered, from, isSealed ? undefined : signed.salt)
+    const read = isSealed ? covered.map(readShown) : covered.map(recordedReader(signed))
+    const digests = read.map(({ digest }) => digest)
     if (chainHead(previous, digests) !== head) {
       const index = isSealed ? undefined : firstUnmarked(signed.marks, digests)
       this.#break(index === undefined ? from : from + index, changed(covered, index, from, to))
@@ -135,7 +144,7 @@ export class LogVerifier {
         seq,
         `the signature at event ${seq} is not of the key that it names, or not of this session`,
       )
-    else if (!this.#hasReceipts(signed, covered, digests))
+    else if (!this.#hasReceipts(signed, read))
       this.#break(from, `the receipts of the calls in events ${from} to ${to} are not those of the log`)
     else {
       const latest = covered.reduce(
@@ -151,26 +160,22 @@ export class LogVerifier {
     result.signedTo = to
     result.calls += signed.calls.count
     this.#head = head
+    this.#policy = signed.policy
     this.#held = this.#held.slice(count)
   }
 
   /** They can be made again only where no event was left out. The signature covers them in any case. */
-  #hasReceipts(
-    { calls, from, salt: source }: LogSigned,
-    covered: readonly LogItem[],
-    digests: readonly string[],
-  ): boolean {
-    const fold = new ReceiptFold(this.#session)
-    const salts = new Salts(source)
+  #hasReceipts(signed: LogSigned, covered: readonly ReadItem[]): boolean {
+    const fold = new ReceiptFold(this.#session, readWay(signed), this.#policy)
     const leaves: string[] = []
-    for (const [index, item] of covered.entries()) {
-      if (!('event' in item)) return true
-      const salt = item.salt ?? salts.at(item.seq - from)
-      const receipt = fold.take(item.seq, item.event, digests[index]!, salt)
-      if (receipt) leaves.push(receiptLeaf(receipt))
+    for (const [index, { form, digest, salt }] of covered.entries()) {
+      if (!form) return true
+      const settled = fold.take(signed.from + index, form, digest, salt)
+      if (settled) leaves.push(receiptLeaf(settled.call))
     }
-    const made = callsSigned(leaves)
-    return made.root === calls.root && made.count === calls.count
+    const { root, count } = callsSigned(leaves)
+    const hasPolicy = readWay(signed) === 1 || fold.policy === signed.policy
+    return root === signed.calls.root && count === signed.calls.count && hasPolicy
   }
 
   #break(seq: number, why: string): false {
@@ -184,14 +189,24 @@ function isEmptyPlace(item: LogItem): boolean {
   return 'digest' in item ? item.digest === '' : item.event.type === 'log.signed' && item.salt === ''
 }
 
-/** `source`: of the salts, where the items have none. */
-function makeDigests(items: readonly LogItem[], from: number, source: string | undefined): string[] {
-  const salts = source === undefined ? undefined : new Salts(source)
-  return items.map(item => {
-    if ('digest' in item) return item.digest
-    if (item.salt !== undefined) return digestEvent(item.event, item.salt)
-    return salts ? digestEvent(digestForm(item.event), salts.at(item.seq - from)) : ''
-  })
+/** `form`: of the event, as its digest is made from it. Absent: it was left out. */
+type ReadItem = { digest: string; salt: string; form?: Event }
+
+function readShown(item: LogItem): ReadItem {
+  if ('digest' in item) return { digest: item.digest, salt: '' }
+  const { event: form, salt = '' } = item
+  return { digest: digestEvent(form, salt), salt, form }
+}
+
+/** For events as they are recorded, which have no salts of their own. */
+function recordedReader(signed: LogSigned): (item: LogItem) => ReadItem {
+  const salts = new Salts(signed.salt)
+  return item => {
+    if (!('event' in item)) return { digest: '', salt: '' }
+    const salt = salts.at(item.seq - signed.from)
+    const form = digestForm(item.event, salts, readWay(signed))
+    return { digest: digestEvent(form, salt), salt, form }
+  }
 }
 
 function changed(items: readonly LogItem[], index: number | undefined, from: number, to: number): string {

@@ -20,11 +20,12 @@ export function isReceipt(value: unknown): value is Receipt {
 /** Why it proves nothing. Undefined: the holder of a trusted key signed that this call happened so. */
 export function flawOfReceipt(receipt: Receipt, trusted: TrustedKeys): string | undefined {
   const { call, proof, signed, version } = receipt
-  if (version !== 1 || call.v !== 1 || call.type !== 'turnwire.call')
+  if (version !== 1 || ![1, 2].includes(call.v) || call.type !== 'turnwire.call')
     return 'it is of a version that this program does not know'
   const extra =
     Object.keys(receipt).find(key => !knownKeys.has(key)) ??
     Object.keys(proof).find(key => !proofKeys.has(key))
+  if (!hasSalts(receipt)) return 'its salts are not of the form that this program knows'
   if (extra !== undefined) return `"${extra}" is no part of a receipt`
   if (!isInside(receipt)) return 'the call is not among the events that were signed'
   const root = rootFromProof(hashLeaf(receipt), { ...proof, size: signed.calls.count })
@@ -62,6 +63,8 @@ export function flawOfReceipts(
     const { signed, index } = due[place]!
     const flaw = isReceipt(receipt) ? flawOfReceipt(receipt, trusted) : 'parts of it are missing'
     if (flaw !== undefined) return `receipt ${place + 1} in it: ${flaw}`
+    if (receipt.salts)
+      return `receipt ${place + 1} in it shows salts, by which what was left out can be guessed`
     if (
       receipt.call.session !== session ||
       receipt.proof.index !== index ||
@@ -76,7 +79,13 @@ function hashSigned(signed: LogSigned): string {
   return hashJson(signed as unknown as Json) // An event is JSON.
 }
 
-const knownKeys = new Set(['turnwire', 'version', 'call', 'proof', 'signed'])
+const knownKeys = new Set(['turnwire', 'version', 'call', 'proof', 'signed', 'salts'])
+const hasSalts = ({ salts }: Receipt): boolean =>
+  salts === undefined ||
+  (isRecord(salts) &&
+    Object.keys(salts).sort().join() === 'arguments,outcome' &&
+    Object.values(salts).every(salt => typeof salt === 'string'))
+
 const proofKeys = new Set(['index', 'path'])
 
 function isInside({ call, signed }: Receipt): boolean {

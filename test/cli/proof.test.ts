@@ -4,6 +4,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import type { Receipt } from '../../src/language/make-receipt.ts'
+import { sha256 } from '../../src/lib/json/hash.ts'
 import { Turnwire } from '../../src/library/turnwire.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
 import { tool } from '../../src/tools/index.ts'
@@ -49,12 +51,17 @@ test('what was recorded is proved on the command line, elsewhere and after a rot
   const keys = run('receipts', 'keys')
   const receipt = run('receipts', 'show', id, callId)
   assert.deepEqual([keys.code, receipt.code], [0, 0], receipt.stderr)
+  assert.doesNotMatch(receipt.stdout, /"salts"/)
+  const open = JSON.parse(run('receipts', 'show', id, callId, '--salts').stdout) as Receipt
+  assert.equal(open.call.arguments, sha256(`${open.salts?.arguments}{"amount":5}`))
   // Somebody else, with the receipt and the keys, and nothing else.
   const elsewhere = join(cwd, 'elsewhere')
   mkdirSync(elsewhere)
   writeFileSync(join(elsewhere, 'keys.json'), keys.stdout)
   writeFileSync(join(elsewhere, 'receipt.json'), receipt.stdout)
-  const check = () => turnwire(['verify', 'receipt.json', '--key', 'keys.json'], { cwd: elsewhere })
+  const name = 'x'.repeat(43)
+  const check = () =>
+    turnwire(['verify', 'receipt.json', '-k', name, '--key', 'keys.json'], { cwd: elsewhere })
   assert.match(
     check().stdout,
     /^The receipt is genuine: .* of pay in session .*, approved by maria, .* ended ok/,

@@ -43,11 +43,10 @@ test('the digest of an event is the hash of its salt and its canonical JSON', as
   const signed = log.at(-1)?.event
   assert(signed?.type === 'log.signed')
   const salts = new Salts(signed.salt)
-  for (const { seq, event } of log.slice(0, -1))
-    assert.equal(
-      digestEvent(digestForm(event), salts.at(seq - 1)),
-      sha256(salts.at(seq - 1) + canonicalize(digestForm(event))),
-    )
+  for (const { seq, event } of log.slice(0, -1)) {
+    const form = digestForm(event, salts, 2)
+    assert.equal(digestEvent(form, salts.at(seq - 1)), sha256(salts.at(seq - 1) + canonicalize(form)))
+  }
 })
 
 test('signatures are made after a moment, and turns that end meanwhile share one', async () => {
@@ -187,17 +186,19 @@ test('a receipt proves one call and shows nothing of the others', async () => {
   assert.equal(await findReceipt(session.id, pages(log), 'call_unknown'), undefined)
 })
 
-test('the arguments and the outcome of a receipt can be compared with what they were', async () => {
+test('with its salts, the arguments and the outcome of a receipt can be compared with what they were', async () => {
   const { session, log } = await play()
   const settled = log.find(({ event }) => event.type === 'call.settled')
   assert(settled?.event.type === 'call.settled')
-  const receipt = await findReceipt(session.id, pages(log), settled.event.callId)
-  const { salt, arguments: digest, outcome } = receipt!.call
+  const receipt = await findReceipt(session.id, pages(log), settled.event.callId, true)
+  assert(receipt?.salts)
+  assert.equal(flawOfReceipt(receipt, trusted), undefined)
+  const { arguments: digest, outcome } = receipt.call
   const texts = log.flatMap(({ event }) => (event.type === 'model.answered' ? event.parts : []))
-  const part = texts.find(each => each.type === 'call' && each.id === receipt?.call.call)
+  const part = texts.find(each => each.type === 'call' && each.id === receipt.call.call)
   assert(part?.type === 'call')
-  assert.equal(digest, sha256(salt + part.text))
-  assert.equal(outcome.digest, sha256(salt + canonicalize(settled.event)))
+  assert.equal(digest, sha256(receipt.salts.arguments + part.text))
+  assert.equal(outcome.digest, sha256(receipt.salts.outcome + canonicalize(settled.event)))
 })
 
 test('every change of a receipt is found', async () => {
@@ -229,7 +230,7 @@ test('sealed arguments are proved by their hash, and the log tells nothing else 
   assert.equal(verify(session.id, log).broken, undefined)
   const answered = log.find(({ event }) => event.type === 'model.answered')!
   assert(JSON.stringify(answered).includes('sealed'))
-  assert(!JSON.stringify(digestForm(answered.event)).includes(secret))
+  assert(!JSON.stringify(digestForm(answered.event, new Salts('any'), 2)).includes(secret))
   const changed = structuredClone(log)
   const event = changed[answered.seq - 1]?.event
   const call = event?.type === 'model.answered' ? event.parts[0] : undefined

@@ -8,8 +8,9 @@ import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { exportSessions } from '../../src/data/copies/export.ts'
 import { importSessions } from '../../src/data/copies/import.ts'
-import { digestForm } from '../../src/language/receipts.ts'
-import { readRedaction, readSealed, sealLog } from '../../src/proof/sealed-form.ts'
+import { digestForm, Salts } from '../../src/language/receipts.ts'
+import { readRedaction } from '../../src/proof/redaction.ts'
+import { readSealed, sealLog } from '../../src/proof/sealed-form.ts'
 import { sealedPage } from '../../src/proof/sealed-page.ts'
 import { firstFlaw, verifyFile } from '../../src/proof/verify-file.ts'
 import { memoryStore } from '../../src/stores/memory.ts'
@@ -152,6 +153,6 @@ test('no secret and no sealed text is in a sealed file', async () => {
   const html = sealedPage(sealLog(session.id, log))
   assert(!html.includes(secret))
   const answered = log.find(({ event }) => event.type === 'model.answered')!
-  assert.notDeepEqual(digestForm(answered.event), answered.event)
+  assert.notDeepEqual(digestForm(answered.event, new Salts('any'), 2), answered.event)
   assert(!html.includes('sealed('))
 })

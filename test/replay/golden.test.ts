@@ -42,6 +42,9 @@ const gates: Record<string, GateOptions> = {
   approvers: {
     rules: [{ tool: 'mail', then: 'ask', approvers: { roles: ['finance'], notRequester: true, quorum: 2 } }],
   },
+  'signed-votes': {
+    rules: [{ name: 'mail', tool: 'mail', then: 'ask', approvers: { roles: ['finance'], quorum: 2 } }],
+  },
   expired: { rules: [{ tool: 'mail', then: 'ask', expiresInMs: 5 }] },
   policy: {
     rules: [

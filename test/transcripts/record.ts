@@ -516,6 +516,28 @@ const sessions: Record<
       return { session, engine: rig.engine }
     },
   },
+  'signed-votes': {
+    about:
+      'A log that is signed in the second way, under rules with a version: two people allowed a call, and one of them changed its arguments.',
+    async play() {
+      const key = deriveSigningKey('the secret of a transcript, no more', 'transcript')
+      const receipts = { current: () => ({ key: key.x, sign: makeSigner(key) }), newSalt: () => 'salt' }
+      const approvers = { roles: ['finance'], quorum: 2 }
+      const rules = [{ name: 'mail', tool: 'mail', then: 'ask' as const, approvers }]
+      const rig = rigOf([{ calls: [call('mail')] }, { text: 'Sent.' }], { receipts, gate: { rules } })
+      const session = await begin(rig)
+      await say(session, 'go')
+      const by = (name: string, over: object = {}) => {
+        const seen = session.state.batch[0]?.argsHash ?? ''
+        const decisions = [decide(session, 'mail', { people: [{ name, roles: ['finance'] }], seen, ...over })]
+        return runCommand(session, { do: 'respond', results: [], decisions })
+      }
+      await by('eve', { edit: '{"n":2}' })
+      await until(session, () => by('ben'))
+      await runCommand(session, { do: 'sign' })
+      return { session, engine: rig.engine }
+    },
+  },
   'messages-during': {
     about:
       'Messages while a turn is under way: one steers, one is withdrawn, one interrupts the model, one is queued and starts the next turn; and one call is cancelled alone.',

@@ -9,12 +9,19 @@ import { ownKeys, signSession, storedLog } from '../signed-log.ts'
 
 export const command: CliCommand = {
   name: 'receipts',
-  usage: '[keys | show <session> <call> | rotate]',
+  usage: '[keys | show <session> <call> [--salts] | rotate]',
   about: `Receipts of settled calls.
   keys                   the public keys, as the server shows them at /.well-known/turnwire-receipts.json
   show <session> <call>  the receipt of one call, as JSON. It shows nothing of other calls
   rotate                 from now on a new key signs. What was signed before stays valid`,
-  options: { data: dataOption, config: configOption },
+  options: {
+    salts: {
+      type: 'boolean',
+      help: 'show: with the salts, for a reader who is to compare the arguments and the outcome, and may guess them',
+    },
+    data: dataOption,
+    config: configOption,
+  },
   words: 3,
   async run({ values, words: [action = 'keys', ...words] }) {
     return knownAction('receipts', { keys: showKeys, show: showReceipt, rotate }, action)(values, words)
@@ -34,7 +41,7 @@ const showReceipt: Act = async (values, [session, call]) => {
   const place = await sessionPlace(values)
   await signSession(place, session)
   const log = await storedLog(place, session)
-  const receipt = await findReceipt(session, asOnePage(log), call)
+  const receipt = await findReceipt(session, asOnePage(log), call, values['salts'] === true)
   if (!receipt)
     throw new UsageError(
       `There is no receipt of ${printable(call, 80)}: no such call is settled, its turn is not over, or the server signs no logs. See its calls with: turnwire sessions show ${printable(session, 80)}`,

@@ -1,7 +1,8 @@
 // Writes a session to one HTML file that shows it, checks itself in a browser, and says who allowed what.
 import { writeFileSync } from 'node:fs'
 import { printable } from '../../lib/text/index.ts'
-import { readRedaction, redactable, sealLog } from '../../proof/sealed-form.ts'
+import { readRedaction, redactable } from '../../proof/redaction.ts'
+import { sealLog } from '../../proof/sealed-form.ts'
 import { sealedPage } from '../../proof/sealed-page.ts'
 import { type CliCommand, textValue, UsageError } from '../command.ts'
 import { configOption, dataOption, sessionPlace } from '../setup.ts'

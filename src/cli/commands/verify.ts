@@ -75,8 +75,10 @@ async function verifySession(
 function receiptText({ receipt }: ReceiptFile, flaw: string | undefined): string {
   const { call, signed } = receipt
   if (flaw !== undefined) return `BROKEN: ${printable(flaw, 500)}.\n`
-  const { verdict, by, rule } = call.decision
-  const who = `${verdict}${by === undefined ? '' : ` by ${by}`}${rule === undefined ? '' : `, rule ${rule}`}`
+  const { verdict, by, votes, rule, policy } = call.decision
+  const after = votes === undefined ? '' : ` after ${votes.map(vote => vote.by).join(', ')}`
+  const version = policy === undefined ? '' : ` of the rules ${policy}`
+  const who = `${verdict}${by === undefined ? '' : ` by ${by}`}${after}${rule === undefined ? '' : `, rule ${rule}${version}`}`
   return `The receipt is genuine: the call ${printable(call.call, 80)} of ${printable(call.tool, 128)} in session ${printable(call.session, 80)}, ${printable(who, 300)}, ended ${call.outcome.kind} at ${new Date(call.at.settled).toISOString()}. Signed ${new Date(signed.at).toISOString()}.\n`
 }
 

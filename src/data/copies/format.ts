@@ -30,14 +30,14 @@ const kinds: ReadonlySet<string> = new Set(
     ['payment'],
     ['sessions', 'payments'],
     ['sessions', 'payments', 'sha256'],
-  ].map(namesOf),
+  ].map(joinNames),
 )
 
 export function isLine(line: object): line is Line {
-  return kinds.has(namesOf(Object.keys(line)))
+  return kinds.has(joinNames(Object.keys(line)))
 }
 
-function namesOf(names: string[]): string {
+function joinNames(names: string[]): string {
   return names.sort().join()
 }
 

@@ -11,8 +11,9 @@ export async function readReceipt(
   engine: Pick<Engine, 'command' | 'events'>,
   ref: SessionRef,
   callId: string,
+  withSalts = false,
 ): Promise<Receipt> {
-  const find = () => findReceipt(ref.session, readPages(engine, ref), callId)
+  const find = () => findReceipt(ref.session, readPages(engine, ref), callId, withSalts)
   const known = await find()
   if (known) return known
   await engine.command(ref, { do: 'sign' })

@@ -11,6 +11,7 @@ import {
   digestEvent,
   digestForm,
   makeMarks,
+  newestWay,
   receiptLeaf,
   Salts,
   signedForm,
@@ -44,7 +45,8 @@ export class LogSigner {
     this.#session = session
     this.#signer = signer
     this.#seen = session.state.seq + 1
-    this.#stretch = this.#newStretch((session.state.signed?.to ?? 0) + 1)
+    const { to = 0, policy } = session.state.signed ?? {}
+    this.#stretch = this.#newStretch(to + 1, policy)
   }
 
   /** The events that a session is made with, which were recorded before there was a signer. */
@@ -101,7 +103,7 @@ export class LogSigner {
       this.#digestTo(to)
       const stretch = this.#stretch
       const signed = this.#signedEvent(stretch, to)
-      this.#stretch = this.#newStretch(to + 1)
+      this.#stretch = this.#newStretch(to + 1, stretch.policy)
       session.record([signed], true)
     } catch (error) {
       session.ports.log(
@@ -115,7 +117,7 @@ export class LogSigner {
     }
   }
 
-  #signedEvent({ from, source, digests, leaves }: Stretch, to: number): LogSigned {
+  #signedEvent({ from, source, digests, leaves, policy }: Stretch, to: number): LogSigned {
     const { id, state, ports } = this.#session
     // Before the key is read: a key that is retired meanwhile signed nothing that is dated later.
     const at = ports.world.now()
@@ -131,6 +133,8 @@ export class LogSigner {
       seq: state.seq + 1,
       previous,
       head: chainHead(previous, digests),
+      way: newestWay,
+      ...(policy !== undefined && { policy }),
       calls: callsSigned(leaves),
       salt: source,
       ...(marks !== undefined && { marks }),
@@ -162,8 +166,8 @@ export class LogSigner {
     this.#seen += count
   }
 
-  #newStretch(from: number): Stretch {
-    return new Stretch(this.#session.id, from, this.#signer.newSalt())
+  #newStretch(from: number, policy: string | undefined): Stretch {
+    return new Stretch(this.#session.id, from, this.#signer.newSalt(), policy)
   }
 }
 
@@ -177,11 +181,16 @@ class Stretch {
   readonly #salts: Salts
   readonly #calls: ReceiptFold
 
-  constructor(session: string, from: number, source: string) {
+  constructor(session: string, from: number, source: string, policy: string | undefined) {
     this.from = from
     this.source = source
     this.#salts = new Salts(source)
-    this.#calls = new ReceiptFold(session)
+    this.#calls = new ReceiptFold(session, newestWay, policy)
+  }
+
+  /** The version of the rules after the last event. */
+  get policy(): string | undefined {
+    return this.#calls.policy
   }
 
   /** The number of the event that it takes next. */
@@ -191,10 +200,10 @@ class Stretch {
 
   take(event: Event): void {
     const salt = this.#salts.at(this.digests.length)
-    const form = digestForm(event)
+    const form = digestForm(event, this.#salts, newestWay)
     const digest = digestEvent(form, salt)
-    const receipt = this.#calls.take(this.next, form, digest, salt)
+    const settled = this.#calls.take(this.next, form, digest, salt)
     this.digests.push(digest)
-    if (receipt) this.leaves.push(receiptLeaf(receipt))
+    if (settled) this.leaves.push(receiptLeaf(settled.call))
   }
 }

@@ -197,7 +197,7 @@ export function evolve(state: SessionState, event: Event): SessionState {
       if (event.shadow !== undefined) state.policy.shadow = event.shadow
       break
     case 'log.signed':
-      state.signed = { to: event.to, head: event.head }
+      state.signed = { to: event.to, head: event.head, ...(event.policy && { policy: event.policy }) }
       break
     case 'payment.recorded':
     case 'policy.shadowed':

@@ -157,8 +157,8 @@ export type SessionState = {
   /** What the model is to be told once it reads the results of the calls that are open, or the turn has ended. */
   notices?: string[]
   controlledBy?: string
-  /** The last event that is signed, and the head there. Absent: none is. */
-  signed?: { to: number; head: string }
+  /** The last event that is signed, the head and the version of the rules there. Absent: none is. */
+  signed?: { to: number; head: string; policy?: string }
   lastStop?: { stop: TurnStop; limit?: LimitName; error?: { code: ErrorCode; message: string } }
 }
 

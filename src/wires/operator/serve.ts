@@ -71,7 +71,15 @@ export function operatorRoutes(host: WireHost, backend: OperatorBackend): Hono<W
     }),
   )
   app.get('/operator/sessions/:id/receipts/:call', async c =>
-    sendJson(c, await readReceipt(c.get('engine'), await findSessionRef(c), c.req.param('call'))),
+    sendJson(
+      c,
+      await readReceipt(
+        c.get('engine'),
+        await findSessionRef(c),
+        c.req.param('call'),
+        c.req.query('salts') === 'true',
+      ),
+    ),
   )
   app.post('/operator/sessions/:id/commands', c => serveCommand(c, host))
   app.post('/operator/sessions/:id/fork', c => serveFork(c, host))
