@@ -24,7 +24,8 @@ const held: { readonly [Type in Event['type']]: Holds<Type> } = {
   'model.answered': ({ parts }) =>
     parts.some(({ type }) => type === 'hosted') ? history : ['messages', 'arguments'],
   'call.handed': nothing,
-  'call.claimed': nothing,
+  // The client says by whom, in its own words.
+  'call.claimed': ['messages'],
   'approval.requested': ({ preview, flow, again, reason }) => [
     ...(preview || flow || again ? (['arguments', 'results'] as const) : nothing),
     ...reasons(reason),
