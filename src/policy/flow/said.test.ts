@@ -5,6 +5,7 @@ import { carriedBy } from './carried.ts'
 import { fold, isDeceptive, standsIn } from './fold.ts'
 import { SaidText } from './said.ts'
 import { readMoment } from './times.ts'
+import { Words } from './words.ts'
 
 const said = (text: string): SaidText => new SaidText(text)
 const has = (text: string, value: string, nouns: string[] = []): boolean =>
@@ -104,6 +105,50 @@ test('spans of days and hours are read with both their ends, and days of the wee
   assert.ok(!said('for 3 days').hasDay({ year: 2026, month: 11, day: 21 }, today))
 })
 
+test('a date that can be read in two ways is read as the others of the text', () => {
+  const [third, second] = [
+    { year: 2026, month: 3, day: 2 },
+    { year: 2026, month: 2, day: 3 },
+  ]
+  for (const [text, day, other] of [
+    ['24/12/2025 till 02/03/2026', third, second],
+    ['12/24/2025 till 02/03/2026', second, third],
+  ] as const) {
+    assert.ok(said(text).hasDay(day, undefined), text)
+    assert.ok(!said(text).hasDay(other, undefined), text)
+  }
+  for (const text of ['02/03/2026', '24/12/2025, 12/24/2025 and 02/03/2026'])
+    assert.ok(!said(text).hasDay(third, undefined) && !said(text).hasDay(second, undefined), text)
+})
+
+test('where no hour was said a day is the whole of it, and days may be counted with the first of them', () => {
+  const words = (text: string): Words => {
+    const made = new Words()
+    made.add(text)
+    return made
+  }
+  const day = { year: 2026, month: 5, day: 13 }
+  const [begin, end, other] = [0, 1439, 600].map(minute => ({ day, minute }))
+  assert.ok(words('on May 13').hasMoment(begin!, undefined) && words('on May 13').hasMoment(end!, undefined))
+  assert.ok(!words('on May 13').hasMoment(other!, undefined))
+  assert.ok(!words('on May 13 at 9:30').hasMoment(begin!, undefined))
+  assert.ok(!words('in May').hasMoment({ minute: 0 }, undefined), 'no day')
+  const until = (days: number, minute: number): { day: typeof day; minute: number } => ({
+    day: { ...day, day: day.day + days },
+    minute,
+  })
+  const five = words('for five days from May 13')
+  for (const [to, holds] of [
+    [until(4, 0), true],
+    [until(4, 1439), true],
+    [until(5, 0), true],
+    [until(3, 1439), false],
+    [until(6, 0), false],
+  ] as const)
+    assert.equal(five.hasDuration(begin!, to), holds, JSON.stringify(to))
+  assert.ok(!words('for five nights').hasDuration(begin!, until(4, 0)))
+})
+
 test('free text carries links, addresses, codes and long numbers, and nothing else', () => {
   const found = (text: string): string[] => carriedBy(text).found
   assert.deepEqual(
@@ -175,6 +220,23 @@ test('no text takes longer than one of plain words of its length, by much', () =
     '#',
     '-1',
     '+',
+    ...[
+      '-',
+      '_',
+      'a1 ',
+      'A1B2 ',
+      ' dot ',
+      '-dot',
+      'one ',
+      'a.b ',
+      '4;',
+      'aaaa:',
+      '1/1/',
+      '11-11 ',
+      '(1)',
+      'a_',
+    ],
+    ...['\u200b', 'a\u200b', '%2e', '&#46;', 'CH93 ', 'x, ', '(x', '2024-', '1.1.', '10:00'],
   ])
     for (const text of [fill(piece), `http://${fill(piece)}x`, `${fill(piece)}!`]) {
       const spent = time(text)

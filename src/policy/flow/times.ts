@@ -106,12 +106,7 @@ export function readTimes(text: string): SpokenTimes {
   }
   for (const match of text.matchAll(isoDay)) addDay(match, match[1], Number(match[3]), Number(match[4]))
   for (const match of text.matchAll(pointDay)) addDay(match, match[3], Number(match[2]), Number(match[1]))
-  for (const match of text.matchAll(slashDay)) {
-    const [first, second] = [Number(match[1]), Number(match[2])]
-    if (first > 12 || first === second) addDay(match, match[3], second, first)
-    else if (second > 12) addDay(match, match[3], first, second)
-    else take(match)
-  }
+  readSlashDays(text, addDay, take)
   for (const match of text.matchAll(dayMonth))
     addDay(match, match[3], months.get(match[2] ?? '') ?? 0, Number(match[1]))
   for (const match of text.matchAll(monthDay))
@@ -148,6 +143,27 @@ function readOffset(zone = 'z'): number {
   return sign === '-' ? -size : size
 }
 
+/** One that can be read in two ways is read as the others of the text are, if those agree. */
+function readSlashDays(
+  text: string,
+  addDay: (match: RegExpMatchArray, year: string | undefined, m: number, d: number) => void,
+  take: (match: RegExpMatchArray) => void,
+): void {
+  const found = [...text.matchAll(slashDay)].map(match => ({
+    match,
+    first: Number(match[1]),
+    second: Number(match[2]),
+  }))
+  const isDayFirst = found.some(({ first }) => first > 12)
+  const isMonthFirst = found.some(({ second }) => second > 12)
+  for (const { match, first, second } of found) {
+    const readsDay = first > 12 || first === second || (second <= 12 && isDayFirst && !isMonthFirst)
+    if (readsDay) addDay(match, match[3], second, first)
+    else if (second > 12 || (isMonthFirst && !isDayFirst)) addDay(match, match[3], first, second)
+    else take(match)
+  }
+}
+
 function readClock(text: string, found: SpokenTimes, take: (match: RegExpMatchArray) => void): void {
   const add = (match: RegExpMatchArray, hours: number, minutes: number, half: string | undefined): void => {
     const late = half?.startsWith('p')
@@ -172,7 +188,10 @@ function readClock(text: string, found: SpokenTimes, take: (match: RegExpMatchAr
   for (const match of text.matchAll(named)) add(match, match[1] === 'midnight' ? 0 : 12, 0, undefined)
   for (const match of text.matchAll(lasting)) {
     const [, count = '', unit = ''] = match
-    found.durations.push(readCount(count) * unitMinutes(unit))
+    const minutes = readCount(count) * unitMinutes(unit)
+    found.durations.push(minutes)
+    // Days may be counted with the first of them: to the last one, or to its end.
+    if (/^[dw]/.test(unit)) found.durations.push(minutes - 24 * 60, minutes - 1)
     take(match)
   }
 }

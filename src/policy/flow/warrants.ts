@@ -209,7 +209,8 @@ export class Warrants {
           index.operator.hasValue(folded, []) ||
           index.trusted.hasText(folded) ||
           index.lookups.has(folded) ||
-          index.approved.has(folded),
+          index.approved.has(folded) ||
+          isKnownRange(folded, index),
       )
       if (!known || isDeceptive(token)) return { value: token }
     }
@@ -235,6 +236,12 @@ export class Warrants {
     const words = [...this.#labels.words.map(fold), ...named]
     return words.some(word => this.#indexes.some(({ user }) => user.hasText(word) || user.hasWord(word)))
   }
+}
+
+/** From one number of a trusted text to another. */
+function isKnownRange(folded: string, { trusted }: LogIndex): boolean {
+  const [, from, to] = /^(\d{2,}(?:\.\d+)?)[-–—](\d{2,}(?:\.\d+)?)$/u.exec(folded) ?? []
+  return from !== undefined && to !== undefined && [from, to].every(each => trusted.hasText(each))
 }
 
 function isShortNumber(folded: string): boolean {

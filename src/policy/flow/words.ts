@@ -55,7 +55,10 @@ export class Words {
 
   hasMoment({ day, minute }: Moment, today: Day | undefined): boolean {
     if (day && !this.#pieces.some(piece => piece.hasDay(day, today))) return false
-    return minute === undefined || this.#pieces.some(piece => piece.hasMinute(minute))
+    if (minute === undefined || this.#pieces.some(piece => piece.hasMinute(minute))) return true
+    // Where no hour was said a day is the whole of it.
+    const isBound = minute === 0 || minute === 24 * 60 - 1
+    return day !== undefined && isBound && this.#pieces.every(({ times }) => times.minutes.length === 0)
   }
 
   /** Such a time after one that was said. */
