@@ -112,14 +112,17 @@ async function dispatch(argv: readonly string[]): Promise<number> {
   if (first === '--version' || first === '-v') return print(`${ownVersion()}\n`)
   if (first === '--help' || first === '-h') return print(overview())
   if (first === 'help')
-    return print(rest[0] === undefined || rest[0] === 'help' ? overview() : commandHelp(await find(rest[0])))
-  const command = await find(first)
+    return print(
+      rest[0] === undefined || rest[0] === 'help' ? overview() : commandHelp(await findCommand(rest[0])),
+    )
+  const command = await findCommand(first)
   const { values, words } = readArguments(command, rest)
   if (values['help'] === true) return print(commandHelp(command))
   return command.run({ values, words })
 }
 
-async function find(name: string): Promise<CliCommand> {
+/** A subcommand by its name. */
+export async function findCommand(name: string): Promise<CliCommand> {
   const entry = Object.hasOwn(subcommands, name) ? subcommands[name] : undefined
   if (entry) return (await entry[1]()).command
   const near = nearest(name, [...Object.keys(subcommands), 'help'])

@@ -3,11 +3,12 @@
 // written on.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { existsSync, globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { defaultOwnerLimits } from '../../src/callers/owner-limits.ts'
-import { serverDefaults } from '../../src/config/config.ts'
+import { serverDefaults, wireNames } from '../../src/config/config.ts'
+import { scripted, Turnwire, tool } from '../../src/index.ts'
 import { errorCodes } from '../../src/language/errors.ts'
 import { limitNames } from '../../src/language/events.ts'
 import { poolLimits } from '../../src/lib/async/work-pool.ts'
@@ -17,9 +18,8 @@ import { defaultLimits } from '../../src/policy/limits.ts'
 import { connectionTimes } from '../../src/server/listen.ts'
 import { wires } from '../../src/server/wires.ts'
 import { folder, serve } from '../cli/rig.ts'
+import { pages, pagesWithCurl, programs } from './blocks.ts'
 import { undocumented } from './wire-pages.ts'
-
-const pages = globSync(['*.md', 'docs/**/*.md', 'examples/**/*.md'], { exclude: ['**/node_modules/**'] })
 
 test('every error code is documented with its status, and no other', () => {
   const text = readFileSync('docs/operations/errors.md', 'utf8')
@@ -78,22 +78,7 @@ test('no file names a path outside the repository', () => {
 
 // ---- code -------------------------------------------------------------------------------------------------------
 
-type Program = { page: string; line: number; code: string }
-
-/** A block that opens with `// runnable` is a program; `// runnable: continued` goes on with the one before it. */
-function programsOf(page: string): Program[] {
-  const programs: Program[] = []
-  const text = readFileSync(page, 'utf8')
-  for (const block of text.matchAll(/^```ts\n\/\/ runnable(: continued)?\n([\s\S]*?)^```$/gm)) {
-    const [, continued, code = ''] = block
-    const last = programs.at(-1)
-    if (continued === undefined)
-      programs.push({ page, line: text.slice(0, block.index).split('\n').length, code })
-    else if (last === undefined) assert.fail(`${page}: a block continues, but there is none before it`)
-    else last.code += code
-  }
-  return programs
-}
+const demonstration = 'http://127.0.0.1:4117'
 
 type Done = { status: number | null; stdout: string; stderr: string }
 
@@ -112,14 +97,11 @@ function ran(program: string, args: readonly string[], input = ''): Promise<Done
   return new Promise(resolve => child.once('close', status => resolve({ ...done, status })))
 }
 
-/** Pages whose programs are run. */
-const pagesWithPrograms = ['README.md', ...globSync('docs/{guide,concepts,migrate}/*.md')]
-
 describe('runnable code of the docs', { concurrency: 2 }, () => {
-  const programs = pagesWithPrograms.flatMap(programsOf)
+  const all = programs()
 
   test('every page of the guide has some', () => {
-    const shown = new Set(programs.map(({ page }) => basename(page)))
+    const shown = new Set(all.map(({ page }) => basename(page)))
     const wanted = ['client', 'getting-started', 'library', 'policy', 'sessions', 'testing', 'tools']
     assert.deepEqual(
       wanted.filter(name => !shown.has(`${name}.md`)),
@@ -135,7 +117,7 @@ describe('runnable code of the docs', { concurrency: 2 }, () => {
         ([, file]) => file,
       )
       for (const file of named) assert.ok(existsSync(join('examples', file ?? '')), `${page} names ${file}`)
-      const isRun = programs.some(program => basename(program.page) === `${name}.md`)
+      const isRun = all.some(program => basename(program.page) === `${name}.md`)
       assert.ok(named.length > 0 || isRun, `${page} has no example that is run`)
     })
 
@@ -147,40 +129,56 @@ describe('runnable code of the docs', { concurrency: 2 }, () => {
     for (const line of lines) assert.ok(example.includes(line.trim()), line)
   })
 
-  for (const { page, line, code } of programs)
-    test(`${page}:${line}`, { timeout: 600_000 }, async () => {
+  test('the catalogue that code.md shows is what a program has', async () => {
+    const [, shown] = readFileSync('docs/guide/code.md', 'utf8').matchAll(/^```js\n([\s\S]*?)^```$/gm)
+    const asked = (shown?.[1] ?? '')
+      .trim()
+      .split('\n')
+      .map(line => line.replace(/ *\/\/.*/, ''))
+    assert.equal(asked.length, 4)
+    const names = ['stop', ...Array.from({ length: 40 }, (_, index) => `order_${index}`)]
+    const tools = names.map(name =>
+      tool({
+        name: `shop__${name}`,
+        description: `To cancel: ${name}.`,
+        input: { type: 'object' },
+        run: () => '',
+      }),
+    )
+    const program = { name: 'run_code', input: { code: `return [${asked.join(', ')}]` } }
+    const model = scripted([{ calls: [program] }, { text: 'Done.' }])
+    const turnwire = await Turnwire.open({
+      agents: [{ name: 'shop', model, tools, code: true }],
+      data: 'memory',
+    })
+    try {
+      const session = await turnwire.session('shop')
+      for await (const item of session.send('Look.'))
+        if (item.type === 'result') {
+          const { kind, parts } = item.outcome
+          assert.equal(kind, 'ok', JSON.stringify(parts))
+          for (const word of ['41', 'order_39', 'shop__stop', 'cancel'])
+            assert.ok(JSON.stringify(parts).includes(word), word)
+        }
+    } finally {
+      await turnwire.close()
+    }
+  })
+
+  for (const { page, line, code } of all)
+    test(`${page}:${line}`, { timeout: 600_000 }, async t => {
       const expected = [...code.matchAll(/^ *\/\/ → (.*)$/gm)].map(found => found[1])
       assert.ok(expected.length > 0, 'it says nothing of what it prints')
-      const { status, stdout, stderr } = await run(code)
+      // A program that speaks to a server speaks to the demonstration.
+      const url = code.includes(demonstration) ? (await serve(t, { cwd: folder(t) })).url : demonstration
+      const { status, stdout, stderr } = await run(code.replaceAll(demonstration, url))
       assert.deepEqual([status, stderr], [0, ''], stdout)
       assert.deepEqual(stdout.trimEnd().split('\n'), expected)
     })
 })
 
-test('runnable code passes a strict check of types, as it does in a reader’s editor', {
-  timeout: 600_000,
-}, t => {
-  const made = folder(t)
-  symlinkSync(resolve('node_modules'), join(made, 'node_modules'))
-  for (const { page, line, code } of pagesWithPrograms.flatMap(programsOf))
-    writeFileSync(
-      join(made, `${page.replace(/\.md$/, '').replaceAll('/', '-')}-${line}.mts`),
-      `${code}\nexport {}\n`,
-    )
-  const paths = Object.fromEntries(
-    ['', '/testing', '/client'].map(door => [`turnwire${door}`, [resolve(`src${door}/index.ts`)]]),
-  )
-  // Our own sources are looked at too, under their own options.
-  const compilerOptions = { types: ['node'], typeRoots: [resolve('node_modules/@types')], paths }
-  const config = { extends: resolve('tsconfig.json'), compilerOptions, include: ['*.mts'] }
-  writeFileSync(join(made, 'tsconfig.json'), JSON.stringify(config))
-  const tsc = [resolve('node_modules/typescript/bin/tsc'), '-p', made]
-  const { stdout, status } = spawnSync(process.execPath, tsc, { encoding: 'utf8' })
-  assert.deepEqual([stdout, status], ['', 0])
-})
-
 describe('lines for the shell', () => {
-  for (const page of ['README.md', ...globSync('docs/{protocols,concepts}/*.md')]) {
+  for (const page of pagesWithCurl) {
     const blocks = [...readFileSync(page, 'utf8').matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(
       ([, lines = '']) => lines,
     )
@@ -222,6 +220,24 @@ test('running.md lists every setting of a configuration, and no other', () => {
   ]
   assert.ok(wanted.length > 40)
   assert.deepEqual(rows.sort(), wanted.sort())
+})
+
+test('mount.md names every wire that can be chosen, and all that a caller has', () => {
+  const page = readFileSync('docs/guide/mount.md', 'utf8')
+  const row = (name: string): string => new RegExp(`^\\| \`${name}\` \\|.*$`, 'm').exec(page)?.[0] ?? ''
+  const named = [
+    ...row('wires')
+      .replaceAll(/\(.*?\)\)|\(.*?\)/g, '')
+      .matchAll(/`(\w+)`/g),
+  ].map(([, name]) => name)
+  assert.deepEqual(new Set(named.slice(1)), new Set<string | undefined>(wireNames))
+  const [, members = ''] =
+    /^export type OwnCaller = \{ (.*) \}$/m.exec(readFileSync('src/config/config.ts', 'utf8')) ?? []
+  const [, shown = ''] = /=> \(\{ (.*?) \}\)/.exec(row('authenticate')) ?? []
+  assert.deepEqual(
+    shown.split(', '),
+    [...members.matchAll(/(\w+\??): /g)].map(([, name]) => name),
+  )
 })
 
 /** The names in the first column of the tables of a section. */

@@ -111,3 +111,15 @@ test('the numbers of the README are not above what the tests hold', async () => 
   assert.equal(spoken.length - 1, 12)
   assert.match(readme, /\[twelve protocols\]/)
 })
+
+test('as long as the package is private, the pages that speak of a repository say that there is none yet', () => {
+  const isPrivate = readFileSync('package.json', 'utf8').includes('"private": true')
+  for (const page of [
+    'README.md',
+    'SECURITY.md',
+    'CODE_OF_CONDUCT.md',
+    'CONTRIBUTING.md',
+    'docs/concepts/boundary.md',
+  ])
+    assert.equal(readFileSync(page, 'utf8').includes('no public repository yet'), isPrivate, page)
+})
