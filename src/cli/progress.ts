@@ -17,6 +17,8 @@ type ProgressOptions = {
 export type Progress = {
   /** `total`: if it is known. */
   step(done: number, total?: number): void
+  /** For a line of something else, such as the log. It is drawn again below that. */
+  erase(): void
   /** Erases the bar. Further steps show nothing. */
   end(): void
 }
@@ -42,7 +44,8 @@ export function startProgress(what: string, unit: string, options: ProgressOptio
   const {
     place = progressPlace(),
     write = text => void process.stderr.write(text),
-    width = () => process.stderr.columns ?? 80,
+    // A terminal that does not know its width says 0.
+    width = () => process.stderr.columns || 80,
     now = () => performance.now(),
   } = options
   const began = now()
@@ -59,6 +62,10 @@ export function startProgress(what: string, unit: string, options: ProgressOptio
     isDrawn = place === 'terminal'
     write(isDrawn ? `${erase}${cutToWidth(text, width() - 1)}` : `${text}\n`)
   }
+  const clear = (): void => {
+    if (isDrawn) write(erase)
+    isDrawn = false
+  }
   // Work that waits takes no step for a while, and the seconds go on.
   const timer = place === 'nowhere' ? undefined : setInterval(show, place === 'lines' ? lineMs : redrawMs)
   timer?.unref()
@@ -71,11 +78,11 @@ export function startProgress(what: string, unit: string, options: ProgressOptio
       last = [done, total]
       show()
     },
+    erase: clear,
     end() {
       clearInterval(timer)
       hasEnded = true
-      if (isDrawn) write(erase)
-      isDrawn = false
+      clear()
     },
   }
 }

@@ -1,12 +1,11 @@
 // A conversation while tools run: what they report, and questions that do not wait for them.
 import assert from 'node:assert/strict'
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import { AapClient } from '../../src/client/index.ts'
-import { command, environment, folder, type Started, serve, start, watched } from './rig.ts'
+import { command, folder, hasTerminal, type OnTerminal, onTerminal, serve, start } from './rig.ts'
 
 /** `build` runs until there is a file `go`, and reports until then. `send` asks. */
 const config = `import { existsSync } from 'node:fs'
@@ -87,18 +86,13 @@ test('a question that another client answers is taken back', async t => {
   assert.equal(await exit, 0)
 })
 
-const hasScript = spawnSync('script', ['--version']).status === 0 && existsSync('/dev/ptmx')
-
-function onTerminal(t: TestContext, cwd: string): Started & { child: ChildProcessWithoutNullStreams } {
-  const line = `stty cols 70; ${process.execPath} ${command} chat`
-  const child = spawn('script', ['-qefc', line, '/dev/null'], { cwd, env: environment({ NO_COLOR: '1' }) })
-  return { ...watched(t, child), child }
-}
+const chatOnTerminal = (t: TestContext, cwd: string): OnTerminal =>
+  onTerminal(t, `stty cols 70; ${process.execPath} ${command} chat`, { cwd, env: { NO_COLOR: '1' } })
 
 test('Ctrl-C at a question cancels the turn, also while another call runs', async t => {
-  if (!hasScript) return t.skip('there is no script(1) of util-linux here')
+  if (!hasTerminal()) return t.skip('there is no script(1) of util-linux here')
   const { cwd, go } = prepared(t)
-  const { child, until, exit, stdout } = onTerminal(t, cwd)
+  const { child, until, exit, stdout } = chatOnTerminal(t, cwd)
   await until(/› $/)
   child.stdin.write('Go\r')
   await until(/send wants to run[\s\S]*Allow it\?.*› $/)
@@ -111,9 +105,9 @@ test('Ctrl-C at a question cancels the turn, also while another call runs', asyn
 })
 
 test('on a terminal, the spinner shows what the tool reports', async t => {
-  if (!hasScript) return t.skip('there is no script(1) of util-linux here')
+  if (!hasTerminal()) return t.skip('there is no script(1) of util-linux here')
   const { cwd, go } = prepared(t)
-  const { child, until, exit, stdout } = onTerminal(t, cwd)
+  const { child, until, exit, stdout } = chatOnTerminal(t, cwd)
   await until(/› $/)
   child.stdin.write('Go\r')
   await until(/send wants to run[\s\S]*Allow it\?.*› $/)
@@ -135,9 +129,9 @@ test('on a terminal, the spinner shows what the tool reports', async t => {
 })
 
 test('Enter while a turn runs opens a line that steers it, and a queued one is answered afterwards', async t => {
-  if (!hasScript) return t.skip('there is no script(1) of util-linux here')
+  if (!hasTerminal()) return t.skip('there is no script(1) of util-linux here')
   const { cwd, go } = prepared(t)
-  const { child, until, exit } = onTerminal(t, cwd)
+  const { child, until, exit } = chatOnTerminal(t, cwd)
   await until(/› $/)
   child.stdin.write('Go\r')
   await until(/send wants to run[\s\S]*Allow it\?.*› $/)

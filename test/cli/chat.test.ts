@@ -1,6 +1,6 @@
 // The conversation in the terminal: from a pipe, and on a terminal of its own (script(1) makes one).
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +8,18 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { AapClient } from '../../src/client/index.ts'
-import { command, environment, folder, type Started, serve, start, turnwire, watched } from './rig.ts'
+import {
+  command,
+  environment,
+  folder,
+  hasTerminal,
+  type OnTerminal,
+  onTerminal,
+  serve,
+  start,
+  turnwire,
+  watched,
+} from './rig.ts'
 
 const twoModels = `import { defineConfig, scripted } from 'turnwire'
 const models = { smart: scripted([{ text: 'Smart words.' }]), cheap: scripted([{ text: 'Cheap words.' }]) }
@@ -275,20 +286,11 @@ test('nothing that models, tools or servers write moves the cursor, the clipboar
 })
 
 describe('on a terminal', () => {
-  const hasScript = spawnSync('script', ['--version']).status === 0 && existsSync('/dev/ptmx')
-
-  function terminal(
-    t: TestContext,
-    cwd: string,
-    env: Record<string, string> = {},
-  ): Started & { type: (text: string) => void } {
-    const line = `${process.execPath} ${command} chat`
-    const child = spawn('script', ['-qefc', line, '/dev/null'], { cwd, env: environment(env) })
-    return { ...watched(t, child), type: text => void child.stdin.write(text) }
-  }
+  const terminal = (t: TestContext, cwd: string, env: Record<string, string> = {}): OnTerminal =>
+    onTerminal(t, `${process.execPath} ${command} chat`, { cwd, env })
 
   test('colours, Ctrl-C that cancels the turn, Ctrl-C that leaves', async t => {
-    if (!hasScript) return t.skip('there is no script(1) of util-linux here')
+    if (!hasTerminal()) return t.skip('there is no script(1) of util-linux here')
     const { type, until, exit, stdout } = terminal(t, folder(t))
     await until(/› $/)
     type('Mail ana@example.org that I am late\r')
@@ -311,7 +313,7 @@ describe('on a terminal', () => {
   })
 
   test('NO_COLOR', async t => {
-    if (!hasScript) return t.skip('there is no script(1) of util-linux here')
+    if (!hasTerminal()) return t.skip('there is no script(1) of util-linux here')
     const { type, until, exit, stdout } = terminal(t, folder(t), { NO_COLOR: '1' })
     await until(/› $/)
     type('What is 2 + 3?\r')

@@ -96,8 +96,9 @@ test('after npx, hints are lines that the shell finds', t => {
     [['srve'], 'Did you mean "npx turnwire serve"?'],
     [['frobnicate'], 'See them all with: npx turnwire help'],
     [['serve', '--config', 'none.ts'], 'Make one with: npx turnwire init'],
+    [['check', '--port', '0'], 'Make one: npx turnwire init'],
   ] as const) {
-    const { stderr } = turnwire(args, options)
-    assert.ok(stderr.includes(hint), `${args.join(' ')}: ${stderr}`)
+    const { stdout, stderr } = turnwire(args, options)
+    assert.ok((stdout + stderr).includes(hint), `${args.join(' ')}: ${stderr}`)
   }
 })

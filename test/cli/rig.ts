@@ -1,6 +1,6 @@
 // Runs the real command as a child process, in a folder of its own, with nothing of this environment that it would heed.
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -89,6 +89,19 @@ export function watched(t: TestContext, child: ChildProcess): Started {
       check()
     })
   return { child, stdout: () => stdout, stderr: () => stderr, until, exit }
+}
+
+/** Whether a terminal can be had: by script(1) of util-linux. */
+export function hasTerminal(): boolean {
+  return existsSync('/dev/ptmx') && spawnSync('script', ['--version']).status === 0
+}
+
+export type OnTerminal = Started & { child: ChildProcessWithoutNullStreams; type: (text: string) => void }
+
+/** A line of the shell on a terminal. Its standard error is among what it wrote. */
+export function onTerminal(t: TestContext, line: string, { cwd, env }: RunOptions): OnTerminal {
+  const child = spawn('script', ['-qefc', line, '/dev/null'], { cwd, env: environment(env) })
+  return { ...watched(t, child), child, type: text => void child.stdin.write(text) }
 }
 
 export type Served = Started & { url: string }

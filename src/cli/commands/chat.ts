@@ -210,10 +210,10 @@ async function reach(values: Values): Promise<ChatServer> {
 }
 
 async function ownServer(values: Values): Promise<ChatServer> {
-  const [{ config, source, demo }, { Runtime }, { serveRuntime }, { newKey, localOwner }, { createLog }] =
+  const [{ config, source, demo }, { openRuntime }, { serveRuntime }, { newKey, localOwner }, { createLog }] =
     await Promise.all([
       setUp(values, { delayMs: process.stdout.isTTY ? 25 : 0 }),
-      import('../../runtime.ts'),
+      import('../open-runtime.ts'),
       import('../../server/server.ts'),
       import('../../callers/keys.ts'),
       import('../../log.ts'),
@@ -228,7 +228,7 @@ async function ownServer(values: Values): Promise<ChatServer> {
   }
   const log = createLog({ level: 'error', write: line => void troubles.push(readTrouble(line)) })
   // Unfinished sessions are for a server to resume: their agents may need its environment.
-  const runtime = await Runtime.open(guarded, { log, source, recover: false })
+  const runtime = await openRuntime(guarded, { log, source, recover: false })
   try {
     const { agents } = await runtime.engine.describe()
     const running = await serveRuntime(runtime, { host: '127.0.0.1', port: 0, shared: true })

@@ -16,7 +16,7 @@ import { printable } from '../../lib/text/index.ts'
 import type { Log } from '../../log.ts'
 import { Runtime } from '../../runtime.ts'
 import { checkSignInAddress, isGuarded, isLoopback } from '../../server/access.ts'
-import { type CliCommand, readPort, textValue, type Values } from '../command.ts'
+import { type CliCommand, hintsAsStarted, readPort, textValue, type Values } from '../command.ts'
 import { withProgress } from '../progress.ts'
 import { configOption, databaseName, dataOption, type Setup, setUp } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
@@ -39,7 +39,8 @@ access and the port, and says what to do about each mistake. Exits with 1 if som
   async run({ values }) {
     const findings = await findAll(values)
     const line = values['json'] === true ? (each: Finding) => JSON.stringify(each) : shown()
-    for (const finding of findings) process.stdout.write(`${line(finding)}\n`)
+    for (const { words, ...finding } of findings)
+      process.stdout.write(`${line({ ...finding, words: hintsAsStarted(words) })}\n`)
     return findings.some(({ state }) => state === 'wrong') ? 1 : 0
   },
 }

@@ -11,7 +11,7 @@ import { Runtime } from '../../runtime.ts'
 import type { OwnerConnections } from '../../tools/mcp/index.ts'
 import { textValue, UsageError, type Values } from '../command.ts'
 import { untilSignalled } from '../guard-process.ts'
-import { withProgress } from '../progress.ts'
+import { openRuntime } from '../open-runtime.ts'
 import { dataFolder, type Setup, setUp } from '../setup.ts'
 
 type Remote = ReturnType<typeof remoteServers>[number]
@@ -128,10 +128,7 @@ async function logout(values: Values, name: string | undefined): Promise<number>
 
 async function list(values: Values): Promise<number> {
   const setup = await setUp(values)
-  // A server may be installed first, as `npx -y` does.
-  const runtime = await withProgress('Starting the MCP servers', 'servers', () =>
-    Runtime.open(setup.config, { log: () => {}, source: setup.source, recover: false }),
-  )
+  const runtime = await openRuntime(setup.config, { log: () => {}, source: setup.source, recover: false })
   try {
     const { servers = [] } = await runtime.engine.describe()
     process.stdout.write(

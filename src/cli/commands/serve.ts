@@ -11,11 +11,12 @@ import { clusterSettings } from '../../engines/cluster/settings.ts'
 import { present } from '../../lib/json/present.ts'
 import { printable } from '../../lib/text/index.ts'
 import { createLog, type Log } from '../../log.ts'
-import { type AgentInfo, Runtime } from '../../runtime.ts'
+import type { AgentInfo } from '../../runtime.ts'
 import { consoleFolder } from '../../server/console-files.ts'
 import { type Running, serveRuntime } from '../../server/server.ts'
-import { type CliCommand, readPort, self, textValue } from '../command.ts'
+import { type CliCommand, hintsAsStarted, readPort, self, textValue } from '../command.ts'
 import { guardProcess, type ProcessGuard, untilSignalled } from '../guard-process.ts'
+import { openRuntime } from '../open-runtime.ts'
 import { configOption, databaseName, dataOption, type Setup, setUp } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 
@@ -52,7 +53,7 @@ needs no key. Open to this machine only until there is a key: turnwire keys add 
     warnOfPaths(setup.config, log)
     for (const unset of unsetModels(setup.config)) log('warn', 'A model cannot be asked yet.', unset)
     warnIfAlone(setup.config, log)
-    const runtime = await Runtime.open(setup.config, { log, source: setup.source, recover: false })
+    const runtime = await openRuntime(setup.config, { log, source: setup.source, recover: false })
     let running: Running
     try {
       running = await serveRuntime(runtime, present({ port, host }))
@@ -97,11 +98,13 @@ function unusedDatabase(data: unknown): string | undefined {
   return data === defaultFolder ? 'it does not begin with postgres://' : undefined
 }
 
+const pathWarning = 'An agent can be told by a text to send private data elsewhere. See: turnwire flow'
+
 /** Agents whose tools together can send private data where a text says, with nobody asked. */
 function warnOfPaths(config: TurnwireConfig, log: Log): void {
   for (const report of reportFlow(config))
     if (report.mode === 'off' && report.pathCount > 0)
-      log('warn', 'An agent can be told by a text to send private data elsewhere. See: turnwire flow', {
+      log('warn', hintsAsStarted(pathWarning), {
         agent: report.agent,
         path: report.paths[0] ?? [],
         paths: report.pathCount,
