@@ -159,7 +159,8 @@ async function checkCommand([name = '', ...args]: readonly string[]): Promise<vo
   const { words } = readArguments(command, end === -1 ? args : args.slice(0, end))
   // `[folder]` is a word of the caller's.
   if (words[0] === undefined || /^\[\w+\]/.test(command.usage)) return
-  const actions: readonly string[] = command.usage.replaceAll(/<[^>]*>/g, '').match(/(?<=^\[?|\| )[a-z]+/g) ?? []
+  const actions: readonly string[] =
+    command.usage.replaceAll(/<[^>]*>/g, '').match(/(?<=^\[?|\| )[a-z]+/g) ?? []
   assert.ok(actions.length === 0 || actions.includes(words[0]), `${name} has no action ${words[0]}`)
 }
 
