@@ -108,7 +108,7 @@ export function useSessions(source: Pick<ListSource, 'sessions'>, filter: Sessio
           return newer.reduce<readonly OperatorSession[]>((all, each) => changed(all, each, filtered), rows)
         })
         setNext(page.next ?? null)
-        setCounted(before => countRest(before, page))
+        setCounted(before => (after ? withoutRead(before, page) : countAll(page)))
         setError(undefined)
       } catch (cause) {
         if (isCurrent()) setError(toError(cause))
@@ -183,11 +183,15 @@ async function readRows(
 /** `rest`: those that match and were not read. */
 type Counted = { rest: number | undefined; behind: number; isIndexed: boolean }
 
-/** Only the first page tells how many there are. */
-function countRest({ rest }: Counted, { sessions, next, total = rest, behind }: OperatorSessions): Counted {
-  const known = { behind: behind ?? 0, isIndexed: behind !== undefined }
-  if (next === undefined) return { rest: 0, ...known }
-  return { rest: total === undefined ? undefined : Math.max(0, total - sessions.length), ...known }
+/** Only the first page tells how many there are, and whether there is an index. */
+function countAll({ sessions, next, total, behind }: OperatorSessions): Counted {
+  const rest = next === undefined ? 0 : total && Math.max(0, total - sessions.length)
+  return { rest, behind: behind ?? 0, isIndexed: behind !== undefined }
+}
+
+function withoutRead(before: Counted, { sessions, next }: OperatorSessions): Counted {
+  const rest = next === undefined ? 0 : before.rest && Math.max(0, before.rest - sessions.length)
+  return { ...before, rest }
 }
 
 /** The order in which the list is without being asked for another. A search has one of its own. */

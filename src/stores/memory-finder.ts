@@ -66,8 +66,7 @@ export class MemoryFinder implements SessionFinder {
     return {
       rows: page.map(({ row }) => row),
       ...(last && { next: encodePlace(last.place) }),
-      ...(!after && { total: found.length }),
-      behind: 0,
+      ...(!after && { total: found.length, behind: 0 }),
     }
   }
 

@@ -33,8 +33,8 @@ export type FoundSessions = {
   next?: string
   /** All that match, on the first page. */
   total?: number
-  /** Sessions whose newest events the index does not have yet. */
-  behind: number
+  /** Sessions whose newest events the index does not have yet, on the first page: to count them it looks at every session. */
+  behind?: number
 }
 
 /** `slotMs`: an hour, or days that begin at `zoneMs` before midnight UTC. */

@@ -52,16 +52,19 @@ export class IndexKeeper {
       await this.#catchUp()
       return true
     }
+    // Rows without words are of the store itself. To see what the index lacks costs a look at every session.
+    if (question.ask === 'activity' || question.query.words !== undefined) await this.#freshen()
+    return question.ask === 'find' ? this.#index.find(question.query) : this.#index.activity(question.query)
+  }
+
+  /** A search works also with what the index has: whether it could be read further is told by `behind`. */
+  async #freshen(): Promise<void> {
     this.#hurries += 1
     try {
-      const reading = this.#catchUp()
-      // A search works also with what the index has: whether it could be read further is told by `behind`. Rows do not need it.
-      const needsWords = question.ask === 'activity' || question.query.words !== undefined
-      await Promise.race([reading.catch(() => {}), pause(needsWords ? freshMs : 0)])
+      await Promise.race([this.#catchUp().catch(() => {}), pause(freshMs)])
     } finally {
       this.#hurries -= 1
     }
-    return question.ask === 'find' ? this.#index.find(question.query) : this.#index.activity(question.query)
   }
 
   stop(): void {

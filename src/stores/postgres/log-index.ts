@@ -150,7 +150,7 @@ export class PostgresLogIndex implements LogIndex {
     checkLimit(query.limit)
     const schema = this.#schema
     // First: what the index reads while the rows are looked up may not be in them.
-    const behind = await this.#behind()
+    const behind = query.after === undefined ? await this.#behind() : undefined
     const { where, parameters, hits } = conditions(schema, query)
     const [key, direction] = [orders[query.order], query.ascending ? 'ASC' : 'DESC']
     const from = `FROM ${schema}.sessions AS s LEFT JOIN ${schema}.summaries AS u ON u.session = s.id
@@ -166,8 +166,10 @@ export class PostgresLogIndex implements LogIndex {
       // One more than the limit tells whether there is a next page.
       [...parameters, query.limit + 1, ...(place ? [place.key, place.position, place.id] : [])],
     )
-    const [total] = place ? [] : await this.#rows<[number]>(`${hits}SELECT count(*) ${from}`, parameters)
-    return { ...foundPage(found, query.limit, sessionRow), ...(total && { total: total[0] }), behind }
+    const page = foundPage(found, query.limit, sessionRow)
+    if (behind === undefined) return page
+    const [total] = await this.#rows<[number]>(`${hits}SELECT count(*) ${from}`, parameters)
+    return { ...page, ...(total && { total: total[0] }), behind }
   }
 
   async activity(query: ActivityQuery): Promise<ActivityReport> {

@@ -150,12 +150,10 @@ export class SqliteLogIndex implements LogIndex {
       // One more than the limit tells whether there is a next page.
       { ...parameters, ...(place && { key: place.key, position: place.position }), limit: query.limit + 1 },
     )
-    const [total] = place ? [] : this.#named<[number]>(`${hits}SELECT count(*) ${from}`, parameters)
-    return {
-      ...foundPage(found, query.limit, sessionRow),
-      ...(total && { total: total[0] }),
-      behind: this.#behind(),
-    }
+    const page = foundPage(found, query.limit, sessionRow)
+    if (place) return page
+    const [total] = this.#named<[number]>(`${hits}SELECT count(*) ${from}`, parameters)
+    return { ...page, ...(total && { total: total[0] }), behind: this.#behind() }
   }
 
   async activity(query: ActivityQuery): Promise<ActivityReport> {

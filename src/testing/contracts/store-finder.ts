@@ -40,12 +40,14 @@ export function finderTests(subject: StoreSubject): void {
 const week = { since: BORN - 7 * 24 * hourMs, until: BORN + 24 * hourMs, slotMs: hourMs, zoneMs: 0 }
 
 async function found(finder: SessionFinder, query: Partial<FindQuery>): Promise<string[]> {
-  const { rows } = await whole(() => finder.find({ owner: null, limit: 50, order: 'created', ...query }))
+  const ask = () => finder.find({ owner: null, limit: 50, order: 'created', ...query })
+  // Rows without words are the store's own, at any time.
+  const { rows } = query.words === undefined ? await ask() : await whole(ask)
   return rows.map(({ id }) => id)
 }
 
 /** An answer of the whole index: a busy machine may need several questions until every log is read. */
-async function whole<Answer extends { behind: number }>(ask: () => Promise<Answer>): Promise<Answer> {
+async function whole<Answer extends { behind?: number }>(ask: () => Promise<Answer>): Promise<Answer> {
   for (let tries = 0; tries < 100; tries++) {
     const answer = await ask()
     if (answer.behind === 0) return answer
@@ -212,6 +214,7 @@ function orderTests(withFinder: FinderTest): void {
           ...(after && { after }),
         })
         assert.equal(page.total, after === undefined ? 4 : undefined)
+        assert.equal(page.behind === undefined, after !== undefined, 'only the first page counts')
         all += page.rows.map(({ id }) => id).join('')
         after = page.next
       } while (after !== undefined)

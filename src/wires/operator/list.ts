@@ -36,7 +36,7 @@ export async function listSessions(
     const excerpt = query.q === undefined ? undefined : await readExcerpt(engine, asked, row, query.q)
     sessions.push({ ...encodeRow(row, asked.about.agents), ...(excerpt && { found: excerpt }) })
   }
-  return { sessions, behind, ...present({ next, total }) }
+  return { sessions, ...present({ next, total, behind }) }
 }
 
 function findSessions(
