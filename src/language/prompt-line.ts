@@ -44,8 +44,6 @@ export function promptParts(messages: readonly PromptMessage[]): InputPart[] {
   return messages.flatMap(({ role, parts }) =>
     role === 'user'
       ? parts
-      : parts.map(part =>
-          part.type === 'text' ? { type: 'text' as const, text: `[Assistant] ${part.text}` } : part,
-        ),
+      : parts.map(part => (part.type === 'text' ? { ...part, text: `[Assistant] ${part.text}` } : part)),
   )
 }

@@ -79,7 +79,7 @@ export async function readResource(
   return contents.map(content => {
     const part = toResultPart({ type: 'resource', resource: content as JsonObject }) // It was parsed from JSON.
     if (part.type === 'text')
-      return { type: 'text', text: `[Resource of the MCP server "${server}"] ${part.text}` }
+      return { type: 'text', text: `[Resource of the MCP server "${server}"] ${part.text}`, attached: true }
     // Images are shown as images by vendors that take them.
     if (part.type === 'file' && part.mediaType.startsWith('image/')) return { type: 'image', url: part.url }
     return part
@@ -129,7 +129,11 @@ export async function getPrompt(
     })
   return messages.map(({ role, content }) => {
     const part = toResultPart(content as JsonObject) // It was parsed from JSON.
-    return { role, parts: [part.type === 'text' ? { ...part, text: part.text.toWellFormed() } : part] }
+    // The server's words, although the person has asked for them.
+    return {
+      role,
+      parts: [part.type === 'text' ? { ...part, text: part.text.toWellFormed(), attached: true } : part],
+    }
   })
 }
 

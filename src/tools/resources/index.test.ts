@@ -40,8 +40,8 @@ test('an exact address comes before a pattern', async () => {
     resource({ uri: 'a://{x}', name: 'any', read: ({ x }) => `any ${x}` }),
     resource({ uri: 'a://one', name: 'one', read: () => 'one' }),
   ]
-  assert.deepEqual(await readOwn(read, 'a://one'), [{ type: 'text', text: 'one' }])
-  assert.deepEqual(await readOwn(read, 'a://two'), [{ type: 'text', text: 'any two' }])
+  assert.deepEqual(await readOwn(read, 'a://one'), [{ type: 'text', text: 'one', attached: true }])
+  assert.deepEqual(await readOwn(read, 'a://two'), [{ type: 'text', text: 'any two', attached: true }])
   await assert.rejects(readOwn(read, 'b://two'), { code: 'not_found' })
 })
 

@@ -104,9 +104,10 @@ export async function readOwn(resources: readonly OwnResource[], uri: string): P
   const content = await found?.read(found.match(uri) ?? {}, uri)
   if (!found || content === undefined)
     throw new TurnwireError('not_found', `There is no resource ${quote(uri.slice(0, 200))}.`)
-  if (typeof content === 'string' && isTextContent(found.mediaType)) return [{ type: 'text', text: content }]
+  if (typeof content === 'string' && isTextContent(found.mediaType))
+    return [{ type: 'text', text: content, attached: true }]
   if (typeof content === 'string' || content instanceof Uint8Array) return [dataPart(content, found, uri)]
-  return [...content]
+  return content.map(part => (part.type === 'text' ? { ...part, attached: true } : part))
 }
 
 export async function getOwn(

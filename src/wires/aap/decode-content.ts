@@ -22,7 +22,11 @@ export function decodeParts(
     if (block['type'] === 'image') parts.push(decodeImage(block, at, images))
     else if (block['type'] !== 'text') refuseAap(`${at}.type must be "text" or "image" here.`)
     else if (text(block['text'], `${at}.text`) !== '')
-      parts.push({ type: 'text', text: text(block['text'], `${at}.text`) })
+      parts.push({
+        type: 'text',
+        text: text(block['text'], `${at}.text`),
+        ...(block['attached'] === true && { attached: true }),
+      })
   }
   return parts
 }

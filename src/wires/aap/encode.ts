@@ -211,7 +211,8 @@ export function encodeParts(parts: readonly (InputPart | ResultPart)[]): Content
 }
 
 function encodePart(part: InputPart | ResultPart): ContentBlock {
-  if (part.type === 'text') return { type: 'text', text: part.text }
+  if (part.type === 'text')
+    return { type: 'text', text: part.text, ...('attached' in part && part.attached && { attached: true }) }
   if (part.type === 'image') return { type: 'image', url: part.url }
   return { type: 'text', text: `[file ${part.name ?? 'without a name'}, ${part.mediaType}: ${part.url}]` }
 }
@@ -234,7 +235,7 @@ export function thinkingText(part: Exclude<AnswerPart, { type: 'text' | 'call' }
 export function plainestContent(blocks: ContentBlock[]): Content {
   const [only] = blocks
   if (blocks.length === 0) return ''
-  return blocks.length === 1 && only?.type === 'text' ? only.text : blocks
+  return blocks.length === 1 && only?.type === 'text' && !only.attached ? only.text : blocks
 }
 
 /**

@@ -10,7 +10,8 @@ export type Version = 1 | 2 | 3
 
 // ---- content and messages -----------------------------------------------------------------------------------
 
-export type TextBlock = { type: 'text'; text: string }
+/** `attached` is beyond the protocol: of a user's message, what a file, a page or a resource holds. It is not the user's word. */
+export type TextBlock = { type: 'text'; text: string; attached?: true }
 export type ThinkingBlock = { type: 'thinking'; thinking: string }
 /** `url` is `https:` or a `data:` URI in base64. */
 export type ImageBlock = { type: 'image'; url: string }

@@ -49,8 +49,7 @@ export async function attachResources(
     const [found, other] = known.filter(each => !each.template && each.uri === uri)
     if (!found || other) return [part]
     const { server } = found
-    const held = await engine.fromServers(info.name, { get: 'resource', server, uri: found.uri })
-    return held.map(each => (each.type === 'text' ? { ...each, attached: true } : each))
+    return engine.fromServers(info.name, { get: 'resource', server, uri: found.uri })
   })
   return (await Promise.all(read)).flat()
 }
