@@ -229,7 +229,8 @@ export async function attacked(t: Lifetime, options: AttackOptions = {}): Promis
 /** A data folder that goes with the test. */
 export function attackFolder(t: Lifetime): string {
   const folder = mkdtempSync(join(tmpdir(), 'turnwire-attack-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  // A process that has just been told to end may still write there.
+  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
   return folder
 }
 

@@ -47,9 +47,7 @@ function ShownSession({ session, view }: { session: LiveSession; view: SessionVi
   const address = useAddress()
   const name = readView(address, useConsole().me.operator)
   const [selected, setSelected] = useState<string>()
-  const fork = readFork(address)
-  const setFork = useCallback((seq: number) => navigate(withFork(String(seq))), [])
-  const closeFork = useCallback(() => navigate(withFork(undefined), { replace: true }), [])
+  const { fork, setFork, closeFork } = useFork(address)
   const [isStrip, foldStrip] = useStrip()
   const openBar = useCallback(
     (bar: Bar) => {
@@ -106,10 +104,14 @@ function ShownSession({ session, view }: { session: LiveSession; view: SessionVi
   )
 }
 
+type UsedFork = { fork: number | undefined; setFork: (seq: number) => void; closeFork: () => void }
+
 /** The event to fork from, while that is asked for. It is in the address, so a reload asks again. */
-function readFork({ query }: Address): number | undefined {
+function useFork({ query }: Address): UsedFork {
   const seq = Number(query.get('fork'))
-  return Number.isSafeInteger(seq) && seq > 0 ? seq : undefined
+  const setFork = useCallback((from: number) => navigate(withFork(String(from))), [])
+  const closeFork = useCallback(() => navigate(withFork(undefined), { replace: true }), [])
+  return { fork: Number.isSafeInteger(seq) && seq > 0 ? seq : undefined, setFork, closeFork }
 }
 
 /** The address as it is now: the one of a render may be old. */

@@ -102,7 +102,7 @@ function drawLabels(
     const { bar, box } = each
     const room = (nextIn.get(bar.lane) ?? options.width) - (box.x + box.width)
     const place = { box, inside: insideBox(bar, timeline, options), room }
-    drawLabel(canvas, labelOf(bar, !unnamed.has(each)), bar, place, options)
+    drawLabel(canvas, barLabel(bar, !unnamed.has(each)), bar, place, options)
     nextIn.set(bar.lane, Math.min(box.x, nextIn.get(bar.lane) ?? options.width))
   }
 }
@@ -258,7 +258,7 @@ const marks: Readonly<Record<string, string>> = {
 type Label = { mark: string; text: string }
 
 /** The outcome's shape, the name, and the most telling argument. */
-function labelOf(bar: Bar, isNamed: boolean): Label {
+function barLabel(bar: Bar, isNamed: boolean): Label {
   const mark = marks[statusShapes[bar.status]] ?? ''
   const name = isNamed ? `${'↳ '.repeat(Math.min(bar.depth, 3))}${bar.label}` : ''
   return { mark, text: `${mark} ${name}  ${bar.detail}`.trim() }

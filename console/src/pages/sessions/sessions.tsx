@@ -27,6 +27,7 @@ const columns: readonly { name: string; label: string; sort?: SessionOrder }[] =
 ]
 const isNumber = (name: string): boolean => ['tokens', 'cost', 'span', 'changed'].includes(name)
 const sessionRowKey = (row: OperatorSession): string => row.id
+
 export default function Sessions(): ReactElement {
   const address = useAddress()
   const filter = useMemo(() => readFilter(address.query), [address.query])
@@ -52,12 +53,7 @@ export default function Sessions(): ReactElement {
     <div className="page sessions">
       <header className="page-head">
         <h1>Sessions</h1>
-        {list.total !== undefined && list.total > 0 && (
-          <span className="tw-muted list-count">
-            {count(list.total)}
-            {isFiltered && ' match'}
-          </span>
-        )}
+        <Count total={list.total ?? 0} isFiltered={isFiltered} />
         <Filters filter={filter} isIndexed={list.isIndexed} />
       </header>
       <ListFailure list={list} filter={filter} />
@@ -87,6 +83,16 @@ export default function Sessions(): ReactElement {
         </p>
       )}
     </div>
+  )
+}
+
+function Count({ total, isFiltered }: { total: number; isFiltered: boolean }): ReactElement | null {
+  if (total === 0) return null
+  return (
+    <span className="tw-muted list-count">
+      {count(total)}
+      {isFiltered && ' match'}
+    </span>
   )
 }
 
