@@ -3,16 +3,15 @@
 // user message says (`script`), so that one fixture serves every attack.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newKey } from '../../src/callers/keys.ts'
 import type { ServerConfig } from '../../src/config/config.ts'
 import type { Limits } from '../../src/engine/ports/index.ts'
 import type { ScriptStep } from '../../src/models/scripted/index.ts'
 import type { GateOptions } from '../../src/policy/index.ts'
+import { tempFolder } from '../temp-folder.ts'
 
 /** Settings of the attacked server that are plain data. */
 export type AttackConfig = {
@@ -228,10 +227,7 @@ export async function attacked(t: Lifetime, options: AttackOptions = {}): Promis
 
 /** A data folder that goes with the test. */
 export function attackFolder(t: Lifetime): string {
-  const folder = mkdtempSync(join(tmpdir(), 'turnwire-attack-'))
-  // A process that has just been told to end may still write there.
-  t.after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
-  return folder
+  return tempFolder(t, 'turnwire-attack-')
 }
 
 const here = (file: string): string => join(import.meta.dirname, file)

@@ -1,10 +1,10 @@
 // Runs the real command as a child process, in a folder of its own, with nothing of this environment that it would heed.
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
+import { tempFolder } from '../temp-folder.ts'
 
 export const root = join(import.meta.dirname, '../..')
 export const command = join(root, 'bin/turnwire.mjs')
@@ -13,9 +13,7 @@ export type Done = { code: number | null; stdout: string; stderr: string }
 export type RunOptions = { cwd: string; env?: Record<string, string>; input?: string }
 
 export function folder(t: TestContext): string {
-  const made = mkdtempSync(join(tmpdir(), 'turnwire-cli-'))
-  t.after(() => rmSync(made, { recursive: true, force: true }))
-  return made
+  return tempFolder(t, 'turnwire-cli-')
 }
 
 export function environment(extra: Record<string, string> = {}): Record<string, string> {

@@ -2,22 +2,13 @@
 // may write only where the file lets them. Ports differ, so that several tests run at once; no image is built.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { parse } from 'yaml'
 import { command, environment, root, type Started, turnwire, watched } from '../cli/rig.ts'
+import { tempFolder } from '../temp-folder.ts'
 
 export const readDeploy = (file: string): string => readFileSync(join(root, 'deploy', file), 'utf8')
 
@@ -26,8 +17,7 @@ const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 
 /** A folder whose `app` has the package installed, which `nobody` can read and not write. */
 export function appFolder(t: TestContext): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'turnwire-deploy-')))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = tempFolder(t, 'turnwire-deploy-')
   chmodSync(folder, 0o755)
   const app = join(folder, 'app')
   mkdirSync(join(app, 'node_modules/.bin'), { recursive: true })

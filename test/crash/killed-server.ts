@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { tempFolder } from '../temp-folder.ts'
 
 export type Answer = {
   stopReason: string
@@ -14,9 +14,7 @@ export type Answer = {
 type Block = { type: string; toolCallId?: string; name?: string }
 
 export function newFolder(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'turnwire-killed-'))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
+  return tempFolder(t, 'turnwire-killed-')
 }
 
 /** `script`: prints its address first, and is given the folder. */

@@ -1,7 +1,6 @@
 // Exported sessions: what was exported is imported whole, and nothing of a file that is damaged.
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { exportSessions } from '../../src/data/copies/export.ts'
@@ -13,15 +12,14 @@ import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { tool } from '../../src/tools/index.ts'
 import { samplePayment } from '../contracts/payment-store.ts'
 import { begin, makeRig, owner, say, stopAll } from '../engine/rig.ts'
+import { tempFolder } from '../temp-folder.ts'
 
 after(stopAll)
 
 type Lifetime = { after(end: () => unknown): void }
 
 function folder(t: Lifetime): string {
-  const made = mkdtempSync(join(tmpdir(), 'turnwire-copies-'))
-  t.after(() => rmSync(made, { recursive: true, force: true }))
-  return made
+  return tempFolder(t, 'turnwire-copies-')
 }
 
 const long = 'é\u2028\ud800 and more, '.repeat(5_000)

@@ -22,11 +22,11 @@ import type { Recorded } from '../../src/language/events.ts'
 import { scripted } from '../../src/models/scripted/index.ts'
 import { tool } from '../../src/tools/index.ts'
 import { makeAgent, makeWorld, type RigOptions } from '../engine/rig.ts'
+import { tempFolder } from '../temp-folder.ts'
 import { begin, collect, say } from './rig.ts'
 
 function folderOf(t: TestContext, name = 'data'): string {
-  const made = mkdtempSync(join(tmpdir(), 'turnwire-folder-'))
-  t.after(() => rmSync(made, { recursive: true, force: true }))
+  const made = tempFolder(t, 'turnwire-folder-')
   const folder = join(made, name)
   mkdirSync(folder, { mode: 0o700, recursive: true })
   return folder

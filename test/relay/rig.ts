@@ -1,8 +1,6 @@
 // A relay, machines that attach to it, honest and other, and clients. All in this process, over real sockets.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,13 +18,12 @@ import type { OwnerFrame, ServerFrame } from '../../src/relay/frames.ts'
 import { Attachment, readServer, readStatus, StatusFile, signIn } from '../../src/relay/owner/index.ts'
 import type { AttachStatus } from '../../src/relay/owner/status.ts'
 import { type Running, startServer } from '../../src/server/server.ts'
+import { tempFolder } from '../temp-folder.ts'
 
 export const silent = createLog({ level: 'silent' })
 
 export function folder(t: TestContext): string {
-  const made = mkdtempSync(join(tmpdir(), 'turnwire-relay-'))
-  t.after(() => rmSync(made, { recursive: true, force: true }))
-  return made
+  return tempFolder(t, 'turnwire-relay-')
 }
 
 export type RelayRig = Running & { turnwire: Turnwire }

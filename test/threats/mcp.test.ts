@@ -1,10 +1,9 @@
 // MCP servers that attack: poisoned descriptions, definitions that change, names that look alike, results that pretend to be
 // orders, broken pipes, and commands that would start something else. Each attack has its number of the list of threats.
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { describe, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -17,15 +16,14 @@ import { runtimeOf } from '../../src/library/turnwire.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
 import { contextFor } from '../../src/testing/contracts/tool.ts'
 import { mcpServer } from '../../src/tools/mcp/index.ts'
+import { tempFolder } from '../temp-folder.ts'
 import { vendorBodies } from './vendor-bodies.ts'
 
 const modern = fileURLToPath(new URL('../tools/mcp/modern-server.ts', import.meta.url))
 const program = fileURLToPath(new URL('../tools/mcp/stub.ts', import.meta.url))
 
 function folder(t: TestContext): string {
-  const made = mkdtempSync(join(tmpdir(), 'turnwire-threat-'))
-  t.after(() => rmSync(made, { recursive: true, force: true }))
-  return made
+  return tempFolder(t, 'turnwire-threat-')
 }
 
 type Opened = { turnwire: Turnwire; ran: () => number; logged: string[]; close: () => Promise<void> }

@@ -2,8 +2,7 @@
 // no other session, and its log.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test, { describe, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +13,7 @@ import type { McpServerConfig } from '../../../src/config/mcp-config.ts'
 import type { Model } from '../../../src/engine/ports/index.ts'
 import { scripted, Turnwire } from '../../../src/index.ts'
 import { joinText } from '../../../src/language/content.ts'
+import { tempFolder } from '../../temp-folder.ts'
 
 const program = fileURLToPath(new URL('asking-server.ts', import.meta.url))
 
@@ -26,8 +26,7 @@ async function open(
   wanted: (string | undefined)[],
   { together = 1, ...more }: Partial<TurnwireConfig> & { together?: number } = {},
 ): Promise<Opened> {
-  const home = mkdtempSync(join(tmpdir(), 'turnwire-asked-'))
-  t.after(() => rmSync(home, { recursive: true, force: true }))
+  const home = tempFolder(t, 'turnwire-asked-')
   const file = join(home, 'told')
   const calls = wanted.map(each => ({
     calls: [{ name: 'hand__do', input: each === undefined ? {} : { wanted: each } }],

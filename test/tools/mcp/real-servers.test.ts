@@ -1,9 +1,8 @@
 // MCP servers that nobody here wrote, as an agent uses them: through a configuration, the gate and the log.
 import assert from 'node:assert/strict'
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -13,6 +12,7 @@ import type { Model, ModelAnswer, ModelRequest } from '../../../src/engine/ports
 import { scripted, Turnwire } from '../../../src/index.ts'
 import { runtimeOf } from '../../../src/library/turnwire.ts'
 import type { Script } from '../../../src/models/scripted/index.ts'
+import { tempFolder } from '../../temp-folder.ts'
 
 const chromium = findChromium()
 const program = (name: string): string =>
@@ -60,9 +60,7 @@ async function ask(turnwire: Turnwire): Promise<{ kinds: string[]; texts: string
 }
 
 function folder(t: TestContext): string {
-  const made = realpathSync(mkdtempSync(join(tmpdir(), 'mcp-files-')))
-  t.after(() => rmSync(made, { recursive: true }))
-  return made
+  return tempFolder(t, 'mcp-files-')
 }
 
 test('server-filesystem reads and writes in its folder, and fails outside of it', async t => {
