@@ -60,7 +60,7 @@ describe('the overview', { skip }, () => {
       await addresses('Waits longest'),
       waiting.map(id => `/sessions/${id}`),
     )
-    const newest = failed.toReversed().slice(0, 6)
+    const newest = failed.toReversed().slice(0, 4)
     assert.deepEqual(
       await addresses('Failed last'),
       newest.map(id => `/sessions/${id}`),
