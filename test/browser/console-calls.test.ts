@@ -167,7 +167,7 @@ describe('a session', { skip }, () => {
     const id = await said(operator, 'Tell Ana', 'courier')
     const mine = await open(t, browser(), `${url}/?agent=courier&session=${id}`)
     await mine.context.grantPermissions(['clipboard-read', 'clipboard-write'])
-    await mine.page.getByRole('button', { name: 'More', exact: true }).click()
+    await mine.page.locator('summary', { hasText: 'More' }).click()
     await mine.page.getByRole('button', { name: 'Copy a link for another operator' }).click()
     await mine.page.getByRole('button', { name: 'Copied' }).waitFor()
     const link = await mine.page.evaluate<string>('navigator.clipboard.readText()')

@@ -60,11 +60,8 @@ describe('the overview', { skip }, () => {
       await addresses('Waits longest'),
       waiting.map(id => `/sessions/${id}`),
     )
-    const newest = failed.toReversed().slice(0, 4)
-    assert.deepEqual(
-      await addresses('Failed last'),
-      newest.map(id => `/sessions/${id}`),
-    )
+    const newest = failed.toReversed().map(id => `/sessions/${id}`)
+    assert.deepEqual(await addresses('Failed last'), newest.slice(0, 4))
     await page
       .getByRole('region', { name: 'Failed last' })
       .getByRole('link', { name: /^all \d+$/ })
@@ -75,10 +72,7 @@ describe('the overview', { skip }, () => {
     const rows = await page
       .locator('.session-row')
       .evaluateAll(all => all.map(row => row.getAttribute('href')))
-    assert.deepEqual(
-      rows.slice(0, 6),
-      newest.map(id => `/sessions/${id}`),
-    )
+    assert.deepEqual(rows.slice(0, newest.length), newest)
     assert.deepEqual(problems, [])
   })
 })
