@@ -47,8 +47,9 @@ type MemorySession = {
   events: Event[]
   /** The JSON length of each event, filled by reads that need it. */
   sizes: number[]
-  blobs: Map<string, string>
-  inPieces: Map<string, BlobInPieces>
+  /** Each is made with the first blob: most sessions have none. */
+  blobs: Map<string, string> | undefined
+  inPieces: Map<string, BlobInPieces> | undefined
   summary: ListSummary | undefined
   request: NewSession['request']
   /** The id of the node that has it. */
@@ -135,8 +136,8 @@ class MemoryStore implements Store, KeepsPayments {
         epoch: 1,
         events: [...events],
         sizes: [],
-        blobs: new Map(),
-        inPieces: new Map(),
+        blobs: undefined,
+        inPieces: undefined,
         summary,
         request,
         node,
@@ -199,15 +200,18 @@ class MemoryStore implements Store, KeepsPayments {
 
   readonly putBlob: Store['putBlob'] = (id, name, body, epoch) =>
     this.#write(id, { kind: 'putBlob', ...(epoch !== undefined && { epoch }) }, () => {
-      const { row, blobs, epoch: current } = this.#existing(id)
-      checkEpoch(id, epoch, current)
-      row.blobBytes += body.length - (blobs.get(name)?.length ?? 0)
-      blobs.set(name, body)
+      const session = this.#existing(id)
+      checkEpoch(id, epoch, session.epoch)
+      session.blobs ??= new Map()
+      session.row.blobBytes += body.length - (session.blobs.get(name)?.length ?? 0)
+      session.blobs.set(name, body)
     })
 
   readonly addPiece: Store['addPiece'] = (id, name, piece) =>
     this.#write(id, { kind: 'addPiece', epoch: piece.epoch }, () => {
-      const { row, inPieces, epoch } = this.#existing(id)
+      const session = this.#existing(id)
+      session.inPieces ??= new Map()
+      const { row, inPieces, epoch } = session
       const before = inPieces.get(name)
       const { at, bytes, last = false } = piece
       checkPiece(id, piece, epoch, before?.whole ? undefined : before?.size)
@@ -220,7 +224,7 @@ class MemoryStore implements Store, KeepsPayments {
     })
 
   readonly blobRange: Store['blobRange'] = async (id, name, from, length) => {
-    const found = this.memory.sessions.get(id)?.inPieces.get(name)
+    const found = this.memory.sessions.get(id)?.inPieces?.get(name)
     if (!found?.whole) return undefined
     const parts: Uint8Array[] = []
     let start = 0
@@ -288,14 +292,14 @@ class MemoryStore implements Store, KeepsPayments {
   readonly unfinished: Store['unfinished'] = async () =>
     this.#filter(session => isUnfinished(session.row) && this.isFree(session)).map(({ row }) => row.id)
 
-  readonly blob: Store['blob'] = async (id, name) => this.memory.sessions.get(id)?.blobs.get(name)
+  readonly blob: Store['blob'] = async (id, name) => this.memory.sessions.get(id)?.blobs?.get(name)
 
   readonly blobs: Store['blobs'] = async id => {
     const session = this.memory.sessions.get(id)
     if (!session) return []
-    const whole = [...session.inPieces].filter(([, blob]) => blob.whole)
+    const whole = [...(session.inPieces ?? [])].filter(([, blob]) => blob.whole)
     return [
-      ...[...session.blobs.keys()].map(name => ({ name, inPieces: false })),
+      ...[...(session.blobs?.keys() ?? [])].map(name => ({ name, inPieces: false })),
       ...whole.map(([name]) => ({ name, inPieces: true })),
     ]
   }

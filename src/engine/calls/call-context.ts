@@ -35,7 +35,8 @@ export class CallContext implements ToolContext {
   readonly #session: CallSession
   readonly #call: CallState
   readonly #stop: Abort
-  readonly #clock: CallClock
+  readonly #timeoutMs: number
+  #clock: CallClock | undefined
   #asking: Asking | undefined
   /** By terminal, '' for none. Made with its first piece of output. */
   #live: Map<string, Live> | undefined
@@ -48,11 +49,11 @@ export class CallContext implements ToolContext {
 
   readonly nested?: NestedCalls
 
-  constructor(session: CallSession, call: CallState, stop: Abort, clock: CallClock, nested?: NestedCalls) {
+  constructor(session: CallSession, call: CallState, stop: Abort, timeoutMs: number, nested?: NestedCalls) {
     this.#session = session
     this.#call = call
     this.#stop = stop
-    this.#clock = clock
+    this.#timeoutMs = timeoutMs
     if (nested) this.nested = nested
     this.session = session.id
     this.owner = session.state.owner
@@ -74,7 +75,7 @@ export class CallContext implements ToolContext {
   get ask(): ToolContext['ask'] {
     return async (question: CallQuestion, options?: AskOptions): Promise<CallAnswer> => {
       this.#asking ??= new Asking(this.#session, this.#call, this.#stop)
-      const goOn = this.#clock.pause()
+      const goOn = this.clock.pause()
       try {
         return await this.#asking.ask(question, options)
       } finally {
@@ -182,6 +183,12 @@ export class CallContext implements ToolContext {
     }
   }
 
+  /** Made when the call has to be waited for: many tools answer at once. */
+  get clock(): CallClock {
+    this.#clock ??= new CallClock(this.#session.ports.world, this.#timeoutMs)
+    return this.#clock
+  }
+
   /** Adds the reports, sources and used arguments of the run to its outcome. Members of the output's own report win. */
   withReport<Attempt extends Finished>(attempt: Attempt): Attempt {
     const given = attempt.outcome.provenance?.sources
@@ -266,7 +273,7 @@ export class CallContext implements ToolContext {
 }
 
 /** How long one attempt at a call may take. It stands still while the call waits for a person's answer. */
-export class CallClock {
+class CallClock {
   readonly #world: Pick<World, 'elapsed' | 'timer'>
   #left: number
   #startedAt = 0

@@ -9,7 +9,7 @@ import { readState } from '../log/read-state.ts'
 import type { Finished, ReconcileAnswer, ReconcileContext, Tool } from '../ports/index.ts'
 import { outcomes } from '../rules/outcomes.ts'
 import { type CallState, findCall, type SessionState, settledCalls } from '../rules/state.ts'
-import { CallClock, CallContext } from './call-context.ts'
+import { CallContext } from './call-context.ts'
 import type { CallSession } from './call-session.ts'
 import { exactText } from './hidden-arguments.ts'
 import { takeStream } from './kept-output.ts'
@@ -76,7 +76,7 @@ async function ask(
 
 /** Only what a question needs: a call that is over makes no progress, asks nobody and makes no calls. */
 function reconcileContext(session: CallSession, call: CallState, stop: Abort, ms: number): ReconcileContext {
-  const context = new CallContext(session, call, stop, new CallClock(session.ports.world, ms))
+  const context = new CallContext(session, call, stop, ms)
   const { callId, session: id, owner, idempotencyKey: key } = context
   return {
     callId,

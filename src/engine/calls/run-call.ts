@@ -13,7 +13,7 @@ import { decideSuspended } from '../rules/nested.ts'
 import type { Offered } from '../rules/offer.ts'
 import { outcomes } from '../rules/outcomes.ts'
 import type { CallState } from '../rules/state.ts'
-import { CallClock, CallContext } from './call-context.ts'
+import { CallContext } from './call-context.ts'
 import { type Attempt, decideFailed } from './call-failure.ts'
 import type { CallSession } from './call-session.ts'
 import { fitImages } from './fit-images.ts'
@@ -130,8 +130,8 @@ class CallRun {
 
   attempt(): void {
     if (this.#tool.resumable) this.#nested ??= new NestedRun(this.#session, this.#call)
-    const clock = new CallClock(this.#session.ports.world, this.#tool.timeoutMs)
-    const context = new CallContext(this.#session, this.#call, this.#stop, clock, this.#nested)
+    const { timeoutMs } = this.#tool
+    const context = new CallContext(this.#session, this.#call, this.#stop, timeoutMs, this.#nested)
     let running: ReturnType<Tool['run']>
     try {
       const { observer } = this.#session.ports
@@ -142,15 +142,15 @@ class CallRun {
       this.#failed(context, error)
       return
     }
-    if (running instanceof Promise) this.#wait(context, running, clock)
-    else if (running.stream) this.#wait(context, Promise.resolve(running), clock)
+    if (running instanceof Promise) this.#wait(context, running)
+    else if (running.stream) this.#wait(context, Promise.resolve(running))
     else this.#ended(context, running)
   }
 
   /** Waits until the tool ends or its deadline passes. After the deadline its signal is aborted. */
-  #wait(context: CallContext, running: Promise<ToolOutput>, clock: CallClock): void {
+  #wait(context: CallContext, running: Promise<ToolOutput>): void {
     const { timeoutMs } = this.#tool
-    const stopClock = clock.start(() => {
+    const stopClock = context.clock.start(() => {
       if (!this.#returned()) return
       this.#stop.abort(new Error(`The tool did not finish within ${timeoutMs} ms.`))
       this.#ended(context, 'timeout')

@@ -8,7 +8,7 @@ export class RunningCalls {
   readonly room: CallRoom
   readonly #stops = new Map<string, Abort>()
   /** Of these, calls that wait for calls of their own. They hold no place, so that those can run. */
-  readonly #parents = new Set<Abort>()
+  #parents: Set<Abort> | undefined
   /** Calls that have not returned yet, including aborted ones that are no longer waited for. */
   #alive = 0
   #awaitingReturn: (() => void)[] | undefined
@@ -24,7 +24,7 @@ export class RunningCalls {
 
   /** Those that count when there is to be room for another. */
   get counted(): number {
-    return this.#stops.size - this.#parents.size
+    return this.#stops.size - (this.#parents?.size ?? 0)
   }
 
   has(callId: string): boolean {
@@ -55,7 +55,7 @@ export class RunningCalls {
 
   over(callId: string, stop: Abort): void {
     if (this.#stops.get(callId) === stop) this.#stops.delete(callId)
-    this.#parents.delete(stop)
+    this.#parents?.delete(stop)
     this.room.release(stop)
     if (this.#stops.size === 0 && this.#awaitingQuiet) this.quiet()
   }
@@ -63,7 +63,8 @@ export class RunningCalls {
   /** The call makes calls of its own: it gives its place away, for good. */
   giveWay(callId: string): void {
     const stop = this.#stops.get(callId)
-    if (!stop || this.#parents.has(stop)) return
+    if (!stop || this.#parents?.has(stop)) return
+    this.#parents ??= new Set()
     this.#parents.add(stop)
     this.room.release(stop)
   }
@@ -80,7 +81,7 @@ export class RunningCalls {
   abortAll(reason: unknown): void {
     const stops = [...this.#stops.values()]
     this.#stops.clear()
-    this.#parents.clear()
+    this.#parents = undefined
     for (const stop of stops) {
       this.room.release(stop)
       stop.abort(reason)

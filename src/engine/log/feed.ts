@@ -133,6 +133,7 @@ export class Feed {
       this.#recent.push(item)
       if (this.#recent.length > mostKept) this.#dropOldest()
     }
+    if (this.#watchers.size === 0) return
     for (const watcher of this.#watchers) {
       try {
         watcher(item)

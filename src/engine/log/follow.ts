@@ -24,7 +24,7 @@ export type Resting = { head: number; status: SessionStatus; stuck?: TurnwireErr
  * when a session is loaded into memory, or with the reason when it is deleted or the engine stops.
  */
 export type FollowSource = {
-  find(ref: SessionRef): Promise<LoggedSession | Resting>
+  find(ref: SessionRef): LoggedSession | Promise<LoggedSession | Resting>
   onChange(session: string, changed: (gone?: unknown) => void): () => void
   readonly pages: LogPages
 }
@@ -171,7 +171,8 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
   }
 
   async #find(): Promise<LoggedSession | Resting> {
-    const found = await this.#source.find(this.#ref)
+    const finding = this.#source.find(this.#ref)
+    const found = finding instanceof Promise ? await finding : finding
     if ('feed' in found || this.#over) {
       this.#unsubscribe?.()
       this.#unsubscribe = undefined

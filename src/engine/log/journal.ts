@@ -4,6 +4,7 @@ import type { Event, TurnStop } from '../../language/events.ts'
 import { soon } from '../../lib/async/promises.ts'
 import { roughSize } from '../../lib/json/plain.ts'
 import type {
+  Append,
   CrashPoint,
   EnginePorts,
   ListSummary,
@@ -189,11 +190,14 @@ export class Journal {
     // comes of no request: repeated for it, the status could be taken for that of a turn which begins at the same time.
     const isSignature = events.length === 1 && events[0]?.type === 'log.signed'
     if (status !== this.#shownStatus || (status !== 'running' && !isSignature)) feed.status(status)
-    const changed = { ...this.#newSummary(), ...this.#newFacts(status) }
-    const counted = countsSpending && { spending: readSpending(events, state) }
-    const more = { ...changed, ...counted, ...(records && { records }) }
-    const isListed =
-      status !== this.#shownStatus || changed.summary !== undefined || changed.facts?.waits !== undefined
+    const append: Append = { session: state.id, epoch: this.#epoch, seq, events, status }
+    const summary = this.#newSummary()
+    if (summary) append.summary = summary
+    const facts = this.#newFacts(status)
+    if (facts) append.facts = facts
+    if (countsSpending) append.spending = readSpending(events, state)
+    if (records) append.records = records
+    const isListed = status !== this.#shownStatus || summary !== undefined || facts?.waits !== undefined
     this.#shownStatus = status
     const begun = observer?.wrote ? world.elapsed() : 0
     const kept = (): void => {
@@ -214,42 +218,38 @@ export class Journal {
         store.create(this.#unwritten).catch(() => {})
         this.#unwritten = undefined
       }
-      store
-        .append({ session: state.id, epoch: this.#epoch, seq, events, status, ...more })
-        .then(kept, reason => {
-          observer?.wrote?.((world.elapsed() - begun) / 1000)
-          this.#refuse(batch, reason)
-        })
+      store.append(append).then(kept, reason => {
+        observer?.wrote?.((world.elapsed() - begun) / 1000)
+        this.#refuse(batch, reason)
+      })
     } catch (error) {
       this.#refuse(batch, error)
     }
   }
 
   /** The list summary, only if it changed. */
-  #newSummary(): { summary?: ListSummary } {
+  #newSummary(): ListSummary | undefined {
     const { state } = this.#keeper
     const { settings, opening } = state
     const { settings: before, opening: begun } = this.#summary
-    if (settings === before && opening === begun) return unchanged
+    if (settings === before && opening === begun) return undefined
     this.#summary = summariseForList(state)
-    return { summary: this.#summary }
+    return this.#summary
   }
 
   /** The list's facts about the session's work, only if they changed. */
-  #newFacts(status: SessionStatus): { facts?: SessionFacts } {
+  #newFacts(status: SessionStatus): SessionFacts | undefined {
     const { state } = this.#keeper
     const waits = status === 'waiting'
     const stop = unusualStop(state)
-    if (state.used === this.#used && waits === this.#waits && !waits && stop === this.#stop) return unchanged
+    if (state.used === this.#used && waits === this.#waits && !waits && stop === this.#stop) return undefined
     this.#stop = stop
     this.#used = state.used
     this.#waits = waits
     const facts = sessionFacts(state, status)
-    return { facts: waits && this.#keeper.driver.callsRunning > 0 ? { ...facts, atWork: true } : facts }
+    return waits && this.#keeper.driver.callsRunning > 0 ? { ...facts, atWork: true } : facts
   }
 }
-
-const unchanged = {}
 
 /** Before the event changes the state. */
 function addressNotice(notices: NoticePort, batch: Batch, state: SessionState, event: Event): void {

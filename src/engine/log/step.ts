@@ -31,11 +31,6 @@ export function newStep(stop: Abort): Step {
   return { stop, model: '', calls: [], earlier: [], said: [], written: 0, over: false }
 }
 
-/** The ids that the calls of the current attempt were shown with, by their index. */
-export function callIds({ calls }: Step): (string | undefined)[] {
-  return calls.map(call => call?.id)
-}
-
 /** A model counts its calls; watchers know them by ids, which are given here. */
 export function translate(step: Step, delta: ModelDelta, number: number, world: World): Delta | undefined {
   switch (delta.type) {

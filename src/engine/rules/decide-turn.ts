@@ -22,17 +22,17 @@ import { type CallState, hasBegun, type SessionState } from './state.ts'
 
 type Now = Pick<Context, 'now'>
 
-/** `ids`: those that calls were shown with while the model spoke, by their index. */
+/** `shown`: the calls as they were shown while the model spoke, by their index. They keep their ids. */
 export function decideAnswer(
   answer: ModelAnswer,
   model: string,
-  ids: readonly (string | undefined)[],
+  shown: readonly ({ id: string } | undefined)[],
   context: Context,
 ): ModelAnswered {
   let index = 0
   const parts = answer.parts.map(part => {
     if (part.type !== 'call') return part
-    const id = ids[index] ?? context.id('call')
+    const id = shown[index]?.id ?? context.id('call')
     index += 1
     return { ...part, id } satisfies CallPart
   })

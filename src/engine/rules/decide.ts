@@ -27,7 +27,7 @@ export function decideSay(state: SessionState, say: Say, context: Context): Even
   if (status === 'running') throw busy()
   if (say.ask) checkAsk(say.ask)
   const events: Event[] = configure(state, say.settings, context, say.ask?.clientOnly)
-  events.push(...decideAbandon(state, context))
+  if (state.turn) events.push(...decideAbandon(state, context))
   const { parts, wire, ask, rewindTo } = say
   if (rewindTo) events.push(decideRewind(state, rewindTo, context))
   const turn = context.id('turn')

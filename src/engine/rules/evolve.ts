@@ -42,7 +42,15 @@ import {
 } from './evolve-running.ts'
 import { load, loadFrom } from './loaded.ts'
 import { sessionStatus } from './next.ts'
-import { type CallState, findCall, indexBatch, proposed, type SessionState, spend } from './state.ts'
+import {
+  type CallState,
+  findCall,
+  hasNested,
+  indexBatch,
+  proposed,
+  type SessionState,
+  spend,
+} from './state.ts'
 
 export function evolve(state: SessionState, event: Event): SessionState {
   if (event.v !== 1 && !(event.v === 2 && event.type === 'approval.requested')) throw unreadable(event)
@@ -400,7 +408,7 @@ function readableOutput({ parent }: CallState, { kept, cut, from }: Outcome): Re
 
 /** A model reads the results of the calls that it made. The loop's own call between two steps is none of them. */
 function closeBatch(state: SessionState): void {
-  const own = state.batch.filter(call => call.parent === undefined)
+  const own = hasNested(state) ? state.batch.filter(call => call.parent === undefined) : state.batch
   if (own.length > 0) addEntry(state, { role: 'tool', results: own.map(toCallResult) })
   if (own.length < state.batch.length) {
     rememberNested(state)
@@ -429,8 +437,11 @@ function wasPutToOthers({ argsHash, outcome }: CallState): boolean {
   return argsHash !== undefined || outcome?.from.source === 'client'
 }
 
-const shownBytes = ({ parts }: Outcome): number =>
-  parts.reduce((bytes, part) => bytes + (part.type === 'text' ? part.text : part.url).length, 0)
+function shownBytes({ parts }: Outcome): number {
+  let bytes = 0
+  for (const part of parts) bytes += (part.type === 'text' ? part.text : part.url).length
+  return bytes
+}
 
 /** The result that the model reads. It is told about an edit. */
 export function toCallResult(call: CallState): CallResult {

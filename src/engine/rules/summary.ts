@@ -4,6 +4,7 @@ import { copyPlain } from '../../lib/json/plain.ts'
 import type { NextAction, SessionCall, SessionMessage, SessionSummary } from '../ports/boundary.ts'
 import type { Limits } from '../ports/index.ts'
 import type { HistoryFold } from './history-fold.ts'
+import { waitsForOthers } from './nested.ts'
 import { type Action, next } from './next.ts'
 import type { CallState, SessionState, WaitingMessage } from './state.ts'
 
@@ -94,6 +95,11 @@ export function shownCalls(calls: readonly CallState[]): SessionCall[] {
     if (questions) shown.questions = questions.map(({ answer: _answer, ...question }) => question)
     return shown
   })
+}
+
+/** The calls that only others can move on, as a reader is given them. Mostly there is no call at all. */
+export function waitingCalls(batch: readonly CallState[]): SessionCall[] {
+  return batch.length === 0 ? [] : copyPlain(shownCalls(batch.filter(waitsForOthers)))
 }
 
 function nextAction(action: Action): NextAction {

@@ -4,7 +4,6 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { Recorded } from '../../language/events.ts'
 import { entriesWithoutSeals, withoutSeals } from '../../language/seals.ts'
 import type { Abort } from '../../lib/async/abort.ts'
-import { copyPlain } from '../../lib/json/plain.ts'
 import { readRange } from '../calls/kept-output.ts'
 import { Follower, Readers } from '../log/follow.ts'
 import { listedSession } from '../log/list-changes.ts'
@@ -41,10 +40,9 @@ import type { EnginePorts, FindQuery, ListedRow, ListPage } from '../ports/index
 import type { EngineHere, LeftSession } from '../ports/local.ts'
 import { describeAgent, modelInfo } from '../rules/describe.ts'
 import { agentFor } from '../rules/gone-agent.ts'
-import { waitsForOthers } from '../rules/nested.ts'
 import { previewRequest } from '../rules/request.ts'
 import { boundResults } from '../rules/seed.ts'
-import { shownCalls, summarise } from '../rules/summary.ts'
+import { shownCalls, summarise, waitingCalls } from '../rules/summary.ts'
 import { runCommand, sealSettings } from '../turn/run-command.ts'
 import { answerOnce } from './answer-once.ts'
 import { Attachment } from './attachment.ts'
@@ -170,7 +168,7 @@ export class LocalEngine implements EngineHere {
       first: seq + 1,
       count: 0,
       at: updatedAt,
-      waited: copyPlain(shownCalls(batch.filter(waitsForOthers))),
+      waited: waitingCalls(batch),
       replayed: false,
       ...(turn && { turn: turn.id }),
     }

@@ -232,12 +232,14 @@ export class OpenSessions implements SessionHome, FollowSource {
     return this.#changes.on(session, changed)
   }
 
-  /** Loads only a session that is at work. One that cannot be loaded, or claimed, is read in the store. */
-  async find(ref: SessionRef): Promise<Session | Resting> {
+  find(ref: SessionRef): Session | Promise<Session | Resting> {
     this.refuseIfStopping()
+    return this.inMemory(ref) ?? this.#findStored(ref)
+  }
+
+  /** Loads only a session that is at work. One that cannot be loaded, or claimed, is read in the store. */
+  async #findStored(ref: SessionRef): Promise<Session | Resting> {
     const { owner, session: id } = ref
-    const live = this.inMemory(ref)
-    if (live) return live
     const over = this.#overLater()
     const row = await this.ports.store.row(id)
     const reason = over()

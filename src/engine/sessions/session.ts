@@ -40,7 +40,7 @@ import { makeRequest, openedOptions } from '../rules/request.ts'
 import type { SessionState } from '../rules/state.ts'
 import { Deadlines } from '../turn/deadlines.ts'
 import { Driver } from '../turn/driver.ts'
-import { changedTypes, changeEvents, openings, tellEvents, toldTypes } from '../turn/features.ts'
+import { changeEvents, openings, tellEvents } from '../turn/features.ts'
 import { prepareAnswers, refuseWhileRunning } from '../turn/prepare-answers.ts'
 import type { Answers, CommandedSession, Taken } from '../turn/turn-session.ts'
 import type { Attachment } from './attachment.ts'
@@ -79,7 +79,7 @@ export class Session implements CommandedSession {
   #identical: { turn: string; calls: IdenticalCalls } | undefined
   stopping = false
   lost = false
-  readonly deadlines = new Deadlines(this)
+  #deadlines: Deadlines | undefined
   /** It left memory while it was at rest. The next command or reader opens it again. */
   released = false
   /** It was recovered, and nothing has been written since. */
@@ -144,8 +144,14 @@ export class Session implements CommandedSession {
   /** Only while it is idle. Its readers are told. */
   release(): void {
     this.released = true
-    this.deadlines.stop()
+    this.#deadlines?.stop()
     this.feed.retire()
+  }
+
+  /** Made for what waits with a deadline. */
+  get deadlines(): Deadlines {
+    this.#deadlines ??= new Deadlines(this)
+    return this.#deadlines
   }
 
   get lostBecause(): unknown {
@@ -210,7 +216,8 @@ export class Session implements CommandedSession {
       ...(turn?.called && { called: turn.called }),
     }
     const request = makeRequest(this.agent, source, offered)
-    return { ...request, memory: this.#modelMemory }
+    request.memory = this.#modelMemory
+    return request
   }
 
   next(): Action {
@@ -256,7 +263,7 @@ export class Session implements CommandedSession {
   async respond(answers: Answers, afterStop = false): Promise<Taken> {
     this.refuseIfGone()
     // A repeated request finds its calls settled, so it is recognised before they are looked at.
-    const replayed = this.#replayed(answers.request)
+    const replayed = answers.request && this.#replayed(answers.request)
     if (replayed) return replayed
     if (afterStop) refuseWhileRunning(this, answers)
     const { blobs, respond } = await prepareAnswers(this, answers)
@@ -301,7 +308,7 @@ export class Session implements CommandedSession {
   accept(request: RequestKey | undefined, decide: () => Event[]): Promise<Taken> {
     try {
       this.refuseIfGone()
-      const replayed = this.#replayed(request)
+      const replayed = request && this.#replayed(request)
       if (replayed) return replayed
       const events = decide()
       const first = this.state.seq + 1
@@ -319,8 +326,8 @@ export class Session implements CommandedSession {
   }
 
   /** The answer that the same request got before, once that is durable; undefined for a new request. */
-  #replayed(request: RequestKey | undefined): Promise<Taken> | undefined {
-    const before = request && this.state.requests.get(request.key)
+  #replayed(request: RequestKey): Promise<Taken> | undefined {
+    const before = this.state.requests.get(request.key)
     if (!before) return undefined
     if (before.hash !== request.hash)
       throw new TurnwireError('idempotency_conflict', 'This Idempotency-Key was used for another request.')
@@ -336,12 +343,7 @@ export class Session implements CommandedSession {
   /** Applies events now and writes them soon. `deferrable`: they may wait up to the store's `lingerMs` for others. */
   record(events: readonly Event[], deferrable = false): void {
     this.unproven = false
-    let changed = events
-    for (const { type } of events)
-      if (changedTypes.has(type)) {
-        changed = changeEvents(this, events)
-        break
-      }
+    const changed = changeEvents(this, events)
     this.#journal.record(changed, deferrable)
     const { agent } = this.state
     if (agent !== '' && agent !== this.agent.name) {
@@ -349,11 +351,7 @@ export class Session implements CommandedSession {
       this.limits = limitsFor(this.agent, this.state)
     }
     this.ports.observer?.recorded?.(this, changed)
-    for (const { type } of changed)
-      if (toldTypes.has(type)) {
-        tellEvents(this, changed)
-        break
-      }
+    tellEvents(this, changed)
     for (const look of this.#watching) look()
   }
 
@@ -414,7 +412,7 @@ export class Session implements CommandedSession {
     this.lost = true
     this.#journal.lose(why)
     this.driver.abort(why)
-    this.deadlines.stop()
+    this.#deadlines?.stop()
     this.signer?.stop()
     for (const attachment of this.attachments) attachment.close()
     this.#home.lost(this, why)

@@ -14,6 +14,7 @@ export function nextDeadline(
   state: SessionState,
   isChecked?: (call: CallState) => boolean,
 ): number | undefined {
+  if (state.batch.length === 0) return undefined
   const deadlines = [
     ...approvalDeadlines(state),
     ...questionDeadlines(state),

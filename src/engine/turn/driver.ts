@@ -10,7 +10,7 @@ import { Abort } from '../../lib/async/abort.ts'
 import { judgeAll, type Starting } from '../calls/judge.ts'
 import { checkUnclear, runCall } from '../calls/run-call.ts'
 import { RunningCalls } from '../calls/running-calls.ts'
-import { callIds, newStep, type Step } from '../log/step.ts'
+import { newStep, type Step } from '../log/step.ts'
 import { decideStart } from '../rules/decide-call.ts'
 import {
   type CutStep,
@@ -37,7 +37,7 @@ export class Driver implements TurnLoop {
   readonly #running: RunningCalls
   readonly #clock: TurnClock
   /** Calls whose tools are asked what became of them. */
-  readonly #checking = new Set<string>()
+  #checking: Set<string> | undefined
   #performing = false
   #step: Step | undefined
   /** Aborts with the turn, so that policy or a summary that never ends does not block the next turn. */
@@ -206,9 +206,10 @@ export class Driver implements TurnLoop {
       this.#running.room.force(1)
       const stop = this.#running.add(call.part.id)
       this.#running.entered()
+      this.#checking ??= new Set()
       this.#checking.add(call.part.id)
       checkUnclear(this.#session, call, offered.tool, stop, unclear(), () => {
-        this.#checking.delete(call.part.id)
+        this.#checking?.delete(call.part.id)
         this.#running.left()
         this.#ran(call.part.id, stop)
       })
@@ -216,7 +217,7 @@ export class Driver implements TurnLoop {
   }
 
   isChecking(callId: string): boolean {
-    return this.#checking.has(callId)
+    return this.#checking?.has(callId) === true
   }
 
   /** Records the start, then runs. There is room for them. */
@@ -335,7 +336,7 @@ export class Driver implements TurnLoop {
       if (step.over) return
       ports.world.crashPoint?.('model-answered')
       if (answer.warnings) logWarnings(ports, model.id, answer.warnings)
-      const answered = decideAnswer(answer, answer.model ?? model.id, callIds(step), session.context)
+      const answered = decideAnswer(answer, answer.model ?? model.id, step.calls, session.context)
       if (step.withheld) answered.withheld = step.withheld
       if (step.retries) answered.retries = step.retries
       session.record([answered], true)

@@ -80,28 +80,49 @@ export const preparations: readonly {
   { isUsed: ({ agent }) => agent.compaction !== undefined, do: compactIfDue },
 ]
 
-/** The types of events that some feature changes, or is told of. Other events pass no feature. */
-export const changedTypes: Types = new Set(changes.flatMap(({ of }) => [...of]))
-export const toldTypes: Types = new Set(tells.flatMap(({ of }) => [...of]))
+const changesByType = byType(changes)
+const tellsByType = byType(tells)
 
+function byType<Done>(features: readonly Feature<Done>[]): ReadonlyMap<Event['type'], Feature<Done>[]> {
+  const found = new Map<Event['type'], Feature<Done>[]>()
+  for (const feature of features)
+    for (const type of feature.of) found.set(type, [...(found.get(type) ?? []), feature])
+  return found
+}
+
+/** Most types of events have no feature, and most sessions use none of the others. */
 export function changeEvents(session: Recording, events: readonly Event[]): readonly Event[] {
-  let changed = events
-  for (const { of, isUsed, do: change } of changes)
-    for (const { type } of changed)
-      if (of.has(type)) {
-        if (!isUsed || isUsed(session, changed)) changed = change(session, changed)
-        break
-      }
-  return changed
+  for (const { type } of events)
+    for (const { isUsed } of changesByType.get(type) ?? nothing)
+      if (!isUsed || isUsed(session, events)) return changeByAll(session, events)
+  return events
 }
 
 export function tellEvents(session: Recording, events: readonly Event[]): void {
-  for (const { of, isUsed, do: tell } of tells)
-    for (const { type } of events)
-      if (of.has(type)) {
-        if (!isUsed || isUsed(session, events)) tell(session, events)
-        break
+  for (const { type } of events)
+    for (const { isUsed } of tellsByType.get(type) ?? nothing)
+      if (!isUsed || isUsed(session, events)) {
+        tellAll(session, events)
+        return
       }
+}
+
+const nothing: readonly [] = []
+
+/** Each feature is asked about the events as those before it have left them. */
+function changeByAll(session: Recording, events: readonly Event[]): readonly Event[] {
+  let changed = events
+  for (const feature of changes)
+    if (concerns(feature, session, changed)) changed = feature.do(session, changed)
+  return changed
+}
+
+function tellAll(session: Recording, events: readonly Event[]): void {
+  for (const feature of tells) if (concerns(feature, session, events)) feature.do(session, events)
+}
+
+function concerns({ of, isUsed }: Feature<unknown>, session: Recording, events: readonly Event[]): boolean {
+  return events.some(({ type }) => of.has(type)) && (!isUsed || isUsed(session, events))
 }
 
 function prepareAgent(session: TurnSession): Promise<unknown> | undefined {

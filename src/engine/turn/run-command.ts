@@ -6,7 +6,6 @@ import type { OptionValue, Settings } from '../../language/events.ts'
 import type { Entry } from '../../language/history.ts'
 import type { TraceContext } from '../../language/trace.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
-import { copyPlain } from '../../lib/json/plain.ts'
 import { completeCall } from '../calls/postpone.ts'
 import { readState } from '../log/read-state.ts'
 import type {
@@ -21,9 +20,8 @@ import { NotApprover } from '../rules/decide-approval.ts'
 import { decideClaim } from '../rules/decide-call.ts'
 import { decideTakeAllBack } from '../rules/decide-message.ts'
 import { findQuestion } from '../rules/decide-question.ts'
-import { waitsForOthers } from '../rules/nested.ts'
 import { findCall, settledCalls } from '../rules/state.ts'
-import { shownCalls } from '../rules/summary.ts'
+import { waitingCalls } from '../rules/summary.ts'
 import { cancelCall } from './cancel-call.ts'
 import { compactNow } from './compact.ts'
 import { ManualControl } from './manual-control.ts'
@@ -42,7 +40,7 @@ export type LoadedCommand = Exclude<Command, { do: 'keep' }>
 
 export async function runCommand(session: CommandedSession, command: LoadedCommand): Promise<Accepted> {
   const before = session.state.seq
-  const waited = copyPlain(shownCalls(session.state.batch.filter(waitsForOthers)))
+  const waited = waitingCalls(session.state.batch)
   const done = (more: Partial<Accepted> = {}): Accepted => {
     const { seq, turn } = session.state
     return {
