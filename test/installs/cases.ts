@@ -24,15 +24,15 @@ import { scripted, tool, Turnwire } from 'turnwire'
 const seen = []
 const pay = tool({
   name: 'pay', description: 'Pays.', trust: 'trusted',
-  input: z.object({ amount: z.number(), to: z.string().default('me').refine(to => to !== 'nobody') }),
+  input: z.object({ amount: z.number(), to: z.string().default('me').refine(to => to !== 'nobody'), cc: z.email().optional() }),
   run: input => { seen.push(input); return 'paid' },
 })
 if (pay.input.schema.properties.amount.type !== 'number') throw new Error(JSON.stringify(pay.input))
-const ask = amount => ({ calls: [{ name: 'pay', input: { amount } }] })
-const model = scripted([ask('a million'), ask(5), { text: 'done' }])
+const ask = input => ({ calls: [{ name: 'pay', input }] })
+const model = scripted([ask({ amount: 'a million' }), ask({ amount: 5, cc: 'a..b@c.de' }), ask({ amount: 5, cc: 'a@b.de' }), { text: 'done' }])
 const turnwire = await Turnwire.open({ agents: [{ name: 'a', model, tools: [pay] }], data: 'memory' })
 const reply = await (await turnwire.session('a')).send('Pay.')
-if (reply.text !== 'done' || JSON.stringify(seen) !== '[{"amount":5,"to":"me"}]') throw new Error(JSON.stringify([reply, seen]))
+if (reply.text !== 'done' || JSON.stringify(seen) !== '[{"amount":5,"to":"me","cc":"a@b.de"}]') throw new Error(JSON.stringify([reply, seen]))
 await turnwire.close()
 console.log('ok')
 `

@@ -37,9 +37,26 @@ test('another unknown keyword is warned about, also a format that is nearly know
     '"optional" is not a keyword of JSON Schema and is not checked.',
     '"note" is not a keyword of JSON Schema and is not checked.',
   ])
-  assert.deepEqual(checkDeclaredSchema({ format: 'datetime' }).warnings, [
-    'The format "datetime" is not known and is not checked. Known is "date-time".',
+  for (const [given, known] of [
+    ['datetime', 'date-time'],
+    ['emial', 'email'],
+    ['hostnam', 'hostname'],
   ])
+    assert.deepEqual(checkDeclaredSchema({ format: given ?? '' }).warnings, [
+      `The format "${given}" is not known and is not checked. Known is "${known}".`,
+    ])
+  for (const format of [
+    'int32',
+    'double',
+    'float',
+    'byte',
+    'binary',
+    'password',
+    'idn-email',
+    'iri',
+    'phone',
+  ])
+    assert.deepEqual(checkDeclaredSchema({ format }).warnings, [], format)
   for (const schema of [
     {
       'x-own': 1,
@@ -92,6 +109,7 @@ test('an instance of a class is never JSON Schema, at any depth', () => {
   ] as const)
     refused(schema, words)
   assert.throws(() => describeSchema(new ZodObject()), /zod 3.* Use zod 4/)
+  assert.throws(() => describeSchema({ amount: new ZodObject() }), /zod 3.* Use zod 4.*\(at \/amount\)/)
   checkDeclaredSchema(Object.assign(Object.create(null), { type: 'object' }))
   checkDeclaredSchema(runInNewContext('({ type: "object", properties: { a: {} } })') as JsonObject)
 })

@@ -222,12 +222,14 @@ function patternsSlip(map: Json, keyword: string, warn: Warn): string | undefine
   return undefined
 }
 
-const formats =
+/** The formats that are checked. */
+export const formats: readonly string[] =
   'date time date-time duration uri uri-reference uri-template email hostname ipv4 ipv6 uuid regex'.split(' ')
 
 function warnOfFormat(format: string, warn: Warn): undefined {
   if (formats.includes(format)) return
-  const meant = formats.find(known => plainWord(known) === plainWord(format))
+  const same = formats.find(known => plainWord(known) === plainWord(format))
+  const meant = same ?? (format.length > 4 ? nearest(format, formats, format.length < 8 ? 1 : 2) : undefined)
   if (meant !== undefined && plainWord(format).length > 3)
     warn(`The format ${quote(format)} is not known and is not checked. Known is "${meant}".`)
 }

@@ -51,6 +51,34 @@ test('a zod schema without a JSON form is refused with the reason', () => {
   })
 })
 
+test('a pattern with look-ahead that zod writes beside a format is left out; the format and zod are checked', async () => {
+  const schema = z.object({ in: z.iso.duration(), at: z.hostname() })
+  const { json, refine } = describeSchema(schema)
+  assert.deepEqual(json['properties'], {
+    in: { type: 'string', format: 'duration' },
+    at: { type: 'string', format: 'hostname' },
+  })
+  assert.equal(compileSchema(json).check({ in: 'P1D', at: 'a.example' }), null)
+  assert.ok(compileSchema(json).check({ in: 'a day', at: 'a.example' }))
+  assert.ok('issues' in ((await refine?.({ in: 'P', at: 'a.example' })) ?? {}))
+})
+
+/** As zod 4.0 to 4.2 writes `z.email()`. */
+const olderEmail = '^(?!\\.)(?!.*\\.\\.)([A-Za-z0-9]*)@([A-Za-z0-9]+\\.)+[A-Za-z]{2,}$'
+
+test('the pattern of an older zod for addresses is left out, also beside others; patterns of the program stay', () => {
+  const describe = (json: JsonObject): JsonObject =>
+    describeSchema({ '~standard': { ...mute['~standard'], jsonSchema: { input: () => json } } }).json
+  const email = { type: 'string', format: 'email' }
+  const own = { pattern: '^(?!bot)' }
+  assert.deepEqual(describe({ properties: { to: { ...email, pattern: olderEmail }, pattern: own } }), {
+    properties: { to: email, pattern: own },
+  })
+  assert.deepEqual(describe({ ...email, allOf: [{ pattern: olderEmail }, own] }), { ...email, allOf: [own] })
+  assert.deepEqual(describe({ type: 'string', ...own }), { type: 'string', ...own })
+  assert.deepEqual(describe({ format: 'own', ...own }), { format: 'own', ...own })
+})
+
 const mute: StandardSchema<string> = {
   '~standard': {
     version: 1,

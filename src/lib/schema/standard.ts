@@ -3,10 +3,11 @@
 // (for transforms, defaults and refinements). Checking against the JSON Schema is in index.ts.
 
 import { createRequire } from 'node:module'
-import { isJsonObject, type JsonObject, type ReadonlyJson } from '../json/index.ts'
+import { isJsonObject, type Json, type JsonObject, type ReadonlyJson } from '../json/index.ts'
 import { errorMessage } from '../text/error-message.ts'
+import { formats } from './declared.ts'
 import type { SchemaIssue } from './issues.ts'
-import { notPlain, SchemaError } from './keywords.ts'
+import { mapSchemas, notPlain, SchemaError } from './keywords.ts'
 import { pointer } from './pointers.ts'
 
 type StandardResult<Output> =
@@ -59,6 +60,9 @@ export function describeSchema(schema: unknown): SchemaDescription {
         '',
         `It is an object of ${shape.vendor} schemas, not a schema. Wrap it: ${wrapping(shape.vendor)}`,
       )
+    const part: unknown = schema[key]
+    const foreign = isJsonObject(part) ? notPlain(part) : undefined
+    if (foreign !== undefined) throw new SchemaError(pointer('', key), foreign)
   }
   return { json: schema }
 }
@@ -88,9 +92,37 @@ function readStandard(schema: unknown): Standard | undefined {
 function toJsonSchema(schema: unknown, standard: Standard): JsonObject {
   const json = exportJsonSchema(schema, standard)
   // The result may carry methods and shared objects. Writing and parsing it leaves plain data.
-  const plain: unknown = JSON.parse(JSON.stringify(json))
-  if (isJsonObject(plain)) return plain
+  const text = JSON.stringify(json)
+  const plain: unknown = JSON.parse(text)
+  if (isJsonObject(plain)) return LOOKS_AHEAD.test(text) ? withoutFormatPatterns(plain) : plain
   throw new SchemaError('', `The ${standard.vendor} schema did not describe itself as a JSON Schema object.`)
+}
+
+const LOOKS_AHEAD = /\(\?<?[=!]/
+
+/**
+ * Zod writes its own pattern beside a format, and some look ahead: of `z.email()` before 4.3, of durations and host names. Such a pattern is
+ * left out: the format is checked in its place, and the library checks the value itself. Where there are several patterns, zod's is
+ * the first of `allOf`. Patterns of the program stay, and are refused where they cannot be matched.
+ */
+function withoutFormatPatterns(schema: JsonObject): JsonObject {
+  const { pattern, allOf, ...rest } = Object.fromEntries(
+    Object.entries(schema).map(([keyword, value]) => [
+      keyword,
+      mapSchemas(keyword, value, withoutFormatPatterns),
+    ]),
+  )
+  const hasFormat = typeof rest['format'] === 'string' && formats.includes(rest['format'])
+  const others = hasFormat && Array.isArray(allOf) && looksAhead(allOf[0]) ? allOf.slice(1) : allOf
+  return {
+    ...rest,
+    ...(pattern !== undefined && !(hasFormat && looksAhead({ pattern })) && { pattern }),
+    ...(others !== undefined && { allOf: others }),
+  }
+}
+
+function looksAhead(schema: Json | undefined): boolean {
+  return isJsonObject(schema) && typeof schema['pattern'] === 'string' && LOOKS_AHEAD.test(schema['pattern'])
 }
 
 const TARGET = 'draft-2020-12'
