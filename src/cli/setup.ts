@@ -65,6 +65,14 @@ function databaseUrl(): string | undefined {
   return url !== undefined && isPostgresUrl(url) ? url : undefined
 }
 
+/** Why, if DATABASE_URL is set and sessions are elsewhere. Other programs use it too, so it is no mistake; but it may be one. */
+export function unusedDatabase(data: unknown): string | undefined {
+  const url = process.env['DATABASE_URL'] ?? ''
+  if (url === '' || (typeof data === 'string' && isPostgresUrl(data))) return undefined
+  if (isPostgresUrl(url)) return '--data, TURNWIRE_DATA or the configuration names another place'
+  return data === defaultFolder ? 'it does not begin with postgres://' : undefined
+}
+
 /** Where `serve` would keep sessions, for commands that start no agent: a folder, or the address of a database. */
 export async function sessionData(values: Values): Promise<string> {
   const file = findConfigAndEnv(values)

@@ -7,7 +7,12 @@ import { TurnwireError } from '../language/errors.ts'
 import { checkConfig } from './check-config.ts'
 import type { TurnwireConfig } from './config.ts'
 
-const configNames = ['turnwire.config.ts', 'turnwire.config.mts', 'turnwire.config.js', 'turnwire.config.mjs']
+export const configNames = [
+  'turnwire.config.ts',
+  'turnwire.config.mts',
+  'turnwire.config.js',
+  'turnwire.config.mjs',
+]
 
 /** The file given, or the first of the usual names in the folder given, else in `folder`; undefined if there is none. */
 export function findConfig(given: string | undefined, folder: string): string | undefined {
@@ -54,15 +59,18 @@ export async function loadDefault(file: string, wanted: string): Promise<unknown
   return loaded.default
 }
 
-/** The file, with the line that threw if the error's stack has it. */
+/** The first place in the stack that is neither Node's nor of a package: also of a file that the configuration imports. */
 function whereThrown(cause: unknown, file: string): string {
   const stack = cause instanceof Error ? (cause.stack ?? '') : ''
-  for (const name of [pathToFileURL(file).href, file]) {
-    const [, line] = stack.split(`${name}:`)
-    if (line !== undefined) return `${file}:${Number.parseInt(line, 10)}`
+  for (const [, place = '', line] of stack.matchAll(STACK_PLACE)) {
+    const path = place.startsWith('file:') ? fileURLToPath(place) : place
+    if (!/[/\\]node_modules[/\\]/.test(path) && !path.startsWith(ownFolder)) return `${path}:${line}`
   }
   return file
 }
+
+const STACK_PLACE = /(?:^|at |\()((?:file:\/\/|\/|[A-Za-z]:\\).*?\.[cm]?[jt]sx?):(\d+)/gm
+const ownFolder = fileURLToPath(new URL('..', import.meta.url))
 
 let isHooked = false
 

@@ -1,7 +1,7 @@
 // `turnwire check`, and what `serve` and `.env` do about keys that are not set.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { renameSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -172,10 +172,12 @@ test('an identity provider that does not answer is wrong, and the address to reg
 
 test('for people it is one line a part', t => {
   const cwd = withConfig(t, asks(), 'ANTHROPIC_API_KEY=a')
-  const { stdout, code } = turnwire(['check'], { cwd, env: { PORT: '0' } })
+  const env = { PORT: '0', DATABASE_URL: 'mysql://127.0.0.1/other' }
+  const { stdout, code } = turnwire(['check'], { cwd, env })
   assert.equal(code, 0)
   assert.match(stdout, /^ok {5}config {2}turnwire\.config\.ts$/m)
-  assert.match(stdout, /^ok {5}agent {3}clerk: 1 tools of its own$/m)
+  assert.match(stdout, /^ok {5}agent {3}clerk: 1 tool of its own$/m)
+  assert.match(stdout, /^look {3}data .*DATABASE_URL is not used: it does not begin with postgres:/m)
 })
 
 test('serve says at its start that a key is not set', async t => {
@@ -202,18 +204,28 @@ export default defineConfig({ agents: [{ name, model: rehearsal() }] })
     body: JSON.stringify({ agent: { name: 'first' }, messages: [{ role: 'user', content: 'Hello' }] }),
   })
   assert.equal(made.status, 201)
-  writeFileSync(join(cwd, 'name.ts'), `export const name = 'second'\n`)
-  await dev.until(/agents {4}second/)
+  // Twice, since a watch of the file itself would be lost with the first.
+  for (const name of ['second', 'renamed']) {
+    writeFileSync(join(cwd, 'name.new'), `export const name = '${name}'\n`)
+    renameSync(join(cwd, 'name.new'), join(cwd, 'name.ts'))
+    await dev.until(new RegExp(`name\\.ts has changed\\.[\\s\\S]*agents {4}${name}`))
+  }
   writeFileSync(join(cwd, 'turnwire.config.ts'), 'export default {}\n')
   while (!/agents: must list/.test(dev.stderr())) await pause(20)
   writeFileSync(
     join(cwd, 'turnwire.config.ts'),
     `import { defineConfig, rehearsal } from 'turnwire'
-export default defineConfig({ agents: [{ name: 'third', model: rehearsal() }] })
+export default defineConfig({ agents: [{ name: process.env.AGENT ?? 'third', model: rehearsal() }] })
 `,
   )
   await dev.until(/agents {4}third/)
+  writeFileSync(join(cwd, '.env'), 'AGENT=fourth\n')
+  await dev.until(/agents {4}fourth/)
+  writeFileSync(join(cwd, '.env'), 'AGENT=fifth\n')
+  await dev.until(/agents {4}fifth/)
   assert.match(turnwire(['sessions', 'list'], { cwd }).stdout, /first/)
   dev.child.kill('SIGTERM')
-  await dev.exit
+  assert.equal(await dev.exit, 0)
+  const last = dev.stdout().split('listens on ').at(-1)?.split('\n')[0]
+  await assert.rejects(fetch(`${last}/health`), 'the server is gone too')
 })

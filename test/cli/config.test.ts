@@ -1,11 +1,12 @@
 // Mistakes in a configuration: each with its file, its key and its remedy, and exit code 1.
 import assert from 'node:assert/strict'
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { folder, turnwire } from './rig.ts'
 
-type Case = { name: string; config: string; says: (file: string) => string }
+/** `beside`: a file that the configuration imports. */
+type Case = { name: string; config: string; beside?: string; says: (file: string) => string }
 
 const head = `import { defineConfig, rehearsal, tool } from 'turnwire'\n`
 const agent = `{ name: 'a', model: rehearsal() }`
@@ -98,6 +99,19 @@ export default defineConfig({ agents: [{ ...${agent}, options: {} }, { ...${agen
     says: file => `${file}:3 cannot be loaded: Expression expected`,
   },
   {
+    name: 'a tool that cannot be made in a file that it imports',
+    config: `${head}import './my tools.ts'\nexport default defineConfig({ agents: [${agent}] })`,
+    beside: `import { tool } from 'turnwire'\n\ntool({ name: 'x' })`,
+    says: file =>
+      `${join(dirname(file), 'my tools.ts')}:3 cannot be loaded: The tool "x" needs a description: it is what the model reads to decide when to call it.`,
+  },
+  {
+    name: 'a slip of the pen in a file that it imports',
+    config: `${head}import './my tools.ts'\nexport default defineConfig({ agents: [${agent}] })`,
+    beside: `import { tool } from 'turnwire'\nexport const a = (`,
+    says: file => `${join(dirname(file), 'my tools.ts')}:2 cannot be loaded: Expression expected`,
+  },
+  {
     name: 'a word that is not there',
     config: `${head}import * as z from 'zod'\nexport default defineConfig({ agents: [z.object, nowhere] })`,
     says: file => `${file}:3 cannot be loaded: nowhere is not defined`,
@@ -151,11 +165,12 @@ export default defineConfig({ agents: [{ ...${agent}, options: {} }, { ...${agen
 ]
 
 describe('a configuration that cannot be used', () => {
-  for (const { name, config, says } of cases)
+  for (const { name, config, beside, says } of cases)
     test(name, t => {
       const cwd = realpathSync(folder(t))
       const file = join(cwd, 'turnwire.config.mts')
       writeFileSync(file, config)
+      if (beside !== undefined) writeFileSync(join(cwd, 'my tools.ts'), beside)
       const { code, stdout, stderr } = turnwire(['serve'], { cwd, env: { PORT: '0' } })
       assert.deepEqual([stderr, stdout, code], [`${says(file)}\n`, '', 1])
     })

@@ -18,7 +18,7 @@ import { Runtime } from '../../runtime.ts'
 import { checkSignInAddress, isGuarded, isLoopback } from '../../server/access.ts'
 import { type CliCommand, hintsAsStarted, readPort, textValue, type Values } from '../command.ts'
 import { withProgress } from '../progress.ts'
-import { configOption, databaseName, dataOption, type Setup, setUp } from '../setup.ts'
+import { configOption, databaseName, dataOption, type Setup, setUp, unusedDatabase } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 
 /** `wrong`: it would not work. `look`: it works, but may not be what was meant. */
@@ -76,7 +76,7 @@ async function findAll(values: Values): Promise<Finding[]> {
 function agentFindings(config: TurnwireConfig): Finding[] {
   return [
     ...config.agents.map(({ name, tools = [] }): Finding => {
-      return { state: 'ok', part: 'agent', words: `${name}: ${tools.length} tools of its own` }
+      return { state: 'ok', part: 'agent', words: `${name}: ${tools.length} ${tools.length === 1 ? 'tool' : 'tools'} of its own` }
     }),
     ...unsetModels(config).map(({ where, problem }): Finding => {
       return { state: 'wrong', part: 'model', words: `${where}: ${problem}` }
@@ -132,15 +132,14 @@ async function openFindings({ config, source }: Setup): Promise<Finding[]> {
 function dataFinding({ data }: TurnwireConfig, { folder }: Runtime): Finding {
   const place =
     typeof data === 'string' && isPostgresUrl(data) ? databaseName(data) : (folder ?? 'nothing is kept')
-  const url = process.env['DATABASE_URL'] ?? ''
-  if (!isPostgresUrl(url) || (typeof data === 'string' && isPostgresUrl(data)))
-    return { state: 'ok', part: 'data', words: place }
-  const words = `${place}. DATABASE_URL is not used, because --data, TURNWIRE_DATA or the configuration names this. To use it, leave out the other.`
-  return { state: 'look', part: 'data', words }
+  const unused = unusedDatabase(data)
+  return unused === undefined
+    ? { state: 'ok', part: 'data', words: place }
+    : { state: 'look', part: 'data', words: `${place}. DATABASE_URL is not used: ${unused}` }
 }
 
 function serverFinding({ name, state, tools, problem = '' }: ToolServerInfo): Finding {
-  if (state === 'connected') return { state: 'ok', part: 'mcp', words: `${name}: ${tools} tools` }
+  if (state === 'connected') return { state: 'ok', part: 'mcp', words: `${name}: ${tools} ${tools === 1 ? 'tool' : 'tools'}` }
   const advice = state === 'login' ? `Log in: turnwire mcp login ${name}` : problem
   return { state: 'wrong', part: 'mcp', words: `${name}: ${state}. ${advice}` }
 }

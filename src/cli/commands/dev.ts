@@ -1,12 +1,13 @@
-// `serve` that starts again when the configuration, a file that it imports, or `.env` changes. Node watches the files; sessions are in the
-// data folder, so they go on after each start.
-import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+// `serve` that starts again when the configuration, a file that it imports, or `.env` changes. Each start is a process of its own;
+// sessions are in the data folder, so they go on.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
-import { findConfig } from '../../config/load-config.ts'
+import { configNames, findConfig } from '../../config/load-config.ts'
 import { type CliCommand, textValue, type Values } from '../command.ts'
+import { FileChanges } from '../file-changes.ts'
 import { untilSignalled } from '../guard-process.ts'
 import { command as serve } from './serve.ts'
 
@@ -21,47 +22,71 @@ Sessions go on. Opens the console in a browser, once, if this is a terminal.`,
   },
   words: 0,
   async run({ values }) {
-    const wantsBrowser = values['no-open'] !== true && process.stdout.isTTY
-    const child = spawn(process.execPath, watching(values), {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...process.env, ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
-    })
-    void untilSignalled().then(() => child.kill('SIGTERM'))
-    let seen = ''
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      process.stdout.write(text)
-      if (!wantsBrowser || seen === 'opened') return
-      seen = `${seen}${text}`.slice(-4_000)
-      const [, url] = /listens on (http:\/\/\S+)\s/.exec(stripVTControlCharacters(seen)) ?? []
-      if (url === undefined) return
-      seen = 'opened'
-      openBrowser(url)
-    })
-    return new Promise((resolve, reject) => {
-      child.once('error', reject)
-      child.once('exit', (code, signal) => resolve(signal === null ? (code ?? 1) : 0))
-    })
+    const changes = new FileChanges()
+    for (const file of startFiles(values)) changes.watch(file)
+    const signalled = untilSignalled().then(() => 'signal' as const)
+    const show = shower(values['no-open'] !== true && process.stdout.isTTY)
+    for (;;) {
+      changes.forget()
+      const server = startServer(values, changes, show)
+      const ended = once(server, 'exit').then(([code]) => Number(code ?? 0))
+      const changed = changes.next().then(name => ({ name }))
+      let what = await Promise.race([signalled, changed, ended])
+      // A mistake on the command line is in no file.
+      if (what === usageMistake) return what
+      if (typeof what === 'number') {
+        process.stdout.write('It is started again when a file changes. Ctrl-C stops it.\n')
+        what = await Promise.race([signalled, changed])
+      }
+      server.kill('SIGTERM')
+      await ended
+      if (what === 'signal') return 0
+      process.stdout.write(`${what.name} has changed. Starting again.\n\n`)
+    }
   },
 }
 
-/** Node's own arguments, then those of `serve`. */
-function watching(values: Values): string[] {
+const usageMistake = 2
+
+/** What is watched before anything is loaded. */
+function startFiles(values: Values): string[] {
   const file = findConfig(textValue(values, 'config'), process.cwd())
-  const env = file === undefined ? undefined : join(dirname(file), '.env')
+  if (file !== undefined) return [file, join(dirname(file), '.env')]
+  return configNames.map(name => join(process.cwd(), name))
+}
+
+function startServer(values: Values, changes: FileChanges, show: (text: string) => void): ChildProcess {
   const given = Object.keys(serve.options).flatMap(name => {
     const value = textValue(values, name)
     return value === undefined ? [] : [`--${name}`, value]
   })
   const program = fileURLToPath(new URL('../../../bin/turnwire.mjs', import.meta.url))
-  return [
-    '--watch',
-    '--watch-preserve-output',
-    // Named here so that Node watches it too.
-    ...(env !== undefined && existsSync(env) ? [`--env-file=${env}`] : []),
-    program,
-    'serve',
-    ...given,
-  ]
+  const reporter = new URL(`../report-imports${import.meta.url.slice(-3)}`, import.meta.url).href
+  const server = spawn(process.execPath, ['--import', reporter, program, 'serve', ...given], {
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    env: { ...process.env, ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
+    // Ctrl-C of a terminal goes to a whole group, and a second signal would end running tools.
+    detached: process.platform !== 'win32',
+  })
+  server.stdout?.setEncoding('utf8').on('data', show)
+  return server.on('message', file => {
+    if (typeof file === 'string') changes.watch(file)
+  })
+}
+
+/** Passes on what the server writes, and opens its address once. */
+function shower(wantsBrowser: boolean): (text: string) => void {
+  let seen = ''
+  let isOpened = !wantsBrowser
+  return text => {
+    process.stdout.write(text)
+    if (isOpened) return
+    seen = `${seen}${text}`.slice(-4_000)
+    const [, url] = /listens on (http:\/\/\S+)\s/.exec(stripVTControlCharacters(seen)) ?? []
+    if (url === undefined) return
+    isOpened = true
+    openBrowser(url)
+  }
 }
 
 const openers: Readonly<Record<string, readonly [string, ...string[]]>> = {

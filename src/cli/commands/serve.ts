@@ -6,7 +6,7 @@ import { serverDefaults, type TurnwireConfig } from '../../config/config.ts'
 import { reportFlow } from '../../config/flow-report.ts'
 import { idleRules } from '../../config/idle-rules.ts'
 import { unsetModels } from '../../config/unset-models.ts'
-import { defaultFolder, isPostgresUrl, isShared } from '../../data/data-place.ts'
+import { isPostgresUrl, isShared } from '../../data/data-place.ts'
 import { clusterSettings } from '../../engines/cluster/settings.ts'
 import { present } from '../../lib/json/present.ts'
 import { printable } from '../../lib/text/index.ts'
@@ -17,7 +17,7 @@ import { type Running, serveRuntime } from '../../server/server.ts'
 import { type CliCommand, hintsAsStarted, readPort, self, textValue } from '../command.ts'
 import { guardProcess, type ProcessGuard, untilSignalled } from '../guard-process.ts'
 import { openRuntime } from '../open-runtime.ts'
-import { configOption, databaseName, dataOption, type Setup, setUp } from '../setup.ts'
+import { configOption, databaseName, dataOption, type Setup, setUp, unusedDatabase } from '../setup.ts'
 import { styles, wantsColour } from '../style.ts'
 
 export const command: CliCommand = {
@@ -88,14 +88,6 @@ function placeOfSessions({ config: { data } }: Setup, folder: string | undefined
   const why = unused === undefined ? '' : ` (DATABASE_URL is not used: ${unused})`
   if (folder !== undefined) return `${relative(process.cwd(), folder) || '.'}${why}`
   return `${data === 'memory' ? 'in memory, gone when it stops' : "in the configuration's own store"}${why}`
-}
-
-/** Why, if DATABASE_URL is set and sessions are elsewhere. Other programs use it too, so it is no mistake; but it may be one. */
-function unusedDatabase(data: unknown): string | undefined {
-  const url = process.env['DATABASE_URL'] ?? ''
-  if (url === '' || (typeof data === 'string' && isPostgresUrl(data))) return undefined
-  if (isPostgresUrl(url)) return '--data, TURNWIRE_DATA or the configuration names another place'
-  return data === defaultFolder ? 'it does not begin with postgres://' : undefined
 }
 
 const pathWarning = 'An agent can be told by a text to send private data elsewhere. See: turnwire flow'
