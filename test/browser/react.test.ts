@@ -1,9 +1,10 @@
 // The React parts in a real Chromium, with React 18 and 19, and the application that `turnwire init --app react` writes.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { type Browser, chromium } from 'playwright-core'
 import { createServer } from 'vite'
@@ -90,7 +91,22 @@ describe('React parts', { skip }, () => {
     assert.equal(await page.getByLabel('Message').inputValue(), 'Where is order 9?', 'what was typed is kept')
     await page.getByRole('button', { name: 'Send' }).click()
     await page.getByText('Order 9 was packed this morning').last().waitFor()
+    // The server starts again with what changed, at its address, and the session goes on.
+    const [, agent = ''] = await started.until(/agent\s+(http:\S+)/)
+    const config = join(shop, 'turnwire.config.ts')
+    writeFileSync(config, readFileSync(config, 'utf8').replace('was packed this morning', 'is on its way'))
+    while (started.stderr().split('"Listening."').length < 3) await pause(20)
+    await page.getByLabel('Message').fill('Where is order 8?')
+    await page.keyboard.press('Enter')
+    await page.getByText('Order 8 is on its way').last().waitFor()
     child.kill('SIGTERM')
     await started.exit
+    while (
+      await fetch(agent).then(
+        () => true,
+        () => false,
+      )
+    )
+      await pause(20)
   })
 })

@@ -226,6 +226,7 @@ export default defineConfig({ agents: [{ name: process.env.AGENT ?? 'third', mod
   assert.match(turnwire(['sessions', 'list'], { cwd }).stdout, /first/)
   dev.child.kill('SIGTERM')
   assert.equal(await dev.exit, 0)
-  const last = dev.stdout().split('listens on ').at(-1)?.split('\n')[0]
-  await assert.rejects(fetch(`${last}/health`), 'the server is gone too')
+  const addresses = [...dev.stdout().matchAll(/listens on (\S+)/g)].map(([, address]) => address)
+  assert.deepEqual([addresses.length, new Set(addresses)], [6, new Set([url])])
+  await assert.rejects(fetch(`${url}/health`), 'the server is gone too')
 })

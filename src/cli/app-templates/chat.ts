@@ -277,15 +277,15 @@ main > form .tw-input {
 }
 `
 
-/** Starts `turnwire serve` on a free port and gives its address; ends it with this process. */
+/** Starts `turnwire dev` on a free port, which it keeps, and gives its address; ends it with this process. */
 export const serveAgent = `import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
 const turnwire = dirname(createRequire(import.meta.url).resolve('turnwire/package.json'))
-const server = spawn(process.execPath, [join(turnwire, 'bin/turnwire.mjs'), 'serve', '--port', '0'], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-})
+// It starts again when turnwire.config.ts changes.
+const dev = [join(turnwire, 'bin/turnwire.mjs'), 'dev', '--no-open', '--port', '0']
+const server = spawn(process.execPath, dev, { stdio: ['ignore', 'pipe', 'inherit'] })
 server.on('exit', code => process.exit(code ?? 1))
 process.on('exit', () => server.kill())
 // A signal ends a process without its 'exit', unless somebody listens.

@@ -76,7 +76,11 @@ async function findAll(values: Values): Promise<Finding[]> {
 function agentFindings(config: TurnwireConfig): Finding[] {
   return [
     ...config.agents.map(({ name, tools = [] }): Finding => {
-      return { state: 'ok', part: 'agent', words: `${name}: ${tools.length} ${tools.length === 1 ? 'tool' : 'tools'} of its own` }
+      return {
+        state: 'ok',
+        part: 'agent',
+        words: `${name}: ${tools.length} ${tools.length === 1 ? 'tool' : 'tools'} of its own`,
+      }
     }),
     ...unsetModels(config).map(({ where, problem }): Finding => {
       return { state: 'wrong', part: 'model', words: `${where}: ${problem}` }
@@ -139,7 +143,8 @@ function dataFinding({ data }: TurnwireConfig, { folder }: Runtime): Finding {
 }
 
 function serverFinding({ name, state, tools, problem = '' }: ToolServerInfo): Finding {
-  if (state === 'connected') return { state: 'ok', part: 'mcp', words: `${name}: ${tools} ${tools === 1 ? 'tool' : 'tools'}` }
+  if (state === 'connected')
+    return { state: 'ok', part: 'mcp', words: `${name}: ${tools} ${tools === 1 ? 'tool' : 'tools'}` }
   const advice = state === 'login' ? `Log in: turnwire mcp login ${name}` : problem
   return { state: 'wrong', part: 'mcp', words: `${name}: ${state}. ${advice}` }
 }

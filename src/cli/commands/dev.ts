@@ -25,10 +25,10 @@ Sessions go on. Opens the console in a browser, once, if this is a terminal.`,
     const changes = new FileChanges()
     for (const file of startFiles(values)) changes.watch(file)
     const signalled = untilSignalled().then(() => 'signal' as const)
-    const show = shower(values['no-open'] !== true && process.stdout.isTTY)
+    const shown = new ShownServer(values['no-open'] !== true && process.stdout.isTTY)
     for (;;) {
       changes.forget()
-      const server = startServer(values, changes, show)
+      const server = startServer(values, changes, shown)
       const ended = once(server, 'exit').then(([code]) => Number(code ?? 0))
       const changed = changes.next().then(name => ({ name }))
       let what = await Promise.race([signalled, changed, ended])
@@ -55,37 +55,52 @@ function startFiles(values: Values): string[] {
   return configNames.map(name => join(process.cwd(), name))
 }
 
-function startServer(values: Values, changes: FileChanges, show: (text: string) => void): ChildProcess {
+function startServer(values: Values, changes: FileChanges, shown: ShownServer): ChildProcess {
   const given = Object.keys(serve.options).flatMap(name => {
     const value = textValue(values, name)
     return value === undefined ? [] : [`--${name}`, value]
   })
   const program = fileURLToPath(new URL('../../../bin/turnwire.mjs', import.meta.url))
   const reporter = new URL(`../report-imports${import.meta.url.slice(-3)}`, import.meta.url).href
-  const server = spawn(process.execPath, ['--import', reporter, program, 'serve', ...given], {
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-    env: { ...process.env, ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
-    // Ctrl-C of a terminal goes to a whole group, and a second signal would end running tools.
-    detached: process.platform !== 'win32',
-  })
-  server.stdout?.setEncoding('utf8').on('data', show)
+  const server = spawn(
+    process.execPath,
+    ['--import', reporter, program, 'serve', ...given, ...shown.samePort],
+    {
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      env: { ...process.env, ...(process.stdout.isTTY && { FORCE_COLOR: '1' }) },
+      // Ctrl-C of a terminal goes to a whole group, and a second signal would end running tools.
+      detached: process.platform !== 'win32',
+    },
+  )
+  server.stdout?.setEncoding('utf8').on('data', (text: string) => shown.add(text))
   return server.on('message', file => {
     if (typeof file === 'string') changes.watch(file)
   })
 }
 
 /** Passes on what the server writes, and opens its address once. */
-function shower(wantsBrowser: boolean): (text: string) => void {
-  let seen = ''
-  let isOpened = !wantsBrowser
-  return text => {
+class ShownServer {
+  readonly #wantsBrowser: boolean
+  #seen = ''
+  #url: string | undefined
+
+  constructor(wantsBrowser: boolean) {
+    this.#wantsBrowser = wantsBrowser
+  }
+
+  /** Pages that are open stay where they are, also if the first start took any free port. */
+  get samePort(): string[] {
+    return this.#url === undefined ? [] : ['--port', new URL(this.#url).port]
+  }
+
+  add(text: string): void {
     process.stdout.write(text)
-    if (isOpened) return
-    seen = `${seen}${text}`.slice(-4_000)
-    const [, url] = /listens on (http:\/\/\S+)\s/.exec(stripVTControlCharacters(seen)) ?? []
+    if (this.#url !== undefined) return
+    this.#seen = `${this.#seen}${text}`.slice(-4_000)
+    const [, url] = /listens on (http:\/\/\S+)\s/.exec(stripVTControlCharacters(this.#seen)) ?? []
     if (url === undefined) return
-    isOpened = true
-    openBrowser(url)
+    this.#url = url
+    if (this.#wantsBrowser) openBrowser(url)
   }
 }
 

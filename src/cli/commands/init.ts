@@ -230,7 +230,8 @@ function nextSteps(folder: string, written: readonly string[], choice: InitChoic
   return `Wrote ${joinNames(written, ' and ')}.
 
 ${keyLine(choice)}  ${bold(`${enter}${self} chat`)}    talk to it in the terminal
-  ${bold(`${enter}${self} serve`)}   serve it over HTTP
+  ${bold(`${enter}${self} serve`)}   serve it over HTTP, with a console for the browser
+  ${bold(`${enter}${self} dev`)}     the same, and start again when you change a file
 ${end === '' ? '' : `\n${end}`}`
 }
 
