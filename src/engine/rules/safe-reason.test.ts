@@ -42,6 +42,23 @@ test('a defect that the language describes by names in the code is told, and is 
   assert.ok(safeReason(new RangeError('x'.repeat(9000))).length < 500)
 })
 
+test('of several errors, a failed request and a thrown object the reason is told too', async () => {
+  const any = await Promise.any([
+    Promise.reject(new Error('No car.')),
+    Promise.reject(new Error('No train.')),
+  ]).catch((error: unknown) => error)
+  assert.equal(safeReason(any), 'several errors: No car. No train.')
+  assert.deepEqual(describeThrown(any).cause, ['No car.', 'No train.'])
+  const itself = new AggregateError([new Error('No bus.')])
+  itself.errors.push(itself)
+  assert.equal(safeReason(itself), 'several errors: No bus.')
+  const refused = new TypeError('fetch failed', { cause: new Error('bad port') })
+  assert.equal(safeReason(refused), 'a request that it made failed.')
+  assert.equal(safeReason({ code: 5, message: 'No such row.' }), 'No such row.')
+  assert.equal(safeReason({ code: 5 }), 'it threw an object without a message.')
+  assert.deepEqual(describeThrown({ code: 5 }), { message: '{"code":5}' })
+})
+
 test('its author gets the message, the causes and the innermost places', () => {
   const inner = new Error('no route', { cause: 'the cable' })
   const { message, cause, stack = [] } = describeThrown(new TypeError('fetch failed', { cause: inner }))

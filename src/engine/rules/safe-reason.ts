@@ -15,7 +15,6 @@ const OF_THE_LANGUAGE: ReadonlySet<string> = new Set([
   'SyntaxError',
   'EvalError',
   'URIError',
-  'AggregateError',
 ])
 
 /** Their messages name members and types, such as "Cannot read properties of undefined (reading 'city')". */
@@ -24,7 +23,8 @@ const MOST_DEFECT_CHARS = 300
 
 /** An error of the language whose words are names in the code, not data. */
 export function isDefect(error: unknown): boolean {
-  return error instanceof Error && SAYS_NAMES.has(error.name) && safeErrorCode(error) === undefined
+  if (!(error instanceof Error) || isFailedFetch(error)) return false
+  return SAYS_NAMES.has(error.name) && safeErrorCode(error) === undefined
 }
 
 export function safeReason(error: unknown): string {
@@ -32,9 +32,32 @@ export function safeReason(error: unknown): string {
   if (error instanceof Unanswered) return printable(wordsOf(error), MOST_CHARS)
   const kind = safeErrorCode(error) ?? (error instanceof Error ? safeErrorCode(error.cause) : undefined)
   if (kind !== undefined) return `it met the error ${kind}.`
+  if (error instanceof AggregateError && error.errors.length > 0) return severalReasons(error.errors)
+  if (isFailedFetch(error)) return 'a request that it made failed.'
   if (error instanceof Error && OF_THE_LANGUAGE.has(error.name))
     return `it has a defect (${error.name}${isDefect(error) ? `: ${printable(error.message, MOST_DEFECT_CHARS)}` : ''}). Other arguments may work; if not, go on without it.`
-  return printable(wordsOf(error), MOST_CHARS)
+  return printable(wordsOfThrown(error) ?? 'it threw an object without a message.', MOST_CHARS)
+}
+
+const MOST_REASONS = 3
+
+/** As of `Promise.any`. */
+function severalReasons(errors: readonly unknown[]): string {
+  // One that holds others, perhaps itself, is not looked into.
+  const single = errors.filter(each => !(each instanceof AggregateError))
+  const reasons = new Set(single.slice(0, MOST_REASONS).map(safeReason))
+  return printable(`several errors: ${[...reasons].join(' ')}`, MOST_CHARS)
+}
+
+/** In Node's words. Why it failed is in its cause. */
+function isFailedFetch(error: unknown): boolean {
+  return error instanceof TypeError && error.message === 'fetch failed'
+}
+
+/** Libraries throw plain objects with a message too. Undefined: an object without one. */
+function wordsOfThrown(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || error instanceof Error) return wordsOf(error)
+  return 'message' in error && typeof error.message === 'string' ? error.message : undefined
 }
 
 /** For traces and the log: the code of what was thrown, or its class. Few values, and none of its words. */
@@ -58,11 +81,15 @@ const MOST_CAUSES = 4
 /** For the tool's author. It may hold arguments and secrets: redact it before it is kept or shown. */
 export function describeThrown(error: unknown): Thrown {
   try {
-    if (!(error instanceof Error)) return { message: printable(wordsOf(error), MOST_MESSAGE_CHARS) }
+    if (!(error instanceof Error)) {
+      const words = wordsOfThrown(error) ?? JSON.stringify(error) ?? ''
+      return { message: printable(words, MOST_MESSAGE_CHARS) }
+    }
     // The message comes before the places, and may look like one.
     const places = (error.stack ?? '').slice(error.message.length).matchAll(/\n {4}at (.+)/g)
     const stack = [...places].slice(0, MOST_PLACES).map(([, place = '']) => printable(place, 300))
-    const cause: string[] = []
+    const several: readonly unknown[] = error instanceof AggregateError ? error.errors : []
+    const cause = several.slice(0, MOST_CAUSES).map(each => printable(wordsOf(each), MOST_MESSAGE_CHARS))
     for (let inner = error.cause; inner !== undefined && cause.length < MOST_CAUSES; ) {
       cause.push(printable(wordsOf(inner), MOST_MESSAGE_CHARS))
       inner = inner instanceof Error ? inner.cause : undefined
