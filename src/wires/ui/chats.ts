@@ -31,14 +31,21 @@ import type { ChatRequest } from './schema.ts'
 /** Who asks, for which agent. */
 export type Asking = { engine: Engine; principal: Principal; agent: string }
 
-/** A message to show. `items`: until the session rests or waits, or the signal aborts. */
+type Begun = Pick<Accepted, 'first' | 'replayed' | 'turn'>
+
+/**
+ * A message to show. `items`: until the session rests or waits, or the signal aborts; an abort cancels the turn unless it
+ * `staysOn`. Default: it does if the chat has a client that resumes.
+ */
 export type OpenMessage = {
   ref: SessionRef
   message: MessageOptions
-  items: (signal: AbortSignal) => AsyncIterable<readonly FollowItem[]>
+  begun: Begun
+  items: (
+    signal: AbortSignal,
+    staysOn?: () => boolean | Promise<boolean>,
+  ) => AsyncIterable<readonly FollowItem[]>
 }
-
-type Begun = Pick<Accepted, 'first' | 'replayed' | 'turn'>
 
 export class Chats {
   readonly #host: WireHost
@@ -123,8 +130,13 @@ export class Chats {
     await this.#resumed.add(engine, thread, ref)
     const summary = ref && (await engine.summary(ref))
     if (!ref || summary?.status !== 'running' || !summary.turn) return undefined
-    const begun = { first: summary.turn.first, replayed: false }
+    const begun = { first: summary.turn.first, replayed: false, turn: summary.turn.id }
     return this.#opened(engine, ref, { own: new Set() }, begun)
+  }
+
+  /** The same message again from its beginning, to where it stopped. */
+  again({ engine }: Asking, { ref, message, begun }: OpenMessage): OpenMessage {
+    return this.#opened(engine, ref, message, { ...begun, replayed: true })
   }
 
   /** The session of a chat. Throws `session_not_found`. */
@@ -139,8 +151,9 @@ export class Chats {
     engine: Engine,
     ref: SessionRef,
     message: MessageOptions,
-    { first, replayed, turn }: Begun,
+    begun: Begun,
   ): OpenMessage {
+    const { first, replayed, turn } = begun
     const options: FollowOptions = {
       from: first,
       until: 'stop',
@@ -148,13 +161,14 @@ export class Chats {
       deltas: 'take-back',
       as: uiWire,
     }
-    const items = (signal: AbortSignal) =>
+    const isResumed = (): Promise<boolean> => this.#resumed.has(engine, ref)
+    const items: OpenMessage['items'] = (signal, staysOn = isResumed) =>
       this.#turns.watch(engine, ref, engine.follow(ref, options, signal), {
         signal,
         ...(turn !== undefined && { turn }),
-        staysOn: () => this.#resumed.has(engine, ref),
+        staysOn,
       })
-    return { ref, message, items }
+    return { ref, message, begun, items }
   }
 }
 

@@ -3,6 +3,7 @@ import { plainErrorBody, type Wire } from '../wire.ts'
 import { Chats } from './chats.ts'
 import { uiWire } from './decode.ts'
 import { uiRoutes } from './serve.ts'
+import { SentMessages } from './sent-messages.ts'
 import { uiSocket } from './socket.ts'
 
 export const ui: Wire = {
@@ -12,13 +13,14 @@ export const ui: Wire = {
   docs: 'docs/protocols/ai-sdk-ui.md',
   serve(host) {
     const chats = new Chats(host)
+    const sent = new SentMessages()
     return {
       routes: uiRoutes(host, chats),
       sockets: [
         {
           path: '/ui/:agent/socket',
           open: ({ socket, principal, params }) =>
-            uiSocket(host, chats, socket, principal, params['agent'] ?? ''),
+            uiSocket({ host, chats, sent }, socket, principal, params['agent'] ?? ''),
         },
       ],
     }

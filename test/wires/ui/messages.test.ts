@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { readUIMessageStream, type UIMessage, type UIMessageChunk, WebSocketChatTransport } from 'ai'
 import { WebSocket } from 'ws'
+import type { Script } from '../../../src/models/scripted/index.ts'
 import { type Rig, rig, until } from '../rig.ts'
 import { Chat, shown } from './client.ts'
 
@@ -145,53 +146,150 @@ test('abort over the socket ends the turn of that request alone', async t => {
   assert.match(shown(await messageOf(other)).join(), /Fine\./)
 })
 
+type RawFrame = {
+  type: string
+  requestId: string
+  sequence?: number
+  chunk?: UIMessageChunk
+  errorText?: string
+}
+
 /** Frames as they are, for what the SDK's transport never sends. */
-async function rawSocket(t: TestContext, at: Rig) {
-  const socket = new WebSocket(`${at.url.replace('http', 'ws')}/ui/helper/socket`, { headers: at.headers() })
+async function rawSocket(t: TestContext, at: Rig, who?: 'bob') {
+  const headers = at.headers(who)
+  const socket = new WebSocket(`${at.url.replace('http', 'ws')}/ui/helper/socket`, { headers })
   t.after(() => socket.close())
-  const frames: { type: string; requestId: string; sequence?: number; errorText?: string }[] = []
-  socket.on('message', (data: Buffer) => frames.push(JSON.parse(data.toString()) as (typeof frames)[number]))
+  const frames: RawFrame[] = []
+  socket.on('message', (data: Buffer) => frames.push(JSON.parse(data.toString()) as RawFrame))
   await new Promise(resolve => socket.once('open', resolve))
   const of = (requestId: string) => frames.filter(frame => frame.requestId === requestId)
   return {
+    socket,
     send: (frame: object) => socket.send(JSON.stringify(frame)),
     of,
     ends: (requestId: string) => until(() => /end|error|no-active/.test(of(requestId).at(-1)?.type ?? '')),
+    chunks: (requestId: string) => of(requestId).filter(({ type }) => type === 'chunk'),
   }
 }
 
-test('a message is resumed from its start, so a frame that names the last chunk is refused', async t => {
-  const at = await rig(t, { script: [{ text: 'On it.', calls: [{ name: 'slow' }] }, { text: 'Done.' }] })
-  const first = await rawSocket(t, at)
-  first.send({
-    type: 'send',
-    requestId: 'r1',
-    id: 'chat-1',
-    messages: [user('m1', 'go')],
-    trigger: 'submit-message',
-  })
-  await until(() => at.runs.length > 0)
-  const { send, of, ends } = await rawSocket(t, at)
-  send({ type: 'resume', requestId: 'r2', id: 'chat-1', lastSequence: 3 })
-  await ends('r2')
-  assert.deepEqual(of('r2'), [
-    {
-      type: 'error',
-      requestId: 'r2',
-      errorText: 'A message is resumed from its start: leave out lastSequence.',
+const sendFrame = (requestId: string, id: string, text: string) => ({
+  ...{ type: 'send', requestId, id, trigger: 'submit-message' },
+  messages: [user('m1', text)],
+})
+
+const words = 'I look at the fence, and then I paint it.'
+const paint: Script = [
+  { text: words, calls: [{ name: 'slow' }], chunk: 4 },
+  { text: 'It is done, and it is blue.', chunk: 4 },
+]
+
+/** The message that chunks make, as the SDK reads them. */
+function readChunks(frames: readonly RawFrame[]): Promise<UIMessage> {
+  const stream = new ReadableStream<UIMessageChunk>({
+    start(controller) {
+      for (const { chunk } of frames) if (chunk) controller.enqueue(chunk)
+      controller.close()
     },
-  ])
-  send({ type: 'resume', requestId: 'r3', id: 'chat-1' })
-  await until(() => of('r3').length > 2)
+  })
+  return messageOf(stream)
+}
+
+test('a client whose socket was lost goes on after the last chunk that it has, in the middle of a text', async t => {
+  const at = await rig(t, { script: paint })
+  const first = await rawSocket(t, at)
+  first.send(sendFrame('r1', 'chat-1', 'go'))
+  await until(() => at.runs.length > 0 && first.chunks('r1').length > 8)
+  first.socket.terminate()
+  const had = first.chunks('r1').slice(0, 6)
+  assert.equal(had.at(-1)?.chunk?.type, 'text-delta')
+  const second = await rawSocket(t, at)
+  second.send({ type: 'resume', requestId: 'r2', id: 'chat-1', lastSequence: 5 })
+  await until(() => second.chunks('r2').length > 2)
+  // Once more, after a chunk of the second socket.
+  second.socket.terminate()
+  had.push(...second.chunks('r2').slice(0, 1))
+  const third = await rawSocket(t, at)
+  third.send({ type: 'resume', requestId: 'r3', id: 'chat-1', lastSequence: 6 })
+  await until(() => third.chunks('r3').length > 1)
   at.release()
-  await ends('r3')
-  const numbers = of('r3').flatMap(({ sequence }) => sequence ?? [])
+  await third.ends('r3')
+  const all = [...had, ...third.chunks('r3')]
   assert.deepEqual(
-    numbers,
-    numbers.map((_, at) => at),
+    all.map(({ sequence }) => sequence),
+    all.map((_, index) => index),
     'numbered from 0, without a gap',
   )
-  assert.equal(of('r3').at(-1)?.type, 'end')
+  assert.equal(third.of('r3').at(-1)?.type, 'end')
+  const { parts } = await readChunks(all)
+  assert.deepEqual(
+    parts.flatMap(part => (part.type === 'text' ? part.text : [])),
+    [words, 'It is done, and it is blue.'],
+  )
+  // What was lost with the last socket is there after the end too.
+  const late = await rawSocket(t, at)
+  late.send({ type: 'resume', requestId: 'r4', id: 'chat-1', lastSequence: all.length - 3 })
+  await late.ends('r4')
+  assert.deepEqual(
+    late.chunks('r4').map(({ chunk }) => chunk),
+    all.slice(-2).map(({ chunk }) => chunk),
+  )
+})
+
+test('a number that is not known is refused; without one another page gets the whole message', async t => {
+  const at = await rig(t, { script: paint })
+  const one = await rawSocket(t, at)
+  one.send(sendFrame('r1', 'chat-1', 'go'))
+  await until(() => at.runs.length > 0 && one.chunks('r1').length > 8)
+  const refused = async (who: 'bob' | undefined, lastSequence: unknown): Promise<string | undefined> => {
+    const { send, of, ends } = await rawSocket(t, at, who)
+    send({ type: 'resume', requestId: 'x', id: 'chat-1', lastSequence })
+    await ends('x')
+    return of('x').at(-1)?.errorText
+  }
+  assert.match((await refused(undefined, 5_000)) ?? '', /Leave out lastSequence/)
+  assert.match((await refused(undefined, -1)) ?? '', /whole number/)
+  assert.match((await refused('bob', 3)) ?? '', /no such chat/)
+  const two = await rawSocket(t, at)
+  two.send({ type: 'resume', requestId: 'r2', id: 'chat-1' })
+  await until(() => two.chunks('r2').length > 4)
+  at.release()
+  await Promise.all([one.ends('r1'), two.ends('r2')])
+  const [left, right] = await Promise.all([readChunks(one.chunks('r1')), readChunks(two.chunks('r2'))])
+  assert.deepEqual(left, right)
+})
+
+test('after a restart a message is resumed from its start alone', async t => {
+  const at = await rig(t, { script: paint })
+  const first = await rawSocket(t, at)
+  first.send(sendFrame('r1', 'chat-1', 'go'))
+  await until(() => at.runs.length > 0 && first.chunks('r1').length > 8)
+  const next = await at.restart({ script: paint })
+  const { send, of, chunks, ends } = await rawSocket(t, next)
+  send({ type: 'resume', requestId: 'r2', id: 'chat-1' })
+  await until(() => next.runs.length > 0 && chunks('r2').length > 4)
+  send({ type: 'resume', requestId: 'r3', id: 'chat-1', lastSequence: 4 })
+  await ends('r3')
+  assert.match(of('r3').at(-1)?.errorText ?? '', /Leave out lastSequence/)
+  next.release()
+  await ends('r2')
+  assert.match(shown(await readChunks(chunks('r2'))).join(), /fence.*blue/)
+})
+
+test('a stop ends the turn also for a client that resumed it', async t => {
+  const at = await rig(t, { script: paint })
+  const first = await rawSocket(t, at)
+  first.send(sendFrame('r1', 'chat-1', 'go'))
+  await until(() => at.runs.length > 0)
+  first.socket.terminate()
+  const { send, chunks } = await rawSocket(t, at)
+  send({ type: 'resume', requestId: 'r2', id: 'chat-1' })
+  await until(() => chunks('r2').length > 2)
+  send({ type: 'abort', requestId: 'r2' })
+  await until(async () => {
+    for await (const { id } of at.turnwire.sessions({ owner: 'alice' }))
+      return (await at.sessions.peek('alice', id)).lastStop?.stop === 'cancelled'
+    return false
+  })
 })
 
 test("the SDK's own queue sends what was said meanwhile, one by one, and one of it at once if the user wants", async t => {
