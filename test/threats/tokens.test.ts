@@ -35,8 +35,10 @@ before(async () => {
   ;[one, two] = await Promise.all([makePair('one'), makePair('two', 'ES256')])
 })
 
-/** `published`: what the address of the keys gives now. */
-async function open(t: TestContext, over: Partial<TokenIssuer> = {}) {
+type Meanwhile = (signal: AbortSignal | null | undefined) => Promise<Response> | undefined
+
+/** `published`: what the address of the keys gives now. `meanwhile`: what happens in place of a fetch. */
+async function open(t: TestContext, over: Partial<TokenIssuer> = {}, meanwhile?: Meanwhile) {
   const published = { keys: [one.jwk], status: 200, asked: 0 }
   const server = createServer((_, answer) => {
     published.asked += 1
@@ -50,7 +52,7 @@ async function open(t: TestContext, over: Partial<TokenIssuer> = {}) {
   const clock = { now: start }
   const settings = { issuer, audience: 'turnwire', jwksUrl: `http://${host}/keys`, ...over }
   const tokens = new Tokens(settings, {
-    fetch: (url, init) => egress.fetch(url, init),
+    fetch: async (url, init) => (await meanwhile?.(init?.signal)) ?? egress.fetch(url, init),
     isTaken: name => name === 'boss',
     now: () => clock.now,
     log() {},
@@ -167,6 +169,56 @@ describe('keys of an issuer', () => {
     published.status = 500
     clock.now += 61_000
     assert.ok(await tokens.admit(token))
+    assert.equal(published.asked, 2)
+    // The address is not asked again for each request while it is down.
+    for (let request = 0; request < 5; request += 1) assert.ok(await tokens.admit(token))
+    await assert.rejects(tokens.admit(await sign(two)), { message: /key is not known/ })
+    assert.equal(published.asked, 2)
+    published.status = 200
+    published.keys = [two.jwk]
+    clock.now += 11_000
+    await assert.rejects(tokens.admit(token), { message: /key is not known/ })
+  })
+
+  const limited = { timeout: 20_000 }
+  test(
+    'are used again after a moment when their address takes a request and never answers',
+    limited,
+    async t => {
+      const { tokens, clock } = await open(t, { keysMaxAgeS: 60 }, signal => {
+        if (clock.now === start) return undefined
+        t.mock.timers.tick(5_000)
+        return new Promise((_, fail) => {
+          if (signal?.aborted) fail(signal.reason as Error)
+        })
+      })
+      t.mock.timers.enable({ apis: ['setTimeout'] })
+      const token = await sign(one)
+      await tokens.admit(token)
+      clock.now += 61_000
+      assert.ok(await tokens.admit(token))
+    },
+  )
+
+  test('without names are tried one after another, so that an issuer can change them', async t => {
+    const { tokens, published } = await open(t)
+    const next = await makePair('next')
+    const nameless = (pair: Pair) => {
+      const { kid: _, ...jwk } = pair.jwk
+      return jwk
+    }
+    published.keys = [nameless(one), nameless(next)]
+    const unnamed = (pair: Pair): Promise<string> => {
+      const now = start / 1000
+      return new SignJWT({ iss: issuer, aud: 'turnwire', sub: 'ana', exp: now + 600 })
+        .setProtectedHeader({ alg: pair.alg })
+        .sign(pair.secret)
+    }
+    for (const pair of [one, next])
+      assert.equal((await tokens.admit(await unnamed(pair)))?.principal.name, 'ana')
+    await assert.rejects(tokens.admit(await unnamed(await makePair('other'))), {
+      message: /signature is wrong/,
+    })
   })
 
   test('with a shared secret in the list are no keys', async t => {

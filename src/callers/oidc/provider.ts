@@ -1,8 +1,8 @@
 // The identity provider as this server talks to it: what it says of itself (discovery), its keys, the exchange of a code, and
 // the check of an ID token. Every address is the provider's own, and is fetched within the egress rule.
-import { type JWTPayload, jwtVerify } from 'jose'
+import type { JWTPayload } from 'jose'
 import { isJsonObject } from '../../lib/json/index.ts'
-import { type FetchAddress, IssuerKeys, readJson } from '../tokens/issuer-keys.ts'
+import { type FetchAddress, IssuerKeys, readJson, verifyToken } from '../tokens/issuer-keys.ts'
 import { isSafeAddress } from '../tokens/settings.ts'
 import { defaultAlgorithms, defaultSkewS } from '../tokens/tokens.ts'
 import type { OidcSettings } from './settings.ts'
@@ -111,7 +111,7 @@ export class OidcProvider {
   async verify(idToken: string, nonce: string): Promise<JWTPayload> {
     const { clientId, issuer, algorithms = defaultAlgorithms, clockSkewS = defaultSkewS } = this.#settings
     const { keys } = await this.#current()
-    const { payload } = await jwtVerify(idToken, keys.find, {
+    const payload = await verifyToken(idToken, keys.find, {
       issuer,
       audience: clientId,
       algorithms: [...algorithms],

@@ -1,10 +1,10 @@
 // Bearer tokens (JWT) of issuers that the operator names. A token counts if one of these signed it, with a public key and an
 // algorithm that are allowed, for this server, and its time has come and is not over. Nothing of a token is believed before.
-import { createLocalJWKSet, decodeJwt, errors, type JWTVerifyGetKey, jwtVerify } from 'jose'
+import { createLocalJWKSet, decodeJwt, errors, type JWTVerifyGetKey } from 'jose'
 import { TurnwireError } from '../../language/errors.ts'
 import type { AdmittedKey } from '../keys.ts'
 import { readPrincipal, UnusableClaims } from './claims.ts'
-import { type FetchAddress, IssuerKeys, onlyPublic } from './issuer-keys.ts'
+import { type FetchAddress, IssuerKeys, onlyPublic, verifyToken } from './issuer-keys.ts'
 import type { TokenAlgorithm, TokenIssuer } from './settings.ts'
 
 export const defaultAlgorithms: readonly TokenAlgorithm[] = ['RS256', 'PS256', 'ES256', 'EdDSA']
@@ -52,7 +52,7 @@ export class Tokens {
     const { settings, find } = issuer
     const { audience, algorithms = defaultAlgorithms, clockSkewS = defaultSkewS } = settings
     try {
-      const { payload } = await jwtVerify(token, find, {
+      const payload = await verifyToken(token, find, {
         issuer: settings.issuer,
         audience: [audience].flat(),
         algorithms: [...algorithms],
@@ -98,8 +98,7 @@ export function refusedBecause(error: unknown): string | undefined {
   if (error instanceof errors.JWTClaimValidationFailed) return claimWords(error.claim)
   if (error instanceof errors.JOSEAlgNotAllowed || error instanceof errors.JOSENotSupported)
     return 'its algorithm is not allowed'
-  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
-    return 'its key is not known'
+  if (error instanceof errors.JWKSNoMatchingKey) return 'its key is not known'
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'its signature is wrong'
   return error instanceof errors.JOSEError ? 'it is malformed' : undefined
 }

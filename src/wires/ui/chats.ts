@@ -147,12 +147,7 @@ export class Chats {
   }
 
   /** `turn`: the turn that the request started or continued. */
-  #opened(
-    engine: Engine,
-    ref: SessionRef,
-    message: MessageOptions,
-    begun: Begun,
-  ): OpenMessage {
+  #opened(engine: Engine, ref: SessionRef, message: MessageOptions, begun: Begun): OpenMessage {
     const { first, replayed, turn } = begun
     const options: FollowOptions = {
       from: first,

@@ -2,8 +2,8 @@
 import { plainErrorBody, type Wire } from '../wire.ts'
 import { Chats } from './chats.ts'
 import { uiWire } from './decode.ts'
-import { uiRoutes } from './serve.ts'
 import { SentMessages } from './sent-messages.ts'
+import { uiRoutes } from './serve.ts'
 import { uiSocket } from './socket.ts'
 
 export const ui: Wire = {

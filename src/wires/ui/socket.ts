@@ -189,7 +189,9 @@ class UiSocket {
 }
 
 function fromStart(): TurnwireError {
-  return bad('The message cannot be resumed after this chunk. Leave out lastSequence: then it is sent from its start.')
+  return bad(
+    'The message cannot be resumed after this chunk. Leave out lastSequence: then it is sent from its start.',
+  )
 }
 
 function bad(message: string): TurnwireError {
