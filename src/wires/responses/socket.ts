@@ -3,9 +3,7 @@
 // Authentication happens before a socket gets here.
 
 import { OpenAiRefusal, refuseParameter } from '../../apis/openai/refusal.ts'
-import type { FollowItem, OnceAnswer, OnceItem, SessionCall, SessionRef } from '../../engine/index.ts'
-import type { InputPart } from '../../language/content.ts'
-import { TurnwireError, wordsOf } from '../../language/errors.ts'
+import type { FollowItem, OnceAnswer, OnceItem } from '../../engine/index.ts'
 import { type Entry, listCalls } from '../../language/history.ts'
 import { isJsonObject, JsonError, type JsonObject } from '../../lib/json/index.ts'
 import { parseTextSoon } from '../../lib/json/parse-soon.ts'
@@ -15,12 +13,12 @@ import type { Principal, WireHost } from '../host.ts'
 import { FrameQueue } from '../http/frame-queue.ts'
 import { toFailure } from '../http/index.ts'
 import type { ResponsesCaller } from './caller.ts'
-import { decodeRequest, type ResponsesRequest, wireName } from './decode.ts'
-import { decodeContinuation, isAsking } from './decode-command.ts'
+import { decodeRequest, type ResponsesRequest } from './decode.ts'
 import { decodeHistory } from './decode-items.ts'
 import { ResponseEncoder } from './encode.ts'
-import { approvalId, responseId } from './ids.ts'
+import { responseId } from './ids.ts'
 import { prepareOnce, type ReadInput, readHistory, readItems } from './once.ts'
+import { type ActiveResponse, Steering } from './steering.ts'
 import { acceptRequest, type Conversation } from './stored.ts'
 import { findSuccessor, type StoredResponse, storedEncoder } from './stored-log.ts'
 import { failureBody, field, unsupportedParameter } from './wordings.ts'
@@ -45,34 +43,6 @@ export function responsesSocket(
   })
 }
 
-type SteerFailure =
-  | 'response_not_found'
-  | 'invalid_input'
-  | 'steering_not_supported'
-  | 'too_many_pending_steers'
-
-/** `ref`: of a stored response. `steers`: those that were accepted. */
-type ActiveResponse = {
-  id: string
-  model: string
-  steers: { id: string; previous_response_id: string }[]
-  mark: { stream_id?: string }
-  ref?: SessionRef | undefined
-}
-
-/** A stub of the input that a call waits for. */
-function requiredInput(call: SessionCall): JsonObject[] {
-  const { id, name } = call.part
-  if (isAsking(call)) return [{ type: 'mcp_approval_response', approval_request_id: approvalId(id) }]
-  if (call.stage !== 'handed') return []
-  const call_id = id
-  return [
-    call.part.form === 'text'
-      ? { type: 'custom_tool_call_output', call_id }
-      : { type: 'function_call_output', call_id, name },
-  ]
-}
-
 type Items = AsyncIterable<readonly (FollowItem | OnceItem)[]>
 
 /** One `response.create`. `before`: the conversation that it continues, if it is remembered here. `mark`: its stream id. */
@@ -90,8 +60,7 @@ class ResponsesSocket {
   readonly #gone = new AbortController()
   readonly #frames: FrameQueue
   readonly #steers: FrameQueue
-  /** The response that is being made. */
-  #active: ActiveResponse | undefined
+  readonly #steering: Steering
   /** By response id, oldest first. */
   readonly #remembered = new Map<string, Conversation>()
 
@@ -99,6 +68,7 @@ class ResponsesSocket {
     const { owner, name } = principal
     this.#caller = { host, engine: host.engineFor(principal), owner, name }
     this.#socket = socket
+    this.#steering = new Steering(this.#caller, frame => this.#send(JSON.stringify(frame)))
     this.#frames = new FrameQueue(socket, host.limits.bodyBytes)
     this.#steers = new FrameQueue(socket, host.limits.bodyBytes)
   }
@@ -179,78 +149,15 @@ class ResponsesSocket {
     )
   }
 
-  // ---- steering -----------------------------------------------------------------------------------------------
-
   /** Never rejects. A frame that only mentions the word takes its turn among the others. */
   async #steerNow(text: string): Promise<void> {
     try {
       const frame = await this.#read(text)
-      if (frame['type'] === 'response.steer') await this.#steer(frame)
+      if (frame['type'] === 'response.steer') await this.#steering.steer(frame)
       else this.#frames.add(text.length, () => this.#handle(text))
     } catch (error) {
       this.#fail(error, {})
     }
-  }
-
-  async #steer(frame: JsonObject): Promise<void> {
-    const { input = null, previous_response_id = null } = frame
-    const active = this.#active
-    const refuse = (code: SteerFailure, message: string): void => {
-      const error = { type: 'invalid_request_error', code, message }
-      this.#tellSteer('failed', { error, steer: { input, previous_response_id } })
-    }
-    if (!active || active.id !== previous_response_id) {
-      refuse('response_not_found', 'No response of this id is under way on this connection.')
-      return
-    }
-    if (!active.ref) {
-      refuse('steering_not_supported', "Only a stored response can be steered: leave out 'store: false'.")
-      return
-    }
-    try {
-      const parts = await this.#steerParts(active, input)
-      const key = this.#newId('req')
-      const { message } = await this.#caller.engine.command(active.ref, {
-        do: 'say',
-        wire: wireName,
-        parts,
-        during: 'steer',
-        request: { key, hash: key },
-      })
-      // Without a message the response had just ended, and the input has begun its successor.
-      const steer = { id: message?.id ?? key, previous_response_id: active.id }
-      active.steers.push(steer)
-      this.#tellSteer('accepted', { steer, ...active.mark })
-    } catch (error) {
-      const isFull = error instanceof TurnwireError && error.code === 'busy'
-      refuse(isFull ? 'too_many_pending_steers' : 'invalid_input', wordsOf(error))
-    }
-  }
-
-  /** The same forms of input as a request takes, but user messages only. */
-  async #steerParts({ model }: ActiveResponse, input: JsonObject[string]): Promise<InputPart[]> {
-    const request = decodeRequest(this.#caller.host, { model, input, stream: true }, undefined)
-    const { items } = await readItems(this.#caller, request)
-    const next = decodeContinuation(items, [], this.#caller.name)
-    if (next?.do !== 'say' || next.parts.length === 0)
-      return refuseParameter('A response is steered with user messages only.', 'input')
-    return next.parts
-  }
-
-  #tellSteer(what: 'accepted' | 'pending' | 'failed', body: JsonObject): void {
-    // It belongs to no response, whose events would be numbered.
-    this.#send(JSON.stringify({ type: `response.steer.${what}`, sequence_number: 0, ...body }))
-  }
-
-  /** What the response stops for has to come first: the messages join after it. */
-  async #tellPending({ ref, steers, mark }: ActiveResponse): Promise<void> {
-    if (!ref || steers.length === 0) return
-    const { messages = [], calls } = await this.#caller.engine.summary(ref)
-    const required_input = calls.flatMap(requiredInput)
-    const reason = 'waiting_for_required_input'
-    for (const steer of steers)
-      if (messages.some(({ id }) => id === steer.id))
-        this.#tellSteer('pending', { reason, required_input, steer, ...mark })
   }
 
   #send(text: string): void {
@@ -288,12 +195,10 @@ class ResponsesSocket {
     const { id, history, encoder, once } = await this.#prepare(given)
     const answers: OnceAnswer[] = []
     const items = this.#caller.engine.answerOnce({ ...once, deltas: 'fail' }, this.#gone.signal)
-    this.#activate(id, given.request, given.mark)
+    const active = this.#steering.begin(id, given.request.agent.name, given.mark)
     await this.#show(items, encoder, given.mark, item => {
       if (item.type === 'answer') answers.push(item.answer)
-    }).finally(() => {
-      this.#active = undefined
-    })
+    }).finally(() => this.#steering.end(active))
     const [answer] = answers
     if (!answer || given.request.compacts) return
     const { parts, origin, continuity } = answer
@@ -334,28 +239,12 @@ class ResponsesSocket {
     signal.addEventListener('abort', cancel)
     try {
       const id = responseId({ session: ref.session, first })
-      await this.#showActive(this.#activate(id, request, mark, ref), response, encoder, mark)
+      const active = this.#steering.begin(id, request.agent.name, mark, ref)
+      await this.#showActive(active, response, encoder, mark)
       isOver = true
     } finally {
       signal.removeEventListener('abort', cancel)
     }
-  }
-
-  #activate(
-    id: string,
-    { agent }: ResponsesRequest,
-    mark: string | undefined,
-    ref?: SessionRef,
-  ): ActiveResponse {
-    const active = {
-      id,
-      model: agent.name,
-      steers: [],
-      mark: mark === undefined ? {} : { stream_id: mark },
-      ref,
-    }
-    this.#active = active
-    return active
   }
 
   /** The response, and those that messages begin which steer it or come too late for that. */
@@ -371,17 +260,18 @@ class ResponsesSocket {
     try {
       const items = this.#caller.engine.follow(ref, { from: first, until: 'stop', deltas: 'fail' }, signal)
       await this.#show(items, encoder, mark, item => {
-        if (item.type === 'event') last = item.seq
+        if (item.type !== 'event') return
+        last = item.seq
+        this.#steering.take(active, item.event)
       })
     } finally {
-      if (this.#active === active) this.#active = undefined
+      this.#steering.end(active)
     }
-    await this.#tellPending(active)
-    const next = active.steers.length > 0 && (await findSuccessor(this.#caller.engine, response, last))
+    const isSteered = await this.#steering.settle(active)
+    const next = isSteered && (await findSuccessor(this.#caller.engine, response, last))
     if (!next || signal.aborted) return
     const id = responseId({ session: ref.session, first: next.first })
-    const following = { ...active, id }
-    this.#active = following
+    const following = this.#steering.goOn(active, id)
     const successor = storedEncoder(this.#caller.host.about.agents, next, -1, 'lines')
     await this.#showActive(following, next, successor, mark)
   }

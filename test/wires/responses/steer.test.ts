@@ -16,6 +16,8 @@ type Frame = OpenAI.Responses.ResponsesServerEvent & {
   error?: { code: string }
 }
 
+type Steering = { steer: { id?: string; input?: unknown }; error?: { code: string } }
+
 function held() {
   const [go, begun] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const slow = tool({
@@ -58,7 +60,7 @@ async function connect(t: TestContext, model: Model, tools: ReturnType<typeof he
       })
     }
   }
-  return { client, socket, all, until }
+  return { at, client, socket, all, until }
 }
 
 const textOf = ({ response }: Frame): string =>
@@ -218,4 +220,26 @@ test('what cannot be steered says why, and gives the input back', async t => {
   await asked.promise
   socket.send({ type: 'response.steer', previous_response_id: response!.id, input: 'x' })
   assert.equal((await until('response.steer.failed', 2)).error?.code, 'steering_not_supported')
+})
+
+test('input that was accepted and is taken back elsewhere comes back with its id', async t => {
+  const slow = held()
+  const model = scripted([{ calls: [{ name: 'slow' }] }, { text: 'Painted.' }])
+  const { at, socket, all, until } = await connect(t, model, [slow.tool])
+  socket.send({ type: 'response.create', model: 'helper', input: 'Paint.' })
+  const { response } = await until('response.created')
+  await slow.begun
+  socket.send({ type: 'response.steer', previous_response_id: response!.id, input: 'Make it blue.' })
+  const { steer } = await until('response.steer.accepted')
+  for await (const { id } of at.turnwire.sessions({ owner: 'local' }))
+    await (await at.turnwire.resume(id, { owner: 'local' })).withdraw(steer?.id ?? '')
+  const failed = (await until('response.steer.failed')) as Frame & Steering
+  assert.deepEqual(failed.steer, { ...steer, input: 'Make it blue.' })
+  assert.equal(failed.error?.code, 'successor_creation_failed')
+  slow.go()
+  assert.equal(textOf(await until('response.completed')), 'Painted.')
+  socket.send({ type: 'response.steer', previous_response_id: response!.id, input: 'Now?' })
+  const late = (await until('response.steer.failed', 2)) as Frame & Steering
+  assert.deepEqual([late.error?.code, late.steer.input], ['response_already_completed', 'Now?'])
+  assert.equal(all.filter(({ type }) => type === 'response.created').length, 1)
 })
