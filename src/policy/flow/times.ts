@@ -4,6 +4,8 @@
 export type Day = { year?: number; month: number; day: number }
 /** `minute`: since midnight. `offset`: minutes from UTC, if it says so. */
 export type Moment = { day?: Day; minute?: number; offset?: number }
+/** `day`: Sunday is 0. `isNext`: "next Friday", which can be read in two ways. */
+export type Weekday = { day: number; isNext: boolean }
 export type Span = { from: number; to: number }
 
 export type SpokenTimes = {
@@ -13,8 +15,7 @@ export type SpokenTimes = {
   durations: number[]
   /** Days from today: `today` is 0. */
   relative: number[]
-  /** Days of the week, Sunday is 0: the next such day from today. */
-  weekdays: number[]
+  weekdays: Weekday[]
   /** Minutes from UTC. */
   offsets: number[]
   /** Where all of them stand. */
@@ -63,19 +64,23 @@ const dayAfter = new RegExp(
   `(?<![\\p{L}\\p{N}])(${month})\\.?\\s+(?:the\\s+)?\\d{1,2}${ordinal}${until}(\\d{1,2})(?:st|nd|rd|th)?(?:,?\\s+(\\d{4}))?(?![\\p{L}\\p{N}:])`,
   'gu',
 )
+/** Of the day. */
+const half = '(am|pm|a\\.m\\.|p\\.m\\.|in\\s+the\\s+(?:morning|afternoon|evening))'
 /** "3-4 pm": the hour without its half of the day. */
 const hourBefore = new RegExp(
-  `(?<![\\p{L}\\p{N}.,:/-])(\\d{1,2})(?::(\\d{2}))?${until}(\\d{1,2})(?::(\\d{2}))?\\s*(am|pm|a\\.m\\.|p\\.m\\.)(?![\\p{L}\\p{N}])`,
+  `(?<![\\p{L}\\p{N}.,:/-])(\\d{1,2})(?::(\\d{2}))?${until}(\\d{1,2})(?::(\\d{2}))?\\s*${half}(?![\\p{L}\\p{N}])`,
   'gu',
 )
 const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
-/** "Next Friday" can be read in two ways. */
 const weekday = new RegExp(
-  `(?<!(?:next|last|past|previous|every|each|following)\\s+)(?<![\\p{L}\\p{N}])(${weekdays.join('|')})(?![\\p{L}\\p{N}])`,
+  `(?<!(?:last|past|previous|every|each|following)\\s+)(?<![\\p{L}\\p{N}])(?:(next)\\s+|(?<!next\\s+))(${weekdays.join('|')})(?![\\p{L}\\p{N}])`,
   'gu',
 )
-const clock = /(?<![\p{L}\p{N}.,])(\d{1,2})[:h](\d{2})(?::\d{2})?\s*(am|pm|a\.m\.|p\.m\.)?(?![\p{L}\p{N}])/gu
-const hour = /(?<![\p{L}\p{N}.,])(\d{1,2})\s*(am|pm|a\.m\.|p\.m\.|uhr|h)(?![\p{L}\p{N}])/gu
+const clock = new RegExp(
+  `(?<![\\p{L}\\p{N}.,])(\\d{1,2})[:h](\\d{2})(?::\\d{2})?(?:,?\\s*${half})?(?![\\p{L}\\p{N}])`,
+  'gu',
+)
+const hour = new RegExp(`(?<![\\p{L}\\p{N}.,])(\\d{1,2})\\s*(${half}|uhr|h)(?![\\p{L}\\p{N}])`, 'gu')
 const named = /(?<![\p{L}\p{N}])(noon|midday|midnight)(?![\p{L}\p{N}])/gu
 const counts = 'a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half an|half a'
 const lasting = new RegExp(
@@ -121,7 +126,8 @@ export function readTimes(text: string): SpokenTimes {
     take(match)
   }
   for (const match of text.matchAll(weekday)) {
-    found.weekdays.push(weekdays.indexOf(match[1] ?? ''))
+    const [, next, name = ''] = match
+    found.weekdays.push({ day: weekdays.indexOf(name), isNext: next !== undefined })
     take(match)
   }
   for (const match of text.matchAll(lasting)) {
@@ -166,9 +172,9 @@ function readSlashDays(
 
 function readClock(text: string, found: SpokenTimes, take: (match: RegExpMatchArray) => void): void {
   const add = (match: RegExpMatchArray, hours: number, minutes: number, half: string | undefined): void => {
-    const late = half?.startsWith('p')
-    const early = half?.startsWith('a')
-    if (hours > 24 || minutes > 59 || ((late || early) && hours > 12)) return
+    const late = /^p|noon|evening/.test(half ?? '')
+    const early = /^a|morning/.test(half ?? '')
+    if (hours > 24 || minutes > 59 || (/^[ap]/.test(half ?? '') && hours > 12)) return
     const whole = late && hours < 12 ? hours + 12 : early && hours === 12 ? 0 : hours % 24
     found.minutes.push(whole * 60 + minutes)
     take(match)
@@ -182,7 +188,7 @@ function readClock(text: string, found: SpokenTimes, take: (match: RegExpMatchAr
     const [, from, minutes, to, , half] = match
     // "11-1 pm" begins before noon.
     const isSame = Number(from) % 12 <= Number(to) % 12
-    const other = half?.startsWith('p') ? 'am' : 'pm'
+    const other = /^a|morning/.test(half ?? '') ? 'pm' : 'am'
     add(match, Number(from), Number(minutes ?? 0), isSame ? half : other)
   }
   for (const match of text.matchAll(named)) add(match, match[1] === 'midnight' ? 0 : 12, 0, undefined)
@@ -219,7 +225,9 @@ export function readMoment(value: string): Moment | undefined {
   const match = value === '' ? null : moment.exec(value)
   if (!match) return undefined
   const [, year, month, day, hours, minutes, seconds, from] = match
-  if (seconds !== undefined && seconds !== '00') return undefined
+  // The last second of a day is its end.
+  const isEnd = hours === '23' && minutes === '59' && seconds === '59'
+  if (seconds !== undefined && seconds !== '00' && !isEnd) return undefined
   const read: Moment = {}
   if (year !== undefined) read.day = { year: Number(year), month: Number(month), day: Number(day) }
   if (hours !== undefined) read.minute = Number(hours) * 60 + Number(minutes)
@@ -247,10 +255,14 @@ function toMinutes({ day, minute = 0 }: Moment): number | undefined {
   return Date.UTC(day.year, day.month - 1, day.day) / 60_000 + minute
 }
 
-/** The next such day after `today`. On such a day itself it can be read in two ways. */
-export function isNextWeekday(weekday: number, today: Day, value: Day): boolean {
-  const days =
-    (weekday - new Date(Date.UTC(today.year ?? 2000, today.month - 1, today.day)).getUTCDay() + 7) % 7
+/**
+ * The next such day after `today`. On such a day itself it can be read in two ways, and with "next" where that day is of the same week,
+ * whether weeks begin on Sunday or on Monday.
+ */
+export function isNextWeekday({ day, isNext }: Weekday, today: Day, value: Day): boolean {
+  const now = new Date(Date.UTC(today.year ?? 2000, today.month - 1, today.day)).getUTCDay()
+  const days = (day - now + 7) % 7
+  if (isNext && (day > now || (day + 6) % 7 > (now + 6) % 7)) return false
   return days > 0 && isSameDay(addDays(today, days), value)
 }
 
