@@ -1,4 +1,5 @@
 // Flow control of an agent, from its configuration.
+import type { Tool } from '../engine/ports/index.ts'
 import type { FlowMode } from '../language/flow.ts'
 import { type Check, group, kind, must, texts } from '../lib/checks/fields.ts'
 import type { FlowOptions, FlowSettings } from '../policy/index.ts'
@@ -39,7 +40,28 @@ export function agentFlow(agent: AgentConfig, { agents }: TurnwireConfig): FlowO
   const unguarded = (agent.tools ?? []).flatMap(({ name, toAgent }) =>
     toAgent === undefined || guarded.has(toAgent) ? [] : [name],
   )
-  return { ...flow, unguarded }
+  return { ...flow, unguarded, earlier: earlierTools(agent, agents) }
+}
+
+/** Their results may stand in a conversation that this agent goes on with. The log does not say which agent made a call. */
+function earlierTools(agent: AgentConfig, agents: readonly AgentConfig[]): Map<string, Tool | 'disputed'> {
+  const before = new Set<AgentConfig>([agent])
+  for (const to of before)
+    for (const from of agents) if (from.tools?.some(({ toAgent }) => toAgent === to.name)) before.add(from)
+  const found = new Map<string, Tool | 'disputed'>()
+  for (const { tools = [] } of before)
+    for (const tool of tools) {
+      const known = found.get(tool.name) ?? tool
+      const isSame = known !== 'disputed' && sourceLabels(known) === sourceLabels(tool)
+      found.set(tool.name, isSame ? known : 'disputed')
+    }
+  return found
+}
+
+/** What decides how far a result is trusted. */
+function sourceLabels({ flow, readOnly }: Tool): string {
+  const { output, outsiders, effect, record, creates, stated } = flow ?? {}
+  return JSON.stringify([readOnly, output, outsiders, effect, record, creates, stated])
 }
 
 /** What asks here asks there too. */

@@ -37,6 +37,11 @@ export function isResultPart(value: unknown): value is ResultPart {
   )
 }
 
+/** Words of the user's own: not what a file, a picture or a resource says that was attached. */
+export function isSpoken(part: InputPart): part is TextPart {
+  return part.type === 'text' && !part.attached
+}
+
 export function joinText(parts: readonly { type: string; text?: string }[]): string {
   let text = ''
   for (const part of parts) if (part.type === 'text') text += part.text ?? ''

@@ -3,6 +3,7 @@
 
 import type { Gate } from '../engine/ports/index.ts'
 import type { RuleSource } from '../language/policy.ts'
+import type { ToolDeclaration } from '../language/tools.ts'
 import { deepestNesting } from '../lib/json/index.ts'
 import { type ArgumentSettings, admitCall, CompiledSchemas } from './arguments.ts'
 import type { RuleFailure } from './authorise.ts'
@@ -73,8 +74,14 @@ export function checkRules(rules: readonly unknown[], list: string): PolicyRule[
   return compileRules(rules as readonly PolicyRule[], list).map(({ rule }) => rule)
 }
 
-/** `unguarded`: tools that give the conversation, or a task, to an agent where flow control is off, or asks less. */
-export type FlowOptions = FlowSettings & { unguarded?: readonly string[] }
+/**
+ * `unguarded`: tools that give the conversation, or a task, to an agent where flow control is off, or asks less. `earlier`: by name, the
+ * tools of agents that may have given the conversation to this one; `disputed` if there are two with other labels.
+ */
+export type FlowOptions = FlowSettings & {
+  unguarded?: readonly string[]
+  earlier?: ReadonlyMap<string, ToolDeclaration | 'disputed'>
+}
 
 /** `given`: follows where arguments came from. Absent: nothing does. `from`: where each rule is written. */
 export function createGate(
@@ -102,7 +109,7 @@ export function createGate(
   const flow = given && makeFlow(given, redactor)
   const { rules = [], shadow, onRuleFailure: onFailure, onShadowFailure } = options
   const counts = new Map()
-  const { unguarded: _unguarded, ...settings } = given ?? {}
+  const { unguarded: _unguarded, earlier: _earlier, ...settings } = given ?? {}
   const ruleOptions = { judgeFlow: flow, flow: given && settings, onFailure, onShadowFailure, counts }
   const gate: RuledGate = {
     admit: (call, tool, owner) => admitCall(call, tool, input, owner),
@@ -123,12 +130,16 @@ export function createGate(
 }
 
 /** What it quotes is redacted, as arguments and results are. */
-function makeFlow({ unguarded, ...flow }: FlowOptions, redactor: Redactor | null): FlowJudge | undefined {
+function makeFlow(
+  { unguarded, earlier, ...flow }: FlowOptions,
+  redactor: Redactor | null,
+): FlowJudge | undefined {
   const isInsider = flow.insiders?.length ? matchesName(flow.insiders) : () => false
   const open = new Set(unguarded)
   return createFlow(flow, {
     isInsider,
     isUnguarded: name => open.has(name),
+    findEarlier: name => earlier?.get(name),
     hide: text => (redactor === null ? text : redactor(text, { count: 0 })),
   })
 }

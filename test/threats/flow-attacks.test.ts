@@ -205,6 +205,8 @@ test('a number is of its kind: no other spelling of an id, no number of an order
     [`Send file 7 to ${anna}`, 'send', { to: anna, file: -7 }],
     [`Send the file of 7 June to ${anna}`, 'send', { to: anna, file: 7 }],
     [`Send the file of 7 June to ${anna}`, 'send', { to: anna, file: '7' }],
+    [`Send the 3 files to ${anna}`, 'send', { to: anna, file: 3 }],
+    [`Send 3 files to ${anna}`, 'send', { to: anna, file: '3' }],
     [`Pay ${account} for order 4512`, 'pay', pay(4512)],
     [`Pay ${account} for #4512`, 'pay', pay(4512)],
     [`Pay ${account}, invoice no. 4512`, 'pay', pay(4512)],
@@ -221,6 +223,8 @@ test('a number is of its kind: no other spelling of an id, no number of an order
   ])
   mustRun([
     [`Send file 7 to ${anna}`, 'send', { to: anna, file: '7' }],
+    [`Send files 7 and 8 to ${anna}`, 'send', { to: anna, file: 8 }],
+    [`Send file 7 as soon as you can to ${anna}`, 'send', { to: anna, file: 7 }],
     [`Pay ${account} 50 dollars`, 'pay', pay(50)],
     [`Pay ${account} 50 dollars`, 'pay', pay('50.00')],
     [`Pay ${account} 4512`, 'pay', pay(4512)],

@@ -74,6 +74,7 @@ export class Talk {
     const judge = createFlow(this.#settings, {
       isInsider: tool => insiders.includes(tool),
       isUnguarded: () => false,
+      findEarlier: () => undefined,
       hide: text => text,
     })
     const { entries, memory } = this

@@ -1,6 +1,6 @@
 // The log of a session as a gate that follows values reads it. Only agents whose gate does so come here.
 
-import { type InputPart, joinText } from '../../language/content.ts'
+import { isSpoken, joinText } from '../../language/content.ts'
 import type { Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { FlowLog } from '../ports/index.ts'
@@ -61,8 +61,12 @@ class SessionFlowLog implements FlowLog {
     return this.#call.sealed !== undefined
   }
 
+  /** Also one that this turn is not offered, and not the client's tool of the same name: results of both may stand in the log. */
   find(name: string): ToolDeclaration | undefined {
-    return this.#session.offer.byName.get(name)?.tool
+    const { agent, offer } = this.#session
+    const offered = offer.byName.get(name)
+    if (offered?.side === 'server') return offered.tool
+    return agent.tools.find(tool => tool.name === name) ?? offered?.tool
   }
 }
 
@@ -91,11 +95,6 @@ async function readParents(session: FlowSession, worker: SessionState): Promise<
 
 function userWords(entry: Entry): string[] {
   return entry.role === 'user' ? [joinText(entry.parts.filter(isSpoken))] : []
-}
-
-/** Not what a file says that the user attached. */
-function isSpoken(part: InputPart): boolean {
-  return part.type === 'text' && !part.attached
 }
 
 /** Its tools are another agent's, so that any result counts. */

@@ -25,7 +25,8 @@ export const wholeInput = 'input'
 
 export function readArguments(input: Json, labels: Labels): Argument[] {
   const found: Argument[] = []
-  const given: [string, Json][] = isJsonObject(input) ? Object.entries(input) : [[wholeInput, input]]
+  const isObject = isJsonObject(input)
+  const given: [string, Json][] = isObject ? Object.entries(input) : [[wholeInput, input]]
   for (const [name, value] of given) {
     const isDefault = labels.defaults.has(name) && isEqual(labels.defaults.get(name), value)
     const kind = labels.ids.get(name)
@@ -33,6 +34,7 @@ export function readArguments(input: Json, labels: Labels): Argument[] {
       const isEmptied = leaf === '' && labels.required.has(name)
       found.push({ path, name, field, value: leaf, role: labels.args.get(name), kind, isDefault, isEmptied })
     }
+    if (isObject && !labels.isArgument(name)) make(name, name, name)
     walk(value, name, name, make, labels)
     if (isEmpty(value) && labels.required.has(name)) make(name, name, '')
   }
@@ -52,15 +54,15 @@ function walk(
   else if (typeof value === 'object')
     for (const [key, item] of Object.entries(value)) {
       // A name that the tool does not have is a value that the model chose.
-      if (!/^[\p{L}_][\p{L}\p{N}_-]{0,40}$/u.test(key) || !labels.isField(key)) make(path, field, key)
+      if (!labels.isField(key)) make(path, field, key)
       walk(item, `${path}.${key}`, key, make, labels)
     }
   else make(path, field, value)
 }
 
-/** An empty list or object. An absent value is none. */
+/** An empty list or object, or an explicit null. */
 function isEmpty(value: Json): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+  return value === null || (typeof value === 'object' && Object.keys(value).length === 0)
 }
 
 const vague: ReadonlySet<string> = new Set(['new', 'old', 'value', 'the', 'of', 'to', 'by', 'for', 'in', 'n'])
@@ -87,12 +89,12 @@ function nounsIn(name: string): string[] {
     .flatMap(word => (word.endsWith('s') && word.length > 3 ? [word, word.slice(0, -1)] : [word]))
 }
 
-function isEqual(a: Json | undefined, b: Json): boolean {
+export function isEqual(a: Json | undefined, b: Json): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b)
 }
 
 /** The fields that hold money. */
-const moneyFields: ReadonlySet<string> = new Set([
+export const moneyFields: ReadonlySet<string> = new Set([
   ...['amount', 'total', 'price', 'balance', 'cost', 'fee', 'sum', 'rate'],
 ])
 

@@ -9,7 +9,8 @@ const dates = new RegExp(
   `(?<![\\p{N}./-])(?:${day}[./]${month}[./]${year}|${month}/${day}/${year}|${year}(?:/${month}/${day}|\\s?[-–—/]\\s?${year}))(?![\\p{N}/-]|\\.\\p{N})|(?<!\\p{N})[12]\\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\\d|3[01])(?:[T ]${clock})?(?![\\p{N}-])|(?<!\\p{N})${clock}(?![\\p{N}:])`,
   'gu',
 )
-const ideographicStops = /[\u3002\uff0e\uff61]/gu
+/** Other alphabets' signs for the end of a sentence, and dots at other heights. */
+const otherStops = /[\u3002\uff0e\uff61\u2027\u06d4\u0701\u0702]/gu
 
 const topLevel =
   'com|net|org|io|dev|app|info|co|biz|xyz|me|ai|eu|test|store|shop|site|online|club|live|link|page|cloud|tech|news|blog|pro|top|click'
@@ -83,7 +84,7 @@ const regionFlags = /\u{1f3f4}[\u{e0030}-\u{e007a}]{3,6}\u{e007f}/gu
 export function carriedBy(text: string): { found: string[]; broken: boolean } {
   if (plain.test(text) && !mayCarry.test(text) && text.search(spelled) < 0)
     return { found: [], broken: false }
-  const shown = text.normalize('NFKC').replace(ideographicStops, '.').replace(regionFlags, '')
+  const shown = text.normalize('NFKC').replace(otherStops, '.').replace(regionFlags, '')
   const visible = hasHidden(shown)
     ? shown.replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]|\u20e3/gu, '')
     : shown
@@ -119,7 +120,7 @@ export function carriedBy(text: string): { found: string[]; broken: boolean } {
 }
 
 /** A dot or an at as pages and addresses write them. */
-const escaped = /%(?:2e|40)|&#0*(?:46|64);|&#x0*(?:2e|40);|&(?:period|commat);/gi
+const escaped = /%(?:2e|40|e3%80%82)|&#0*(?:46|64);|&#x0*(?:2e|40);|&(?:period|commat);/gi
 
 function toSign(sign: string): string {
   return /40|64|commat/i.test(sign) ? '@' : '.'

@@ -27,7 +27,10 @@ const send = declare('send_mail', false, {
   ids: { id: 'mail' },
 })
 const tools = new Map([read, find, send].map(tool => [tool.name, tool]))
-const judge = createFlow({}, { isInsider: () => false, isUnguarded: () => false, hide: text => text })!
+const judge = createFlow(
+  {},
+  { isInsider: () => false, isUnguarded: () => false, findEarlier: () => undefined, hide: text => text },
+)!
 
 function addCall(entries: Entry[], name: string, number: number, words: string): void {
   const id = `call_${number}`

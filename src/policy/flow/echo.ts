@@ -28,10 +28,11 @@ function decoded(text: string): string {
 
 /** The numbers of a call, also those that are written as text. */
 export function numbersIn(call: CallPart | undefined): ReadonlySet<number> {
-  const leaves = [...eachLeaf(call && callArguments(call))]
-  return new Set(
-    leaves.map(({ value }) => (typeof value === 'number' ? value : Number(value.replace(/[,'’ ]/g, '')))),
-  )
+  return new Set([...eachLeaf(call && callArguments(call))].map(({ value }) => toNumber(value)))
+}
+
+export function toNumber(value: string | number): number {
+  return typeof value === 'number' ? value : Number(value.replace(/[,'’ ]/g, ''))
 }
 
 /** The model has set a switch, or made an object: either may choose among several answers. */

@@ -95,6 +95,7 @@ class Conversation {
     const judge = createFlow(settings, {
       isInsider: tool => insiders.includes(tool),
       isUnguarded: () => false,
+      findEarlier: () => undefined,
       hide: text => text,
     })
     return judge?.(tools.find(tool => tool.name === name)!, input, this.log(more))

@@ -6,8 +6,9 @@ import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json } from '../../lib/json/index.ts'
 import { readArguments } from './arguments.ts'
 import { type Labels, resolveLabels } from './labels.ts'
-import { type IndexOptions, isTrustedResult, LogIndex, LogReader } from './log-index.ts'
-import { hasRun } from './read-outcome.ts'
+import { type IndexOptions, LogIndex } from './log-index.ts'
+import { LogReader, labelsFor } from './log-reader.ts'
+import { hasRun, isTrustedResult } from './read-outcome.ts'
 import { toFact } from './reasons.ts'
 import { type Found, Warrants } from './warrants.ts'
 
@@ -44,7 +45,7 @@ export function createFlow(
     const memory = remember(log, options)
     memory.reader.scan(log)
     const { nested } = log
-    const isTainted = memory.reader.tainted || nested.some(({ result }) => taints(log, result))
+    const isTainted = memory.reader.tainted || nested.some(({ result }) => taints(log, result, options))
     if (!isTainted) return { mode, tainted: false, warranted: true, facts: [] }
     const base = memory.reader.read(log)
     const indexes = nested.length === 0 ? [base] : [base, readNested(memory, nested, log, options, base)]
@@ -154,9 +155,12 @@ function whole(why: string): FlowFact {
 
 // ---- calls of a program ----------------------------------------------------------------------------------------------
 
-function taints(log: FlowLog, { name, outcome }: FlowLog['nested'][number]['result']): boolean {
-  const tool = log.find(name)
-  return hasRun(outcome) && !isTrustedResult(tool && resolveLabels(tool), outcome)
+function taints(
+  log: FlowLog,
+  { name, outcome }: FlowLog['nested'][number]['result'],
+  options: IndexOptions,
+): boolean {
+  return hasRun(outcome) && !isTrustedResult(labelsFor(log, name, options), outcome)
 }
 
 /** The results that the same program had before: they are in no entry. */
@@ -174,8 +178,7 @@ function readNested(
   for (const { call, result } of nested) {
     if (seen.has(call.id)) continue
     seen.add(call.id)
-    const tool = log.find(call.name)
-    index.addResult(call, result, tool && resolveLabels(tool), true)
+    index.addResult(call, result, labelsFor(log, call.name, options), true)
   }
   return index
 }

@@ -38,6 +38,8 @@ export type Labels = {
   choices: ReadonlyMap<string, readonly Json[]>
   /** Whether the tool itself has a field of this name, so that no model has made it up. */
   isField(name: string): boolean
+  /** The same of an argument. Where a schema says nothing of any, each plain name may be one. */
+  isArgument(name: string): boolean
 }
 
 /** By declaration, which never changes. */
@@ -58,10 +60,12 @@ function fillIn(tool: ToolDeclaration): Labels {
   const flow: FlowLabels = tool.flow ?? {}
   const effect = flow.effect ?? (tool.readOnly ? 'none' : 'changes')
   const named = flow.outsiders
+  // Fields that outsiders fill are read too, whatever the output is called.
+  const hasOutsiders = named !== undefined && named.length > 0
   const outsiders = named === undefined || named.includes(all) ? undefined : new Set(named.map(fieldName))
   return {
     // The rest of a long result is as its tool; what tools there are is the operator's word.
-    trusted: flow.output === 'trusted' && tool.name !== readOutputName,
+    trusted: flow.output === 'trusted' && !hasOutsiders && tool.name !== readOutputName,
     outsiders,
     effect,
     acts: effect !== 'none',
@@ -82,28 +86,41 @@ function fillIn(tool: ToolDeclaration): Labels {
 function readSchema({
   description,
   input,
-}: ToolDeclaration): Pick<Labels, 'defaults' | 'required' | 'choices' | 'isField'> {
+  flow,
+}: ToolDeclaration): Pick<Labels, 'defaults' | 'required' | 'choices' | 'isField' | 'isArgument'> {
   const schema = input.form === 'json' ? input.schema : {}
   const { properties, required } = schema
   const defaults = new Map<string, Json>()
   const choices = new Map<string, readonly Json[]>()
-  for (const [name, property] of Object.entries(isJsonObject(properties) ? properties : {})) {
+  const fields = isJsonObject(properties) ? Object.entries(properties) : []
+  const declared = new Set([...fields.map(([name]) => name), ...Object.keys(flow?.args ?? {})])
+  for (const [name, property] of fields) {
     if (!isJsonObject(property)) continue
     if (property['default'] !== undefined) defaults.set(name, property['default'])
     if (Array.isArray(property['enum'])) choices.set(name, property['enum'])
   }
+  const isOpen =
+    declared.size === 0 &&
+    schema['additionalProperties'] === undefined &&
+    schema['patternProperties'] === undefined
   let words: Set<string> | undefined
+  const isField = (name: string): boolean => {
+    if (declared.has(name)) return true
+    if (!plainName.test(name)) return false
+    // Fields of objects within are declared, or described in words.
+    words ??= new Set(`${description} ${JSON.stringify(schema)}`.match(/[\p{L}\p{N}_-]+/gu))
+    return words.has(name)
+  }
   return {
     defaults,
     required: new Set(Array.isArray(required) ? required.map(String) : []),
     choices,
-    isField(name) {
-      // Fields of objects within are declared, or described in words.
-      words ??= new Set(`${description} ${JSON.stringify(schema)}`.match(/[\p{L}\p{N}_-]+/gu))
-      return words.has(name)
-    },
+    isField,
+    isArgument: name => (isOpen && plainName.test(name)) || isField(name),
   }
 }
+
+const plainName = /^[\p{L}_][\p{L}\p{N}_-]{0,40}$/u
 
 /** Fields are compared without case and separators: `file_name` is `fileName`. */
 export function fieldName(name: string): string {
@@ -112,7 +129,7 @@ export function fieldName(name: string): string {
 
 const sinks: ReadonlySet<string> = new Set(sinkRoles)
 
-/** An argument without a role is a sink; so is whatever a call that leaves the house looks for. */
+/** An argument without a role is a sink; so is what a call that changes something looks for. */
 export function isSink(role: FlowRole | undefined, effect: FlowEffect): boolean {
-  return role === undefined || sinks.has(role) || (role === 'query' && effect !== 'none')
+  return role === undefined || sinks.has(role) || (role === 'query' && effect === 'changes')
 }

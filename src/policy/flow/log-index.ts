@@ -2,17 +2,24 @@
 // what a person approved, and which results outsiders wrote. It is made when it is first needed, grows with new results
 // only, and is bounded: a value beyond a bound has no warrant. It reads the log and labels, so that any copy of the log
 // gives the same.
-import type { FlowLog } from '../../engine/ports/flow.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
-import type { InputPart, TextPart } from '../../language/content.ts'
-import { planActionsName, summaryQuestion } from '../../language/flow.ts'
-import { type Entry, listCalls } from '../../language/history.ts'
+import { isSpoken } from '../../language/content.ts'
+import type { UserEntry } from '../../language/history.ts'
+import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json } from '../../lib/json/index.ts'
-import { wholeInput } from './arguments.ts'
-import { chooses, numbersIn, withoutEcho } from './echo.ts'
+import { isEqual, moneyFields, wholeInput } from './arguments.ts'
+import { chooses, numbersIn, toNumber, withoutEcho } from './echo.ts'
 import { fold } from './fold.ts'
-import { fieldName, type Labels, resolveLabels } from './labels.ts'
-import { callArguments, hasRun, isApproved, resultData, resultText, statedIntegrity } from './read-outcome.ts'
+import { fieldName, type Labels } from './labels.ts'
+import {
+  callArguments,
+  hasRun,
+  isApproved,
+  isTrustedResult,
+  resultData,
+  resultText,
+  statedIntegrity,
+} from './read-outcome.ts'
 import { eachLeaf, findId, isOne, namesIn, Records, thingsIn } from './records.ts'
 import { type Day, readMoment } from './times.ts'
 import { Words } from './words.ts'
@@ -26,7 +33,11 @@ const namedToday =
 
 const most = { values: 50_000, sources: 10_000, approved: 20_000 }
 
-export type IndexOptions = { isInsider(tool: string): boolean }
+export type IndexOptions = {
+  isInsider: (tool: string) => boolean
+  /** A tool of this name of an agent that gave the conversation to this one. `disputed`: there are two, with other labels. */
+  findEarlier: (tool: string) => ToolDeclaration | 'disputed' | undefined
+}
 /** What is trusted before anything happens. `user`: words that another index holds too. */
 type Trusted = { system?: string; said?: readonly string[]; user?: Words }
 
@@ -36,11 +47,14 @@ export class LogIndex {
   readonly records = new Records()
   // Most sessions need none of these: each is made when something is put into it.
   #lookups: Map<string, Source> | undefined
+  /** Their own ids, by which they may be looked up again: other values of theirs lead to other things. */
+  #foundIds: Set<string> | undefined
   #amounts: Map<number, Set<string>> | undefined
   #created: Map<string, Set<string>> | undefined
   #approved: Set<string> | undefined
   readonly #trusted = new Words()
-  #unread: { call: CallPart | undefined; outcome: Outcome }[] = []
+  readonly #confidential = new Words()
+  #unread: { call: CallPart | undefined; outcome: Outcome; isPrivate: boolean }[] = []
   /** Results that outsiders wrote, newest last. */
   readonly untrusted: Source[] = []
   today: Day | undefined
@@ -78,7 +92,7 @@ export class LogIndex {
   }
 
   /** `isRead`: the model still reads it; otherwise nothing in it is a warrant any more. `isTask`: another agent wrote it. */
-  addUser(entry: Extract<Entry, { role: 'user' }>, isRead: boolean, isTask: boolean): void {
+  addUser(entry: UserEntry, isRead: boolean, isTask: boolean): void {
     this.#created = undefined
     if (!isRead || isTask) return
     for (const part of entry.parts) if (isSpoken(part)) this.user.add(part.text)
@@ -134,11 +148,13 @@ export class LogIndex {
     if (!isTrusted && !outsiders) return
     const isClosed = (field: string): boolean => !outsiders?.has(field)
     let own: ReadonlySet<number> | undefined
+    let isGiven: boolean | undefined
     for (const thing of thingsIn(data)) {
       for (const { field, value } of eachLeaf(thing)) {
         if (typeof value !== 'number' || !isClosed(field)) continue
         own ??= numbersIn(call)
-        if (!own.has(value)) this.#addAmount(value, field)
+        isGiven ??= this.#takesAmount(call, labels)
+        if (!isGiven && !own.has(value)) this.#addAmount(value, field)
       }
       if (record === undefined) continue
       const id = findId(thing, record, isClosed)
@@ -146,6 +162,16 @@ export class LogIndex {
       this.records.add(record, id, namesIn(thing))
       if (creates && isRead) this.#create(record, id)
     }
+  }
+
+  /** The call was given an amount that is neither the user's nor the system's: what is computed from it is the model's choice. */
+  #takesAmount(call: CallPart | undefined, { args }: Labels): boolean {
+    const named = [...args].flatMap(([name, role]) => (role === 'amount' ? [fieldName(name)] : []))
+    return [...eachLeaf(call && callArguments(call))].some(({ field, path, value }) => {
+      if (!moneyFields.has(field) && !named.includes(path.split('.')[0] ?? '')) return false
+      const amount = toNumber(value)
+      return !this.user.hasAmount(amount, [field]) && !this.amounts.has(amount)
+    })
   }
 
   #addAmount(value: number, field: string): void {
@@ -162,21 +188,30 @@ export class LogIndex {
     this.#created.set(kind, ids)
   }
 
-  /**
-   * Results of trusted tools. Words of the call itself come back in many results: they are no more trusted for that. Few calls
-   * need them, so they are read when one does.
-   */
+  /** Results of trusted tools that are for everybody. */
   get trusted(): Words {
-    for (const { call, outcome } of this.#unread) this.#trusted.add(withoutEcho(call, outcome))
-    this.#unread = []
+    this.#readResults()
     return this.#trusted
+  }
+
+  /** Results of trusted tools that read what is not for everybody. */
+  get confidential(): Words {
+    this.#readResults()
+    return this.#confidential
+  }
+
+  /** Few calls need them, so they are read when one does. Words of the call itself come back in many results: they are no more trusted. */
+  #readResults(): void {
+    for (const { call, outcome, isPrivate } of this.#unread)
+      (isPrivate ? this.#confidential : this.#trusted).add(withoutEcho(call, outcome))
+    this.#unread = []
   }
 
   #addTrusted(call: CallPart | undefined, data: Json | undefined, labels: Labels, source: Source): void {
     const { outcome } = source
-    if (this.#unread.length < most.sources) this.#unread.push({ call, outcome })
+    if (this.#unread.length < most.sources) this.#unread.push({ call, outcome, isPrivate: labels.private })
     if (labels.acts || this.lookups.size > most.values) return
-    const input = call && callArguments(call)
+    const input = withoutDefaults(call && callArguments(call), labels)
     const keys = [...eachLeaf(input)].filter(({ value }) => value !== '')
     if (keys.length === 0) {
       const text = resultText(outcome)
@@ -189,15 +224,29 @@ export class LogIndex {
   }
 
   #isKey(value: string | number, field: string): boolean {
-    if (typeof value === 'number') return this.user.hasNumber(value, [field])
-    const folded = fold(value)
-    return this.user.hasText(folded, [field]) || this.lookups.has(folded)
+    const folded = fold(String(value))
+    // A short one may be a count as well.
+    if (this.#foundIds?.has(folded) && (!/^\d{1,4}$/.test(folded) || field.endsWith('id'))) return true
+    if (typeof value === 'number')
+      return this.user.hasNumber(value, [field], field.endsWith('id') ? 'id' : 'any')
+    if (this.user.hasValue(folded, [field])) return true
+    const moment = readMoment(folded)
+    return moment !== undefined && moment.offset === undefined && this.user.hasMoment(moment, this.today)
   }
 
   /** Only an answer that is the only one is what the user meant. */
-  #addLookup(data: Json | undefined, { outsiders }: Labels, source: Source): void {
+  #addLookup(data: Json | undefined, { outsiders, record }: Labels, source: Source): void {
     const things = thingsIn(data)
     if (things.length > 1 || (Array.isArray(data) && data.length !== 1)) return
+    const [thing] = things
+    const text = fold(resultText(source.outcome))
+    const id = thing
+      ? findId(thing, record, field => !outsiders?.has(field))
+      : /^\S*[\d@]\S*$/.exec(text)?.[0]
+    if (id !== undefined) {
+      this.#foundIds ??= new Set()
+      this.#foundIds.add(id)
+    }
     const found =
       data === undefined ? [{ field: '', value: resultText(source.outcome) }] : eachLeaf(data, isOne)
     for (const { field, value } of found) {
@@ -208,6 +257,14 @@ export class LogIndex {
       this.#lookups.set(key, source)
     }
   }
+}
+
+function withoutDefaults(input: Json | undefined, { defaults }: Labels): Json | undefined {
+  if (!isJsonObject(input) || defaults.size === 0) return input
+  const given = Object.entries(input).filter(
+    ([name, value]) => !defaults.has(name) || !isEqual(defaults.get(name), value),
+  )
+  return Object.fromEntries(given)
 }
 
 const nothing = {
@@ -226,145 +283,4 @@ export function approvedKeys(tool: string, path: string, value: string | number)
     .map(fieldName)
   const own = `${tool}\0${fields.join('.')}\0${folded}`
   return folded.length >= 6 && typeof value === 'string' ? [own, folded] : [own]
-}
-
-export function isTrustedResult(labels: Labels | undefined, outcome: Outcome): boolean {
-  if (!labels) return false
-  const stated = statedIntegrity(outcome)
-  if (stated === 'untrusted') return false
-  return labels.trusted || (labels.stated && stated === 'trusted')
-}
-
-// ---- the log -------------------------------------------------------------------------------------------------------
-
-/** How far a session's log was read. `index`: once it was needed. */
-export class LogReader {
-  readonly #options: IndexOptions
-  /** Untrusted text was read. */
-  tainted = false
-  /** The tools that the model named before that, and the values that it named for them, if it did. */
-  readonly declared = new Map<string, ReadonlySet<string> | undefined>()
-  #scanned = 0
-  #view: readonly Entry[] | undefined
-  #index: LogIndex | undefined
-  #indexed = 0
-
-  constructor(options: IndexOptions) {
-    this.#options = options
-  }
-
-  /** Looks at new entries, for no more than whether outsiders wrote something in them. */
-  scan(log: FlowLog): void {
-    if (log.parent?.tainted) this.tainted = true
-    if (this.#view !== log.view) this.#changedView(log)
-    for (; this.#scanned < log.entries.length; this.#scanned += 1)
-      this.#scanEntry(log, log.entries, this.#scanned)
-  }
-
-  /** The view was replaced: a summary or a client's own history may stand in it. */
-  #changedView(log: FlowLog): void {
-    this.#view = log.view
-    this.#index = undefined
-    if (log.view === log.entries) return
-    const own = new Set(log.entries)
-    for (let at = 0; at < log.view.length; at += 1)
-      if (!own.has(log.view[at] as Entry)) this.#scanEntry(log, log.view, at)
-  }
-
-  #scanEntry(log: FlowLog, entries: readonly Entry[], at: number): void {
-    const entry = entries[at]
-    if (!entry) return
-    if (entry.role === 'tool') {
-      for (const { callId, name, outcome } of entry.results) {
-        if (name === planActionsName && !this.tainted && outcome.kind === 'ok')
-          this.#declare(entries[at - 1], callId)
-        if (hasRun(outcome) && !isTrustedResult(labelsFor(log, name), outcome)) this.tainted = true
-      }
-    } else if (entry.role === 'assistant') {
-      // A vendor's own tool read something, or the model wrote down what tools had returned.
-      if (entry.parts.some(part => part.type === 'hosted') || isSummary(entries, at)) this.tainted = true
-    } else if (entry.role === 'user' && !entry.parts.every(isSpoken)) this.tainted = true
-  }
-
-  #declare(answer: Entry | undefined, callId: string): void {
-    const call = answer?.role === 'assistant' ? listCalls(answer).find(({ id }) => id === callId) : undefined
-    const plan = call && callArguments(call)
-    if (!isJsonObject(plan)) return
-    const { tools, values } = plan
-    for (const { value } of eachLeaf(tools)) {
-      const name = String(value)
-      const own = isJsonObject(values) && Object.hasOwn(values, name) ? values[name] : undefined
-      const before = this.declared.get(name) ?? []
-      const named = [...eachLeaf(own)].map(leaf => fold(String(leaf.value)))
-      this.declared.set(name, own === undefined ? this.declared.get(name) : new Set([...before, ...named]))
-    }
-  }
-
-  /** The index of everything up to now. */
-  read(log: FlowLog): LogIndex {
-    if (!this.#index) {
-      this.#index = new LogIndex(this.#options, {
-        ...(log.system !== undefined && { system: log.system }),
-        ...(log.parent && { said: log.parent.words }),
-      })
-      this.#indexed = 0
-      this.#addForeign(log, this.#index)
-    }
-    if (this.#indexed === log.entries.length) return this.#index
-    const read = log.view === log.entries ? undefined : new Set(log.view)
-    for (; this.#indexed < log.entries.length; this.#indexed += 1)
-      addEntry(this.#index, log, log.entries, this.#indexed, read)
-    return this.#index
-  }
-
-  /** Entries that only the view has: those of a client that changed the history. */
-  #addForeign(log: FlowLog, index: LogIndex): void {
-    if (log.view === log.entries) return
-    const own = new Set(log.entries)
-    for (let at = 0; at < log.view.length; at += 1)
-      if (!own.has(log.view[at] as Entry)) addEntry(index, log, log.view, at, undefined)
-  }
-}
-
-/** Not what a file or a picture says that the user attached. */
-function isSpoken(part: InputPart): part is TextPart {
-  return part.type === 'text' && !part.attached
-}
-
-function isSummary(entries: readonly Entry[], at: number): boolean {
-  const before = entries[at - 1]
-  if (before?.role !== 'user') return false
-  const [only] = before.parts
-  return before.parts.length === 1 && only?.type === 'text' && only.text === summaryQuestion
-}
-
-function labelsFor(log: FlowLog, name: string): Labels | undefined {
-  const tool = log.find(name)
-  return tool && resolveLabels(tool)
-}
-
-/** `read`: the entries that the model still reads; absent: all of them. */
-function addEntry(
-  index: LogIndex,
-  log: FlowLog,
-  entries: readonly Entry[],
-  at: number,
-  read: ReadonlySet<Entry> | undefined,
-): void {
-  const entry = entries[at]
-  if (!entry) return
-  const isRead = read?.has(entry) ?? true
-  if (entry.role === 'user') index.addUser(entry, isRead, log.parent !== undefined)
-  else if (entry.role === 'system' && isRead) index.operator.add(entry.text)
-  else if (entry.role === 'tool') {
-    const answer = entries[at - 1]
-    const calls = answer?.role === 'assistant' ? listCalls(answer) : []
-    for (const result of entry.results)
-      index.addResult(
-        calls.find(({ id }) => id === result.callId),
-        result,
-        labelsFor(log, result.name),
-        isRead,
-      )
-  }
 }

@@ -1,6 +1,7 @@
 // What the index reads of one call and its result.
 import type { CallPart, Outcome } from '../../language/calls.ts'
 import { isJsonObject, type Json } from '../../lib/json/index.ts'
+import type { Labels } from './labels.ts'
 
 const longestText = 256 * 1024
 const longestJson = 1024 * 1024
@@ -59,4 +60,12 @@ export function statedIntegrity({ details }: Outcome): 'trusted' | 'untrusted' |
   const ifc = isJsonObject(meta) ? meta['ifc'] : undefined
   const integrity = isJsonObject(ifc) ? ifc['integrity'] : undefined
   return integrity === 'trusted' || integrity === 'untrusted' ? integrity : undefined
+}
+
+export function isTrustedResult(labels: Labels | undefined, outcome: Outcome): boolean {
+  // The client's word on a result, also under the name of a tool that runs here.
+  if (!labels || outcome.from.source === 'client') return false
+  const stated = statedIntegrity(outcome)
+  if (stated === 'untrusted') return false
+  return labels.trusted || (labels.stated && stated === 'trusted')
 }

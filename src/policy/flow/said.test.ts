@@ -59,6 +59,16 @@ test('a short number needs its noun, and a number in a date is none', () => {
   assert.ok(!said('in the year 2024').hasAmount(2024, ['amount'], false))
   assert.ok(!said('Book it for 5 people').hasAmount(5, ['amount'], false))
   assert.ok(said('ticket #42').hasNumber(42, ['id']))
+  for (const text of [
+    'send files 7 and 8',
+    'send the files 7, 8, 9',
+    'send file 8 once more',
+    'send file #8',
+  ])
+    assert.ok(said(text).hasNumber(8, ['file'], 'id'), text)
+  for (const text of ['send 8 files', 'send file 7 and 8 copies', 'send files 7 with 8', 'send 8 big files'])
+    assert.ok(!said(text).hasNumber(8, ['file'], 'id'), text)
+  assert.ok(said('for 4 guests').hasNumber(4, ['guests', 'guest']))
 })
 
 test('dates and times are read as people write them', () => {
@@ -94,15 +104,28 @@ test('spans of days and hours are read with both their ends, and days of the wee
     ['3-4 pm', 15, 16],
     ['11 to 1 pm', 11, 13],
     ['from 9 to 11 am', 9, 11],
+    ['from 2 to 4 in the afternoon', 14, 16],
+    ['at 7:00 in the evening, not at 8 in the morning', 19, 8],
+    ['at 19:00, in the evening, or 10 in the morning', 19, 10],
   ] as const)
     for (const hour of [from, to]) assert.ok(said(text).hasMinute(hour * 60), `${hour} in ${text}`)
   const today = { year: 2026, month: 11, day: 18 }
   assert.ok(said('on friday').hasDay({ year: 2026, month: 11, day: 20 }, today))
   assert.ok(said('in 3 days').hasDay({ year: 2026, month: 11, day: 21 }, today))
+  for (const text of ['next monday', 'next  tuesday'])
+    assert.ok(said(text).hasDay({ year: 2026, month: 11, day: text.includes('mon') ? 23 : 24 }, today), text)
+  for (const text of ['next friday', 'next sunday', 'next wednesday'])
+    for (const day of [18, 20, 22, 25, 27, 29])
+      assert.ok(!said(text).hasDay({ year: 2026, month: 11, day }, today), `${text}: two readings`)
   for (const text of ['next friday', 'last friday', 'on friday, in rooms 3 to 4'])
     assert.ok(!said(text).hasDay({ year: 2026, month: 11, day: 27 }, today), text)
   assert.ok(!said('on wednesday').hasDay(today, today), 'today, or in a week')
   assert.ok(!said('for 3 days').hasDay({ year: 2026, month: 11, day: 21 }, today))
+})
+
+test('the last second of a day is its end, and any other second is another time', () => {
+  assert.deepEqual(readMoment('2026-05-13 23:59:59'), readMoment('2026-05-13 23:59'))
+  assert.equal(readMoment('2026-05-13 22:59:59'), undefined)
 })
 
 test('a date that can be read in two ways is read as the others of the text', () => {

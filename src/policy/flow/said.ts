@@ -25,7 +25,12 @@ type SpokenNumber = {
   isNumbered: boolean
   /** The words around it, nearest first. */
   near: readonly string[]
+  /** Those of them that may say which one it is: "3 files" is how many, and "files 3 and 4" are two of them. */
+  names: readonly string[]
 }
+
+/** What a number is asked about for. A count is no id, and no number is an amount for its length alone. */
+export type NumberUse = 'id' | 'amount' | 'any'
 
 export class SaidText {
   readonly exact: string
@@ -96,12 +101,12 @@ export class SaidText {
     return false
   }
 
-  hasNumber(value: number, nouns: readonly string[], isAmount = false): boolean {
+  hasNumber(value: number, nouns: readonly string[], use: NumberUse = 'any'): boolean {
     return this.#spoken().some(
       each =>
         each.value === value &&
-        ((!isAmount && each.digits >= 5 && !each.hasDecimals) ||
-          each.near.some(word => nouns.includes(word))),
+        ((use !== 'amount' && each.digits >= 5 && !each.hasDecimals) ||
+          (use === 'id' ? each.names : each.near).some(word => nouns.includes(word))),
     )
   }
 
@@ -188,6 +193,16 @@ export class SaidText {
     )
   }
 
+  #names(from: number, to: number): string[] {
+    const next = /^\s(\p{L}+)/u.exec(this.folded.slice(to, to + 40))?.[1] ?? ''
+    const isAlone = next.length < 4 || functionWords.has(next)
+    const others = isAlone
+      ? (listed.exec(this.folded.slice(Math.max(0, from - 40), from))?.[0].length ?? 0)
+      : 0
+    const right = next.endsWith('s') ? to + 1 + next.length : to
+    return this.#near(from - others, right)
+  }
+
   #spoken(): SpokenNumber[] {
     this.#numbers ??= [...this.#readNumbers()]
     return this.#numbers
@@ -214,6 +229,7 @@ export class SaidText {
         isMoney: (hasSign && sign !== '#') || near.some(word => money.has(word)) || moneyAfter.test(next),
         isNumbered: sign === '#' || numbered.has(this.#wordBefore(from)),
         near: sign === '#' ? [...near, 'id', 'number'] : near,
+        names: sign === '#' ? [...near, 'id', 'number'] : this.#names(from, to),
       }
     }
   }
@@ -281,6 +297,9 @@ const quotedFile = new RegExp(
 /** Three groups and more of up to four letters and digits; each has a digit, or is four capital letters. */
 const groupedCode =
   /(?<![\p{L}\p{N}_.@/+-])\+?(?=[A-Z]{0,3}\d)[A-Z0-9]{1,4}(?:[ -](?:[A-Z]{4}|(?=[A-Z]{0,3}\d)[A-Z0-9]{1,4})){2,12}(?![\p{L}\p{N}_@/]|[.-][\p{L}\p{N}])/gu
+
+/** The numbers before one, in a list of them. */
+const listed = /(?:(?<![\p{L}\p{N}.,:/-])\d+(?:,? (?:and|or|und|oder|et|ou|y|o|e) |, ?))+$/u
 
 const thousands = /^\d{1,3}(?: \d{3})+$/
 const hundredths = /^\s?(?:¢|(?:cents?|pence|rappen|centimes?)(?!\p{L}))/u

@@ -66,6 +66,7 @@ export class Warrants {
     if (role === 'flag' && this.#isFlag(argument)) return plain('one of a few fixed values')
     if (isSink(role, this.#labels.effect)) return this.#ifPlanned(this.#sink(argument), argument)
     const text = String(value)
+    if (role === 'query') return this.#unspoken(text) ?? plain('all of its words are yours')
     const carried = this.#carried(text)
     if (carried || hasSink) return carried ?? plain('no link, address, code or long number in it')
     return this.#unknownWord(text) ?? plain('all of its words are known from trusted text')
@@ -126,8 +127,10 @@ export class Warrants {
     const nouns = listNouns(argument, this.#labels)
     const record = this.#record(fold(String(value)), kind)
     if (record) return record
+    const isId = role === 'id' || kind !== undefined || /id$/i.test(name)
+    const use = role === 'amount' ? 'amount' : isId ? 'id' : 'any'
     for (const { user, amounts } of this.#indexes) {
-      if (user.hasNumber(value, nouns, role === 'amount')) return yours
+      if (user.hasNumber(value, nouns, use)) return yours
       // What nobody labelled may be an amount, if it can be nothing else.
       const mayBeMoney = role === 'amount' || role === undefined || role === 'value'
       if (mayBeMoney && user.hasAmount(value, nouns, role !== 'amount')) return yours
@@ -198,35 +201,36 @@ export class Warrants {
   // ---- free text ---------------------------------------------------------------------------------------------------
 
   /** The first link, address, code or long number without a trusted origin. */
-  #carried(text: string): Missing | undefined {
+  #carried(text: string, isKnown = isFoundIn): Missing | undefined {
     const { found, broken } = carriedBy(text)
     if (broken) return { value: text, why: 'a link or a code in it is broken by hidden characters' }
     for (const token of found) {
       const folded = fold(token)
-      const known = this.#indexes.some(
-        index =>
-          index.user.hasValue(folded, []) ||
-          index.operator.hasValue(folded, []) ||
-          index.trusted.hasText(folded) ||
-          index.lookups.has(folded) ||
-          index.approved.has(folded) ||
-          isKnownRange(folded, index),
-      )
+      const known = this.#indexes.some(index => isSaidIn(folded, index) || isKnown(folded, index))
       if (!known || isDeceptive(token)) return { value: token }
     }
     return undefined
   }
 
-  /** Of a call without a sink. */
+  /** Of a call without a sink. It may be read by everybody: what is confidential is no source of its words. */
   #unknownWord(text: string): Missing | undefined {
     for (const word of wordsIn(fold(text))) {
       const known = this.#indexes.some(
         ({ user, operator, trusted }) =>
           user.hasWord(word) || operator.hasWord(word) || trusted.hasWord(word),
       )
-      if (!known)
-        return { value: word, why: 'a word that is in no trusted text, of a call that goes nowhere else' }
+      if (!known) return { value: word, why: 'a word that is in no trusted text for everybody' }
     }
+    return undefined
+  }
+
+  /** What is searched for outside leaves the house, whatever else the call names: only words of the user, or of the operator. */
+  #unspoken(text: string): Missing | undefined {
+    const carried = this.#carried(text, () => false)
+    if (carried) return carried
+    for (const word of wordsIn(fold(text)))
+      if (!this.#indexes.some(({ user, operator }) => user.hasWord(word) || operator.hasWord(word)))
+        return { value: word, why: 'a word that is not yours' }
     return undefined
   }
 
@@ -238,10 +242,17 @@ export class Warrants {
   }
 }
 
-/** From one number of a trusted text to another. */
-function isKnownRange(folded: string, { trusted }: LogIndex): boolean {
+function isSaidIn(folded: string, { user, operator }: LogIndex): boolean {
+  return user.hasValue(folded, []) || operator.hasValue(folded, [])
+}
+
+function isFoundIn(folded: string, index: LogIndex): boolean {
+  const { lookups, approved, trusted, confidential } = index
+  const isRead = (text: string): boolean => trusted.hasText(text) || confidential.hasText(text)
+  if (lookups.has(folded) || approved.has(folded) || isRead(folded)) return true
+  // From one number of a trusted text to another.
   const [, from, to] = /^(\d{2,}(?:\.\d+)?)[-–—](\d{2,}(?:\.\d+)?)$/u.exec(folded) ?? []
-  return from !== undefined && to !== undefined && [from, to].every(each => trusted.hasText(each))
+  return from !== undefined && to !== undefined && isRead(from) && isRead(to)
 }
 
 function isShortNumber(folded: string): boolean {

@@ -1,6 +1,7 @@
 // The words of the user and of the operator, in pieces of some hundred characters. Each new message is read together with the
 // piece that it joins, so pieces are short; a long session is not read anew. A value never spans two messages.
-import { functionWords, SaidText } from './said.ts'
+import { fileEnding } from './carried.ts'
+import { functionWords, type NumberUse, SaidText } from './said.ts'
 import { type Day, type Moment, minutesBetween } from './times.ts'
 
 /** No value holds it: hidden characters are refused before. */
@@ -44,9 +45,8 @@ export class Words {
     return this.#pieces.some(piece => piece.hasSecret(value))
   }
 
-  /** `isAmount`: no number is one for its length alone. */
-  hasNumber(value: number, nouns: readonly string[], isAmount = false): boolean {
-    return this.#pieces.some(piece => piece.hasNumber(value, nouns, isAmount))
+  hasNumber(value: number, nouns: readonly string[], use?: NumberUse): boolean {
+    return this.#pieces.some(piece => piece.hasNumber(value, nouns, use))
   }
 
   hasAmount(value: number, nouns: readonly string[], isCertain = false): boolean {
@@ -78,6 +78,12 @@ export class Words {
   }
 }
 
+/** `README.md` and `build.sh` are files, and hosts too: who names one does not mean the page. */
+const isFile = new RegExp(
+  `^(?!www\\.)[^/]+\\.(?:${fileEnding}|md|sh|py|rs|pl|ps|cc|tf|ml|mk|so|zip|mov|app)/?$`,
+  'u',
+)
+
 /** `value` is folded. None of them is a form of another value: what stands before or after it in the text still joins it. */
 function otherForms(value: string): string[] {
   const forms: string[] = []
@@ -85,7 +91,7 @@ function otherForms(value: string): string[] {
   if (name !== undefined) forms.push(name)
   // Whoever gives an address without a scheme means the page there.
   const [, bare] = /^https?:\/\/(.+\..+)$/u.exec(value) ?? []
-  for (const form of bare === undefined ? [value] : [value, bare]) {
+  for (const form of bare === undefined || isFile.test(bare) ? [value] : [value, bare]) {
     if (form !== value) forms.push(form)
     if (form.endsWith('/')) forms.push(form.slice(0, -1))
     else if (/^[^\s?#]+$/u.test(form)) forms.push(`${form}/`)

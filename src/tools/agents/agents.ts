@@ -102,6 +102,8 @@ export function handOverTool<Name extends string = `hand_over_to_${string}`>(
       },
     },
     callers: ['model'],
+    // Its result is one sentence of ours.
+    flow: { ...base.flow, output: 'trusted' },
     trust,
     exposed,
     timeoutMs: 60_000,
