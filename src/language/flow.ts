@@ -89,6 +89,29 @@ export type FlowFact = {
   around?: string
 }
 
+/** Of how many arguments a text says where they came from. */
+const mostDescribed = 6
+
+/** Where each argument came from, in sentences for a person: those without a warrant first. */
+export function describeFacts(facts: readonly FlowFact[]): string {
+  const ordered = [...facts].sort((a, b) => Number(a.warranted) - Number(b.warranted))
+  const lines = ordered.slice(0, mostDescribed).map(({ argument, value, warranted, why, around }) => {
+    if (argument === '') return why
+    if (warranted) return `${argument}: ${why}`
+    const quoted = around === undefined ? '' : ` (“${around}”)`
+    return `${argument}: \`${value ?? '(hidden)'}\`: ${why}${quoted}`
+  })
+  if (facts.length > mostDescribed) lines.push(`and ${facts.length - mostDescribed} more`)
+  return lines.join('; ')
+}
+
+/** The reason of a question without these sentences, for those who show the facts beside it. */
+export function withoutFacts(reason: string | undefined, facts: readonly FlowFact[]): string | undefined {
+  const words = describeFacts(facts)
+  const own = reason?.endsWith(words) ? reason.slice(0, reason.length - words.length).trim() : reason
+  return own === '' ? undefined : own
+}
+
 /** The facts of a call that acts. `tainted`: untrusted text was read before it. */
 export type CallFlow = {
   mode: Exclude<FlowMode, 'off'>

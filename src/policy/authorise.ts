@@ -7,9 +7,10 @@ import { type Approvers, areApprovers } from '../language/approvers.ts'
 import { coversArguments } from '../language/argument-patterns.ts'
 import { operatorTrust } from '../language/calls.ts'
 import type { Grant } from '../language/events.ts'
+import { type CallFlow, describeFacts } from '../language/flow.ts'
 import { verdictWords } from '../language/policy.ts'
 import { isThenable } from '../lib/async/promises.ts'
-import { describeFacts, type FlowJudge } from './flow/index.ts'
+import type { FlowJudge } from './flow/index.ts'
 import { type CompiledRule, compileRules, type Decision, type PolicyRule } from './rules.ts'
 
 /** Called when a rule failed, so that the operator learns why calls are denied. The model is not told the cause. */
@@ -63,7 +64,7 @@ function decideWithFlow(
   if (!flow) return decide(question)
   question.flow = flow
   const verdict = decide(question)
-  if (flow.warranted) return verdict
+  if (!flow.tainted) return verdict
   return verdict instanceof Promise
     ? verdict.then(late => askForWarrant(late, question))
     : askForWarrant(verdict, question)
@@ -73,16 +74,21 @@ function decideWithFlow(
 function askForWarrant(verdict: Verdict, question: Question): Verdict {
   const { flow, grants } = question
   if (!flow || verdict.verdict === 'deny') return verdict
-  const words = describeFacts(flow.facts)
-  if (verdict.verdict === 'ask')
-    return { ...verdict, flow, reason: verdict.reason === undefined ? words : `${verdict.reason} ${words}` }
-  if (verdict.overrules) return verdict
+  // Whoever is asked for another reason sees where the arguments came from, too.
+  if (verdict.verdict === 'ask') return withFacts(verdict, flow)
+  if (flow.warranted || verdict.overrules) return verdict
   // Trust may have let it run before a grant was looked for.
   const named = grants.find(
     grant => (grant.argsHash !== undefined || grant.where !== undefined) && covers(grant, question),
   )
   if (named) return { verdict: 'allow', rule: 'grant', grantId: named.id }
-  return { verdict: 'ask', rule: flowRule, reason: words, flow }
+  return withFacts({ verdict: 'ask', rule: flowRule }, flow)
+}
+
+function withFacts(verdict: Extract<Verdict, { verdict: 'ask' }>, flow: CallFlow): Verdict {
+  if (flow.facts.length === 0) return verdict
+  const words = describeFacts(flow.facts)
+  return { ...verdict, flow, reason: verdict.reason === undefined ? words : `${verdict.reason} ${words}` }
 }
 
 /** The rule name of a call that asks because an argument lacks a warrant. */

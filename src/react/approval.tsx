@@ -10,7 +10,7 @@ import {
   useState,
 } from 'react'
 import { type Approvers, describeApprovers, neededVotes, type Person } from '../language/approvers.ts'
-import type { FlowFact } from '../language/flow.ts'
+import { type FlowFact, withoutFacts } from '../language/flow.ts'
 import type { Report } from '../language/report.ts'
 import { findSuspicions } from '../language/suspicions.ts'
 import type { ToolKind } from '../language/tools.ts'
@@ -323,7 +323,9 @@ export function approversWords(approvers: Approvers, votes: readonly Person[] = 
 
 function Origin({ question, children }: { question: ApprovalQuestion; children: ReactNode }): ReactElement {
   const { rule, askedAt, expiresAt, argsHash, message, flow, approvers, votes } = question
-  const reason = flow ? 'Some of its arguments are not from you.' : question.reason
+  const isForeign = flow?.some(({ warranted }) => !warranted)
+  const own = flow ? withoutFacts(question.reason, flow) : question.reason
+  const reason = isForeign ? [own, 'Some of its arguments are not from you.'].filter(Boolean).join(' ') : own
   return (
     <dl className="tw-facts">
       <Fact name="Why it asks">{printable(reason ?? ruleWords(rule), 300)}</Fact>

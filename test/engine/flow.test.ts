@@ -11,7 +11,7 @@ import {
   Turnwire,
   tool,
 } from '../../src/index.ts'
-import type { FlowLabels } from '../../src/language/flow.ts'
+import { type FlowLabels, withoutFacts } from '../../src/language/flow.ts'
 import type { JsonObject } from '../../src/lib/json/index.ts'
 import { resolveLabels } from '../../src/policy/index.ts'
 
@@ -65,6 +65,27 @@ test('a value that is not the user’s asks, and says where it came from', async
   assert.equal(asked?.flow?.find(({ argument }) => argument === 'body')?.warranted, true)
   await session.deny(asked!.callId)
   assert.deepEqual(sent, [])
+  await turnwire.close()
+})
+
+test('who is asked for another reason sees where each argument came from, and a rule’s own words', async () => {
+  const { turnwire, session } = await open([read, send('anna@example.org'), { text: 'Done.' }], {
+    rules: [{ tool: 'send_mail', then: 'ask', reason: 'Mail is read by a person first.' }],
+  })
+  await session.send('Write to anna@example.org')
+  const [asked] = await session.pending()
+  assert.equal(
+    asked?.reason,
+    'Mail is read by a person first. to: in your words; body: no link, address, code or long number in it',
+  )
+  assert.deepEqual(
+    asked?.flow?.map(({ argument, warranted }) => [argument, warranted]),
+    [
+      ['to', true],
+      ['body', true],
+    ],
+  )
+  assert.equal(withoutFacts(asked?.reason, asked?.flow ?? []), 'Mail is read by a person first.')
   await turnwire.close()
 })
 

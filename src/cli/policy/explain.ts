@@ -2,7 +2,7 @@
 import { type RecordedVerdict, VerdictFold } from '../../engine/index.ts'
 import { operatorTrust } from '../../language/calls.ts'
 import type { Event } from '../../language/events.ts'
-import type { FlowFact } from '../../language/flow.ts'
+import { type FlowFact, withoutFacts } from '../../language/flow.ts'
 import { type Shown, type ShownCall, ShownFold, type ShownWait } from '../../language/show.ts'
 import { printable } from '../../lib/text/index.ts'
 
@@ -68,7 +68,8 @@ function explainWait(wait: ShownWait): string[] {
   if (wait.for === 'result') return ['  The application runs it: no policy stands between.']
   if (wait.for === 'answer') return []
   const { rule, reason, flow } = wait.asked
-  const words = reason === undefined || flow ? '' : ` ${printable(reason, 1000)}`
+  const own = flow ? withoutFacts(reason, flow) : reason
+  const words = own === undefined ? '' : ` ${printable(own, 1000)}`
   return [`  Asks: ${ruleWords(rule)}${words}`, ...(flow ?? []).map(factLine)]
 }
 

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FlowLog } from '../../engine/ports/flow.ts'
 import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
-import type { CallFlow, FlowLabels } from '../../language/flow.ts'
+import { type CallFlow, describeFacts, type FlowLabels } from '../../language/flow.ts'
 import type { Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
-import { createFlow, describeFacts, type FlowSettings } from './index.ts'
+import { createFlow, type FlowSettings } from './index.ts'
 
 function declare(
   name: string,
@@ -162,6 +162,13 @@ test('the reason names the value, the call that read it, and the words around it
   assert.equal(facts[0]?.origin, 'tool')
   const hidden = talk('Hello').judge('send_mail', { to: 'mark@evil.test' }, {}, { isHidden: true })!
   assert.ok(!JSON.stringify(hidden.facts).includes('evil'))
+})
+
+test('a call of many values has some hundred facts, those without a warrant first', () => {
+  const to = Array.from({ length: 5000 }, (_, at) => (at === 4999 ? 'mark@evil.test' : 'anna@example.org'))
+  const { facts } = talk('Write to anna@example.org').judge('send_mail', { to })!
+  assert.equal(facts.length, 200)
+  assert.equal(facts[0]?.argument, 'to[4999]')
 })
 
 test('the only answer of a trusted lookup by a key of the user is warranted', () => {

@@ -13,7 +13,6 @@ import { toFact } from './reasons.ts'
 import { type Found, Warrants } from './warrants.ts'
 
 export { resolveLabels } from './labels.ts'
-export { describeFacts } from './reasons.ts'
 
 export type FlowSettings = {
   /** Default `warrants`. */
@@ -57,9 +56,19 @@ export function createFlow(
     const hide = log.isHidden ? undefined : options.hide
     return new Judged(mode, warranted, () => [
       ...about,
-      ...found.map(each => describeFound(each, indexes, hide)),
+      ...pickFound(found).map(each => describeFound(each, indexes, hide)),
     ])
   }
+}
+
+/** They are recorded with the question. */
+const mostFacts = 200
+
+/** Those without a warrant first, if there are more than a person reads. */
+function pickFound(found: readonly Found[]): readonly Found[] {
+  if (found.length <= mostFacts) return found
+  const [missing, others] = [found.filter(each => 'missing' in each), found.filter(each => 'warrant' in each)]
+  return [...missing, ...others].slice(0, mostFacts)
 }
 
 /** After untrusted text. The facts are written out only for a person or a rule. */

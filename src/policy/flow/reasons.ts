@@ -10,7 +10,6 @@ import type { Found } from './warrants.ts'
 const mostSearched = 1024 * 1024
 const mostFolded = 16 * 1024
 const shownLength = 120
-const mostShown = 6
 
 export function toFact(found: Found, indexes: readonly LogIndex[], hide: (text: string) => string): FlowFact {
   const { path, value } = found.argument
@@ -66,16 +65,4 @@ function wordsAround(text: string, value: string): string | undefined {
   const from = Math.max(0, at - 40)
   const to = Math.min(text.length, at + value.length + 40)
   return `${from > 0 ? '…' : ''}${text.slice(from, to).replace(/\s+/g, ' ')}${to < text.length ? '…' : ''}`
-}
-
-/** Sentences for a person. */
-export function describeFacts(facts: readonly FlowFact[]): string {
-  const missing = facts.filter(({ warranted }) => !warranted)
-  const lines = missing.slice(0, mostShown).map(({ argument, value, why, around }) => {
-    if (argument === '') return why
-    const quoted = around === undefined ? '' : ` (“${around}”)`
-    return `${argument}: \`${value ?? '(hidden)'}\`: ${why}${quoted}`
-  })
-  if (missing.length > mostShown) lines.push(`and ${missing.length - mostShown} more`)
-  return lines.join('; ')
 }

@@ -1,7 +1,7 @@
 // The page of an approval link, as HTML without a script. All texts of a call are someone else's: they are escaped, and characters
 // that hide or reorder text are made visible.
 import type { SessionCall } from '../../engine/index.ts'
-import type { FlowFact } from '../../language/flow.ts'
+import { type FlowFact, withoutFacts } from '../../language/flow.ts'
 import type { FileDiff, Report } from '../../language/report.ts'
 import { isJsonObject, type Json, parseJson } from '../../lib/json/index.ts'
 import { printable } from '../../lib/text/index.ts'
@@ -78,7 +78,7 @@ function openPage(view: ApprovalView, note: string | undefined): string {
 <h1>Run <code>${html(title)}</code>?</h1>
 ${note === undefined ? '' : `<p class="note" role="alert">${html(note)}</p>`}
 ${tool.description === undefined ? '' : `<p>${html(tool.description, 500)}</p>`}
-<section><h2>Why you are asked</h2><p>${html(call.reason ?? 'A rule of this server wants a person to decide.')}</p>${view.needs === undefined ? '' : `<p>It needs ${html(view.needs)}.</p>`}</section>
+<section><h2>Why you are asked</h2><p>${html(whyAsked(call))}</p>${view.needs === undefined ? '' : `<p>It needs ${html(view.needs)}.</p>`}</section>
 ${preview(call.preview)}
 <section><h2>Arguments</h2>${showArguments(call)}</section>
 ${facts(call.flow ?? [])}
@@ -122,6 +122,14 @@ function facts(given: readonly FlowFact[]): string {
       return `<li class="${fact.warranted ? 'fine' : 'doubt'}">${named}${value}${html(fact.why.replaceAll('`', '"'), 300)}${around}</li>`
     })
   return `<section><h2>Where they came from</h2><ul>${rows.join('')}</ul></section>`
+}
+
+/** The facts stand below. */
+function whyAsked({ reason, flow = [] }: Pick<ApprovalView['call'], 'reason' | 'flow'>): string {
+  const isForeign = flow.some(({ warranted }) => !warranted)
+  const words =
+    withoutFacts(reason, flow) ?? (isForeign ? undefined : 'A rule of this server wants a person to decide.')
+  return [words, isForeign && 'Some of its arguments are not from the user.'].filter(Boolean).join(' ')
 }
 
 function preview(report: Report | undefined): string {
