@@ -25,6 +25,7 @@ const send = declare('send_mail', false, {
   output: 'trusted',
   args: { to: 'recipient', body: 'text', when: 'when', id: 'id' },
   ids: { id: 'mail' },
+  words: ['write', 'pass', 'forward'],
 })
 const tools = new Map([read, find, send].map(tool => [tool.name, tool]))
 const judge = createFlow(

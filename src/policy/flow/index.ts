@@ -48,9 +48,12 @@ export function createFlow(
     if (!isTainted) return { mode, tainted: false, warranted: true, facts: [] }
     const base = memory.reader.read(log)
     const indexes = nested.length === 0 ? [base] : [base, readNested(memory, nested, log, options, base)]
-    const planned = declare ? memory.reader.declared.get(tool.name) : undefined
-    const found = judgeArguments(tool, input, labels, indexes, planned)
-    const about = wholeFacts(tool, labels, mode, declare ? memory.reader.declared : undefined)
+    const declared = declare ? memory.reader.declared : undefined
+    const warrants = new Warrants(indexes, tool.name, labels, declared?.get(tool.name))
+    const found = judgeArguments(input, labels, warrants)
+    const about = wholeFacts(tool, labels, mode, declared)
+    const isMeant = declared?.has(tool.name) || warrants.isMeant()
+    if (!isMeant) about.push(whole('you said nothing by which people ask for this tool'))
     if (options.isUnguarded(tool.name)) about.push(whole('it goes on where fewer calls ask, or none'))
     const warranted = about.length === 0 && found.every(each => 'warrant' in each)
     const hide = log.isHidden ? undefined : options.hide
@@ -102,14 +105,7 @@ function isMemory(kept: unknown): kept is Memory {
   return typeof kept === 'object' && kept !== null && 'reader' in kept
 }
 
-function judgeArguments(
-  tool: ToolDeclaration,
-  input: Json,
-  labels: Labels,
-  indexes: readonly LogIndex[],
-  planned: ReadonlySet<string> | undefined,
-): readonly Found[] {
-  const warrants = new Warrants(indexes, tool.name, labels, planned)
+function judgeArguments(input: Json, labels: Labels, warrants: Warrants): readonly Found[] {
   const given = readArguments(input, labels)
   if (given.every(({ isDefault, value }) => isDefault || value === '') && !warrants.isAskedFor())
     return [unasked]

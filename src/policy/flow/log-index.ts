@@ -52,6 +52,7 @@ export class LogIndex {
   #amounts: Map<number, Set<string>> | undefined
   #created: Map<string, Set<string>> | undefined
   #approved: Set<string> | undefined
+  #approvedTools: Set<string> | undefined
   readonly #trusted = new Words()
   readonly #confidential = new Words()
   #unread: { call: CallPart | undefined; outcome: Outcome; isPrivate: boolean }[] = []
@@ -84,6 +85,11 @@ export class LogIndex {
 
   get approved(): ReadonlySet<string> {
     return this.#approved ?? nothing.approved
+  }
+
+  /** Tools of which a person approved a call. */
+  get approvedTools(): ReadonlySet<string> {
+    return this.#approvedTools ?? nothing.approved
   }
 
   /** Ids of things that this turn made, by kind. */
@@ -125,6 +131,8 @@ export class LogIndex {
   #approve(call: CallPart): void {
     const input = callArguments(call)
     if (this.approved.size > most.approved) return
+    this.#approvedTools ??= new Set()
+    this.#approvedTools.add(call.name)
     for (const { path, value } of eachLeaf(input, undefined, '', ''))
       for (const key of approvedKeys(call.name, path || wholeInput, value)) {
         this.#approved ??= new Set()

@@ -8,6 +8,7 @@ import { isSink, type Labels } from './labels.ts'
 import { approvedKeys, type LogIndex, type Source } from './log-index.ts'
 import { functionWords } from './said.ts'
 import { type Moment, readMoment } from './times.ts'
+import type { Words } from './words.ts'
 
 /** `why` completes the value: "… is yours". */
 export type Warrant = { origin: FlowOrigin; why: string; source?: Source }
@@ -236,9 +237,21 @@ export class Warrants {
 
   /** The user asked for this tool, or for something by its name. */
   isAskedFor(): boolean {
+    return this.#indexes.some(({ user }) => this.#isIn(user))
+  }
+
+  /** Of a tool that says by which words people ask for it: the user or the operator did, or a person approved a call of it before. */
+  isMeant(): boolean {
+    if (this.#labels.words.length === 0) return true
+    return this.#indexes.some(
+      ({ user, operator, approvedTools }) =>
+        this.#isIn(user) || this.#isIn(operator) || approvedTools.has(this.#tool),
+    )
+  }
+
+  #isIn(said: Words): boolean {
     const named = wordsIn(fold(this.#tool.replaceAll('_', ' '))).filter(word => !functionWords.has(word))
-    const words = [...this.#labels.words.map(fold), ...named]
-    return words.some(word => this.#indexes.some(({ user }) => user.hasText(word) || user.hasWord(word)))
+    return said.hasAnyOf(this.#tool, [...named, ...this.#labels.words.map(fold)])
   }
 }
 

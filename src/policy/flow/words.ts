@@ -13,6 +13,7 @@ const mostText = 1024 * 1024
 export class Words {
   readonly #pieces: SaidText[] = []
   #length = 0
+  #asked = new Map<string, { found: boolean; next: number }>()
 
   add(text: string): void {
     if (text === '' || this.#length > mostText) return
@@ -73,9 +74,38 @@ export class Words {
     return this.#pieces.some(piece => (isPlain ? piece.hasMarked(name, [kind]) : piece.hasText(name, [kind])))
   }
 
+  /** Whether one of these words was said. `about`: names the list, so that each piece is looked at once. */
+  hasAnyOf(about: string, words: readonly string[]): boolean {
+    const known = this.#asked.get(about) ?? { found: false, next: 0 }
+    if (!known.found && known.next < this.#pieces.length) {
+      const forms = words.map(word => ({ word, forms: formsOf(word) }))
+      known.found = this.#pieces
+        .slice(known.next)
+        .some(piece => forms.some(each => piece.hasText(each.word, []) || holdsForm(piece.words, each)))
+      // The last one may grow.
+      known.next = Math.max(0, this.#pieces.length - 1)
+      this.#asked.set(about, known)
+    }
+    return known.found
+  }
+
   hasWord(word: string): boolean {
     return this.#pieces.some(piece => piece.words.has(word))
   }
+}
+
+/** Those that English makes of a verb: "reserving" and "reservation" of "reserve". */
+function formsOf(word: string): RegExp | undefined {
+  const stem = word.endsWith('e') && word.length > 3 ? word.slice(0, -1) : word
+  if (!/^[a-z]{2,}$/.test(stem)) return undefined
+  return new RegExp(`^${stem}(?:${stem.at(-1)}?(?:ed|ing|e|es|s|er|or)|(?:a?tion|ment|al)s?)$`)
+}
+
+function holdsForm(
+  said: ReadonlySet<string>,
+  { word, forms }: { word: string; forms: RegExp | undefined },
+): boolean {
+  return said.has(word) || (forms !== undefined && said.values().some(each => forms.test(each)))
 }
 
 /** `README.md` and `build.sh` are files, and hosts too: who names one does not mean the page. */
