@@ -37,6 +37,9 @@ export const outcomeKinds = [
 ] as const
 export type OutcomeKind = (typeof outcomeKinds)[number]
 
+/** Stands in each sentence with which the runtime tells a model, in the place of a user, that such a call was checked. */
+export const checkedWords = ', of which it was not known whether it took effect, has been checked: '
+
 /** What became of a call that may have taken effect. */
 export type Found = 'ran' | 'did-not-run'
 

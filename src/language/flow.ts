@@ -29,7 +29,7 @@ export type FlowRole = (typeof flowRoles)[number]
 export type FlowLabels = {
   /** `trusted`: only the system and its own users write what it returns. Default `untrusted`. */
   readonly output?: 'trusted' | 'untrusted'
-  /** Of an untrusted output: the fields that outsiders fill. Default: all of them. */
+  /** The fields that outsiders fill. With any the output is untrusted. Default: all of an untrusted one. */
   readonly outsiders?: readonly string[]
   /** Default: `none` for a read-only tool, else `changes`. */
   readonly effect?: FlowEffect
@@ -43,9 +43,9 @@ export type FlowLabels = {
   readonly ids?: Readonly<Record<string, string>>
   /** It returns the thing that it made. */
   readonly creates?: boolean
-  /** It reads what is not for everybody. For reports only. */
+  /** It reads what is not for everybody. Words that it alone gave are in no call without a sink. */
   readonly private?: boolean
-  /** Words by which people ask for it. */
+  /** Words by which people ask for it. A call of it needs one of them. */
   readonly words?: readonly string[]
   /** Each result says itself whether it is trusted (`_meta.ifc.integrity` of MCP), and is believed. */
   readonly stated?: boolean

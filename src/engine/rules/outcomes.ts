@@ -2,6 +2,7 @@
 
 import {
   checkCallName,
+  checkedWords,
   type Found,
   type Outcome,
   type OutcomeKind,
@@ -84,7 +85,7 @@ export const outcomes = {
   }),
   /** The runtime's own words: nothing of the tool's output may stand where instructions stand. */
   notice: ({ callId, tool, found }: { callId: string; tool: string; found: Found }): string =>
-    `The call ${callId} of the tool ${JSON.stringify(tool)}, of which it was not known whether it took effect, has been checked: ${
+    `The call ${callId} of the tool ${JSON.stringify(tool)}${checkedWords}${
       found === 'ran'
         ? `it took effect. Do not repeat it. Its result can be read with ${checkCallName}.`
         : 'it did not take effect.'

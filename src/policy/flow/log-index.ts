@@ -2,7 +2,7 @@
 // what a person approved, and which results outsiders wrote. It is made when it is first needed, grows with new results
 // only, and is bounded: a value beyond a bound has no warrant. It reads the log and labels, so that any copy of the log
 // gives the same.
-import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
+import { type CallPart, type CallResult, checkedWords, type Outcome } from '../../language/calls.ts'
 import { isSpoken } from '../../language/content.ts'
 import type { UserEntry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
@@ -101,7 +101,8 @@ export class LogIndex {
   addUser(entry: UserEntry, isRead: boolean, isTask: boolean): void {
     this.#created = undefined
     if (!isRead || isTask) return
-    for (const part of entry.parts) if (isSpoken(part)) this.user.add(part.text)
+    for (const part of entry.parts)
+      if (isSpoken(part) && !part.text.includes(checkedWords)) this.user.add(part.text)
   }
 
   addResult(
