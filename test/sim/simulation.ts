@@ -20,6 +20,7 @@ import { leaseMs, SimulatedNode } from './cluster.ts'
 import { Disk } from './disk.ts'
 import { modelOf } from './model.ts'
 import { Machine, Scheduler } from './scheduler.ts'
+import { Signing } from './signing.ts'
 import { type Answer, type Node, type System, stackOf } from './system.ts'
 import { declarations, type Effects, toolsOf } from './tools.ts'
 import { Trace } from './trace.ts'
@@ -78,6 +79,7 @@ export class Simulation implements System {
   readonly hasMessages: boolean
   readonly hasVotes: boolean
   readonly #budgets: Budgets | undefined
+  readonly #signing: Signing | undefined
   /** Machines are nodes with leases, and share the sessions. */
   readonly #isCluster: boolean
   /** Nodes do not ask their lease before they write: the store alone has to refuse it. */
@@ -102,6 +104,7 @@ export class Simulation implements System {
     this.#snapshots = seed % 3 === 0
     this.hasMessages = (seed >> 2) % 2 === 0
     this.#budgets = seed % 4 === 0 ? budgets : undefined
+    this.#signing = (seed >> 3) % 3 === 0 ? new Signing() : undefined
     this.disk.failing = this.chance.pick([0, 0, 0.01, 0.05])
     this.disk.slowest = this.chance.pick([0, 2, 8, 40])
   }
@@ -157,6 +160,7 @@ export class Simulation implements System {
       agent: name => (name === agent.name ? agent : undefined),
       log: () => {},
       ...(this.#budgets && { countsSpending: true }),
+      ...(this.#signing && { receipts: this.#signing.signerOf(this.born) }),
       ...(this.#snapshots && { snapshotGrowth: { events: 4, bytes: 1e9 } }),
     })
     const node: Node = { machine, local, engine: local.sessions, ...(member && { member }) }
@@ -412,6 +416,8 @@ export class Simulation implements System {
     } catch (error) {
       this.trace.breach(`the state of ${id} is not the fold of its log: ${stackOf(error)}`)
     }
+    const flaw = this.#signing?.flawOf(id, shadow.events)
+    this.trace.check(flaw === undefined, () => `the log of ${id} does not verify: ${flaw}`)
     for (const [callId, call] of shadow.rules.calls) {
       const { outcome } = call
       if (call.stage !== 'settled' || !outcome) this.trace.breach(`${callId} was never settled`)
