@@ -27,6 +27,9 @@ export type ReplayTotals = {
   cost?: number
 }
 
+/** A call that was not recorded. `verdict`: what the gate said about it, in words. No tool ran. */
+export type NewCall = { tool: string; arguments: string; verdict: string }
+
 // ---- requests --------------------------------------------------------------------------------------------
 
 /** The parts of a history that say which way a session took: who spoke, which calls were made, and how they ended. */
@@ -109,6 +112,18 @@ function verdicts(events: readonly Event[]): Map<string, string> {
     }
   }
   return said
+}
+
+/** The calls of a log that the recording does not have, in their order. */
+export function findNewCalls({ calls }: Recording, log: readonly Event[]): NewCall[] {
+  const judged = verdicts(log)
+  return log
+    .flatMap(event => {
+      if (event.type === 'model.answered') return listCallParts(event)
+      return event.type === 'call.nested' ? [event.call] : []
+    })
+    .filter(({ id }) => !calls.has(id))
+    .map(({ id, name, text }) => ({ tool: name, arguments: text, verdict: judged.get(id) ?? 'not judged' }))
 }
 
 // ---- sums ------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 // The report of a replay as lines for a terminal.
 import { printable } from '../lib/text/index.ts'
-import type { Difference, ReplayTotals } from './compare.ts'
+import type { Difference, NewCall, ReplayTotals } from './compare.ts'
 import type { ReplayReport } from './replay.ts'
 
 export function isSame({ differences, left }: ReplayReport): boolean {
@@ -8,7 +8,7 @@ export function isSame({ differences, left }: ReplayReport): boolean {
 }
 
 export function describeReplay(report: ReplayReport): string[] {
-  const { session, requests, differences, left, then, now } = report
+  const { session, requests, differences, left, newCalls, then, now } = report
   const { compared, byBytes } = requests
   const head = `${printable(session, 80)}: ${count(compared, 'request')} to models compared, ${byBytes} of them byte for byte.`
   if (isSame(report)) return [head, '  Everything came to the same.']
@@ -16,6 +16,7 @@ export function describeReplay(report: ReplayReport): string[] {
     head,
     ...differences.flatMap(describeDifference),
     ...(left ? [`  The session went another way at event ${left.seq}. ${printable(left.why, 500)}`] : []),
+    ...describeNewCalls(newCalls),
     `  Recorded: ${describeTotals(then)}`,
     `  Now:      ${describeTotals(now)}`,
   ]
@@ -24,6 +25,16 @@ export function describeReplay(report: ReplayReport): string[] {
 function describeDifference({ seq, about, text, diff = [] }: Difference): string[] {
   const lines = diff.map(line => `      ${line.mark}${'text' in line ? ` ${printable(line.text, 400)}` : ''}`)
   return [`  ${about} at event ${seq}: ${printable(text, 1000)}`, ...lines]
+}
+
+const mostShown = 20
+
+function describeNewCalls(calls: readonly NewCall[]): string[] {
+  const shown = calls
+    .slice(0, mostShown)
+    .map(({ tool, arguments: text, verdict }) => `    ${tool} ${printable(text, 200)}: ${verdict}`)
+  if (calls.length > mostShown) shown.push(`    and ${calls.length - mostShown} more`)
+  return shown.length > 0 ? ['  Calls that were not recorded, of which no tool ran:', ...shown] : []
 }
 
 function describeTotals({ steps, unasked, asked, denied, tokens, cost }: ReplayTotals): string {

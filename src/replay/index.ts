@@ -5,7 +5,7 @@ import type { Recorded } from '../language/events.ts'
 import { readRecording } from './recording.ts'
 import { type ReplayOptions, type ReplayReport, replay } from './replay.ts'
 
-export type { Difference, ReplayTotals } from './compare.ts'
+export type { Difference, NewCall, ReplayTotals } from './compare.ts'
 export { readRecording } from './recording.ts'
 export type { ReplayReport, Simulation } from './replay.ts'
 export { type ChangeToTry, type TryOptions, tryChange } from './try-change.ts'

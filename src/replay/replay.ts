@@ -22,7 +22,16 @@ import { type Json, parseJson } from '../lib/json/index.ts'
 import { present } from '../lib/json/present.ts'
 import { memoryStore } from '../stores/memory.ts'
 import { checkRequest } from './check-request.ts'
-import { addUp, compareLogs, type Difference, isSameCalls, isSameWay, type ReplayTotals } from './compare.ts'
+import {
+  addUp,
+  compareLogs,
+  type Difference,
+  findNewCalls,
+  isSameCalls,
+  isSameWay,
+  type NewCall,
+  type ReplayTotals,
+} from './compare.ts'
 import { goOn } from './go-on.ts'
 import { RecordedInputs } from './inputs.ts'
 import { cancelReason, cutParts, describeCalls, recordedAnswer } from './recorded-answer.ts'
@@ -62,6 +71,8 @@ export type ReplayReport = {
   differences: Difference[]
   /** Where the session went another way than the recorded one. */
   left?: { seq: number; why: string }
+  /** The calls that were made in place of recorded ones. */
+  newCalls: NewCall[]
   then: ReplayTotals
   now: ReplayTotals
   /** The log of the replay. */
@@ -164,6 +175,7 @@ export class Replay {
       requests: { compared: this.#compared, byBytes: this.#byBytes },
       differences: this.differences.sort((a, b) => a.seq - b.seq),
       ...present({ left: this.left }),
+      newCalls: findNewCalls(this.recording, log),
       then: addUp(events),
       now: addUp(log),
       log,

@@ -12,6 +12,7 @@ export {
 export * from '../evals/index.ts'
 export {
   type Difference,
+  type NewCall,
   type ReplayReport,
   type ReplayTotals,
   replaySession,

@@ -89,6 +89,8 @@ suite('turnwire replay', () => {
     assert.match(other.stdout, /- +"description": "Pays\.",\n +\+ +"description": "Pays twice\.",/)
 
     put('simulate.ts', `export default { pay: ({ amount }) => 'simulated ' + amount }`)
+    const text = turnwire(['replay', id, '--with', 'model=other'], { cwd }).stdout
+    assert.match(text, /Calls that were not recorded, of which no tool ran:\n {4}pay \{.*\}: ran unasked/)
     const live = turnwire(['replay', id, '--with', 'model=other', '--simulate', 'simulate.ts', '--json'], {
       cwd,
     })

@@ -139,7 +139,11 @@ suite('sessions with five vendors', () => {
       ],
       { whenOver: 'repeat-last' },
     )
-    const { left, now } = await play({ model: () => model }, { live: true })
+    const { left, now, newCalls } = await play({ model: () => model }, { live: true })
+    assert.deepEqual(
+      newCalls.map(({ tool, arguments: text, verdict }) => `${tool} ${text} ${verdict}`),
+      ['mail {"to":"eve@example.org"} asked (operator-trust)'],
+    )
     assert.equal(left?.why, 'The model made other calls: mail.')
     assert.equal(now.steps, 3 + 4, 'three in the first turn, and one in each of the others')
   })

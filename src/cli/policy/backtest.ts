@@ -76,7 +76,7 @@ export function describeBacktest(draft: string, report: BacktestReport): string[
   const row = (name: string, counts: Record<'allow' | 'ask' | 'deny', number>): string =>
     `  ${name.padEnd(6)}${[counts.allow, counts.ask, counts.deny].map(each => count(each).padStart(10)).join('')}`
   return [
-    `${printable(draft, 200)}: ${count(calls)} calls of ${count(sessions)} sessions, ${day(from)} to ${day(to)}`,
+    `${printable(draft, 200)}: ${count(calls, 'call')} of ${count(sessions, 'session')}, ${day(from)} to ${day(to)}`,
     `  ${''.padEnd(6)}${['allow', 'ask', 'deny'].map(word => word.padStart(10)).join('')}`,
     row('then', then),
     row('draft', now),
@@ -167,6 +167,7 @@ function describeUnjudged({ unjudged, assumed }: BacktestReport): string[] {
   return [...lines, `Not known here, so judged by their names: ${list}. --servers starts MCP servers.`]
 }
 
-function count(value: number): string {
-  return value.toLocaleString('en')
+function count(value: number, noun?: string): string {
+  const number = value.toLocaleString('en')
+  return noun === undefined ? number : `${number} ${noun}${value === 1 ? '' : 's'}`
 }
