@@ -17,6 +17,11 @@ export type LogSigned = {
   head: string
   /** How these digests and the receipts are made: see receipts.ts. Absent: in the first way. */
   way?: 2
+  /**
+   * Up to this event they were read from the store when they were signed, for want of memory of them: a change of the store before
+   * that would not show. Absent: none was, or only signatures.
+   */
+  readBack?: number
   /** The version of the rules at the end of these events. Absent: the agent has none. */
   policy?: string
   /** The calls that were settled in these events, and the root of the tree of their receipts. */

@@ -18,6 +18,15 @@ const isSigned = async (session, { signature, ...signed }) => {
   const text = 'turnwire log 1\n' + canonical({ session, signed })
   return crypto.subtle.verify('Ed25519', key, toBytes(signature), utf8.encode(text))
 }
+// The check value of RFC 8037. Older browsers have no Ed25519, and pages from http: no Web Crypto at all.
+const canCheck = async () => {
+  try {
+    await crypto.subtle.importKey('jwk', { kty: 'OKP', crv: 'Ed25519', x: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' }, 'Ed25519', false, ['verify'])
+    return true
+  } catch {
+    return false
+  }
+}
 const keyName = x => sha256('{"crv":"Ed25519","kty":"OKP","x":' + JSON.stringify(x) + '}')
 
 async function checkLog() {
@@ -194,18 +203,19 @@ async function main() {
   let result
   // How many of the receipts are those of the log.
   let proved = 0
+  const isAble = await canCheck()
   try {
-    result = await checkLog()
+    result = isAble ? await checkLog() : { why: 'This browser cannot check signatures (Ed25519). Open the file in another one, or use: turnwire verify <file>' }
     const wrong = result.why ? 0 : await checkReceipts(result.signatures)
     proved = wrong ?? sealed.receipts.length
     if (wrong !== undefined && !result.why)
       result = { broken: 0, why: 'Receipt ' + (wrong + 1) + ' is wrong, or missing.' }
   } catch (error) {
-    result = { broken: 0, why: 'It could not be checked: ' + error.message }
+    result = { broken: 0, why: 'It cannot be read: ' + error.message }
   }
   if (!result.why && !result.last) result = { broken: 0, why: 'Nothing in it is signed.' }
   badge.className = 'badge ' + (result.why ? 'bad' : 'good')
-  badge.replaceChildren(shield(!result.why), el('strong', '', result.why ? 'Changed' : 'Unchanged'), el('span', '', result.why ?? 'Every event that is shown is as the server recorded and signed it.'))
+  badge.replaceChildren(shield(!result.why), el('strong', '', result.why ? (isAble ? 'Changed' : 'Not checked') : 'Unchanged'), el('span', '', result.why ?? 'Every event that is shown is as the server recorded and signed it.'))
   document.documentElement.dataset.verified = result.why ? 'no' : 'yes'
   const removed = sealed.log.filter(({ digest }) => digest).length
   fact('Session', sealed.session)

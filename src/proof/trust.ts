@@ -7,8 +7,8 @@ import { isRecord } from '../lib/checks/fields.ts'
 import { present } from '../lib/json/present.ts'
 import { isPublicKey, thumbprint } from '../lib/signing/ed25519.ts'
 
-/** `retired`: signatures that are dated later do not count. */
-type TrustedKey = { created?: number; retired?: number }
+/** `retired`: signatures that are dated later do not count. `list`: of the installation that published it with others. */
+type TrustedKey = { created?: number; retired?: number; list?: number }
 
 /** By the name of the key. */
 export type TrustedKeys = ReadonlyMap<string, TrustedKey>
@@ -22,9 +22,12 @@ export function trustKeys(keys: readonly ReceiptKey[]): Map<string, TrustedKey> 
 /** Each of `given`: a file with a JWK or a JWK Set, as a server shows it, or the name of a key. */
 export function namedKeys(given: readonly string[]): Map<string, TrustedKey> {
   const all = new Map<string, TrustedKey>()
-  // A key that is named too, or stands in an older file, stays retired.
-  for (const keys of given.map(readKeys))
-    for (const [kid, key] of keys) all.set(kid, { ...all.get(kid), ...key })
+  for (const [index, keys] of given.map(readKeys).entries()) {
+    // An older or newer file of the same installation.
+    const list = [...keys.keys()].map(kid => all.get(kid)?.list).find(known => known !== undefined) ?? index
+    // A key that is named too, or stands in an older file, stays retired.
+    for (const [kid, key] of keys) all.set(kid, { ...all.get(kid), ...key, list })
+  }
   return all
 }
 
@@ -62,8 +65,8 @@ export function distrust(trusted: TrustedKeys, x: string, at: number): string | 
 /** The keys that sign one log, in the order of its signatures. */
 export class SigningKeys {
   readonly #trusted: TrustedKeys
-  /** When the newest of the keys that have signed was made. */
-  #newest = 0
+  /** When the newest of the keys that have signed was made, by their lists: no installation knows when another rotates its key. */
+  readonly #newest = new Map<number | undefined, number>()
 
   constructor(trusted: TrustedKeys) {
     this.#trusted = trusted
@@ -74,11 +77,12 @@ export class SigningKeys {
     const why = distrust(this.#trusted, x, at)
     if (why !== undefined) return why
     const kid = thumbprint(x)
-    const { created = 0, retired } = this.#trusted.get(kid) ?? {}
+    const { created = 0, retired, list } = this.#trusted.get(kid) ?? {}
+    const newest = this.#newest.get(list) ?? 0
     // Its holder chooses what date a signature has, but not its place behind those of newer keys.
-    if (retired !== undefined && created < this.#newest)
+    if (retired !== undefined && created < newest)
       return `it was signed with the key ${kid}, which is retired, after a newer key had signed`
-    this.#newest = Math.max(this.#newest, created)
+    this.#newest.set(list, Math.max(newest, created))
     return undefined
   }
 }

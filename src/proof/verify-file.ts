@@ -3,6 +3,8 @@ import { createReadStream, readFileSync } from 'node:fs'
 import { checkFile, DamagedFile, damaged, readLines } from '../data/copies/check.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Receipt } from '../language/make-receipt.ts'
+import { parseJson } from '../lib/json/index.ts'
+import { KeptOutputs } from './kept-outputs.ts'
 import { readSealed, sealedStart } from './sealed-form.ts'
 import { isOwnPage } from './sealed-page.ts'
 import type { TrustedKeys } from './trust.ts'
@@ -39,11 +41,20 @@ async function firstBytes(file: string): Promise<string> {
 }
 
 export function verifyReceiptText(text: string, trusted: TrustedKeys): VerifiedFile {
-  const receipt: unknown = JSON.parse(text)
+  const receipt = parseReceipt(text)
   if (!isReceipt(receipt))
     throw new TurnwireError('bad_request', 'The file is no receipt: parts of it are missing.')
   const flaw = flawOfReceipt(receipt, trusted)
   return { kind: 'receipt', receipt, ...(flaw !== undefined && { damage: flaw }) }
+}
+
+/** A member that stands in it twice is refused: another reader could take the first. */
+function parseReceipt(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch (cause) {
+    throw new TurnwireError('bad_request', `The file is no receipt: ${wordsOf(cause)}`, { cause })
+  }
 }
 
 /** The signatures first, then the hashes of the file, which anyone could make anew. */
@@ -55,7 +66,7 @@ async function verifyExport(
   const sessions: VerifiedLog[] = []
   let checked = 0
   try {
-    let current: { verifier: LogVerifier; events: number } | undefined
+    let current: { verifier: LogVerifier; outputs: KeptOutputs; events: number } | undefined
     const seen = new Set<string>()
     for await (const { line, text, number } of readLines(file)) {
       // Otherwise a member could stand in it twice, and another reader take the first.
@@ -64,11 +75,20 @@ async function verifyExport(
         throw damaged(file, number, `the session ${line.session} is in the file twice`)
       if ('session' in line) {
         seen.add(line.session)
-        current = { verifier: new LogVerifier(line.session, trusted), events: line.events }
-      } else if ('event' in line) {
-        current?.verifier.take(line)
+        current = {
+          verifier: new LogVerifier(line.session, trusted),
+          outputs: new KeptOutputs(),
+          events: line.events,
+        }
+      } else if (current && 'event' in line) {
+        current.verifier.take(line)
+        current.outputs.take(line)
         step?.(++checked)
-      } else if ('end' in line && current) sessions.push(current.verifier.end(current.events))
+      } else if (current && 'piece' in line)
+        current.outputs.piece(line.blob, Buffer.from(line.piece, 'base64'), line.last === true)
+      else if (current && 'body' in line) current.outputs.text(line.blob, line.body)
+      else if (current && 'end' in line)
+        sessions.push(withOutputs(current.verifier.end(current.events), current.outputs))
     }
     if (sessions.some(({ broken }) => broken)) return { kind: 'export', sessions }
     await checkFile(file)
@@ -77,6 +97,12 @@ async function verifyExport(
     const damage = error instanceof DamagedFile ? `line ${error.line}: ${error.why}` : wordsOf(error)
     return { kind: 'export', sessions, damage }
   }
+}
+
+/** The log and what is kept beside it. */
+export function withOutputs(log: VerifiedLog, outputs: KeptOutputs): VerifiedLog {
+  const broken = log.broken ?? outputs.end()
+  return { ...log, outputs: outputs.count, ...(broken && { broken }) }
 }
 
 function verifySealed(bytes: Buffer, trusted: TrustedKeys): VerifiedFile {

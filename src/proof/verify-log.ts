@@ -50,6 +50,10 @@ export type VerifiedLog = {
   calls: number
   /** Events that were left out. */
   removed: number
+  /** Events that the server had read back from its store when it signed them. A change of the store before that does not show. */
+  readBack: number
+  /** Results that are kept beside the log. Absent: they were not looked at. */
+  outputs?: number
   /** The names of the keys that signed. */
   keys: string[]
   /** Absent: everything that is signed is as it was recorded. */
@@ -71,7 +75,16 @@ export class LogVerifier {
     this.#session = session
     this.#keys = new SigningKeys(trusted)
     this.#form = form
-    this.#result = { session, events: 0, signedTo: 0, unsigned: 0, calls: 0, removed: 0, keys: [] }
+    this.#result = {
+      session,
+      events: 0,
+      signedTo: 0,
+      unsigned: 0,
+      calls: 0,
+      removed: 0,
+      readBack: 0,
+      keys: [],
+    }
   }
 
   /** False: something is broken, and the rest need not be read. */
@@ -159,6 +172,7 @@ export class LogVerifier {
     if (result.broken) return
     result.signedTo = to
     result.calls += signed.calls.count
+    result.readBack += countReadBack(signed)
     this.#head = head
     this.#policy = signed.policy
     this.#held = this.#held.slice(count)
@@ -182,6 +196,10 @@ export class LogVerifier {
     this.#result.broken ??= { seq, why }
     return false
   }
+}
+
+function countReadBack({ from, to, readBack = 0 }: LogSigned): number {
+  return Math.max(0, Math.min(readBack, to) - from + 1)
 }
 
 /** After the last signed event of a sealed file: a signature, which stands for itself, or the place of an event that is not shown. */

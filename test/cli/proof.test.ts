@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import type { Receipt } from '../../src/language/make-receipt.ts'
@@ -24,9 +25,23 @@ async function record(cwd: string): Promise<{ id: string; callId: string }> {
     input: { type: 'object' },
     run: () => 'paid in full',
   })
-  const model = scripted([{ calls: [{ name: 'pay', input: { amount: 5 } }] }, { text: 'It is done.' }])
+  const list = tool({
+    name: 'list',
+    description: 'Lists all payments.',
+    input: { type: 'object' },
+    trust: 'trusted',
+    readOnly: true,
+    async *run() {
+      yield 'a payment of five\n'.repeat(50_000)
+    },
+  })
+  const calls = [
+    { name: 'list', input: {} },
+    { name: 'pay', input: { amount: 5 } },
+  ]
+  const model = scripted([{ calls }, { text: 'It is done.' }])
   const runtime = await Turnwire.open({
-    agents: [{ name: 'clerk', model, tools: [pay] }],
+    agents: [{ name: 'clerk', model, tools: [list, pay] }],
     receipts: true,
     data: join(cwd, '.turnwire'),
   })
@@ -46,7 +61,10 @@ test('what was recorded is proved on the command line, elsewhere and after a rot
 
   const whole = run('verify', id)
   assert.equal(whole.code, 0, whole.stderr)
-  assert.match(whole.stdout, /events 1 to \d+ of \d+ are as they were recorded, with 1 settled call\./)
+  assert.match(
+    whole.stdout,
+    /events 1 to \d+ of \d+ are as they were recorded, with 2 settled calls and 1 output kept beside the log\./,
+  )
 
   const keys = run('receipts', 'keys')
   const receipt = run('receipts', 'show', id, callId)
@@ -75,9 +93,16 @@ test('what was recorded is proved on the command line, elsewhere and after a rot
   assert.equal(sealed.code, 0, sealed.stderr)
   const html = readFileSync(join(cwd, 'session.html'), 'utf8')
   assert.ok(html.includes('maria') && !html.includes('paid in full'))
-  assert.match(run('verify', 'session.html').stdout, /1 were left out, and their digests fit/)
+  assert.match(run('verify', 'session.html').stdout, /2 were left out, and their digests fit/)
   writeFileSync(join(cwd, 'session.html'), html.replace('Pay five.', 'Pay nine.'))
   assert.equal(run('verify', 'session.html').code, 1)
+
+  const database = new DatabaseSync(join(cwd, '.turnwire/sessions.db'))
+  database.exec('UPDATE pieces SET body = zeroblob(length(body))')
+  database.close()
+  const emptied = run('verify', id)
+  assert.equal(emptied.code, 1)
+  assert.match(emptied.stdout, /^BROKEN: the output that is kept beside the log for event \d+ is not/)
 
   const server = await serve(t, { cwd })
   const answer = await fetch(`${server.url}/.well-known/turnwire-receipts.json`)

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { openReceiptKeys } from '../../src/data/receipt-keys.ts'
+import { runCommand } from '../../src/engine/turn/run-command.ts'
 import type { Event, Recorded } from '../../src/language/events.ts'
 import {
   chainHead,
@@ -15,12 +16,14 @@ import {
   textToSign,
 } from '../../src/language/receipts.ts'
 import { deriveSigningKey, makeSigner, thumbprint } from '../../src/lib/signing/ed25519.ts'
+import type { Script } from '../../src/models/scripted/index.ts'
 import { type Sealed, sealLog } from '../../src/proof/sealed-form.ts'
 import { pageHash, sealedPage } from '../../src/proof/sealed-page.ts'
-import { namedKeys, type TrustedKeys } from '../../src/proof/trust.ts'
+import { namedKeys, SigningKeys, type TrustedKeys } from '../../src/proof/trust.ts'
 import { firstFlaw, verifyFile } from '../../src/proof/verify-file.ts'
 import { LogVerifier } from '../../src/proof/verify-log.ts'
-import { stopAll } from '../engine/rig.ts'
+import { tool } from '../../src/tools/index.ts'
+import { begin, makeRig, say, stopAll } from '../engine/rig.ts'
 import { exportText, hashAnew, withSealed } from './forge.ts'
 import { keys, play, trusted } from './rig.ts'
 
@@ -84,6 +87,65 @@ suite('an export', () => {
       .toSpliced(start, 0, ...short, lines[end]!)
       .map(line => line.replace('"sessions":1', '"sessions":2'))
     assert.match((await flawOf(hashAnew(forged.join('\n')))) ?? '', /in the file twice/)
+  })
+})
+
+suite('an output that is kept beside the log', () => {
+  const long = 'a line of a long output\n'.repeat(6_000)
+  const input = { type: 'object' } as const
+  const tools = [
+    tool({
+      name: 'stream',
+      description: 'x',
+      input,
+      trust: 'trusted',
+      async *run() {
+        yield long
+      },
+    }),
+    tool({ name: 'cut', description: 'x', input, trust: 'trusted', run: () => long }),
+  ]
+  const script: Script = ({ history }) =>
+    history.at(-1)?.role === 'user'
+      ? {
+          calls: [
+            { name: 'stream', input: {} },
+            { name: 'cut', input: {} },
+          ],
+        }
+      : { text: 'Done.' }
+
+  async function exportLong(): Promise<string[]> {
+    const rig = makeRig({ tools, script, receipts: keys })
+    const session = await begin(rig)
+    await say(session, 'go')
+    await runCommand(session, { do: 'sign' })
+    const text = await exportText(rig.store)
+    assert.equal(await flawOf(text), undefined)
+    return text.split('\n')
+  }
+  const forge = (lines: readonly string[]) => flawOf(hashAnew(lines.join('\n')))
+
+  test('is found when it is changed', async () => {
+    const lines = await exportLong()
+    const piece = Buffer.from(long.replace('line', 'lime')).toString('base64')
+    const streamed = lines.map(line => line.replace(/"piece":"[^"]*"/, () => `"piece":"${piece}"`))
+    assert.match((await forge(streamed)) ?? '', /kept beside the log for event \d+ is not as it was recorded/)
+    const cut = lines.map(line => (line.startsWith('{"blob"') ? line.replace('a line', 'a lime') : line))
+    assert.match((await forge(cut)) ?? '', /kept beside the log for event \d+ is not as it was recorded/)
+  })
+
+  test('is found when it is missing, or stands there again with other content', async () => {
+    const lines = await exportLong()
+    const isOutput = (line: string) => line.startsWith('{"blob"')
+    const places = [...lines.keys()].filter(place => isOutput(lines[place]!))
+    assert.equal(places.length, 2)
+    for (const place of places) {
+      assert.match((await forge(lines.toSpliced(place, 1))) ?? '', /for event \d+ is missing/)
+      const other = lines[place]!.replace('a line', 'a lime').replace(/"piece":"..../, '"piece":"AAAA')
+      assert.notEqual(other, lines[place])
+      assert.match((await forge(lines.toSpliced(place + 1, 0, other))) ?? '', /not as it was recorded/)
+    }
   })
 })
 
@@ -169,7 +231,7 @@ suite('a sealed file', () => {
   test('with another program, other words, another policy or another form of the log is refused', async () => {
     const { html } = await sealedFile()
     for (const [from, to] of [
-      ["? 'Changed' : 'Unchanged'", "? 'Unchanged' : 'Unchanged'"],
+      ["'Not checked') : 'Unchanged'", "'Unchanged') : 'Unchanged'"],
       ['<h1>Sealed session</h1>', '<h1>Approved by the board</h1>'],
       ["default-src 'none'", 'default-src *'],
       ['</main>', '<p>maria allowed all of it</p></main>'],
@@ -192,7 +254,7 @@ suite('a sealed file', () => {
     const empty: Sealed = { turnwire: 'sealed', version: 1, session: 's', events: 0, log: [], receipts: [] }
     const html = sealedPage(empty)
     const log = html.slice(html.indexOf('<script type="application/json"'), html.indexOf('</script>') + 9)
-    assert.equal(pageHash(html, log), 'Ahc6h-MUDmjPnoTdwsUO3NktVZ4mTnCtNrX5ES3NAuQ')
+    assert.equal(pageHash(html, log), 'wjOF6E9bmlPbfomyIGND7wCdqJ3pCdiaV8U_CVGARPM')
   })
 })
 
@@ -276,8 +338,46 @@ test('several keys are trusted at once, and one that is retired in a file stays 
   assert.deepEqual(
     [...named],
     [
-      [other[0]!.kid, {}],
-      [key!.kid, { retired: 5 }],
+      [other[0]!.kid, { list: 0 }],
+      [key!.kid, { retired: 5, list: 1 }],
     ],
   )
+})
+
+test('keys of two installations may sign one log in turns, although one of them is retired later', () => {
+  const [a, b] = ['a', 'b'].map(name => {
+    const { x } = deriveSigningKey(`the-key-of-installation-${name}-for-tests`, 'test')
+    return { kty: 'OKP', crv: 'Ed25519', x, kid: thumbprint(x), use: 'sig', alg: 'EdDSA' } as const
+  })
+  const file = (name: string, list: object[]) => {
+    const path = join(folder, name)
+    writeFileSync(path, JSON.stringify({ keys: list }))
+    return path
+  }
+  const [old, newer] = [
+    { ...a!, created: 10, retired: 100 },
+    { ...b!, created: 20 },
+  ]
+  const flaw = (...given: string[]) => {
+    const signing = new SigningKeys(namedKeys(given))
+    return [old.x, newer.x, old.x].map(x => signing.distrust(x, 50)).find(why => why !== undefined)
+  }
+  assert.equal(flaw(file('one.json', [old]), file('other.json', [newer])), undefined)
+  // Of one installation the older key signs nothing any more, also where its files are of different days.
+  assert.match(flaw(file('both.json', [old, newer])) ?? '', /after a newer key had signed/)
+  const before = file('before.json', [{ ...a!, created: 10 }])
+  for (const given of [
+    [before, join(folder, 'both.json')],
+    [join(folder, 'both.json'), before],
+  ])
+    assert.match(flaw(...given) ?? '', /after a newer key had signed/)
+})
+
+test('a receipt in which a member stands twice is refused', async () => {
+  const { session, log } = await play()
+  const [receipt] = sealLog(session.id, log).receipts
+  const text = JSON.stringify(receipt)
+  assert.equal(await flawOf(text), undefined)
+  const forged = text.replace('"call":', '"call":{"tool":"pay"},"call":')
+  assert.match((await flawOf(forged)) ?? '', /stands twice/)
 })

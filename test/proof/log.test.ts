@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import canonicalize from 'canonicalize'
 import fc from 'fast-check'
+import type { Store } from '../../src/engine/index.ts'
 import { runCommand } from '../../src/engine/turn/run-command.ts'
 import type { Event } from '../../src/language/events.ts'
 import { findReceipt } from '../../src/language/make-receipt.ts'
@@ -34,7 +35,7 @@ test('a turn is signed once it is over, and what is signed verifies', async () =
   const result = verify(session.id, log, log.length)
   assert.equal(result.broken, undefined)
   assert.equal(result.signedTo, log.length - 1)
-  assert.deepEqual([result.calls, result.unsigned], [4, 0])
+  assert.deepEqual([result.calls, result.unsigned, result.readBack], [4, 0, 0])
   assert.equal(log.at(-1)?.event.type, 'log.signed')
 })
 
@@ -86,6 +87,7 @@ test('a log from before receipts is signed whole, from the store, once they are 
   const { id } = await begin(before)
   await playTurn(await before.engine.open('ana', id))
   await before.engine.stop(0)
+  const recorded = (await store.read(id)).length
   const rig = makeRig({ tools, script, store, receipts: keys })
   const session = await rig.engine.open('ana', id)
   await playTurn(session)
@@ -93,6 +95,28 @@ test('a log from before receipts is signed whole, from the store, once they are 
   const result = await verifyStored(store, id)
   assert.deepEqual([result.broken, result.calls], [undefined, 4])
   assert.equal(result.signedTo, result.events - 1)
+  assert.equal(result.readBack, recorded)
+})
+
+test('a turn that was changed before it was signed is said to be read back from the store', async () => {
+  const store = memoryStore()
+  const rig = makeRig({ tools, script, store, receipts: keys, world: { timer: () => () => {} } })
+  const session = await begin(rig)
+  await playTurn(session)
+  await session.flushed()
+  // As after a crash: nobody signed the turn, and someone changes it before the session is opened again.
+  const events = (await store.read(session.id)).map(({ event }) =>
+    event.type === 'approval.decided' ? { ...event, by: 'nobody' } : event,
+  )
+  const other: Store = {
+    ...store,
+    read: async (_, last = 0) => events.slice(last).map((event, index) => ({ seq: last + index + 1, event })),
+    append: async batch => void events.push(...batch.events),
+  }
+  const again = makeRig({ tools, script, store: other, receipts: keys })
+  await runCommand(await again.engine.open('ana', session.id), { do: 'sign' })
+  const result = verify(session.id, await other.read(session.id))
+  assert.deepEqual([result.broken, result.calls, result.readBack], [undefined, 2, events.length - 1])
 })
 
 test('a session that is opened again goes on with its chain', async () => {
@@ -105,6 +129,8 @@ test('a session that is opened again goes on with its chain', async () => {
   await again.engine.stop(0)
   const result = await verifyStored(store, session.id)
   assert.deepEqual([result.broken, result.calls, result.unsigned], [undefined, 4, 0])
+  // Only the signature was, which stands for itself.
+  assert.equal(result.readBack, 0)
 })
 
 test('an open session is signed after each of its turns, however many', async () => {

@@ -85,7 +85,13 @@ test('a sealed file checks itself without a network, whole or redacted, and find
       assert.equal(claims.length, index === 2 ? 1 : 0)
       for (const claim of claims) assert.match(claim, /not proved$/)
     }
+    assert.match((await page.locator('#badge').textContent()) ?? '', /^Changed/)
     assert.deepEqual(problems, [])
+    await page.addInitScript(() => {
+      crypto.subtle.importKey = () => Promise.reject(new Error('Unrecognized name.'))
+    })
+    assert.equal(await show(whole, 'whole.html'), false)
+    assert.match((await page.locator('#badge').textContent()) ?? '', /^Not checked.*cannot check signatures/)
   } finally {
     await browser.close()
   }

@@ -1,9 +1,11 @@
 // Checks, without a network, that something is as it was recorded: a session of the data folder, an export, a receipt, a sealed file.
 import { existsSync } from 'node:fs'
 import { withStore } from '../../data/data-place.ts'
+import type { Store } from '../../engine/index.ts'
 import { printable } from '../../lib/text/index.ts'
+import { KeptOutputs } from '../../proof/kept-outputs.ts'
 import type { TrustedKeys } from '../../proof/trust.ts'
-import { firstFlaw, type VerifiedFile, verifyFile } from '../../proof/verify-file.ts'
+import { firstFlaw, type VerifiedFile, verifyFile, withOutputs } from '../../proof/verify-file.ts'
 import { LogVerifier, type VerifiedLog } from '../../proof/verify-log.ts'
 import { type CliCommand, UsageError } from '../command.ts'
 import { type Progress, withProgress } from '../progress.ts'
@@ -63,13 +65,34 @@ async function verifySession(
     const row = await store.row(id)
     if (!row) throw noSuchSession(id)
     const verifier = new LogVerifier(id, trusted)
+    const outputs = new KeptOutputs()
     for await (const page of storedPages(store, id))
       for (const item of page) {
-        if (item.seq <= row.head && !verifier.take(item)) return verifier.end()
+        if (item.seq > row.head) continue
+        if (!verifier.take(item)) return verifier.end()
+        outputs.take(item)
         progress.step(item.seq, row.head)
       }
-    return verifier.end(row.head)
+    await readOutputs(store, id, outputs)
+    return withOutputs(verifier.end(row.head), outputs)
   })
+}
+
+const outputBytes = 512 * 1024
+
+async function readOutputs(store: Store, id: string, outputs: KeptOutputs): Promise<void> {
+  for (const { name, inPieces } of outputs.names()) {
+    const text = inPieces ? undefined : await store.blob(id, name)
+    if (text !== undefined) outputs.text(name, text)
+    for (let at = 0; inPieces; ) {
+      const found = await store.blobRange(id, name, at, outputBytes)
+      if (!found) break
+      at += found.bytes.length
+      const isLast = at >= found.size || found.bytes.length === 0
+      outputs.piece(name, found.bytes, isLast)
+      if (isLast) break
+    }
+  }
 }
 
 function receiptText({ receipt }: ReceiptFile, flaw: string | undefined): string {
@@ -88,12 +111,18 @@ function sessionsText(sessions: readonly VerifiedLog[], flaw: string | undefined
   return sessions.map(sessionText).join('')
 }
 
-function sessionText({ session, events, signedTo, unsigned, calls, removed, keys }: VerifiedLog): string {
+function sessionText(log: VerifiedLog): string {
+  const { session, events, signedTo, unsigned, calls, removed, readBack, outputs = 0, keys } = log
   const name = printable(session, 80)
   if (signedTo === 0)
     return `${name}: ${events} events, none of them signed. Nothing proves that they are as they were recorded.\n`
+  const kept = outputs === 0 ? '' : ` and ${outputs} output${outputs === 1 ? '' : 's'} kept beside the log`
   const left = removed === 0 ? '' : ` ${removed} were left out, and their digests fit.`
   const open =
     unsigned === 0 ? '' : ` The last ${unsigned} are not signed yet: a log is signed when its turn is over.`
-  return `${name}: events 1 to ${signedTo} of ${events} are as they were recorded, with ${calls} settled call${calls === 1 ? '' : 's'}.${left}${open} Signed with ${keys.join(', ')}.\n`
+  const late =
+    readBack === 0
+      ? ''
+      : ` ${readBack} of them had been read back from the store when they were signed: nothing shows a change before that.`
+  return `${name}: events 1 to ${signedTo} of ${events} are as they were recorded, with ${calls} settled call${calls === 1 ? '' : 's'}${kept}.${left}${late}${open} Signed with ${keys.join(', ')}.\n`
 }

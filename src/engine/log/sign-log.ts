@@ -117,7 +117,7 @@ export class LogSigner {
     }
   }
 
-  #signedEvent({ from, source, digests, leaves, policy }: Stretch, to: number): LogSigned {
+  #signedEvent({ from, source, digests, leaves, policy, readBack }: Stretch, to: number): LogSigned {
     const { id, state, ports } = this.#session
     // Before the key is read: a key that is retired meanwhile signed nothing that is dated later.
     const at = ports.world.now()
@@ -134,6 +134,7 @@ export class LogSigner {
       previous,
       head: chainHead(previous, digests),
       way: newestWay,
+      ...(readBack > 0 && { readBack }),
       ...(policy !== undefined && { policy }),
       calls: callsSigned(leaves),
       salt: source,
@@ -150,7 +151,7 @@ export class LogSigner {
     while (this.#stretch.next < this.#seen) {
       const page = await ports.store.read(id, this.#stretch.next - 1, { maxBytes: pageBytes })
       if (page.length === 0) throw new Error(`Event ${this.#stretch.next} is missing.`)
-      for (const { seq, event } of page) if (seq < this.#seen) this.#stretch.take(event)
+      for (const { seq, event } of page) if (seq < this.#seen) this.#stretch.takeStored(seq, event)
       if (this.#stretch.next < this.#seen) await laterTurn(ports.world)
     }
   }
@@ -178,6 +179,8 @@ class Stretch {
   readonly digests: string[] = []
   /** Of the receipts of calls. */
   readonly leaves: string[] = []
+  /** The last event that the store gave back, beside signatures, which stand for themselves. */
+  readBack = 0
   readonly #salts: Salts
   readonly #calls: ReceiptFold
 
@@ -196,6 +199,11 @@ class Stretch {
   /** The number of the event that it takes next. */
   get next(): number {
     return this.from + this.digests.length
+  }
+
+  takeStored(seq: number, event: Event): void {
+    if (event.type !== 'log.signed') this.readBack = seq
+    this.take(event)
   }
 
   take(event: Event): void {
