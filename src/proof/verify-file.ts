@@ -17,17 +17,20 @@ export type VerifiedFile =
   | { kind: 'sealed'; sessions: VerifiedLog[]; damage?: string }
   | { kind: 'receipt'; receipt: Receipt; damage?: string }
 
-/** Throws a TurnwireError if it is none of these files. `step`: called with how many events of an export were checked. */
+/** `step`: called with how many events of an export were checked. `receipts`: see LogVerifier. */
+export type VerifyOptions = { step?: (events: number) => void; receipts?: readonly Receipt[] }
+
+/** Throws a TurnwireError if it is none of these files. */
 export async function verifyFile(
   file: string,
   trusted: TrustedKeys,
-  step?: (events: number) => void,
+  options: VerifyOptions = {},
 ): Promise<VerifiedFile> {
   const start = await firstBytes(file)
-  if (start.startsWith(sealedStart)) return verifySealed(readFileSync(file), trusted)
+  if (start.startsWith(sealedStart)) return verifySealed(readFileSync(file), trusted, options)
   if (/^\s*\{\s*"turnwire":\s*"receipt"/.test(start))
     return verifyReceiptText(readFileSync(file, 'utf8'), trusted)
-  if (start.startsWith('{')) return verifyExport(file, trusted, step)
+  if (start.startsWith('{')) return verifyExport(file, trusted, options)
   throw new TurnwireError(
     'bad_request',
     `${file} is no export, no receipt and no sealed session, or its beginning was changed.`,
@@ -61,7 +64,7 @@ function parseReceipt(text: string): unknown {
 async function verifyExport(
   file: string,
   trusted: TrustedKeys,
-  step?: (events: number) => void,
+  { step, receipts }: VerifyOptions,
 ): Promise<VerifiedFile> {
   const sessions: VerifiedLog[] = []
   let checked = 0
@@ -76,7 +79,7 @@ async function verifyExport(
       if ('session' in line) {
         seen.add(line.session)
         current = {
-          verifier: new LogVerifier(line.session, trusted),
+          verifier: new LogVerifier(line.session, trusted, 'whole', receipts),
           outputs: new KeptOutputs(),
           events: line.events,
         }
@@ -105,11 +108,11 @@ export function withOutputs(log: VerifiedLog, outputs: KeptOutputs): VerifiedLog
   return { ...log, outputs: outputs.count, ...(broken && { broken }) }
 }
 
-function verifySealed(bytes: Buffer, trusted: TrustedKeys): VerifiedFile {
+function verifySealed(bytes: Buffer, trusted: TrustedKeys, { receipts }: VerifyOptions): VerifiedFile {
   try {
     const text = bytes.toString('utf8')
     const sealed = readSealed(text)
-    const verifier = new LogVerifier(sealed.session, trusted, 'sealed')
+    const verifier = new LogVerifier(sealed.session, trusted, 'sealed', receipts)
     for (const item of sealed.log) verifier.take(item)
     const result = verifier.end(sealed.events)
     const isOwn = Buffer.from(text).equals(bytes) && isOwnPage(text)

@@ -2,6 +2,7 @@
 // from a store, an export or a sealed file. Where events were left out, their digests are in their place.
 import type { Event } from '../language/events.ts'
 import type { LogSigned } from '../language/log-signed.ts'
+import type { Receipt } from '../language/make-receipt.ts'
 import { ReceiptFold } from '../language/receipt-calls.ts'
 import {
   callsSigned,
@@ -64,6 +65,8 @@ export class LogVerifier {
   readonly #session: string
   readonly #keys: SigningKeys
   readonly #form: LogForm
+  /** By signature: the events that signed receipts which someone kept. The log has to have them. */
+  readonly #awaited: Map<string, LogSigned>
   /** After the last signed event. */
   #held: LogItem[] = []
   #head = ''
@@ -71,8 +74,19 @@ export class LogVerifier {
   #policy: string | undefined
   readonly #result: VerifiedLog
 
-  constructor(session: string, trusted: TrustedKeys, form: LogForm = 'whole') {
+  /** `receipts`: kept elsewhere, and checked. Without them nothing shows that a log was cut off after one of its signatures. */
+  constructor(
+    session: string,
+    trusted: TrustedKeys,
+    form: LogForm = 'whole',
+    receipts: readonly Receipt[] = [],
+  ) {
     this.#session = session
+    this.#awaited = new Map(
+      receipts
+        .filter(({ call }) => call.session === session)
+        .map(({ signed }) => [signed.signature, signed] as const),
+    )
     this.#keys = new SigningKeys(trusted)
     this.#form = form
     this.#result = {
@@ -111,6 +125,12 @@ export class LogVerifier {
       this.#break(result.events + 1, `the log should have ${head} events, and has ${result.events}`)
     const isOther = (item: LogItem): boolean => !('event' in item) || item.event.type !== 'log.signed'
     result.unsigned = this.#held.filter(isOther).length
+    const [awaited] = this.#awaited.values()
+    if (awaited)
+      this.#break(
+        awaited.from,
+        `a receipt that is kept elsewhere says that events ${awaited.from} to ${awaited.to} were signed otherwise, or the log was cut off before them`,
+      )
     const forged = this.#form === 'sealed' ? this.#held.find(item => !isEmptyPlace(item)) : undefined
     if (forged)
       this.#break(
@@ -170,6 +190,7 @@ export class LogVerifier {
     const kid = thumbprint(key)
     if (!result.keys.includes(kid)) result.keys.push(kid)
     if (result.broken) return
+    this.#awaited.delete(signature)
     result.signedTo = to
     result.calls += signed.calls.count
     result.readBack += countReadBack(signed)

@@ -88,6 +88,16 @@ test('what was recorded is proved on the command line, elsewhere and after a rot
   const forged = check()
   assert.deepEqual([forged.code, forged.stdout.startsWith('BROKEN')], [1, true])
 
+  // The receipt finds a log that was cut off, which has nothing wrong by itself.
+  const held = (...args: string[]) => run('verify', id, '--receipt', 'kept.json', ...args)
+  writeFileSync(join(cwd, 'kept.json'), receipt.stdout)
+  assert.equal(held().code, 0)
+  const other = await record(cwd)
+  const missing = run('verify', other.id, '--receipt', 'kept.json')
+  assert.match(missing.stdout, /^BROKEN: the session .*, of which there is a receipt, is not in it/)
+  writeFileSync(join(cwd, 'kept.json'), receipt.stdout.replace('"maria"', '"nobody"'))
+  assert.match(held().stderr, /kept\.json proves nothing: the call is not among those that were signed/)
+
   assert.equal(run('receipts', 'rotate').code, 0)
   const sealed = run('seal', id, '-o', 'session.html', '--redact', 'results')
   assert.equal(sealed.code, 0, sealed.stderr)

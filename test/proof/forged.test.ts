@@ -7,6 +7,7 @@ import { after, suite, test } from 'node:test'
 import { openReceiptKeys } from '../../src/data/receipt-keys.ts'
 import { runCommand } from '../../src/engine/turn/run-command.ts'
 import type { Event, Recorded } from '../../src/language/events.ts'
+import type { Receipt } from '../../src/language/make-receipt.ts'
 import {
   chainHead,
   digestEvent,
@@ -25,7 +26,7 @@ import { LogVerifier } from '../../src/proof/verify-log.ts'
 import { tool } from '../../src/tools/index.ts'
 import { begin, makeRig, say, stopAll } from '../engine/rig.ts'
 import { exportText, hashAnew, withSealed } from './forge.ts'
-import { keys, play, trusted } from './rig.ts'
+import { keys, play, playTurn, trusted } from './rig.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'forged-'))
 after(async () => {
@@ -88,6 +89,24 @@ suite('an export', () => {
       .map(line => line.replace('"sessions":1', '"sessions":2'))
     assert.match((await flawOf(hashAnew(forged.join('\n')))) ?? '', /in the file twice/)
   })
+})
+
+test('a log that was cut off after a signature, or told anew, is found by a receipt that is kept elsewhere', async () => {
+  const { rig, session, log } = await play({}, 2)
+  const receipts = sealLog(session.id, log).receipts
+  await playTurn(session)
+  await runCommand(session, { do: 'sign' })
+  const longer = await rig.store.read(session.id)
+  const later = sealLog(session.id, longer).receipts
+  const flaw = (items: Recorded[], kept: Receipt[]) => {
+    const verifier = new LogVerifier(session.id, trusted, 'whole', kept)
+    for (const item of items) verifier.take(item)
+    return verifier.end(items.length).broken?.why
+  }
+  assert.equal(flaw(longer, later), undefined)
+  assert.equal(flaw(log, receipts), undefined)
+  assert.equal(flaw(log, []), undefined)
+  assert.match(flaw(log, later) ?? '', /kept elsewhere .* signed otherwise, or the log was cut off/)
 })
 
 suite('an output that is kept beside the log', () => {

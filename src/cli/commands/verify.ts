@@ -1,20 +1,27 @@
 // Checks, without a network, that something is as it was recorded: a session of the data folder, an export, a receipt, a sealed file.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { withStore } from '../../data/data-place.ts'
 import type { Store } from '../../engine/index.ts'
+import type { Receipt } from '../../language/make-receipt.ts'
 import { printable } from '../../lib/text/index.ts'
 import { KeptOutputs } from '../../proof/kept-outputs.ts'
 import type { TrustedKeys } from '../../proof/trust.ts'
-import { firstFlaw, type VerifiedFile, verifyFile, withOutputs } from '../../proof/verify-file.ts'
+import {
+  firstFlaw,
+  type VerifiedFile,
+  verifyFile,
+  verifyReceiptText,
+  withOutputs,
+} from '../../proof/verify-file.ts'
 import { LogVerifier, type VerifiedLog } from '../../proof/verify-log.ts'
-import { type CliCommand, UsageError } from '../command.ts'
+import { type CliCommand, textValues, UsageError, type Values } from '../command.ts'
 import { type Progress, withProgress } from '../progress.ts'
 import { configOption, dataOption, noSuchSession, sessionPlace } from '../setup.ts'
 import { storedPages, trustedKeys } from '../signed-log.ts'
 
 export const command: CliCommand = {
   name: 'verify',
-  usage: '<session | file> [--key <file | name>]…',
+  usage: '<session | file> [--key <file | name>]… [--receipt <file>]…',
   about: `Says whether a session, an export, a receipt or a sealed file is as the server recorded it, and names the first event that is not.
 It needs no network. Exit code 0: it is; 1: it is not, or a session in it has no signature.
 A signature proves as much as its key is trusted. Without --key these are the keys of the data folder.`,
@@ -26,6 +33,12 @@ A signature proves as much as its key is trusted. Without --key these are the ke
       value: '<file | name>',
       help: 'The keys to trust: what the server shows at /.well-known/turnwire-receipts.json, or the name of one ("kid"). More than one --key adds keys',
     },
+    receipt: {
+      type: 'string',
+      many: true,
+      value: '<file>',
+      help: 'A receipt that you kept: its call has to be in the session, so that one that was cut off or told anew is found',
+    },
     data: dataOption,
     config: configOption,
     json: { type: 'boolean', help: 'Print JSON' },
@@ -34,19 +47,37 @@ A signature proves as much as its key is trusted. Without --key these are the ke
   async run({ values, words: [what] }) {
     if (what === undefined) throw new UsageError('Say what to check: turnwire verify <session | file>')
     const trusted = await trustedKeys(values)
+    const receipts = keptReceipts(values, trusted)
     const found = await withProgress<VerifiedFile | VerifiedLog>('Checking', 'events', async progress =>
       existsSync(what)
-        ? verifyFile(what, trusted, done => progress.step(done))
-        : verifySession(await sessionPlace(values), what, trusted, progress),
+        ? verifyFile(what, trusted, { step: done => progress.step(done), receipts })
+        : verifySession(await sessionPlace(values), what, { trusted, receipts }, progress),
     )
     const sessions = 'kind' in found ? ('sessions' in found ? found.sessions : []) : [found]
-    const flaw = 'kind' in found ? firstFlaw(found) : found.broken?.why
+    const flaw =
+      ('kind' in found ? firstFlaw(found) : found.broken?.why) ?? missingSession(receipts, sessions)
     const areSigned = sessions.length > 0 && sessions.every(({ signedTo }) => signedTo > 0)
     const isProved = flaw === undefined && (areSigned || isReceiptFile(found))
     if (values['json'] === true) process.stdout.write(`${JSON.stringify({ proved: isProved, ...found })}\n`)
     else process.stdout.write(isReceiptFile(found) ? receiptText(found, flaw) : sessionsText(sessions, flaw))
     return isProved ? 0 : 1
   },
+}
+
+/** Throws if one of them proves nothing. */
+function keptReceipts(values: Values, trusted: TrustedKeys): Receipt[] {
+  return textValues(values, 'receipt').map(file => {
+    const found = verifyReceiptText(readFileSync(file, 'utf8'), trusted)
+    if (found.kind !== 'receipt' || found.damage !== undefined)
+      throw new UsageError(`The receipt ${file} proves nothing: ${found.damage}.`)
+    return found.receipt
+  })
+}
+
+function missingSession(receipts: readonly Receipt[], sessions: readonly VerifiedLog[]): string | undefined {
+  const there = new Set(sessions.map(({ session }) => session))
+  const missing = receipts.find(({ call }) => !there.has(call.session))
+  return missing && `the session ${missing.call.session}, of which there is a receipt, is not in it`
 }
 
 type ReceiptFile = Extract<VerifiedFile, { kind: 'receipt' }>
@@ -58,13 +89,13 @@ function isReceiptFile(found: VerifiedFile | VerifiedLog): found is ReceiptFile 
 async function verifySession(
   place: string,
   id: string,
-  trusted: TrustedKeys,
+  { trusted, receipts }: { trusted: TrustedKeys; receipts: readonly Receipt[] },
   progress: Progress,
 ): Promise<VerifiedLog> {
   return withStore(place, async store => {
     const row = await store.row(id)
     if (!row) throw noSuchSession(id)
-    const verifier = new LogVerifier(id, trusted)
+    const verifier = new LogVerifier(id, trusted, 'whole', receipts)
     const outputs = new KeptOutputs()
     for await (const page of storedPages(store, id))
       for (const item of page) {
