@@ -222,6 +222,8 @@ async function main() {
   fact('Events', sealed.events + (removed ? ', of which ' + removed + ' left out' : ''))
   if (result.last) {
     fact('Signed', time(result.last.at))
+    const readBack = result.signatures.reduce((sum, { from, to, readBack = 0 }) => sum + Math.max(0, Math.min(readBack, to) - from + 1), 0)
+    if (readBack) fact('Read back from the store, then signed', readBack + ' events: a change before that does not show')
     for (const key of new Set(result.signatures.map(({ key }) => key))) fact('Key', el('code', '', await keyName(key)))
   }
   const receipts = new Map(sealed.receipts.slice(0, proved).map(receipt => [receipt.call.call, receipt]))

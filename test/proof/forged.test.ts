@@ -273,7 +273,7 @@ suite('a sealed file', () => {
     const empty: Sealed = { turnwire: 'sealed', version: 1, session: 's', events: 0, log: [], receipts: [] }
     const html = sealedPage(empty)
     const log = html.slice(html.indexOf('<script type="application/json"'), html.indexOf('</script>') + 9)
-    assert.equal(pageHash(html, log), 'wjOF6E9bmlPbfomyIGND7wCdqJ3pCdiaV8U_CVGARPM')
+    assert.equal(pageHash(html, log), 'abotK_egA1EVIiFRFPrDNDnVeNqehsPqaVC7KTT1TQo')
   })
 })
 

@@ -7,14 +7,16 @@ import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { chromium } from 'playwright-core'
 import { findChromium } from '../../scripts/install-chromium.mjs'
+import { runCommand } from '../../src/engine/turn/run-command.ts'
 import type { Event } from '../../src/language/events.ts'
 import type { Receipt } from '../../src/language/make-receipt.ts'
 import { readRedaction } from '../../src/proof/redaction.ts'
 import { type Sealed, sealLog } from '../../src/proof/sealed-form.ts'
 import { sealedPage } from '../../src/proof/sealed-page.ts'
-import { stopAll } from '../engine/rig.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
+import { begin, makeRig, stopAll } from '../engine/rig.ts'
 import { withSealed } from './forge.ts'
-import { play } from './rig.ts'
+import { keys, play, playTurn, script, tools } from './rig.ts'
 
 const executablePath = findChromium()
 const skip = executablePath === undefined && 'There is no Chromium: install it, or set CHROMIUM_PATH.'
@@ -86,6 +88,8 @@ test('a sealed file checks itself without a network, whole or redacted, and find
       for (const claim of claims) assert.match(claim, /not proved$/)
     }
     assert.match((await page.locator('#badge').textContent()) ?? '', /^Changed/)
+    assert.equal(await show(await sealedLate(), 'late.html'), true)
+    assert.match((await page.locator('#facts').textContent()) ?? '', /Read back from the store, .*11 events/)
     assert.deepEqual(problems, [])
     await page.addInitScript(() => {
       crypto.subtle.importKey = () => Promise.reject(new Error('Unrecognized name.'))
@@ -96,3 +100,15 @@ test('a sealed file checks itself without a network, whole or redacted, and find
     await browser.close()
   }
 })
+
+/** Of a log that was recorded without signatures, and signed when it was opened again. */
+async function sealedLate(): Promise<string> {
+  const store = memoryStore()
+  const before = makeRig({ tools, script, store })
+  const { id } = await begin(before)
+  await playTurn(await before.engine.open('ana', id))
+  await before.engine.stop(0)
+  const rig = makeRig({ tools, script, store, receipts: keys })
+  await runCommand(await rig.engine.open('ana', id), { do: 'sign' })
+  return sealedPage(sealLog(id, await store.read(id)))
+}
