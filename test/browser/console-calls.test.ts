@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { longWord } from './console-calls-config.ts'
-import { open, said, skip, suite } from './console-rig.ts'
+import { copiedBy, open, said, skip, suite } from './console-rig.ts'
 
 const longAgent = 'an_agent_with_a_name_that_is_much_longer_than_a_column'
 
@@ -66,8 +66,7 @@ describe('a call', { skip }, () => {
   test('has a terminal that follows its end, stays where a person reads, and is copied without colours', async t => {
     const { url, operator } = rig()
     const id = await said(operator, 'Build', 'builder')
-    const { page, context, problems } = await open(t, browser(), `${url}/sessions/${id}`)
-    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    const { page, problems } = await open(t, browser(), `${url}/sessions/${id}`)
     const terminal = page.getByRole('region', { name: 'Terminal output' })
     await terminal.getByText('test 59', { exact: false }).waitFor()
     const below = (): Promise<number> =>
@@ -89,9 +88,7 @@ describe('a call', { skip }, () => {
     const copy = page.locator('.tw-terminal').getByRole('button', { name: 'Copy' })
     const paint = await copy.evaluate(button => getComputedStyle(button).opacity)
     assert.equal(paint, '1', 'it is in sight without a pointer over it')
-    await copy.click()
-    await page.locator('.tw-terminal').getByRole('button', { name: 'Copied' }).waitFor()
-    const copied = await page.evaluate<string>('navigator.clipboard.readText()')
+    const copied = await copiedBy(copy)
     assert.match(copied, /^✔ test 0\n✔ test 1\n/)
     assert.ok(copied.includes('test 179') && !copied.includes('\u001b'))
     await goOn(180)
@@ -166,11 +163,8 @@ describe('a session', { skip }, () => {
     const { url, operator } = rig()
     const id = await said(operator, 'Tell Ana', 'courier')
     const mine = await open(t, browser(), `${url}/?agent=courier&session=${id}`)
-    await mine.context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await mine.page.locator('summary', { hasText: 'More' }).click()
-    await mine.page.getByRole('button', { name: 'Copy a link for another operator' }).click()
-    await mine.page.getByRole('button', { name: 'Copied' }).waitFor()
-    const link = await mine.page.evaluate<string>('navigator.clipboard.readText()')
+    const link = await copiedBy(mine.page.getByRole('button', { name: 'Copy a link for another operator' }))
     assert.equal(link, `${url}/sessions/${id}`)
     // The last test of this server: from here on it asks for a key.
     const { key } = await operator.addKey('boss', true)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
-import { consoleServer, open, restart, said, skip, suite, tab } from './console-rig.ts'
+import { consoleServer, copiedBy, open, restart, said, skip, suite, tab } from './console-rig.ts'
 
 describe('a session with results of every kind', { skip }, () => {
   const { browser, rig } = suite({ config: 'scripts/showcase/config.ts' })
@@ -41,8 +41,7 @@ describe('a session with results of every kind', { skip }, () => {
   test('is exported whole, and its start can be copied as curl', async t => {
     const { url, operator } = rig()
     const id = await said(operator, 'Read the file src/cart.ts')
-    const { page, context } = await open(t, browser(), `${url}/sessions/${id}`)
-    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    const { page } = await open(t, browser(), `${url}/sessions/${id}`)
     await page.locator('summary', { hasText: 'More' }).click()
     const [download] = await Promise.all([
       page.waitForEvent('download'),
@@ -53,9 +52,7 @@ describe('a session with results of every kind', { skip }, () => {
       .split('\n')
     assert.equal(lines.length, (await operator.session(id)).seq)
     await page.locator('summary', { hasText: 'More' }).click()
-    await page.getByRole('button', { name: 'Copy as curl' }).click()
-    await page.getByRole('button', { name: 'Copied' }).waitFor()
-    const copied = await page.evaluate<string>('navigator.clipboard.readText()')
+    const copied = await copiedBy(page.getByRole('button', { name: 'Copy as curl' }))
     assert.match(copied, /^curl .*\/session /m)
     assert.ok(copied.includes('src/cart.ts'))
   })

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, type TestContext } from 'node:test'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core'
 import { findChromium } from '../../scripts/install-chromium.mjs'
 import { OperatorClient } from '../../src/client/index.ts'
 import { folder, root, type Served, serve } from '../cli/rig.ts'
@@ -121,6 +121,16 @@ export async function tab(context: BrowserContext, address: string): Promise<Ope
   })
   await page.goto(address)
   return { page, context, problems }
+}
+
+/** What a button copies. Its word "Copied" is gone again after a moment, which a busy machine may miss: the clipboard tells. */
+export async function copiedBy(button: Locator): Promise<string> {
+  const page = button.page()
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.evaluate(`navigator.clipboard.writeText('')`)
+  await button.click()
+  const copied = await page.waitForFunction<string>(`navigator.clipboard.readText()`)
+  return copied.jsonValue()
 }
 
 const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8')
