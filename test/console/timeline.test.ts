@@ -79,14 +79,15 @@ test('parallel calls are side by side, each in a lane of its own, in the order a
   assert.equal(named(bars, 'c').share, 488 / 990)
 })
 
+const requested = (callId: string) => ({
+  type: 'approval.requested',
+  callId,
+  argsHash: 'x',
+  toolHash: 'h',
+  rule: 'r',
+})
+
 test('what waits for a person is hatched until the decision, and a call that waits now until now', () => {
-  const requested = (callId: string) => ({
-    type: 'approval.requested',
-    callId,
-    argsHash: 'x',
-    toolHash: 'h',
-    rule: 'r',
-  })
   const bars = barsOf(
     [
       [100, answered(call('a', 'mail'), call('b', 'mail'))],
@@ -167,6 +168,39 @@ test('a question to a person is hatched until its answer, and no share counts th
   )
   // Two steps of 100 ms and 200 ms of the call.
   assert.equal(named(bars, 'a').share, 0.5)
+})
+
+test('an agent that works for a call is hatched while its own call waits for a person', () => {
+  const bars = barsOf(
+    [
+      [100, answered(call('a', 'ask_courier'), call('c', 'ask_clerk'))],
+      [100, started('a')],
+      [100, started('c')],
+      [200, { type: 'call.nested', parent: 'a', call: call('b', 'mail') }],
+      [200, requested('b')],
+      // Of two calls of the other agent one runs while the other waits.
+      [200, { type: 'call.nested', parent: 'c', call: call('d', 'mail') }],
+      [200, { type: 'call.nested', parent: 'c', call: call('e', 'read') }],
+      [200, requested('d')],
+      [200, started('e')],
+      [700, settled('e')],
+      [9000, { type: 'approval.decided', callId: 'b', granted: true, by: 'ana' }],
+      [9000, { type: 'approval.decided', callId: 'd', granted: true, by: 'ana' }],
+      [9000, started('b')],
+      [9000, started('d')],
+      [9100, settled('b')],
+      [9100, settled('d')],
+      [9200, settled('a')],
+      [9200, settled('c')],
+    ],
+    9300,
+  )
+  const waits = (id: string) =>
+    named(bars, id)
+      .parts.filter(({ look }) => look === 'hatched')
+      .map(({ from, to }) => [from - begin, to - begin])
+  assert.deepEqual(waits('a'), [[200, 9000]])
+  assert.deepEqual(waits('c'), [[700, 9000]])
 })
 
 test('a call whose arguments were refused is a thin line: nobody was waited for', () => {

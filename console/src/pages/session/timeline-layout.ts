@@ -49,9 +49,9 @@ export function layOut(view: SessionView, now: number, nested = false): Timeline
     const add = (call: CallView, depth: number): void => {
       const made = children.get(call.id) ?? []
       const isCritical = depth === 0 && (call.settledAt ?? now) === last
-      own.push(
-        callBar(call, { lane: 1 + ((lane - 1) % mostLanes), now, isCritical, depth, made: made.length }),
-      )
+      const parts = partsOf(call, now, children)
+      const place = { lane: 1 + ((lane - 1) % mostLanes), now, isCritical, depth, made: made.length }
+      own.push(callBar(call, parts, place))
       lane += 1
       if (nested) for (const each of made) add(each, depth + 1)
     }
@@ -64,7 +64,9 @@ export function layOut(view: SessionView, now: number, nested = false): Timeline
   }
   for (const call of view.calls.values())
     if (call.status === 'writing')
-      bars.push(callBar(call, { lane: 1, now, isCritical: false, depth: 0, made: 0 }))
+      bars.push(
+        callBar(call, partsOf(call, now, children), { lane: 1, now, isCritical: false, depth: 0, made: 0 }),
+      )
   for (const own of turns.values()) setShares(own)
   bars.sort((a, b) => a.from - b.from || a.lane - b.lane)
   return { bars, lanes, scale: makeScale(bars, view, now), hasNested: children.size > 0 }
@@ -82,8 +84,11 @@ function groupNested(view: SessionView): Map<string, CallView[]> {
   return children
 }
 
-const solidParts = (bar: Bar): [number, number][] =>
-  bar.parts.flatMap(({ look, from, to }): [number, number][] => (look === 'solid' ? [[from, to]] : []))
+type Span = [from: number, to: number]
+
+const spansOf = (parts: readonly BarPart[], wanted: BarPart['look']): Span[] =>
+  parts.flatMap(({ look, from, to }): Span[] => (look === wanted ? [[from, to]] : []))
+const solidParts = (bar: Bar): Span[] => spansOf(bar.parts, 'solid')
 const total = (spans: readonly [number, number][]): number =>
   spans.reduce((sum, [from, to]) => sum + to - from, 0)
 
@@ -122,9 +127,13 @@ function stepBar(step: StepView, index: number, now: number, stop: TurnStop | un
 
 type CallPlace = { lane: number; now: number; isCritical: boolean; depth: number; made: number }
 
-function callBar(call: CallView, { lane, now, isCritical, depth, made }: CallPlace): Bar {
+const callEnd = ({ proposedAt, settledAt }: CallView, now: number): number =>
+  Math.max(proposedAt, settledAt ?? now)
+
+function callBar(call: CallView, parts: BarPart[], place: CallPlace): Bar {
+  const { lane, now, isCritical, depth, made } = place
   const from = call.proposedAt
-  const to = Math.max(from, call.settledAt ?? now)
+  const to = callEnd(call, now)
   const agent = call.delegated?.agent
   const calls = made === 0 ? '' : ` · ${made} ${made === 1 ? 'call' : 'calls'}`
   return {
@@ -133,10 +142,10 @@ function callBar(call: CallView, { lane, now, isCritical, depth, made }: CallPla
     lane,
     from,
     to,
-    parts: callParts(call, from, to),
+    parts,
     status: call.status,
     label: `${agent ?? call.name}${agent === undefined ? '' : calls}`,
-    detail: tellingArgument(call, 40),
+    detail: tellingArgument(call, 100),
     depth,
     seq: call.seq,
     callId: call.id,
@@ -146,8 +155,29 @@ function callBar(call: CallView, { lane, now, isCritical, depth, made }: CallPla
   }
 }
 
+/** A call waits for people while the calls that it made do, and none of them runs. */
+function partsOf(call: CallView, now: number, children: ReadonlyMap<string, readonly CallView[]>): BarPart[] {
+  const inner = (children.get(call.id) ?? []).flatMap(each => partsOf(each, now, children))
+  const waits = without(merged(spansOf(inner, 'hatched')), merged(spansOf(inner, 'solid')))
+  return callParts(call, callEnd(call, now), waits)
+}
+
+/** What of these spans is in none of the others. Both are in order, and no two of a list overlap. */
+function without(spans: readonly Span[], others: readonly Span[]): Span[] {
+  return others.reduce<Span[]>(
+    (left, [from, to]) =>
+      left.flatMap(([start, end]): Span[] =>
+        [[start, Math.min(end, from)] as Span, [Math.max(start, to), end] as Span].filter(
+          ([first, last]) => last > first,
+        ),
+      ),
+    [...spans],
+  )
+}
+
 /** Proposed, waiting for someone outside, running. A call that was never asked about and never ran is a thin line. */
-function callParts(call: CallView, from: number, to: number): BarPart[] {
+function callParts(call: CallView, to: number, waits: readonly Span[]): BarPart[] {
+  const from = call.proposedAt
   const parts: BarPart[] = []
   const { approval, startedAt, outcome, status } = call
   const isOutside = status === 'client' || (startedAt === undefined && outcome?.from.source === 'client')
@@ -157,19 +187,20 @@ function callParts(call: CallView, from: number, to: number): BarPart[] {
     if (waitsFrom > from) parts.push({ from, to: waitsFrom, look: 'thin' })
     parts.push({ from: waitsFrom, to: waitsTo, look: 'hatched' })
   } else if (startedAt !== undefined && startedAt > from) parts.push({ from, to: startedAt, look: 'thin' })
-  if (startedAt !== undefined) parts.push(...runParts(call, startedAt, to))
+  if (startedAt !== undefined) parts.push(...runParts(call, startedAt, to, waits))
   if (parts.length === 0) parts.push({ from, to, look: 'thin' })
   return parts
 }
 
 /** A running call that asks a person waits for the answer. */
-function runParts({ questions = [] }: CallView, from: number, to: number): BarPart[] {
+function runParts(call: CallView, from: number, to: number, waits: readonly Span[]): BarPart[] {
   const parts: BarPart[] = []
   let at = from
-  for (const { at: asked, closedAt = to } of questions) {
-    if (asked < at) continue
-    parts.push({ from: at, to: asked, look: 'solid' }, { from: asked, to: closedAt, look: 'hatched' })
-    at = closedAt
+  const asked = (call.questions ?? []).map(({ at: since, closedAt = to }): Span => [since, closedAt])
+  for (const [since, until] of merged([...asked, ...waits])) {
+    if (since < at) continue
+    parts.push({ from: at, to: since, look: 'solid' }, { from: since, to: until, look: 'hatched' })
+    at = until
   }
   return [...parts, { from: at, to, look: 'solid' }]
 }
@@ -220,7 +251,7 @@ function makeScale(bars: readonly Bar[], view: SessionView, now: number): Scale 
   }
 }
 
-function merged(spans: [number, number][]): [number, number][] {
+function merged(spans: Span[]): Span[] {
   spans.sort((a, b) => a[0] - b[0])
   const all: [number, number][] = []
   for (const [from, to] of spans) {
