@@ -95,6 +95,7 @@ class Memory {
 /** Its methods are fields, so that `{ ...memoryStore(), append }` works. */
 class MemoryStore implements Store, KeepsPayments {
   protected readonly memory: Memory
+  readonly inMemory = true
   readonly payments: PaymentStore
   readonly records: RecordStore
   readonly finder: SessionFinder

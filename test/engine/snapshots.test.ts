@@ -114,8 +114,8 @@ test('who lost the session writes no snapshot', async () => {
   const session = await rig.engine.open(owner, id)
   const before = await headOf(store, id)
   await store.claim(id)
-  session.snapshots.dueSeq = 0
-  session.snapshots.consider()
+  session.snapshots!.dueSeq = 0
+  session.snapshots!.consider()
   await new Promise(resolve => setImmediate(resolve))
   assert.equal(refused.length, 1)
   assert.deepEqual(await headOf(store, id), before)
@@ -131,8 +131,19 @@ test('no client can read a snapshot', async () => {
   )
 })
 
+test('a store whose logs are in memory gets no snapshot: its log is as quick to read', async () => {
+  const store = memoryStore()
+  const session = await begin(makeRig({ store, script }))
+  for (let turn = 0; turn < 340; turn += 1) await say(session, 'Question')
+  await new Promise(resolve => setImmediate(resolve))
+  assert.ok(session.state.seq > 1_000)
+  assert.deepEqual(await store.blobs(session.id), [])
+  const { state } = await makeRig({ store, script }).engine.open(owner, session.id)
+  assert.equal(state.entries.length, 680)
+})
+
 test('a session of 100,000 events is opened by reading a few of them', async () => {
-  const inner = memoryStore()
+  const { inMemory: _, ...inner } = memoryStore()
   let read = 0
   const store: Store = {
     ...inner,

@@ -45,7 +45,8 @@ type Keeper = {
   readonly driver: { readonly callsRunning: number }
   /** Absent: the log is not signed. */
   readonly signer: { take(events: readonly Event[]): void } | undefined
-  readonly snapshots: { readonly dueSeq: number; readonly dueBytes: number; consider(): void }
+  /** Absent: none are kept. */
+  readonly snapshots: { readonly dueSeq: number; readonly dueBytes: number; consider(): void } | undefined
   lose(reason: unknown): void
 }
 
@@ -210,7 +211,7 @@ export class Journal {
       if (!isListed) return
       this.#listed()
       const { snapshots, bytes } = this.#keeper
-      if (state.seq >= snapshots.dueSeq || bytes >= snapshots.dueBytes) snapshots.consider()
+      if (snapshots && (state.seq >= snapshots.dueSeq || bytes >= snapshots.dueBytes)) snapshots.consider()
     }
     try {
       if (this.#unwritten) {

@@ -85,8 +85,14 @@ async function isOfLog(store: Store, session: string, { seq, at }: Head): Promis
   return found?.seq === seq && found.event.at === at
 }
 
+/** Undefined: the log itself is as quick to read. `last`: the snapshot that the session was loaded from. */
+export function snapshotWriter(session: LoggedSession, last?: Snapshot): SnapshotWriter | undefined {
+  const { store, snapshotGrowth } = session.ports
+  return store.inMemory && !snapshotGrowth ? undefined : new SnapshotWriter(session, last)
+}
+
 /** Writes the snapshots of one session in memory, which is the session's writer. */
-export class SnapshotWriter {
+class SnapshotWriter {
   readonly #session: LoggedSession
   #last: Snapshot | undefined
   readonly #growth: typeof growth
@@ -95,7 +101,6 @@ export class SnapshotWriter {
   dueSeq: number
   dueBytes: number
 
-  /** `last`: the one that the session was loaded from. */
   constructor(session: LoggedSession, last: Snapshot | undefined) {
     this.#session = session
     this.#last = last

@@ -135,6 +135,8 @@ export type Store = {
    * cheap that it should hold back nothing.
    */
   readonly lingerMs?: number
+  /** Logs are in the memory of this process: reading one costs so little that no snapshots are kept beside it. */
+  readonly inMemory?: true
   row(session: string): Promise<SessionRow | undefined>
   /** The session that this owner's request key created. */
   requested(owner: string, key: string): Promise<string | undefined>

@@ -396,7 +396,7 @@ export class OpenSessions implements SessionHome, FollowSource {
     this.#changes.tell(id)
     session.deadlines.watch(passed)
     if (!isEnding) await recoverTurn(session, row)
-    session.snapshots.consider()
+    session.snapshots?.consider()
     return session
   }
 

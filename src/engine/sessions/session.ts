@@ -8,7 +8,7 @@ import { declaredFor } from '../calls/session-tools.ts'
 import { Feed } from '../log/feed.ts'
 import { Journal } from '../log/journal.ts'
 import { LogSigner } from '../log/sign-log.ts'
-import { SnapshotWriter } from '../log/snapshots.ts'
+import { snapshotWriter } from '../log/snapshots.ts'
 import type { RequestKey } from '../ports/boundary.ts'
 import type {
   Agent,
@@ -67,7 +67,7 @@ export class Session implements CommandedSession {
   requestApp: Partial<AppContext> | undefined
   readonly #id: Context['id']
   readonly #journal: Journal
-  readonly snapshots: SnapshotWriter
+  readonly snapshots: ReturnType<typeof snapshotWriter>
   readonly signer: LogSigner | undefined
   readonly #home: SessionHome
   #attached = noTools
@@ -112,7 +112,7 @@ export class Session implements CommandedSession {
       }),
     )
     this.signer = ports.receipts && new LogSigner(this, ports.receipts)
-    this.snapshots = new SnapshotWriter(this, claim.snapshot)
+    this.snapshots = snapshotWriter(this, claim.snapshot)
     this.#journal = new Journal(this, claim, () => {
       if (home.listChanges.watchers.size > 0) home.listChanges.changed(this)
     })
