@@ -1,6 +1,7 @@
 // The whole server against a bare one: turns per second with many clients, start to first answer, memory when idle.
 import { readFileSync } from 'node:fs'
 import { Agent } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import { limit, median, type Result, type Trial } from './harness.ts'
 import { join, tempFolder } from './parts.ts'
 import { here, post, start, startTurnwire } from './served.ts'
@@ -55,12 +56,14 @@ export async function turnsPerSecond(): Promise<Trial> {
 export async function startAndIdle(): Promise<Result> {
   const folder = tempFolder()
   const times: number[] = []
+  const rounds = 6
   let rss = 0
-  for (let round = 0; round < 6; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     const served = await startTurnwire('bench.config.ts', join(folder.path, 'data'), {}, [])
     await fetch(`${served.url}/health`)
     times.push(performance.now() - served.began)
-    await new Promise(resolve => setTimeout(resolve, 300))
+    // By then everything that a server begins some seconds after its start has begun.
+    if (round === rounds - 1) await pause(8_000)
     rss =
       Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${served.child.pid}/status`, 'utf8'))?.[1]) * 1.024e-3
     await served.stop()

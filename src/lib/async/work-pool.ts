@@ -4,6 +4,7 @@
 // when needed and end when they have been idle for a while. The program that calls `serveJobs` defines the jobs.
 
 import { parentPort, Worker } from 'node:worker_threads'
+import { threadEnv } from './thread-env.ts'
 
 export type PoolLimits = {
   /** Threads at work at the same time. */
@@ -121,7 +122,7 @@ export class WorkPool<Job, Answer extends object> {
   #start(): Thread<Job, Answer> {
     const { heapMiB } = this.#limits
     const worker = new Worker(this.#program, {
-      env: {},
+      env: threadEnv(),
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
     })

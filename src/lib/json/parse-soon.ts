@@ -4,6 +4,7 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { loopTurn } from '../async/loop-turns.ts'
+import { threadEnv } from '../async/thread-env.ts'
 import { type Json, JsonError, type JsonLimits, parseJson } from './index.ts'
 
 /** Parsing this much costs about as long as a trip to the worker may take on a busy machine. */
@@ -118,7 +119,7 @@ async function askWorker(send: (worker: Worker) => void | Promise<void>): Promis
 function startWorker(): Worker {
   // Beside this file, which is TypeScript in a checkout and JavaScript in the package.
   const file = new URL(`./parse-worker${extname(import.meta.url)}`, import.meta.url)
-  const started = new Worker(file, { execArgv: [], stdout: false, stderr: false })
+  const started = new Worker(file, { env: threadEnv(), execArgv: [], stdout: false, stderr: false })
   const forget = (): void => {
     if (worker === started) worker = undefined
   }

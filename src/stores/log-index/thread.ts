@@ -5,6 +5,7 @@ import { Worker } from 'node:worker_threads'
 import type { ActivityQuery, FindQuery, FoundSessions, SessionFinder } from '../../engine/ports/index.ts'
 import type { ActivityReport } from '../../language/activity.ts'
 import { type ErrorCode, TurnwireError } from '../../language/errors.ts'
+import { threadEnv } from '../../lib/async/thread-env.ts'
 import { storeClosed } from '../failures.ts'
 
 export type IndexQuestion =
@@ -20,9 +21,12 @@ export type IndexThreadOptions = {
   /** The program of the thread, and what it is given. */
   program: URL
   setup: unknown
-  /** A mark of what the store has recorded: the index is behind if it is another one than before. Absent: always ask. */
+  /**
+   * A mark of what the store has recorded: the index is behind if it is another one than before. `''`: nothing was ever recorded, so
+   * there is nothing to read. Absent: always ask.
+   */
   mark?: () => Promise<string>
-  /** The environment of the thread. Default: nothing. */
+  /** Added to the environment of the thread. Default: nothing. */
   env?: NodeJS.ProcessEnv
   /** How often `start` looks. Default 5 s. */
   everyMs?: number
@@ -73,7 +77,7 @@ export class IndexThread implements SessionFinder {
 
   async #look(): Promise<void> {
     const mark = await this.#options.mark?.().catch(() => undefined)
-    if (mark !== undefined && mark === this.#mark) return
+    if (mark === '' || (mark !== undefined && mark === this.#mark)) return
     const before = this.#mark
     this.#mark = mark
     // What could not be read now is tried at the next look.
@@ -96,8 +100,8 @@ export class IndexThread implements SessionFinder {
   }
 
   #startThread(): Worker {
-    const { program, setup, env = {} } = this.#options
-    const worker = new Worker(program, { workerData: setup, env, execArgv: [] })
+    const { program, setup, env } = this.#options
+    const worker = new Worker(program, { workerData: setup, env: { ...env, ...threadEnv() }, execArgv: [] })
     worker.unref()
     let cause: unknown
     worker.on('message', (sent: SentAnswer) => {

@@ -2,6 +2,7 @@
 // file: epochs keep them apart. Writes go through group commit: on the main thread while the disk is quick, else in a thread
 // of their own, so that no slow fsync holds the event loop. Reads run at once on a connection of the main thread
 // (docs/decisions/0018).
+import { existsSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type {
   ListPage,
@@ -18,7 +19,7 @@ import { keptPayment, pageRows, paymentColumns, withChange } from '../payment-ro
 import { sessionRow } from '../session-rows.ts'
 import { spender, spendingRows } from '../spending-rows.ts'
 import type { GroupOptions } from './group-commit.ts'
-import type { DatabaseOptions } from './open.ts'
+import { type DatabaseOptions, indexFile } from './open.ts'
 import { Reader } from './reader.ts'
 import { sqliteRecords } from './records.ts'
 import type { Statements } from './statements.ts'
@@ -97,7 +98,11 @@ function sqliteFinder(file: string, reader: Reader): IndexThread {
   return new IndexThread({
     program: new URL(`index-worker${import.meta.url.slice(-3)}`, import.meta.url),
     setup: { file },
-    mark: () => reader.read(sql => String(sql.newestBatch.one()?.[0])),
+    async mark() {
+      const newest = await reader.read(sql => sql.newestBatch.one()?.[0])
+      // An index may still hold words of sessions that are gone.
+      return typeof newest !== 'number' && !existsSync(indexFile(file)) ? '' : String(newest)
+    },
   })
 }
 

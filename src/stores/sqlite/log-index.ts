@@ -20,17 +20,13 @@ import {
 import { decodePlace } from '../log-index/place.ts'
 import { type BehindColumns, behindSession, type FoundColumns, foundPage } from '../log-index/rows.ts'
 import { sessionRow } from '../session-rows.ts'
-import { openForReading } from './open.ts'
+import { indexFile, openForReading } from './open.ts'
 import { prepareStatements, SESSION_COLUMNS, type Statements } from './statements.ts'
 import { readEvents } from './writes.ts'
 
 /** Of the index alone. A file of another version is made anew. */
 const indexVersion = 1
 const pageBytes = 128 * 1024
-
-export function indexFile(file: string): string {
-  return `${file.replace(/\.db$/, '')}.index.db`
-}
 
 const schema = `
 CREATE TABLE indexed (

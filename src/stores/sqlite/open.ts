@@ -25,6 +25,11 @@ const OLDEST_SQLITE = '3.51.3'
 const SMALLEST_DATABASE = 512
 const SYNCHRONOUS_FULL = 2
 
+/** The file of a database's index, beside it. */
+export function indexFile(file: string): string {
+  return `${file.replace(/\.db$/, '')}.index.db`
+}
+
 /** Throws a TurnwireError that says what to do. */
 export function openDatabase(options: DatabaseOptions): DatabaseSync {
   let db: DatabaseSync | undefined

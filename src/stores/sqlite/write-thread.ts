@@ -1,9 +1,8 @@
 // The thread that writes to the database, seen from the main thread: it is given groups of writes, one at a time, and
 // answers with their results. So a slow disk never holds the event loop. The thread itself is in write-worker.ts.
-import * as modules from 'node:module'
-import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
+import { threadEnv } from '../../lib/async/thread-env.ts'
 import type { GroupResult } from './group-commit.ts'
 import type { DatabaseOptions } from './open.ts'
 import type { FilePlaces } from './places.ts'
@@ -103,12 +102,4 @@ export class WriteThread {
     this.#waiting = undefined
     return waiting
   }
-}
-
-/** Nothing of the process's environment, but where its compiled code is kept: the thread starts in half the time. */
-function threadEnv(): NodeJS.ProcessEnv {
-  // In there each version of Node has a folder of its own.
-  // Deno has no such function.
-  const compiled = 'getCompileCacheDir' in modules ? modules.getCompileCacheDir() : undefined
-  return compiled === undefined ? {} : { NODE_COMPILE_CACHE: dirname(compiled) }
 }
