@@ -30,17 +30,24 @@ export type Result = {
   bars: (Bar & { ratio: number; met: boolean })[]
 }
 
-export async function runTrial(trial: Trial): Promise<Result> {
+const fewestRounds = 3
+
+/** `mostMs`: a trial that takes longer has fewer rounds, of which three are measured in any case. Half of it is for warm-ups. */
+export async function runTrial(trial: Trial, mostMs = Infinity): Promise<Result> {
   const samples = new Map(trial.variants.map(variant => [variant.name, [] as number[]]))
   const { rounds = 7, warmUps = 1 } = trial
-  for (let round = 0; round < warmUps + rounds; round += 1) {
-    for (const variant of trial.variants) {
+  const begun = performance.now()
+  const isOver = (share: number): boolean => performance.now() - begun > share * mostMs
+  const once = async (take: (name: string, spent: number) => void): Promise<void> => {
+    for (const { name, run } of trial.variants) {
       // What one variant left behind is not for the next to clear away.
       if (trial.collects) globalThis.gc?.()
-      const spent = await measure(trial.measure, variant.run)
-      if (round >= warmUps) samples.get(variant.name)?.push(spent / trial.units)
+      take(name, await measure(trial.measure, run))
     }
   }
+  for (let round = 0; round < warmUps && !(round > 0 && isOver(0.5)); round += 1) await once(() => {})
+  for (let round = 0; round < rounds && !(round >= fewestRounds && isOver(1)); round += 1)
+    await once((name, spent) => samples.get(name)?.push(spent / trial.units))
   await trial.close?.()
   const medians = Object.fromEntries([...samples].map(([name, values]) => [name, median(values)]))
   const bars = trial.bars.map(bar => {

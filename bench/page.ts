@@ -84,7 +84,16 @@ function barRow({ trial, unit, medians }: Result, bar: Result['bars'][0]): strin
   const show = (name: string): string =>
     medians[name] === undefined ? '' : ` ${formatMedian(medians[name], unit)}`
   const verdict = met ? 'met' : ratio <= most * 1.25 ? 'missed, within a quarter' : '**missed**'
-  const cells = [id, trial, `${floor}${show(floor)}`, `${ours}${show(ours)}`, ratio.toFixed(2), most, verdict]
+  const bound = Number(most.toFixed(2))
+  const cells = [
+    id,
+    trial,
+    `${floor}${show(floor)}`,
+    `${ours}${show(ours)}`,
+    ratio.toFixed(2),
+    bound,
+    verdict,
+  ]
   return `| ${cells.map(each => cell(String(each))).join(' | ')} |`
 }
 

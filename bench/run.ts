@@ -1,6 +1,6 @@
 // Runs the trials and prints what was measured; `npm run bench -- cycle parallel` takes those whose name holds a word.
 // `--compare <commit>` runs them in turns with those of another commit (compare.ts), `--write` puts what was measured into the page
-// (page.ts). Exits 1 when a bar is missed. Figures of a busy machine are worth little: see docs/operations/performance.md.
+// (page.ts), `--minutes <n>` takes fewer rounds where a trial would take more than its share of them. Exits 1 when a bar is missed. Figures of a busy machine are worth little: see docs/operations/performance.md.
 import { writeFileSync } from 'node:fs'
 import { startProgress } from '../src/cli/progress.ts'
 import { wholeTurns } from './aap-turn.ts'
@@ -78,6 +78,11 @@ const makers: Record<string, () => Promise<Trial | Trial[] | Result | Result[]>>
   }),
 }
 
+/** Run only when they are named: one has no bar, the other needs suites that are elsewhere. */
+const byName: ReadonlySet<string> = new Set(['unit-costs', 'agentdojo'])
+/** Many trials need less than their share, so that the others may have a multiple of it. */
+const shares = 2
+
 const words = process.argv.slice(2)
 const compare = words.indexOf('--compare')
 if (compare >= 0) {
@@ -86,9 +91,16 @@ if (compare >= 0) {
 }
 const write = words.indexOf('--write')
 if (write >= 0) words.splice(write, 1)
+const minutes = words.indexOf('--minutes')
+const mostMs = (minutes >= 0 ? Number(words.splice(minutes, 2)[1]) : Infinity) * 60_000
+if (!(mostMs > 0)) {
+  console.error('How many minutes? For instance: npm run bench -- --minutes 20')
+  process.exit(2)
+}
+const until = performance.now() + mostMs
 const results: Result[] = []
-const chosen = [...Object.entries(makers).entries()].filter(
-  ([, [name]]) => words.length === 0 || words.some(word => name.includes(word)),
+const chosen = [...Object.entries(makers).entries()].filter(([, [name]]) =>
+  words.length === 0 ? !byName.has(name) : words.some(word => name.includes(word)),
 )
 let failures = 0
 for (const [done, [order, [name, make]]] of chosen.entries()) {
@@ -111,11 +123,13 @@ async function measure(make: (typeof makers)[string], what: string, done: number
   const own: Result[] = []
   const progress = startProgress(what, 'trials', { atOnce: true })
   progress.step(done, chosen.length)
+  const share = ((until - performance.now()) / (chosen.length - done)) * shares
   try {
-    for (const trial of [await make()].flat<(Trial | Result | Trial[] | Result[])[]>()) {
+    const trials = [await make()].flat<(Trial | Result | Trial[] | Result[])[]>()
+    for (const trial of trials) {
       // What one trial left behind is not for the next to clear away.
       globalThis.gc?.()
-      own.push('medians' in trial ? trial : await runTrial(trial))
+      own.push('medians' in trial ? trial : await runTrial(trial, Math.max(0, share / trials.length)))
     }
   } finally {
     progress.end()

@@ -1,6 +1,7 @@
-// The page of performance is made from what was measured.
+// The page of performance is made from what was measured, in as many rounds as there is time for.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { runTrial, type Trial } from '../bench/harness.ts'
 import { measuredTable, withTable } from '../bench/page.ts'
 
 const bar = { id: 'P1', ours: 'turnwire', floor: 'bare loop', most: 5 }
@@ -38,4 +39,21 @@ test('only the table between the marks is replaced', () => {
   assert.equal(written, 'before\n<!-- measured: from -->\n\nnew\n\n<!-- measured: to -->\nafter\n')
   assert.equal(withTable(written, 'new\n'), written)
   assert.throws(() => withTable('no marks', 'new'), /needs the marks/)
+})
+
+test('a trial without time has one round of warm-up and three that are measured', async () => {
+  let runs = 0
+  const trial: Trial = {
+    name: 'counted',
+    measure: 'told',
+    units: 1,
+    rounds: 9,
+    warmUps: 5,
+    variants: [{ name: 'ours', run: () => ++runs }],
+    bars: [],
+  }
+  const { medians } = await runTrial(trial, 0)
+  assert.deepEqual([runs, medians['ours']], [4, 3])
+  await runTrial(trial)
+  assert.equal(runs, 4 + 14)
 })

@@ -45,4 +45,6 @@ async function answer(request, response) {
   await pipeUIMessageStreamToResponse({ response, stream: toUIMessageStream({ stream: result.stream }) })
 }
 
+// Its clients wait while other variants run.
+server.keepAliveTimeout = 60_000
 server.listen(0, '127.0.0.1', () => console.log(`port ${server.address().port}`))

@@ -61,4 +61,6 @@ async function answer(request, response) {
   response.end('data: [DONE]\n\n')
 }
 
+// Its clients wait while other variants run.
+server.keepAliveTimeout = 60_000
 server.listen(0, '127.0.0.1', () => console.log(`port ${server.address().port}`))
