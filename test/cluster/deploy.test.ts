@@ -49,6 +49,12 @@ test('the Dockerfile installs from the lock, runs as nobody special, and asks /h
   const all = new Map(lines)
   assert.equal(lines[0]?.[0], 'FROM')
   assert.match(all.get('FROM') ?? '', /^node:24/)
+  const copied = lines.find(([name]) => name === 'COPY')?.[1] ?? ''
+  assert.match(
+    copied,
+    /^package\.json package-lock\.json \*\.tgz /,
+    'also a package that was installed from its tarball',
+  )
   assert.match(lines.find(([name]) => name === 'RUN')?.[1] ?? '', /^npm ci --omit=dev/)
   assert.equal(all.get('USER'), 'node')
   assert.match(all.get('HEALTHCHECK') ?? '', /4117\/health'/)
@@ -93,7 +99,7 @@ test('the compose file starts two nodes with addresses of their own', t => {
 test('the systemd unit is one, and gives tools time to finish', t => {
   const unit = read('turnwire.service')
   assert.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) > 10)
-  assert.match(unit, /^KillSignal=SIGTERM$/m)
+  assert.match(unit, /^KillMode=mixed$/m, 'the signal goes to the server alone')
   if (!has('systemd-analyze', '--version')) {
     t.diagnostic('systemd-analyze verify was not run: there is no systemd')
     return
