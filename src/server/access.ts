@@ -20,3 +20,18 @@ export function checkSignInAddress(config: ServerConfig, hostname: string | unde
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '::1' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
+
+/** It listens on every address of the machine. None of them is its name. */
+export function isEveryAddress(hostname: string): boolean {
+  return hostname === '0.0.0.0' || hostname === '::'
+}
+
+/** Other machines reach it, but it answers to no name that they could use. Undefined: it is as it should be. */
+export function namelessProblem(
+  { hosts = [] }: ServerConfig,
+  hostname: string | undefined,
+): string | undefined {
+  return hostname !== undefined && isEveryAddress(hostname) && hosts.length === 0
+    ? 'it answers to localhost only. Add the names under which others reach it to server.hosts'
+    : undefined
+}

@@ -28,7 +28,7 @@ import { plainErrors, readJsonObject, sendJson } from '../wires/http/index.ts'
 import { requireOperator } from '../wires/operator/index.ts'
 import type { ServedWire } from '../wires/wire.ts'
 import { killer } from '../world.ts'
-import { checkSignInAddress, isGuarded, isLoopback } from './access.ts'
+import { checkSignInAddress, isEveryAddress, isGuarded, isLoopback } from './access.ts'
 import { logRequests } from './access-log.ts'
 import { authenticate, identifyCaller, identifySocket, identifyToken, unlessKnown } from './authenticate.ts'
 import { ConsoleCookies } from './console-cookie.ts'
@@ -178,10 +178,11 @@ function measured(runtime: Runtime, accounts: OwnerAccounts): Measures {
   })
 }
 
+/** Where it is reached from this machine. */
 function serverAddress(server: NodeServer, hostname: string): { url: string; port: number } {
   const { port } = server.address() as AddressInfo // It listens on TCP, so its address is never a path.
-  const shown = hostname.includes(':') ? `[${hostname}]` : hostname
-  return { url: `http://${shown}:${port}`, port }
+  const name = isEveryAddress(hostname) ? '127.0.0.1' : hostname
+  return { url: `http://${name.includes(':') ? `[${name}]` : name}:${port}`, port }
 }
 
 function running(server: NodeServer, hostname: string, keys: Keys, close: () => Promise<void>): Running {
@@ -393,9 +394,7 @@ function ruleWarnings({ rulesFile }: Runtime): string[] {
 
 /** The names under which this server is reached. */
 function hostNames(hosts: readonly string[], hostname: string | undefined): string[] {
-  return hostname === undefined || hostname === '0.0.0.0' || hostname === '::'
-    ? [...hosts]
-    : [...hosts, hostname]
+  return hostname === undefined || isEveryAddress(hostname) ? [...hosts] : [...hosts, hostname]
 }
 
 /** Host and Origin are checked before anything else: a web page must not reach a server on the user's machine. */

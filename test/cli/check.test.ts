@@ -77,6 +77,7 @@ test('mistakes of the configuration, idle rules, an unused database and a taken 
   assert.match(of('rule')[0]?.words ?? '', /policy\.rules\[0\] names "lok"/)
   assert.match(of('data')[0]?.words ?? '', /DATABASE_URL is not used/)
   assert.match(of('access')[0]?.words ?? '', /no key exists: serve will refuse/)
+  assert.match(of('names')[0]?.words ?? '', /answers to localhost only.*server\.hosts/)
   assert.match(of('port')[0]?.words ?? '', /is taken/)
   writeFileSync(join(cwd, 'turnwire.config.ts'), 'export default { agents: [{ name: 1 }] }\n')
   assert.match(checked(cwd).of('config')[0]?.words ?? '', /agents\[0\]\.name/)

@@ -55,12 +55,23 @@ describe('without a configuration', () => {
     assert.notEqual(again.url, url)
   })
 
-  test('the printed line works when it is pasted', async t => {
+  test('the printed line works when it is pasted, also of a server that listens on every address', async t => {
     if (spawnSync('curl', ['--version']).status !== 0) return t.skip('there is no curl here')
+    const pasted = (stdout: string, key = ''): string => {
+      const line = /^ {2}(curl .*)$/m.exec(stdout)?.[1]?.replace('<key>', key) ?? ''
+      return spawnSync('sh', ['-c', line], { encoding: 'utf8', env: environment() }).stdout
+    }
     const { stdout } = await serve(t, { cwd: folder(t) })
-    const line = /^ {2}(curl .*)$/m.exec(stdout())?.[1] ?? ''
-    const { stdout: answer } = spawnSync('sh', ['-c', line], { encoding: 'utf8', env: environment() })
-    assert.match(answer, /"stopReason":"end_turn"/)
+    assert.match(pasted(stdout()), /"stopReason":"end_turn"/)
+    const key = turnwire(['keys', 'hash', 'me'], { cwd: folder(t) }).stdout
+    const [, entry = ''] = /^TURNWIRE_KEYS=(\S+)$/m.exec(key) ?? []
+    const every = await serve(t, {
+      cwd: folder(t),
+      args: ['--host', '0.0.0.0'],
+      env: { TURNWIRE_KEYS: entry },
+    })
+    assert.match(every.stdout(), /names {5}it answers to localhost only\. Add .* to server\.hosts/)
+    assert.match(pasted(every.stdout(), key.split('\n')[0]), /"stopReason":"end_turn"/)
   })
 })
 

@@ -15,7 +15,7 @@ import type { ToolServerInfo } from '../../language/servers.ts'
 import { printable } from '../../lib/text/index.ts'
 import type { Log } from '../../log.ts'
 import { Runtime } from '../../runtime.ts'
-import { checkSignInAddress, isGuarded, isLoopback } from '../../server/access.ts'
+import { checkSignInAddress, isGuarded, isLoopback, namelessProblem } from '../../server/access.ts'
 import { type CliCommand, hintsAsStarted, readPort, textValue, type Values } from '../command.ts'
 import { withProgress } from '../progress.ts'
 import { configOption, databaseName, dataOption, type Setup, setUp, unusedDatabase } from '../setup.ts'
@@ -158,7 +158,9 @@ function accessFindings(config: TurnwireConfig, folder: string | undefined): Fin
     const words = `${rule} asks people with the role "${role}", which no key has: nobody can allow its calls. Make one: turnwire keys add <name> --roles ${role}`
     return { state: 'look', part: 'rule', words }
   })
-  return [accessFinding(server, keys), ...roles]
+  const nameless = namelessProblem(server, server.host)
+  const names: Finding[] = nameless === undefined ? [] : [{ state: 'look', part: 'names', words: nameless }]
+  return [accessFinding(server, keys), ...names, ...roles]
 }
 
 function accessFinding(server: ServerConfig, keys: Keys): Finding {

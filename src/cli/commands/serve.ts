@@ -12,6 +12,7 @@ import { present } from '../../lib/json/present.ts'
 import { printable } from '../../lib/text/index.ts'
 import { createLog, type Log } from '../../log.ts'
 import type { AgentInfo } from '../../runtime.ts'
+import { namelessProblem } from '../../server/access.ts'
 import { consoleFolder } from '../../server/console-files.ts'
 import { type Running, serveRuntime } from '../../server/server.ts'
 import { type CliCommand, hintsAsStarted, readPort, self, textValue } from '../command.ts'
@@ -67,7 +68,10 @@ needs no key. Open to this machine only until there is a key: turnwire keys add 
     log('info', 'Listening.', { url: running.url, agents: agents.map(agent => agent.name) })
     // Listen for signals first: a program that reads the greeting may stop the server at once.
     const signalled = untilSignalled()
-    process.stdout.write(greeting(setup, agents, placeOfSessions(setup, runtime.folder), running))
+    const { server = {} } = setup.config
+    const nameless = namelessProblem(server, host ?? server.host)
+    const where = { sessions: placeOfSessions(setup, runtime.folder), nameless }
+    process.stdout.write(greeting(setup, agents, where, running))
     return untilStopped(signalled, guard, running, log)
   },
 }
@@ -123,7 +127,7 @@ function warnIfAlone({ data, server }: Setup['config'], log: ReturnType<typeof c
 function greeting(
   { source, demo, config }: Setup,
   agents: readonly AgentInfo[],
-  where: string,
+  { sessions, nameless }: { sessions: string; nameless: string | undefined },
   { url, open }: Running,
 ): string {
   const { bold, dim, cyan, yellow } = styles(wantsColour(process.stdout))
@@ -136,8 +140,9 @@ function greeting(
     '',
     ...(consoleFolder() === undefined ? [] : ['  console   open this address in a browser']),
     `  agents    ${names} ${dim(demo ? `(the demonstration: there is no turnwire.config.ts here; make one with: ${self} init)` : `(${source})`)}`,
-    `  sessions  ${where}`,
+    `  sessions  ${sessions}`,
     `  access    ${open ? yellow(`open to every program on this machine: no key exists (make one with: ${self} keys add <name>)`) : 'with a key'}`,
+    ...(nameless === undefined ? [] : [`  names     ${yellow(nameless)}`]),
     '',
     'Try it:',
     '',
