@@ -51,8 +51,8 @@ test('a tool that is trusted on the command line runs, here and at a server; a r
     `import { defineConfig, rehearsal, tool } from 'turnwire'
 const made = name => tool({ name, description: 'Sends ' + name, input: { type: 'object' }, run: () => name + ' is sent.' })
 export default defineConfig({
-  agents: [{ name: 'own', model: rehearsal(), tools: [made('mail'), made('parcel')] }],
-  policy: { rules: [{ tool: 'parcel', then: 'ask' }] },
+  agents: [{ name: 'own', model: rehearsal(), tools: [made('mail'), made('parcel'), made('letter')] }],
+  policy: { rules: [{ tool: 'parcel', then: 'ask' }, { tool: 'letter', then: 'ask', reason: 'It is costly.' }] },
 })\n`,
   )
   const { url } = await serve(t, { cwd })
@@ -63,11 +63,15 @@ export default defineConfig({
     assert.deepEqual([left.code, /--trust mail$/m.test(left.stderr)], [4, true], left.stderr)
     const done = say('Send the mail', '--trust', 'mail')
     assert.deepEqual([done.code, done.stdout], [0, 'mail answered: mail is sent.\n'])
-    assert.equal(say('Send the parcel', '--trust', 'mail,parcel').code, 4)
+    const asked = say('Send the parcel', '--trust', 'mail,parcel')
+    assert.equal(asked.code, 4)
+    assert.doesNotMatch(asked.stderr, /--trust/, 'it would help nothing')
+    const ruled = say('Send the letter')
+    assert.match(ruled.stderr, /letter \{\} \(It is costly\.\)\.\nAnswer it with: \S.*\n$/)
     const wrong = say('Send the mail', '--trust', 'male')
     assert.deepEqual(
       [wrong.code, wrong.stderr],
-      [2, 'The agent "own" has no tool "male" to trust. It has: mail, parcel.\n'],
+      [2, 'The agent "own" has no tool "male" to trust. It has: mail, parcel, letter.\n'],
     )
   }
 })

@@ -108,10 +108,19 @@ function writeText(shot: OneShot, session: string, status: Status, result: RunTu
   if (answer !== '') process.stdout.write(`${printable(answer, { multiline: true })}\n`)
   const words = closingWords(status, result, shot)
   if (words !== '') process.stderr.write(`${words}\n`)
-  if (status === 'waiting')
+  if (status !== 'waiting') return
+  process.stderr.write(`Answer it with: ${printable(shot.again, 300)} --session ${printable(session, 80)}\n`)
+  const names = trustable(result, shot.trusted)
+  if (names !== '')
     process.stderr.write(
-      `Answer it with: ${printable(shot.again, 300)} --session ${printable(session, 80)}\nFrom a script, tools may run without a question: --trust ${printable([...new Set(result.pending.map(({ name }) => name))].join(','), 300)}\n`,
+      `From a script, tools may run without a question: --trust ${printable(names, 300)}\n`,
     )
+}
+
+/** A call with a reason is asked about by a rule or by the flow of values, whatever is trusted. */
+function trustable({ pending }: RunTurnResult, trusted: ReadonlySet<string>): string {
+  const asked = pending.filter(({ name, reason }) => reason === undefined && !trusted.has(name))
+  return [...new Set(asked.map(({ name }) => name))].join(',')
 }
 
 function closingWords(status: Status, result: RunTurnResult, shot: OneShot): string {
@@ -122,6 +131,7 @@ function closingWords(status: Status, result: RunTurnResult, shot: OneShot): str
   return printable(shot.troubles()[0] ?? error ?? 'It failed. The log of the server says why.', 2000)
 }
 
-function callWords({ name, input }: ToolCall): string {
-  return `${printable(name, 80)} ${printableEnds(JSON.stringify(input), { maxChars: 400 })}`
+function callWords({ name, input, reason }: ToolCall): string {
+  const why = reason === undefined ? '' : ` (${printable(reason, 300)})`
+  return `${printable(name, 80)} ${printableEnds(JSON.stringify(input), { maxChars: 400 })}${why}`
 }
