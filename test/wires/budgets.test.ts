@@ -3,10 +3,23 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { scripted, startServer, Turnwire } from '../../src/index.ts'
+import { runtimeOf } from '../../src/library/turnwire.ts'
+import { acpHost } from '../../src/server/acp.ts'
+import { connect } from './acp/rig.ts'
+import { until } from './rig.ts'
+
+type Job = { status: string; waiting?: true }
+type Item = { type: string; id: string; name?: string }
 
 const usage = { input: 90, output: 10, cost: 5 }
 const turnwire = await Turnwire.open({
-  agents: [{ name: 'helper', model: scripted(() => ({ text: 'Here you are.', usage })) }],
+  agents: [
+    {
+      name: 'helper',
+      model: scripted(() => ({ text: 'Here you are.', usage })),
+      responses: { serverTools: true },
+    },
+  ],
   budgets: { session: { money: 5, then: 'ask' }, ownerMonth: { money: 1_000 } },
   data: 'memory',
   server: { log: 'error' },
@@ -46,6 +59,47 @@ test('DeltaKit: declined, the turn ends with the limit', async () => {
   const done = await post('/api/chat/answer', { sessionId, answers })
   assert.doesNotMatch(done, /Here you are/)
   assert.match(done, /limit|money/)
+})
+
+test('DeltaKit: a job that asks says that it waits, and goes on with the answer', async () => {
+  const sessionId = /sess_\w+/.exec(await post('/api/chat', { message: 'One.' }))?.[0]
+  const { runId } = JSON.parse(await post('/api/jobs', { sessionId, message: 'Two.' })) as { runId: string }
+  const job = async () => (await (await fetch(`${server.url}/api/jobs/${runId}`)).json()) as Job
+  await until(async () => (await job()).waiting === true)
+  const inbox = await (await fetch(`${server.url}/operator/approvals`)).text()
+  const question = JSON.parse(inbox) as { questions: { session: string; question: { id: string } }[] }
+  const { id } = question.questions.find(({ session }) => session === sessionId)?.question ?? assert.fail()
+  const answers = [{ question_id: id, action: 'accept', content: {} }]
+  assert.match(await post('/api/chat/answer', { sessionId, answers, stream: false }), /"ok"/)
+  await until(async () => (await job()).status === 'completed')
+})
+
+test('Responses: a request for approval, and its response', async () => {
+  const first = JSON.parse(await post('/v1/responses', { model: 'helper', input: 'One.' })) as { id: string }
+  const again = { model: 'helper', previous_response_id: first.id, input: 'Two.' }
+  const asked = JSON.parse(await post('/v1/responses', again)) as { id: string; output: Item[] }
+  const request = asked.output.find(({ type }) => type === 'mcp_approval_request')
+  assert.equal(request?.name, 'raise_budget')
+  const answer = { type: 'mcp_approval_response', approval_request_id: request?.id, approve: true }
+  const next = { model: 'helper', previous_response_id: asked.id, input: [answer] }
+  assert.match(await post('/v1/responses', next), /"status":"completed".*Here you are\./)
+})
+
+test('ACP: an elicitation of the session, in the middle of the prompt', async t => {
+  const host = await acpHost(runtimeOf(turnwire), { principal: { owner: 'local', name: 'local' } })
+  const seen: unknown[] = []
+  const editor = await connect(t, host, {
+    capabilities: { elicitation: { form: {} } },
+    elicit: request => {
+      seen.push(request)
+      return { action: 'accept', content: {} }
+    },
+  })
+  const session = await editor.newSession()
+  await editor.prompt(session, 'One.')
+  assert.deepEqual(await editor.prompt(session, 'Two.'), { stopReason: 'end_turn' })
+  assert.equal(seen.length, 1)
+  assert.match(JSON.stringify(seen), words)
 })
 
 test('AG-UI: an interrupt with the form, and resume with another amount', async () => {

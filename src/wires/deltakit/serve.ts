@@ -10,7 +10,7 @@ import type { WireEnv, WireHost } from '../host.ts'
 import { readJsonObject, requestKey, sendJson, streamJson } from '../http/index.ts'
 import { foldItems, streamFromFirstFrame, streamItems } from '../http/stream.ts'
 import { logUpTo, newHeld, readHistory } from '../read-log.ts'
-import { withWaiting } from '../waiting-calls.ts'
+import { waitsForClient, withWaiting } from '../waiting-calls.ts'
 import { namedSession, sendAnswers, sendMessage, sessionFor } from './commands.ts'
 import { decodeAnswered, decodeChat, decodeTarget } from './decode.ts'
 import { HistoryEncoder } from './encode.ts'
@@ -155,7 +155,7 @@ class DeltaKitHandlers {
   /** Whether calls of the run wait for a person or the application. */
   async waits(c: Context<WireEnv>, { ref, turn }: BackgroundRun): Promise<boolean> {
     const { turn: current, calls } = await c.get('engine').summary(ref)
-    return current?.id === turn.turn && calls.some(({ stage }) => stage === 'handed' || stage === 'asking')
+    return current?.id === turn.turn && calls.some(waitsForClient)
   }
 
   events(c: Context<WireEnv>, { ref, first }: BackgroundRun): Response {
