@@ -130,6 +130,31 @@ test('rejected requests do not make a model be passed over', async () => {
   assert.equal((await ask(model)).answer.model, 'smart')
 })
 
+test('a model that another one follows is not asked again after it took too long', async () => {
+  const seen: [string, true | undefined][] = []
+  const timingOut = (id: string): Model => ({
+    id,
+    respond: async ({ hasNext }) => {
+      seen.push([id, hasNext])
+      throw new TurnwireError('model_timeout', 'It did not answer in time.')
+    },
+  })
+  const members = [timingOut('smart'), timingOut('cheap')]
+  await assert.rejects(ask(fallback(members)))
+  const inner = fallback([timingOut('one'), fallback(members)])
+  await assert.rejects(ask(inner))
+  assert.deepEqual(seen, [
+    ['smart', true],
+    ['cheap', undefined],
+    ['one', true],
+    ['smart', true],
+    ['cheap', undefined],
+  ])
+  seen.length = 0
+  await assert.rejects(ask(fallback(members, { on: ['model_failed'] })))
+  assert.deepEqual(seen, [['smart', undefined]])
+})
+
 test('each model has a place of its own for what it keeps of a session', async () => {
   const keeping = (id: string): Model => ({
     id,

@@ -90,10 +90,14 @@ async function respond(
     else if (delta.type !== 'retry') isShown = true
     watch(delta)
   }
+  // Two waits for an answer would be longer than a turn may take.
+  const endsInTime = (index: number): boolean =>
+    index < asked.length - 1 && settings.on.includes('model_timeout')
   for (const [index, member] of asked.entries()) {
     const { model } = member
     try {
-      const answer = await model.respond(requestFor(model, request), watchMember, signal)
+      const given = { ...requestFor(model, request), ...(endsInTime(index) && { hasNext: true as const }) }
+      const answer = await model.respond(given, watchMember, signal)
       member.failures = 0
       return { ...answer, model: answer.model ?? model.id }
     } catch (error) {

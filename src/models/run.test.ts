@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import { describe, test } from 'node:test'
 import type { ModelDelta, ModelRequest } from '../engine/ports/index.ts'
 import type { ScriptedTurn } from '../testing/doubles/index.ts'
+import { fallback } from './fallback.ts'
 import { anthropicMessages } from './protocols/anthropic/index.ts'
 import { openaiChat } from './protocols/openai-chat/index.ts'
 import { createModel, preparedFor } from './run.ts'
@@ -138,6 +139,14 @@ describe('deadlines', () => {
     const error = await failing(modelAt(server.url, { firstByteMs: 30 }))
     assert.equal(error.code, 'model_timeout')
     assert.equal(server.exchanges.length, 2)
+  })
+
+  test('for the first byte, where another model is asked next: no other attempt', async context => {
+    const slow = await double(context, { fault: { kind: 'hang' } }, { text: 'late' })
+    const next = await double(context, { text: 'Here.' })
+    const model = fallback([modelAt(slow.url, { firstByteMs: 30 }), modelAt(next.url)])
+    assert.equal(textOf((await ask(model)).answer), 'Here.')
+    assert.equal(slow.exchanges.length, 1)
   })
 
   test('for the time after the headers and between two chunks', async context => {

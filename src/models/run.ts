@@ -183,6 +183,7 @@ async function exchange<State, Reading>(
   let prepared = prepareRequest(runner, target, request)
   let restorer = makeRestorer(prepared, watcherOf(prepared))
   let timeouts = 0
+  const mostTimeouts = request.hasNext ? 1 : MAX_TIMEOUTS
   for (let tried = 0; ; tried++) {
     const given = provider.headers()
     // A provider that fetches its keys is not given the signal.
@@ -206,7 +207,7 @@ async function exchange<State, Reading>(
     if (failure.code === 'model_timeout') timeouts++
     const waitMs =
       failure.retryAfterMs ?? backoffMs(tried, limits.backoffMs, limits.maxBackoffMs, Math.random())
-    const mayRetry = failure.retry && !ran && tried < limits.retries && timeouts < MAX_TIMEOUTS
+    const mayRetry = failure.retry && !ran && tried < limits.retries && timeouts < mostTimeouts
     if (!mayRetry || waitMs > limits.maxRetryAfterMs)
       throw toError(failure, provider.name, secretsIn(auth), ran)
     restorer.watch({ type: 'retry', code, message })

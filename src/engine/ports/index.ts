@@ -131,6 +131,8 @@ export type ModelRequest = {
   to?: JsonObject
   /** The reader cannot take back what it was shown: no other model may go on with the answer then. */
   shownStays?: true
+  /** Another model is asked if this one does not answer in time, so it is not asked a second time. */
+  hasNext?: true
   /** Sent along as headers, so that the vendor's own traces can be joined. */
   trace?: TraceContext
   /** Absent: a single request, of which the model keeps nothing. */
