@@ -55,6 +55,32 @@ test('there is none where a part is missing, where someone is asked, or where va
   }
 })
 
+test('a rule that allows a call opens a path, with flow control only if it needs no warrant', () => {
+  const asks = make('send', false, { output: 'trusted' }, 'ask')
+  const count = (rules: AgentConfig['rules'], flow: AgentConfig['flow'] = 'off'): number =>
+    report(agent({ tools: [page, files, asks], flow, ...(rules && { rules }) })).pathCount
+  assert.equal(count([{ tool: 'send', then: 'allow' }]), 1)
+  assert.equal(count([{ tool: 'send', args: { to: 'x' }, then: 'allow' }]), 1, 'it may hold')
+  assert.equal(count([{ tool: 'send', then: 'ask' }, { then: 'allow' }]), 0)
+  assert.equal(count([{ tool: 'send', then: 'allow' }], 'warrants'), 0)
+  assert.equal(count([{ tool: 'send', warranted: false, then: 'allow' }], 'warrants'), 1)
+  assert.equal(count([{ tool: 'send', warranted: false, then: 'allow' }]), 0, 'no call is without a warrant')
+  assert.equal(
+    count(
+      [
+        { warranted: false, then: 'deny' },
+        { warranted: false, then: 'allow' },
+      ],
+      'strict',
+    ),
+    0,
+  )
+  const { closedBy = '' } = report(
+    agent({ tools: [page, files, asks], flow: 'warrants', rules: [{ warranted: false, then: 'allow' }] }),
+  )
+  assert.match(closedBy, /^no rule with warranted: false.*then: 'ask' \} before others$/)
+})
+
 test('a tool that nobody labelled counts as all of it, and agents that work for another count with it', () => {
   const plain = report(agent({ tools: [make('look', true), make('act', false)] }))
   assert.deepEqual(plain.paths, [

@@ -53,7 +53,7 @@ function collectTools(agent: AgentConfig, config: TurnwireConfig, seen: Set<stri
   const isGuarded = readFlow(agent.flow) !== undefined
   const rules = [...(agent.rules ?? []), ...(config.policy?.rules ?? [])]
   return (agent.tools ?? []).flatMap(tool => {
-    const isUnasked = !isGuarded && tool.trust === 'trusted' && !asksAlways(rules, tool, agent.name)
+    const isUnasked = tool.trust !== 'deny' && mayRunUnasked(rules, tool, agent.name, isGuarded)
     const own: Known = { name: `${prefix}${tool.name}`, tool, isUnasked }
     const other = config.agents.find(({ name }) => name === tool.toAgent)
     if (!other || seen.has(other.name)) return [own]
@@ -62,25 +62,34 @@ function collectTools(agent: AgentConfig, config: TurnwireConfig, seen: Set<stri
   })
 }
 
-/** The first rule without a condition of its own asks, or refuses. */
-function asksAlways(rules: readonly PolicyRule[], tool: Tool, agent: string): boolean {
-  const first = rules.find(
-    rule =>
-      !rule.when &&
-      !rule.rate &&
-      !rule.args &&
-      !rule.after &&
-      !rule.notAfter &&
-      typeof rule.then === 'string' &&
-      rule.owner === undefined &&
-      rule.warranted === undefined &&
-      (rule.tool === undefined || matchesName([rule.tool].flat())(tool.name)) &&
-      (rule.agent === undefined || matchesName([rule.agent].flat())(agent)) &&
-      (rule.kind === undefined || [rule.kind].flat().includes(tool.kind)) &&
-      (rule.readOnly === undefined || rule.readOnly === tool.readOnly) &&
-      (rule.destructive === undefined || rule.destructive === tool.destructive),
+/** Whether a call can run without a warrant and with nobody asked. A condition may hold, or not. */
+function mayRunUnasked(rules: readonly PolicyRule[], tool: Tool, agent: string, isGuarded: boolean): boolean {
+  for (const rule of rules) {
+    // Without flow control every call counts as warranted.
+    if (!fits(rule, tool, agent) || rule.warranted === isGuarded) continue
+    const isAllowed = rule.then === 'allow' && (!isGuarded || rule.warranted === false)
+    if (isAllowed) return true
+    if (isAlways(rule)) return false
+  }
+  return !isGuarded && tool.trust === 'trusted'
+}
+
+function fits(
+  { tool: names, agent: agents, kind, readOnly, destructive }: PolicyRule,
+  tool: Tool,
+  agent: string,
+) {
+  return (
+    (names === undefined || matchesName([names].flat())(tool.name)) &&
+    (agents === undefined || matchesName([agents].flat())(agent)) &&
+    (kind === undefined || [kind].flat().includes(tool.kind)) &&
+    (readOnly === undefined || readOnly === tool.readOnly) &&
+    (destructive === undefined || destructive === tool.destructive)
   )
-  return first !== undefined && first.then !== 'allow'
+}
+
+function isAlways({ when, rate, args, after, notAfter, then, owner }: PolicyRule): boolean {
+  return !when && !rate && !args && !after && !notAfter && typeof then === 'string' && owner === undefined
 }
 
 function findPaths(untrusted: string[], secret: string[], acting: string[]): string[][] {
@@ -98,7 +107,12 @@ function findPaths(untrusted: string[], secret: string[], acting: string[]): str
 function closingRule({ mode, unasked }: Pick<AgentFlowReport, 'mode' | 'unasked'>): string {
   const names = unasked.map(name => name.split('/').at(-1) ?? name)
   const tools = [...new Set(names)].map(name => `'${name}'`).join(', ')
-  return mode === 'off'
-    ? `flow: 'warrants' for this agent, or the rule { tool: [${tools}], then: 'ask' }`
-    : `flow: 'warrants' for the agents that it uses, or the rule { tool: [${tools}], then: 'ask' }`
+  const own = unasked.some(name => !name.includes('/'))
+  const flow =
+    mode === 'off'
+      ? "flow: 'warrants' for this agent"
+      : own
+        ? 'no rule with warranted: false that allows them'
+        : "flow: 'warrants' for the agents that it uses"
+  return `${flow}, or the rule { tool: [${tools}], then: 'ask' } before others`
 }
