@@ -78,7 +78,7 @@ export class Words {
   hasAnyOf(about: string, words: readonly string[]): boolean {
     const known = this.#asked.get(about) ?? { found: false, next: 0 }
     if (!known.found && known.next < this.#pieces.length) {
-      const forms = words.map(word => ({ word, forms: formsOf(word) }))
+      const forms = words.map(word => ({ word, forms: matchForms(word) }))
       known.found = this.#pieces
         .slice(known.next)
         .some(piece => forms.some(each => piece.hasText(each.word, []) || holdsForm(piece.words, each)))
@@ -95,7 +95,7 @@ export class Words {
 }
 
 /** Those that English makes of a verb: "reserving" and "reservation" of "reserve". */
-function formsOf(word: string): RegExp | undefined {
+function matchForms(word: string): RegExp | undefined {
   const stem = word.endsWith('e') && word.length > 3 ? word.slice(0, -1) : word
   if (!/^[a-z]{2,}$/.test(stem)) return undefined
   return new RegExp(`^${stem}(?:${stem.at(-1)}?(?:ed|ing|e|es|s|er|or)|(?:a?tion|ment|al)s?)$`)
