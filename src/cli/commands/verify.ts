@@ -150,7 +150,9 @@ function sessionText(log: VerifiedLog): string {
   const kept = outputs === 0 ? '' : ` and ${outputs} output${outputs === 1 ? '' : 's'} kept beside the log`
   const left = removed === 0 ? '' : ` ${removed} were left out, and their digests fit.`
   const open =
-    unsigned === 0 ? '' : ` The last ${unsigned} are not signed yet: a log is signed when its turn is over.`
+    unsigned === 0
+      ? ''
+      : ` Nothing proves the last ${unsigned}: they are not signed yet. A log is signed when its turn is over.`
   const late =
     readBack === 0
       ? ''
