@@ -61,7 +61,8 @@ function timeOf(index: number, all: number): number {
   const at = now - back
   // Nights and weekends are quiet.
   const hour = new Date(at).getHours()
-  return hour < 7 ? at + (7 - hour + random() * 10) * 3_600_000 : at
+  const later = at + (7 - hour + random() * 10) * 3_600_000
+  return hour < 7 && later < now - 3_600_000 ? later : at
 }
 
 type Plan = { at: number; events: Event[]; tokens: number; cost: number; failed: boolean; opening: string }

@@ -50,7 +50,7 @@ export function Question({ question, onAnswer }: QuestionProps): ReactElement {
       {answer && <p className="tw-muted">{answerWords(answer)}</p>}
       {!answer && onAnswer && (
         <Form onSubmit={accept}>
-          {schema && (
+          {schema && Object.keys(schema.properties).length > 0 && (
             <SchemaForm
               schema={schema as unknown as JsonObject}
               value={none}

@@ -72,6 +72,7 @@ type FieldProps = {
 function Field(props: FieldProps): ReactElement {
   const { name, schema, required, issues } = props
   const title = schema['title']
+  const saysName = typeof title === 'string' && title.toLowerCase() === name.toLowerCase()
   const id = useId()
   const about = typeof schema['description'] === 'string' ? schema['description'] : undefined
   const described = [about === undefined ? '' : `${id}-about`, issues.length === 0 ? '' : `${id}-issue`]
@@ -81,7 +82,7 @@ function Field(props: FieldProps): ReactElement {
     <div className="tw-field">
       <label htmlFor={id}>
         {typeof title === 'string' && <span className="tw-field-title">{printable(title, 120)} </span>}
-        <code>{printable(name, 80)}</code>
+        {!saysName && <code>{printable(name, 80)}</code>}
         {required ? <span className="tw-muted"> required</span> : <span className="tw-muted"> optional</span>}
       </label>
       <Control {...props} id={id} described={described} />

@@ -10,7 +10,7 @@ import { Diff, Output, Terminal } from './output.tsx'
 import { CopyButton, Fact, Fold, LongText, SafeText, Status, useNow } from './parts.tsx'
 import { Question, type QuestionAnswer } from './question.tsx'
 import { ReportView } from './report.tsx'
-import type { CallStatus, CallView } from './view.ts'
+import { type CallStatus, type CallView, isAsking } from './view.ts'
 import {
   byteSize,
   callDuration,
@@ -81,7 +81,7 @@ export const ToolCall = memo(function ToolCall(props: ToolCallProps): ReactEleme
           </span>
           <span className="tw-call-argument">{tellingArgument(call)}</span>
           <Hand call={call} />
-          <Status status={call.status} />
+          <CallState call={call} />
           <Took call={call} />
         </button>
       </h4>
@@ -113,6 +113,15 @@ function Hand({ call: { edited, approval } }: { call: CallView }): ReactElement 
     ? `edited by ${edited.by}`
     : decided && `${decided.granted ? 'allowed' : 'refused'} by ${decided.by}`
   return words === undefined ? null : <span className="tw-call-hand">{printable(words, 60)}</span>
+}
+
+/** A running call that asks a person waits, as a call does that asks whether it may run. */
+function CallState({ call }: { call: CallView }): ReactElement {
+  return isAsking(call) ? (
+    <Status status="waiting" words="waits for an answer" />
+  ) : (
+    <Status status={call.status} />
+  )
 }
 
 function Took({ call }: { call: CallView }): ReactElement | null {

@@ -132,7 +132,7 @@ describe('the list of sessions', { skip }, () => {
     const waiting = await said(operator, 'Mail xenia@example.org that I am late')
     const priced = await said(operator, 'Another poem', 'poet')
     const named = await said(operator, 'Say something', 'named')
-    const { page } = await open(t, browser(), `${url}/sessions`, { viewport: { width: 1440, height: 900 } })
+    const { page } = await open(t, browser(), `${url}/sessions`, { viewport: { width: 1680, height: 900 } })
     const words = async (id: string): Promise<string> => {
       const row = page.locator(`a[href="/sessions/${id}"]`)
       await row.waitFor()

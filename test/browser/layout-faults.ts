@@ -73,9 +73,10 @@ export function layoutFaults(page: Page): Promise<string[]> {
     const faults: string[] = []
     if (document.documentElement.scrollWidth > innerWidth)
       faults.push(`The page is ${document.documentElement.scrollWidth} wide.`)
-    const wide = document.querySelector('#main')
-    if (wide && wide.scrollWidth > wide.clientWidth + 1)
-      faults.push(`The main part is ${wide.scrollWidth} wide.`)
+    // Tables, code and tabs may scroll sideways in boxes of their own. The parts of a page may not.
+    for (const part of document.querySelectorAll('#main, .page-scroll, .tw-scroll'))
+      if (part.scrollWidth > part.clientWidth + 1)
+        faults.push(`${say(part, '')} has ${part.clientWidth} pixels for a width of ${part.scrollWidth}.`)
     for (const [at, one] of all.entries())
       for (const two of all.slice(at + 1)) {
         if (one.owner.contains(two.owner) || two.owner.contains(one.owner)) continue

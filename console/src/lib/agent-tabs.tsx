@@ -3,6 +3,7 @@ import type { ReactElement } from 'react'
 import type { OperatorAgent } from '../../../src/client/index.ts'
 import { printable } from '../../../src/lib/text/index.ts'
 import { type Address, Link, withQuery } from './router.tsx'
+import { useTabInSight } from './tab-in-sight.ts'
 
 type AgentTabsProps = {
   agents: readonly OperatorAgent[]
@@ -15,7 +16,7 @@ type AgentTabsProps = {
 export function AgentTabs({ agents, current, address, without }: AgentTabsProps): ReactElement {
   const cleared = Object.fromEntries(without.map(name => [name, undefined]))
   return (
-    <nav className="tabs" aria-label="Agents">
+    <nav ref={useTabInSight(current.name)} className="tabs" aria-label="Agents">
       {agents.map(each => (
         <Link
           key={each.name}

@@ -34,7 +34,9 @@ export type ChartProps = {
 
 const height = 148
 const space = { top: 8, bottom: 22, right: 4 }
-const axisWidth = 46
+const leastAxis = 46
+const digitWidth = 6.6
+const widestBar = 72
 const plot = height - space.top - space.bottom
 
 export function Chart(props: ChartProps): ReactElement {
@@ -91,6 +93,8 @@ function Plot(props: PlotProps): ReactElement {
   const top = Math.max(...places.map((_, index) => largestAt(series, kind, index)), 0)
   const ticks = marks(top)
   const ceiling = ticks.at(-1) || 1
+  const longest = Math.max(...ticks.map(value => format(value).length))
+  const axisWidth = Math.max(leastAxis, Math.ceil(longest * digitWidth) + 10)
   const inner = Math.max(0, width - axisWidth - space.right)
   const slot = inner / places.length
   const y = (value: number): number => space.top + plot * (1 - value / ceiling)
@@ -123,7 +127,7 @@ function Plot(props: PlotProps): ReactElement {
       onBlur={() => onAt(undefined)}
     >
       <svg width={width} height={height} aria-hidden="true">
-        <Axes places={places} ticks={ticks} format={format} width={width} slot={slot} y={y} />
+        <Axes {...{ places, ticks, format, width, slot, y, x: axisWidth }} />
         {at !== undefined && (
           <rect className="chart-at" x={axisWidth + at * slot} y={space.top} width={slot} height={plot} />
         )}
@@ -138,16 +142,16 @@ function Plot(props: PlotProps): ReactElement {
 }
 
 type AxesProps = Pick<ChartProps, 'places' | 'format'> &
-  Omit<MarkProps, 'x'> & { ticks: readonly number[]; width: number }
+  MarkProps & { ticks: readonly number[]; width: number }
 
-function Axes({ places, format, ticks, width, slot, y }: AxesProps): ReactElement {
+function Axes({ places, format, ticks, width, x, slot, y }: AxesProps): ReactElement {
   const every = labelEvery(places.length, slot * places.length, 52)
   return (
     <>
       {ticks.map(value => (
         <g key={value}>
-          <line className="chart-line" x1={axisWidth} x2={width - space.right} y1={y(value)} y2={y(value)} />
-          <text className="chart-mark" x={axisWidth - 8} y={y(value) + 4} textAnchor="end">
+          <line className="chart-line" x1={x} x2={width - space.right} y1={y(value)} y2={y(value)} />
+          <text className="chart-mark" x={x - 8} y={y(value) + 4} textAnchor="end">
             {format(value)}
           </text>
         </g>
@@ -158,7 +162,7 @@ function Axes({ places, format, ticks, width, slot, y }: AxesProps): ReactElemen
             <text
               key={index}
               className="chart-mark"
-              x={axisWidth + (index + 0.5) * slot}
+              x={x + (index + 0.5) * slot}
               y={height - 6}
               textAnchor="middle"
             >
@@ -179,7 +183,7 @@ type MarkProps = { x: number; slot: number; y: (value: number) => number }
 
 function Stack(props: MarkProps & { series: readonly Series[]; index: number }): ReactElement {
   const { series, index, x, slot, y } = props
-  const gap = Math.min(slot * 0.3, 6)
+  const wide = Math.max(1, Math.min(widestBar, slot - Math.min(slot * 0.3, 6)))
   let sum = 0
   return (
     <>
@@ -194,9 +198,9 @@ function Stack(props: MarkProps & { series: readonly Series[]; index: number }):
           <rect
             key={name}
             className={`tone-${tone}`}
-            x={x + index * slot + gap / 2}
+            x={x + index * slot + (slot - wide) / 2}
             y={bottom - tall}
-            width={Math.max(1, slot - gap)}
+            width={wide}
             height={tall}
             rx={slot > 8 ? 1.5 : 0}
           />

@@ -37,12 +37,13 @@ export function labelEvery(labels: number, width: number, each: number): number 
   return Math.max(1, Math.ceil(labels / fits))
 }
 
-/** A number in few characters: 12.3k. */
+/** A number in few characters: 12.3k. Below ten thousand it is whole: 8,065. */
 export function shortCount(value: number): string {
   const [divisor, unit] =
     value >= 1e9 ? [1e9, 'G'] : value >= 1e6 ? [1e6, 'M'] : value >= 1e4 ? [1e3, 'k'] : [1, '']
   const scaled = value / divisor
-  return `${scaled >= 100 || Number.isInteger(scaled) ? Math.round(scaled) : Number(scaled.toFixed(1))}${unit}`
+  const digits = scaled >= 100 ? 0 : 1
+  return `${scaled.toLocaleString('en', { maximumFractionDigits: digits })}${unit}`
 }
 
 /** A round time in few characters. Others as everywhere. */

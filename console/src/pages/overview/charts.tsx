@@ -46,7 +46,7 @@ export function Charts({ report }: { report: OperatorActivity }): ReactElement {
       <Chart
         {...shared}
         title="Times, p95"
-        note="95 of 100 took no longer; without waits for people"
+        note="without waits for people"
         kind="lines"
         series={[
           { name: 'turn', tone: '1', values: along(({ turns }) => turns.p95) },

@@ -78,21 +78,23 @@ function Activity({ days }: { days: number }): ReactElement {
     const timer = setInterval(reload, isBehind ? rereadMs / 10 : rereadMs)
     return () => clearInterval(timer)
   }, [reload, isBehind])
+  const isIdle = value !== undefined && value.all.steps.steps === 0 && value.all.turns.turns === 0
   const isUncounted = error instanceof AapError && error.status === 404
   return (
     <>
       {isUncounted && <p className="overview-note tw-muted">The store of this server keeps no counts.</p>}
       {error && !value && !isUncounted && <Failure error={error} retry={reload} />}
       {!value && !error && <Loading what="what was done" />}
-      {value && <Tiles report={value} />}
+      {isIdle && <Idle days={days} />}
+      {value && !isIdle && <Tiles report={value} />}
       {value && value.behind > 0 && (
         <p className="overview-note tw-muted" role="status">
           {plural(value.behind, 'session')} with newer events still to be counted.
         </p>
       )}
       <Lately since={value?.since} />
-      {value && <Charts report={value} />}
-      {value && (
+      {value && !isIdle && <Charts report={value} />}
+      {value && !isIdle && (
         <div className="overview-tables">
           <div>
             <Models models={value.models} />
@@ -105,9 +107,23 @@ function Activity({ days }: { days: number }): ReactElement {
   )
 }
 
+function Idle({ days }: { days: number }): ReactElement {
+  return (
+    <Empty title={`No agent did anything in the last ${days === 1 ? '24 hours' : `${days} days`}`}>
+      <p>
+        Turns, failures, times, tokens and cost appear here.{' '}
+        <Link to="/" className="link">
+          Talk to an agent in the playground
+        </Link>
+        .
+      </p>
+    </Empty>
+  )
+}
+
 function Tiles({ report: { all } }: { report: OperatorActivity }): ReactElement {
   const { turns, steps, calls } = all
-  const share = turns.turns === 0 ? '' : `${((turns.failed / turns.turns) * 100).toFixed(1)} % of turns`
+  const share = turns.failed === 0 ? '' : `${((turns.failed / turns.turns) * 100).toFixed(1)} % of turns`
   const unpriced =
     steps.unpriced > 0
       ? `${count(steps.unpriced)} of ${plural(steps.steps, 'answer')} without a known price`

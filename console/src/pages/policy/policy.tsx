@@ -119,12 +119,13 @@ function RulesFile({ file }: { file: NonNullable<OperatorPolicy['file']> }): Rea
   )
 }
 
-const toolHeads = ['Tool', 'Verdict', 'Decided by', 'Other with some arguments']
+const toolHeads = ['Tool', 'Verdict', 'Decided by', 'By arguments']
 
 function ToolVerdicts({ agent }: { agent: OperatorAgent }): ReactElement {
   return (
     <DataTable
       label="Verdicts on tools"
+      className="verdicts"
       caption={`Tools, ${count(agent.tools.length)}: what a call of each meets`}
       heads={toolHeads}
       isNumber={() => false}

@@ -42,7 +42,7 @@ function Side({ side, id }: { side: 'a' | 'b'; id: string }): ReactElement {
           {id !== '' && !rows.some(row => row.id === id) && <option value={id}>{shortId(id)}</option>}
           {rows.map(row => (
             <option key={row.id} value={row.id}>
-              {shortId(row.id)} {row.opening?.slice(0, 60)}
+              {shortId(row.id)} {row.opening?.slice(0, 120)}
             </option>
           ))}
         </select>

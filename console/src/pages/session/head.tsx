@@ -20,6 +20,7 @@ import { count, Id, money, State } from '../../lib/parts.tsx'
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { saveEvalCase } from '../../lib/save-eval-case.ts'
 import { saveFile } from '../../lib/save-file.ts'
+import { useTabInSight } from '../../lib/tab-in-sight.ts'
 import { writeCurl } from './curl.ts'
 import { type ViewName, viewsFor } from './views.ts'
 
@@ -62,7 +63,7 @@ export function SessionHead(props: HeadProps): ReactElement {
         <Facts id={session.id} view={view} />
       </div>
       <div className="session-tools">
-        <nav className="tabs" aria-label="Views of this session">
+        <nav ref={useTabInSight(name)} className="tabs" aria-label="Views of this session">
           {viewsFor(me.operator).map(each => (
             <Link
               key={each}
@@ -104,6 +105,7 @@ function findOpening({ items }: SessionView): string | undefined {
   return first?.parts.find(part => part.type === 'text')?.text
 }
 
+/** What is not known yet is left out. */
 function Facts({ id, view }: { id: string; view: SessionView }): ReactElement {
   const { usage } = view
   const model = view.steps.findLast(step => step.model !== undefined)?.model ?? view.settings?.model
@@ -112,15 +114,21 @@ function Facts({ id, view }: { id: string; view: SessionView }): ReactElement {
       <Fact name="Agent" className="fact-agent">
         {printable(view.agent, 60)}
       </Fact>
-      <Fact name="Model" className="fact-model">
-        {printable(model ?? '–', 60)}
-      </Fact>
-      <Fact name="Cost" className="fact-cost">
-        {costWords(usage)}
-      </Fact>
-      <Fact name="Tokens" className="fact-tokens">
-        {count(usage.input + usage.output)}
-      </Fact>
+      {model !== undefined && (
+        <Fact name="Model" className="fact-model">
+          {printable(model, 60)}
+        </Fact>
+      )}
+      {usage.input + usage.output > 0 && (
+        <>
+          <Fact name="Cost" className="fact-cost">
+            {costWords(usage)}
+          </Fact>
+          <Fact name="Tokens" className="fact-tokens">
+            {count(usage.input + usage.output)}
+          </Fact>
+        </>
+      )}
       <Fact name="Began" className="fact-began">
         <Time at={view.createdAt} />
       </Fact>
@@ -133,8 +141,7 @@ function Facts({ id, view }: { id: string; view: SessionView }): ReactElement {
 }
 
 /** A part without a price makes the cost a lower bound. */
-function costWords({ input, output, priced, cost }: UsageTotal): string {
-  if (input + output === 0) return '–'
+function costWords({ priced, cost }: UsageTotal): string {
   if (priced) return money(cost)
   return cost > 0 ? `${money(cost)} or more` : 'no price set'
 }

@@ -4,7 +4,7 @@ import { type ReactElement, useCallback, useEffect, useMemo, useState } from 're
 import { Composer, type SessionView, type ViewItem } from '../../../../src/react/index.ts'
 import { useConsole } from '../../lib/console-state.tsx'
 import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
-import { Failure, Loading } from '../../lib/parts.tsx'
+import { Empty, Failure, Loading } from '../../lib/parts.tsx'
 import { type Address, currentAddress, Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { read, write } from '../../lib/theme.ts'
 import { ForkDialog } from './fork.tsx'
@@ -58,7 +58,8 @@ function ShownSession({ session, view }: { session: LiveSession; view: SessionVi
   )
   const item = view.items.find(each => each.key === selected)
   const search = useSearch(view, address)
-  const hasStrip = name === 'timeline' || (name === 'transcript' && isStrip)
+  const hasBars = view.steps.length > 0
+  const hasStrip = hasBars && (name === 'timeline' || (name === 'transcript' && isStrip))
   return (
     <div className="session" data-view={name}>
       <SessionHead
@@ -73,6 +74,11 @@ function ShownSession({ session, view }: { session: LiveSession; view: SessionVi
       </SessionHead>
       {hasStrip && (
         <TimelineStrip view={view} selected={selected} onOpen={openBar} isPage={name === 'timeline'} />
+      )}
+      {name === 'timeline' && !hasBars && (
+        <Empty title="Nothing has run yet">
+          <p>Steps of the model and calls of tools appear here along time.</p>
+        </Empty>
       )}
       {name !== 'timeline' && (
         <div className="session-body">

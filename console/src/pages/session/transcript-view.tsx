@@ -5,6 +5,7 @@ import { itemSeq } from '../../../../src/react/transcript.tsx'
 import { isAsking } from '../../../../src/react/view.ts'
 import { Conversation } from '../../lib/conversation.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
+import { Empty } from '../../lib/parts.tsx'
 import { Link, useAddress, withQuery } from '../../lib/router.tsx'
 
 type TranscriptViewProps = {
@@ -65,7 +66,11 @@ export function TranscriptView(props: TranscriptViewProps): ReactElement {
       selected={selected ?? target?.key}
       onSelect={onSelect}
       renderActions={renderActions}
-      empty={<p className="tw-muted pad">Nothing was said yet. Send the first message below.</p>}
+      empty={
+        <Empty title="Nothing was said yet">
+          <p>Send the first message below.</p>
+        </Empty>
+      }
     />
   )
 }

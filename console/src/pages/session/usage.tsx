@@ -55,7 +55,7 @@ function Sums({ view, steps }: { view: SessionView; steps: readonly Step[] }): R
     <dl className="tiles">
       <Tile
         name="Cost"
-        value={usage.cost > 0 || usage.priced ? money(usage.cost) : '–'}
+        value={usage.cost > 0 || (usage.priced && usage.input > 0) ? money(usage.cost) : '–'}
         more={usage.priced ? '' : 'as far as prices are known'}
       />
       <Tile
@@ -89,7 +89,7 @@ function StepCharts({ steps, isPriced }: { steps: readonly Step[]; isPriced: boo
   const sum = (pick: (step: Step) => number): number[] =>
     groups.map(group => group.reduce((all, step) => all + pick(step), 0))
   const cost = sum(step => step.usage?.cost ?? 0)
-  const shared = { places, empty: 'Nothing is known of it.' }
+  const shared = { places, empty: 'The models did not say.' }
   const whole = (largest: number): number[] => axisMarks(largest, { whole: true })
   return (
     <div className="usage-charts">

@@ -6,6 +6,7 @@ import { JsonTree } from '../../../../src/react/index.ts'
 import { operator } from '../../lib/console-state.tsx'
 import { Failure, Loading, State, useLoaded } from '../../lib/parts.tsx'
 import { navigate, useAddress, withQuery } from '../../lib/router.tsx'
+import { useTabInSight } from '../../lib/tab-in-sight.ts'
 
 const names: Readonly<Record<VendorProtocol, string>> = {
   anthropic: 'Anthropic Messages',
@@ -28,7 +29,7 @@ export function Vendors({ id, seq }: { id: string; seq: number }): ReactElement 
   const isOld = value !== undefined && value.protocol !== protocol
   return (
     <section className="vendors page-scroll" aria-label="As vendors see it" tabIndex={0}>
-      <div className="tabs" role="tablist" aria-label="Vendor">
+      <div ref={useTabInSight(protocol)} className="tabs" role="tablist" aria-label="Vendor">
         {vendorProtocols.map(each => (
           <button
             key={each}

@@ -11,6 +11,7 @@ import { plural, toolTitle } from '../../../../src/react/words.ts'
 import { AgentTabs } from '../../lib/agent-tabs.tsx'
 import { type OperatorTool, useConsole } from '../../lib/console-state.tsx'
 import { describeChange } from '../../lib/live-session.ts'
+import { useNarrow } from '../../lib/narrow.ts'
 import { Empty, Loading } from '../../lib/parts.tsx'
 import { type Address, Link, useAddress, withQuery } from '../../lib/router.tsx'
 import { ruleWords, ToolVerdict, trustWords, unlessWords, Verdict } from '../../lib/verdict.tsx'
@@ -23,11 +24,14 @@ export default function Tools(): ReactElement {
   const address = useAddress()
   const { catalogue, me, reloadCatalogue } = useConsole()
   const [words, setWords] = useState('')
+  const isNarrow = useNarrow()
   useEvery(10_000, reloadCatalogue)
   if (!catalogue) return <Loading what="the tools" />
   const agent = catalogue.agents.find(each => each.name === address.query.get('agent')) ?? catalogue.agents[0]
   if (!agent) return <Empty title="There is no agent yet" />
-  const tool = agent.tools.find(each => each.name === address.query.get('tool'))
+  const chosen = agent.tools.find(each => each.name === address.query.get('tool'))
+  // A phone shows the list or a tool.
+  const tool = chosen ?? (isNarrow ? undefined : agent.tools[0])
   const found = agent.tools.filter(each =>
     `${each.name} ${each.description}`.toLowerCase().includes(words.toLowerCase()),
   )
@@ -37,7 +41,7 @@ export default function Tools(): ReactElement {
         <h1>Tools and agents</h1>
         <AgentTabs agents={catalogue.agents} current={agent} address={address} without={['tool', 'tried']} />
       </header>
-      <div className={tool ? 'tools-body tools-chosen' : 'tools-body'}>
+      <div className={chosen ? 'tools-body tools-chosen' : 'tools-body'}>
         <div className="tools-list page-scroll">
           <About agent={agent} />
           <Flow report={catalogue.flow?.find(each => each.agent === agent.name)} />
