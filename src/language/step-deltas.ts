@@ -31,8 +31,8 @@ export class StepDeltas {
   #text = new ShownText()
   #thinking = new ShownText()
   #calls: ShownCall[] = []
-  /** Calls that the current attempt has opened, by id. */
-  #opened = new Map<string, ShownCall>()
+  /** Calls that the current attempt has opened, by id. Made with the first: not every reader is given calls. */
+  #opened: Map<string, ShownCall> | undefined
   /** Vendor blocks that the reader was given, and that the current attempt has ended. */
   #blocks = { given: 0, ended: 0 }
 
@@ -77,7 +77,7 @@ export class StepDeltas {
         if (this.#mode !== 'append') this.#open(delta.callId, delta.name, delta.form, give)
         break
       case 'arguments': {
-        const call = this.#opened.get(delta.callId)
+        const call = this.#opened?.get(delta.callId)
         if (call) this.#argue(call, delta.text, give)
         break
       }
@@ -115,7 +115,7 @@ export class StepDeltas {
     this.#text = new ShownText()
     this.#thinking = new ShownText()
     this.#calls = []
-    this.#opened = new Map()
+    this.#opened = undefined
     this.#blocks = { given: 0, ended: 0 }
   }
 
@@ -128,7 +128,7 @@ export class StepDeltas {
     }
     this.#text.restart()
     this.#thinking.restart()
-    this.#opened = new Map()
+    this.#opened = undefined
     for (const call of this.#calls) call.text.restart()
     this.#blocks.ended = 0
   }
@@ -153,6 +153,7 @@ export class StepDeltas {
   }
 
   #open(id: string, name: string, form: CallForm, give: Give): void {
+    this.#opened ??= new Map()
     const again = this.#calls[this.#opened.size]
     if (again && again.name !== name) throw startedOver()
     const call = again ?? { id, name, form, text: new ShownText() }

@@ -151,7 +151,8 @@ function endMessage(state: State, event: JsonObject): undefined {
 
 /** A delta that only carries usage has no reason and must not erase one. */
 function takeEnd(state: State, delta: JsonObject, usage: Json | undefined): void {
-  for (const [key, value] of Object.entries(asObject(usage))) if (value !== null) state.usage[key] = value
+  const counts = asObject(usage)
+  for (const key in counts) if (counts[key] != null) state.usage[key] = counts[key]
   if (typeof delta['stop_reason'] === 'string') state.stop = delta
   const { container } = delta
   if (container && isJsonObject(container)) state.container = container
