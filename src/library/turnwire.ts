@@ -218,12 +218,12 @@ export class Turnwire<
     return ControlHandle.take(this.#runtime.engine, { owner, session: id }, by, force)
   }
 
-  /** Model steps are dropped, and asked again at the next start; running tools get time to finish. */
   /** The public keys with which receipts of this program are checked. Empty: its logs are not signed. */
   receiptKeys(): ReceiptKey[] {
     return this.#runtime.receiptKeys?.published() ?? []
   }
 
+  /** Model steps are dropped, and asked again at the next start; running tools get time to finish. */
   async close(): Promise<void> {
     await this.#runtime.close()
     await (await this.#mounted?.catch(() => undefined))?.close()

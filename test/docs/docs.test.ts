@@ -7,12 +7,14 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { defaultOwnerLimits } from '../../src/callers/owner-limits.ts'
+import { AapClient } from '../../src/client/index.ts'
 import { serverDefaults, wireNames } from '../../src/config/config.ts'
 import { scripted, Turnwire, tool } from '../../src/index.ts'
 import { errorCodes } from '../../src/language/errors.ts'
 import { limitNames } from '../../src/language/events.ts'
 import { poolLimits } from '../../src/lib/async/work-pool.ts'
 import { CHECK_MICROS } from '../../src/lib/checks/budget.ts'
+import { SessionHandle } from '../../src/library/session-handle.ts'
 import { runLimits } from '../../src/models/run.ts'
 import { defaultLimits } from '../../src/policy/limits.ts'
 import { connectionTimes } from '../../src/server/listen.ts'
@@ -267,6 +269,17 @@ test('tools.md lists every setting of a tool, and all that its function is given
     namesIn('docs/guide/tools.md', 'What `run` is given').sort(),
     given.filter(name => !inner.includes(name)).sort(),
   )
+})
+
+test('library.md and client.md name every method', () => {
+  const unnamed = (type: { prototype: object }, page: string): string[] => {
+    const text = readFileSync(`docs/guide/${page}`, 'utf8')
+    return Object.getOwnPropertyNames(type.prototype).filter(name => !new RegExp(`\\b${name}\\(`).test(text))
+  }
+  assert.deepEqual(unnamed(Turnwire, 'library.md'), ['constructor'])
+  assert.deepEqual(unnamed(SessionHandle, 'library.md'), ['constructor'])
+  // It waits between requests of a session that the client drives.
+  assert.deepEqual(unnamed(AapClient, 'client.md'), ['constructor', 'pause'])
 })
 
 test('sessions.md lists every event of a log', () => {
