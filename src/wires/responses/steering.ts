@@ -6,6 +6,7 @@ import type { SessionCall, SessionRef } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
 import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { Event } from '../../language/events.ts'
+import { ShownFold } from '../../language/show.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
 import { randomIds } from '../../lib/text/random.ts'
 import type { ResponsesCaller } from './caller.ts'
@@ -34,6 +35,7 @@ export type ActiveResponse = {
   steers: Steer[]
   arriving: Set<Promise<void>>
   withdrawn: Set<string>
+  shown: ShownFold
 }
 
 /** Responses that have ended and are still told apart from unknown ones. */
@@ -54,8 +56,10 @@ export class Steering {
   }
 
   begin(id: string, agent: string, mark: string | undefined, ref?: SessionRef): ActiveResponse {
-    const shared = { steers: [], arriving: new Set<Promise<void>>(), withdrawn: new Set<string>() }
-    this.#active = { id, agent, ref, mark: mark === undefined ? {} : { stream_id: mark }, ...shared }
+    this.#active = {
+      ...{ id, agent, ref, mark: mark === undefined ? {} : { stream_id: mark }, steers: [] },
+      ...{ arriving: new Set(), withdrawn: new Set(), shown: new ShownFold() },
+    }
     return this.#active
   }
 
@@ -73,13 +77,14 @@ export class Steering {
 
   /** Of the session of this response. */
   take(active: ActiveResponse, event: Event): void {
-    if (event.type === 'message.withdrawn') {
-      active.withdrawn.add(event.message)
+    const shown = active.shown.take(event)
+    if (shown?.type !== 'message') return
+    if (shown.state === 'withdrawn') {
+      active.withdrawn.add(shown.message)
       this.#tellWithdrawn(active)
     }
     // It has joined the response.
-    if (event.type === 'message.delivered')
-      active.steers = active.steers.filter(({ id }) => id !== event.message)
+    if (shown.state === 'delivered') active.steers = active.steers.filter(({ id }) => id !== shown.message)
   }
 
   /** Tells what keeps input waiting. True: some was accepted, so a successor has begun or begins after what it waits for. */
