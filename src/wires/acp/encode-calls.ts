@@ -5,7 +5,7 @@ import type { Tool } from '../../engine/index.ts'
 import type { CallForm, CallPart, Outcome } from '../../language/calls.ts'
 import type { Delta } from '../../language/events.ts'
 import type { Report } from '../../language/report.ts'
-import type { Shown, ShownPermission } from '../../language/show.ts'
+import type { Shown, ShownPermission, ShownQuestion } from '../../language/show.ts'
 import { findSuspicions } from '../../language/suspicions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json } from '../../lib/json/index.ts'
@@ -19,6 +19,7 @@ import {
   terminalOutput,
   terminalUpdates,
 } from './encode-report.ts'
+import type { Abilities } from './peer.ts'
 import { decodePlan, planName } from './plan.ts'
 
 /** A call that waits for a person. */
@@ -61,12 +62,16 @@ export type PlacedTool = ToolDeclaration & Pick<Tool, 'folder'>
 type CallUpdate = SessionUpdate | TerminalUpdate
 type CallDelta = Extract<Delta, { callId: string }>
 
+const answeredElsewhere = 'This editor cannot ask you. Answer it elsewhere, for example in the console.'
+
 /** Characters of a running call's output that are shown. */
 const outputTail = 4096
 
 export class CallEncoder {
   readonly #cwd: string
   readonly #showsTerminals: boolean
+  /** The kinds of questions that the client can put to its user. */
+  readonly #elicitation: Abilities['elicitation']
   readonly #tool: (name: string) => PlacedTool | undefined
   readonly #calls = new Map<string, EncodedCall>()
   /** By call: the terminal of the client in which it runs, and which shows its output. */
@@ -74,9 +79,14 @@ export class CallEncoder {
   /** False: the client sees none of the updates. */
   shown = true
 
-  constructor(cwd: string, showsTerminals: boolean, tool: (name: string) => PlacedTool | undefined) {
+  constructor(
+    cwd: string,
+    { showsTerminals, elicitation }: Pick<Abilities, 'showsTerminals' | 'elicitation'>,
+    tool: (name: string) => PlacedTool | undefined,
+  ) {
     this.#cwd = cwd
     this.#showsTerminals = showsTerminals
+    this.#elicitation = elicitation
     this.#tool = tool
   }
 
@@ -103,6 +113,7 @@ export class CallEncoder {
     if (!call) return []
     switch (shown.type) {
       case 'waits':
+        if (shown.for === 'answer') return this.#unasked(call, shown.question)
         if (shown.for !== 'permission') return []
         call.approval = shown.asked
         if (!shown.asked.again) return []
@@ -121,6 +132,16 @@ export class CallEncoder {
       default:
         return []
     }
+  }
+
+  /** A question that this client cannot be asked is shown with its call, so that its user knows what the call waits for. */
+  #unasked(call: EncodedCall, { message, url }: ShownQuestion): CallUpdate[] {
+    const isAsked = this.#elicitation.includes(url === undefined ? 'form' : 'url')
+    if (isAsked || this.#terminals.has(call.id)) return []
+    const words = [message, ...(url === undefined ? [] : [url]), answeredElsewhere].join('\n\n')
+    return this.#update(call, {
+      content: [...this.#changes(call), textContent(words), ...suspicionContent([message, url ?? ''])],
+    })
   }
 
   /** `announce`: a call is shown before its arguments are whole. */

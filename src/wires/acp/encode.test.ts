@@ -54,7 +54,7 @@ function encoder(over: Partial<EncoderOptions> = {}, summary: Partial<SessionSum
   return new AcpEncoder(
     {
       host: { info, models: undefined, modelInfos: {}, folder: '/w' },
-      abilities: { notices: true, compaction: true, states: false, showsTerminals: false },
+      abilities: { notices: true, compaction: true, states: false, showsTerminals: false, elicitation: [] },
       cwd: '/w',
       replay: false,
       attached: () => [],

@@ -32,7 +32,7 @@ export type AcpUpdate = SessionUpdate | TerminalUpdate | ({ sessionUpdate: 'stat
 
 export type EncoderOptions = {
   host: OptionSource & Pick<AcpHost, 'modelInfos' | 'folder'>
-  abilities: Pick<Abilities, 'notices' | 'compaction' | 'states' | 'showsTerminals'>
+  abilities: Pick<Abilities, 'notices' | 'compaction' | 'states' | 'showsTerminals' | 'elicitation'>
   cwd: string
   /** False: the client has the conversation, and sees only what happens after the summary. */
   replay: boolean
@@ -68,9 +68,7 @@ export class AcpEncoder {
 
   constructor(options: EncoderOptions, { seq, turn, opening, settings, status }: SessionSummary) {
     this.#options = options
-    this.#calls = new CallEncoder(options.cwd, options.abilities.showsTerminals, name =>
-      this.#placedTool(name),
-    )
+    this.#calls = new CallEncoder(options.cwd, options.abilities, name => this.#placedTool(name))
     this.#history = seq
     this.#status = status
     this.settings = settings

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CallQuestion } from '../../../src/language/questions.ts'
 import { tool } from '../../../src/tools/index.ts'
+import { until } from '../rig.ts'
 import { makeAcp, only, textOf } from './rig.ts'
 
 const form: CallQuestion = {
@@ -62,4 +63,23 @@ test('an answer that does not fit the form is asked for again, with the reason',
   assert.equal(asked.length, 3)
   assert.match(asked[1]?.message ?? '', /^The answer does not fit the form: .*seats.*How many seats\?$/s)
   assert.match(said, /Done\./)
+})
+
+test('an editor that cannot be asked shows the question with its call, until it is answered elsewhere', async t => {
+  const rig = makeAcp(t, { script, tools: [booking(form)] })
+  const client = await rig.connect()
+  const id = await client.newSession()
+  const prompt = client.prompt(id, 'book')
+  const shows = () => JSON.stringify(only(client.updates, 'tool_call_update'))
+  await until(() => shows().includes('How many seats?'))
+  assert.match(shows(), /Answer it elsewhere/)
+  const ref = { owner: 'local', session: id }
+  const { calls } = await rig.engine.summary(ref)
+  const question = calls[0]?.questions?.[0]?.id ?? ''
+  const answers = [{ question, action: 'accept' as const, content: { seats: 2 }, by: 'ada' }]
+  await rig.engine.command(ref, { do: 'respond', results: [], decisions: [], answers })
+  assert.deepEqual(await prompt, { stopReason: 'end_turn' })
+  const last = only(client.updates, 'tool_call_update').at(-1)
+  assert.equal(last?.status, 'completed')
+  assert.doesNotMatch(JSON.stringify(last), /elsewhere/)
 })
