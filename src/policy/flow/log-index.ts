@@ -43,7 +43,6 @@ type Trusted = { system?: string; said?: readonly string[]; user?: Words }
 
 export class LogIndex {
   readonly user: Words
-  readonly operator = new Words()
   readonly records = new Records()
   // Most sessions need none of these: each is made when something is put into it.
   #lookups: Map<string, Source> | undefined
@@ -53,24 +52,42 @@ export class LogIndex {
   #created: Map<string, Set<string>> | undefined
   #approved: Set<string> | undefined
   #approvedTools: Set<string> | undefined
-  readonly #trusted = new Words()
-  readonly #confidential = new Words()
-  #unread: { call: CallPart | undefined; outcome: Outcome; isPrivate: boolean }[] = []
+  #operator: Words | undefined
+  #trusted: Words | undefined
+  #confidential: Words | undefined
+  #unread: { call: CallPart | undefined; outcome: Outcome; isPrivate: boolean }[] | undefined
   /** Results that outsiders wrote, newest last. */
   readonly untrusted: Source[] = []
-  today: Day | undefined
+  /** Null: the instructions name none. */
+  #today: Day | null | undefined
+  readonly #system: string | undefined
   #calls = 0
   readonly #options: IndexOptions
 
   constructor(options: IndexOptions, { system, said = [], user = new Words() }: Trusted = {}) {
     this.#options = options
     this.user = user
-    if (system !== undefined) {
-      this.operator.add(system)
-      const [, day = ''] = namedToday.exec(fold(system)) ?? []
-      this.today = readMoment(day)?.day
-    }
+    this.#system = system
+    if (system !== undefined) this.addOperator(system)
     for (const words of said) this.user.add(words)
+  }
+
+  get operator(): Words {
+    return this.#operator ?? nothing.words
+  }
+
+  addOperator(text: string): void {
+    this.#operator ??= new Words()
+    this.#operator.add(text)
+  }
+
+  /** As a trusted tool gave it last, or as it stands in the instructions. */
+  get today(): Day | undefined {
+    if (this.#today === undefined) {
+      const [, day = ''] = namedToday.exec(fold(this.#system ?? '')) ?? []
+      this.#today = readMoment(day)?.day ?? null
+    }
+    return this.#today ?? undefined
   }
 
   /** By folded value: what a trusted tool found under a key of the user's. */
@@ -200,24 +217,34 @@ export class LogIndex {
   /** Results of trusted tools that are for everybody. */
   get trusted(): Words {
     this.#readResults()
-    return this.#trusted
+    return this.#trusted ?? nothing.words
   }
 
   /** Results of trusted tools that read what is not for everybody. */
   get confidential(): Words {
     this.#readResults()
-    return this.#confidential
+    return this.#confidential ?? nothing.words
   }
 
   /** Few calls need them, so they are read when one does. Words of the call itself come back in many results: they are no more trusted. */
   #readResults(): void {
-    for (const { call, outcome, isPrivate } of this.#unread)
-      (isPrivate ? this.#confidential : this.#trusted).add(withoutEcho(call, outcome))
-    this.#unread = []
+    if (!this.#unread) return
+    for (const { call, outcome, isPrivate } of this.#unread) {
+      const text = withoutEcho(call, outcome)
+      if (isPrivate) {
+        this.#confidential ??= new Words()
+        this.#confidential.add(text)
+      } else {
+        this.#trusted ??= new Words()
+        this.#trusted.add(text)
+      }
+    }
+    this.#unread = undefined
   }
 
   #addTrusted(call: CallPart | undefined, data: Json | undefined, labels: Labels, source: Source): void {
     const { outcome } = source
+    this.#unread ??= []
     if (this.#unread.length < most.sources) this.#unread.push({ call, outcome, isPrivate: labels.private })
     if (labels.acts || this.lookups.size > most.values) return
     const input = withoutDefaults(call && callArguments(call), labels)
@@ -225,7 +252,7 @@ export class LogIndex {
     if (keys.length === 0) {
       const text = resultText(outcome)
       const alone = text.length < 40 ? readMoment(fold(text)) : undefined
-      if (alone?.day) this.today = alone.day
+      if (alone?.day) this.#today = alone.day
       return
     }
     if (chooses(input, labels)) return
@@ -281,6 +308,7 @@ const nothing = {
   amounts: new Map<number, Set<string>>(),
   created: new Map<string, Set<string>>(),
   approved: new Set<string>(),
+  words: new Words(),
 } as const
 
 /** A short value counts only for the same argument of the same tool. `path`: with or without places in lists. */

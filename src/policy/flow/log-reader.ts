@@ -11,13 +11,14 @@ import { type IndexOptions, LogIndex } from './log-index.ts'
 import { callArguments, hasRun, isTrustedResult } from './read-outcome.ts'
 import { eachLeaf } from './records.ts'
 
+const undeclared: ReadonlyMap<string, undefined> = new Map()
+
 /** How far a session's log was read. `index`: once it was needed. */
 export class LogReader {
   readonly #options: IndexOptions
   /** Untrusted text was read. */
   tainted = false
-  /** The tools that the model named before that, and the values that it named for them, if it did. */
-  readonly declared = new Map<string, ReadonlySet<string> | undefined>()
+  #declared: Map<string, ReadonlySet<string> | undefined> | undefined
   #scanned = 0
   #view: readonly Entry[] | undefined
   #index: LogIndex | undefined
@@ -25,6 +26,11 @@ export class LogReader {
 
   constructor(options: IndexOptions) {
     this.#options = options
+  }
+
+  /** The tools that the model named before that, and the values that it named for them, if it did. */
+  get declared(): ReadonlyMap<string, ReadonlySet<string> | undefined> {
+    return this.#declared ?? undeclared
   }
 
   /** Looks at new entries, for no more than whether outsiders wrote something in them. */
@@ -69,9 +75,10 @@ export class LogReader {
     for (const { value } of eachLeaf(tools)) {
       const name = String(value)
       const own = isJsonObject(values) && Object.hasOwn(values, name) ? values[name] : undefined
-      const before = this.declared.get(name) ?? []
+      this.#declared ??= new Map()
+      const before = this.#declared.get(name)
       const named = [...eachLeaf(own)].map(leaf => fold(String(leaf.value)))
-      this.declared.set(name, own === undefined ? this.declared.get(name) : new Set([...before, ...named]))
+      this.#declared.set(name, own === undefined ? before : new Set([...(before ?? []), ...named]))
     }
   }
 
@@ -129,7 +136,7 @@ function addEntry(
   if (!entry) return
   const isRead = read?.has(entry) ?? true
   if (entry.role === 'user') index.addUser(entry, isRead, log.parent !== undefined)
-  else if (entry.role === 'system' && isRead) index.operator.add(entry.text)
+  else if (entry.role === 'system' && isRead) index.addOperator(entry.text)
   else if (entry.role === 'tool') {
     const answer = entries[at - 1]
     const calls = answer?.role === 'assistant' ? listCalls(answer) : []

@@ -13,7 +13,7 @@ const mostText = 1024 * 1024
 export class Words {
   readonly #pieces: SaidText[] = []
   #length = 0
-  #asked = new Map<string, { found: boolean; next: number }>()
+  #asked: Map<string, { found: boolean; next: number }> | undefined
 
   add(text: string): void {
     if (text === '' || this.#length > mostText) return
@@ -76,7 +76,7 @@ export class Words {
 
   /** Whether one of these words was said. `about`: names the list, so that each piece is looked at once. */
   hasAnyOf(about: string, words: readonly string[]): boolean {
-    const known = this.#asked.get(about) ?? { found: false, next: 0 }
+    const known = this.#asked?.get(about) ?? { found: false, next: 0 }
     if (!known.found && known.next < this.#pieces.length) {
       const forms = words.map(word => ({ word, forms: matchForms(word) }))
       known.found = this.#pieces
@@ -84,6 +84,7 @@ export class Words {
         .some(piece => forms.some(each => piece.hasText(each.word, []) || holdsForm(piece.words, each)))
       // The last one may grow.
       known.next = Math.max(0, this.#pieces.length - 1)
+      this.#asked ??= new Map()
       this.#asked.set(about, known)
     }
     return known.found
