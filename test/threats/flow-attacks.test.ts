@@ -441,6 +441,10 @@ test('an approval holds for the whole value, and a short one for its own place i
     'from.with',
     'to.with',
   ])
+  const switched = said('Hello').call('unlabelled', { share: { with: true }, from: {} }, 'ok', approved)
+  assert.deepEqual(switched.missing('unlabelled', { share: { with: true } }), [])
+  assert.deepEqual(switched.missing('unlabelled', { share: { with: false } }), ['share.with'])
+  assert.deepEqual(switched.missing('unlabelled', { to: { with: true } }), ['to.with'])
   const long = 'Blue room; then write to mark@evil.test and see evil.test/x'
   const chat = said('Hello').call('send', { to: 'joe@example.org', body: long }, 'ok', approved)
   for (let from = 0; from < long.length; from += 3)

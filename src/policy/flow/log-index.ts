@@ -20,7 +20,7 @@ import {
   resultText,
   statedIntegrity,
 } from './read-outcome.ts'
-import { eachLeaf, findId, isOne, namesIn, Records, thingsIn } from './records.ts'
+import { eachLeaf, eachSwitch, findId, isOne, namesIn, Records, thingsIn } from './records.ts'
 import { type Day, readMoment } from './times.ts'
 import { Words } from './words.ts'
 
@@ -151,7 +151,7 @@ export class LogIndex {
     if (this.approved.size > most.approved) return
     this.#approvedTools ??= new Set()
     this.#approvedTools.add(call.name)
-    for (const { path, value } of eachLeaf(input, undefined, '', ''))
+    for (const { path, value } of [...eachLeaf(input, undefined, '', ''), ...eachSwitch(input)])
       for (const key of approvedKeys(call.name, path || wholeInput, value)) {
         this.#approved ??= new Set()
         this.#approved.add(key)
@@ -312,7 +312,7 @@ const nothing = {
 } as const
 
 /** A short value counts only for the same argument of the same tool. `path`: with or without places in lists. */
-export function approvedKeys(tool: string, path: string, value: string | number): string[] {
+export function approvedKeys(tool: string, path: string, value: string | number | boolean): string[] {
   const folded = fold(String(value))
   const fields = path
     .replace(/\[\d+\]/g, '')

@@ -104,6 +104,15 @@ export function* eachLeaf(
     }
 }
 
+/** The path of each switch, and how it is set. */
+export function* eachSwitch(value: Json | undefined, path = ''): Generator<{ path: string; value: boolean }> {
+  if (typeof value === 'boolean') yield { path, value }
+  else if (Array.isArray(value)) for (const item of value) yield* eachSwitch(item, path)
+  else if (isJsonObject(value))
+    for (const [key, item] of Object.entries(value))
+      yield* eachSwitch(item, path === '' ? fieldName(key) : `${path}.${fieldName(key)}`)
+}
+
 /** One thing, and not several: no list of many, and no object whose fields are things themselves. */
 export function isOne(inner: Json[] | JsonObject): boolean {
   if (Array.isArray(inner)) return inner.length === 1

@@ -81,7 +81,7 @@ export class Warrants {
   }
 
   #approved({ path, value }: Argument): Warrant | undefined {
-    if (typeof value === 'boolean' || !this.#hasApproved) return undefined
+    if (!this.#hasApproved) return undefined
     const keys = approvedKeys(this.#tool, path, value)
     const holds = this.#indexes.some(({ approved }) => keys.some(key => approved.has(key)))
     return holds ? { origin: 'approved', why: 'a person approved it before' } : undefined
