@@ -1,5 +1,6 @@
 // What receipts cost: one cycle with a log that is signed, and with one that is not. In memory as CPU time, on disk as time on the
-// clock. A turn has one call, so the digests of six events and at most one signature fall to each cycle.
+// clock. A turn has one call, so the digests of six events fall to each cycle. Turns that follow each other at once share a signature;
+// people pause between them, and then each turn has one of its own.
 import { openReceiptKeys } from '../src/data/receipt-keys.ts'
 import type { EnginePorts, OpenSessions, Store } from '../src/engine/index.ts'
 import { createGate } from '../src/policy/index.ts'
@@ -16,11 +17,18 @@ import {
   tempFolder,
 } from './parts.ts'
 
-const [unsigned, signed] = ['the log is not signed', 'the log is signed'] as const
+const [unsigned, signed, alone] = [
+  'the log is not signed',
+  'the log is signed',
+  'each turn is signed by itself',
+] as const
 
-async function cycles(engine: OpenSessions, count: number): Promise<void> {
+async function cycles(engine: OpenSessions, count: number, isAlone = false): Promise<void> {
   const session = await begin(engine)
-  for (let index = 0; index < count; index += 1) await cycle(session)
+  for (let index = 0; index < count; index += 1) {
+    await cycle(session)
+    if (isAlone) await session.signer?.sign()
+  }
   // The signature of the last turns belongs to what is measured.
   await session.signer?.sign()
   await session.flushed()
@@ -33,6 +41,7 @@ export async function receiptsCost(): Promise<Trial[]> {
       const engine = makeEngine(stores(), cycleModel(), [add], createGate(), receipts)
       return { name, run: () => cycles(engine, count) }
     })
+  const signing = makeEngine(memoryStore(), cycleModel(), [add], createGate(), keys)
   const folder = tempFolder()
   const files: Store[] = []
   const openFile = (): Store => {
@@ -47,7 +56,7 @@ export async function receiptsCost(): Promise<Trial[]> {
       units: 2000,
       rounds: 15,
       warmUps: 5,
-      variants: variants(memoryStore, 2000),
+      variants: [...variants(memoryStore, 2000), { name: alone, run: () => cycles(signing, 2000, true) }],
       bars: [{ id: 'R1', ours: signed, floor: unsigned, most: 1.25 }],
     },
     {

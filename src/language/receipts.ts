@@ -73,7 +73,9 @@ export function chainHead(previous: string, digests: readonly string[]): string 
 }
 
 const saltChars = 32
+/** Of one source text. Most turns need the first few of them only, and a beginning of SHAKE-256 is the same whatever its length. */
 const saltsAtOnce = 64
+const firstSalts = 16
 
 /** The salts of the events that one signature covers, by their place among them. */
 export class Salts {
@@ -87,13 +89,15 @@ export class Salts {
 
   at(index: number): string {
     const block = Math.floor(index / saltsAtOnce)
-    if (block !== this.#block) {
+    const place = index % saltsAtOnce
+    const chars = (place < firstSalts ? firstSalts : saltsAtOnce) * saltChars
+    if (block !== this.#block || this.#salts.length < chars) {
       this.#block = block
-      this.#salts = createHash('shake256', { outputLength: (saltsAtOnce * saltChars) / 2 })
+      this.#salts = createHash('shake256', { outputLength: chars / 2 })
         .update(`${this.#source}:${block}`)
         .digest('hex')
     }
-    const from = (index % saltsAtOnce) * saltChars
+    const from = place * saltChars
     return this.#salts.slice(from, from + saltChars)
   }
 

@@ -1,5 +1,6 @@
 // The chain over a log: what is signed and when, and that no event can be changed, dropped, moved or added without being found.
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { after, test } from 'node:test'
 import canonicalize from 'canonicalize'
 import fc from 'fast-check'
@@ -48,6 +49,20 @@ test('the digest of an event is the hash of its salt and its canonical JSON', as
     const form = digestForm(event, salts, 2)
     assert.equal(digestEvent(form, salts.at(seq - 1)), sha256(salts.at(seq - 1) + canonicalize(form)))
   }
+})
+
+test('the salts of events are those of SHAKE-256, in whatever order they are asked for', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(200), { minLength: 1 }), places => {
+      const salts = new Salts('source')
+      for (const place of places) {
+        const whole = createHash('shake256', { outputLength: 1024 })
+          .update(`source:${Math.floor(place / 64)}`)
+          .digest('hex')
+        assert.equal(salts.at(place), whole.slice((place % 64) * 32, (place % 64) * 32 + 32))
+      }
+    }),
+  )
 })
 
 test('signatures are made after a moment, and turns that end meanwhile share one', async () => {
