@@ -59,6 +59,7 @@ const model = () =>
   )
 
 export default defineConfig({
+  receipts: true,
   agents: [
     { name: 'bank', title: 'Bank', model: model(), tools: [sendMail, transfer, look, wipe] },
     { name: 'free', title: 'Free', model: model(), tools: [look], rules: [] },

@@ -1,6 +1,8 @@
 // The page of policy: rules in order with what they did, the rule that would decide a call, and a draft of other rules.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import { verifyReceipt } from '../../src/index.ts'
 import { open, said, skip, suite, violationsInThemes } from './console-rig.ts'
 
 describe('policy', { skip }, () => {
@@ -72,6 +74,21 @@ describe('policy', { skip }, () => {
     await page.getByText('Nobody wipes disks here.').waitFor()
     await page.getByRole('link', { name: 'Judge a call of it' }).click()
     await page.waitForURL(/\/policy\?agent=bank&tool=wipe_disk/)
+    assert.deepEqual(problems, [])
+  })
+
+  test('the receipt of a call is saved from the inspector, and names the rule', async t => {
+    const { url, operator } = rig()
+    const id = await said(operator, 'Pay Ana', 'bank')
+    const { page, problems } = await open(t, browser(), `${url}/sessions/${id}`)
+    await page.locator('.tw-call', { hasText: 'transfer_money' }).locator('.tw-call-line').click()
+    const saved = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download the receipt' }).click()
+    const receipt = JSON.parse(readFileSync(await (await saved).path(), 'utf8'))
+    const answer = await fetch(`${new URL(url).origin}/.well-known/turnwire-receipts.json`)
+    assert.equal(verifyReceipt(receipt, await answer.json()), undefined)
+    const { tool, decision } = receipt.call
+    assert.deepEqual([tool, decision.verdict, decision.rule], ['transfer_money', 'denied', 'big'])
     assert.deepEqual(problems, [])
   })
 })
