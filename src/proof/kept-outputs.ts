@@ -18,9 +18,13 @@ export class KeptOutputs {
   /** An event of the log. */
   take(item: LogItem): void {
     if (!('event' in item) || !('outcome' in item.event)) return
-    const { cut, kept }: Partial<Outcome> = item.event.outcome
-    if (kept) this.#due.set(kept.blob, { seq: item.seq, kept, isThere: false })
-    if (cut && digestInName.test(cut.blob)) this.#due.set(cut.blob, { seq: item.seq, isThere: false })
+    const { event, seq } = item
+    const { cut, kept }: Partial<Outcome> = event.outcome
+    // The call of a session that works for this one has its outcome here, and what is kept of it there.
+    const isElsewhere = 'session' in event && event.session !== undefined
+    const isOwn = ({ blob }: { blob: string }) => !isElsewhere && blob.startsWith(`${event.callId}.`)
+    if (kept && isOwn(kept)) this.#due.set(kept.blob, { seq, kept, isThere: false })
+    if (cut && isOwn(cut) && digestInName.test(cut.blob)) this.#due.set(cut.blob, { seq, isThere: false })
   }
 
   /** How many there should be. */

@@ -18,6 +18,7 @@ import {
 } from '../../src/language/receipts.ts'
 import { deriveSigningKey, makeSigner, thumbprint } from '../../src/lib/signing/ed25519.ts'
 import type { Script } from '../../src/models/scripted/index.ts'
+import { KeptOutputs } from '../../src/proof/kept-outputs.ts'
 import { type Sealed, sealLog } from '../../src/proof/sealed-form.ts'
 import { pageHash, sealedPage } from '../../src/proof/sealed-page.ts'
 import { namedKeys, SigningKeys, type TrustedKeys } from '../../src/proof/trust.ts'
@@ -152,6 +153,30 @@ suite('an output that is kept beside the log', () => {
     assert.match((await forge(streamed)) ?? '', /kept beside the log for event \d+ is not as it was recorded/)
     const cut = lines.map(line => (line.startsWith('{"blob"') ? line.replace('a line', 'a lime') : line))
     assert.match((await forge(cut)) ?? '', /kept beside the log for event \d+ is not as it was recorded/)
+  })
+
+  test('of a call in a session that works for this one is kept there, and is not missed here', () => {
+    const outputs = new KeptOutputs()
+    const kept = { blob: 'call_there.output', bytes: 1, sha256: '' }
+    const cut = { blob: 'call_there.0123456789abcdef', bytes: 1 }
+    const from = { source: 'tool', tool: 'stream' } as const
+    const outcome = { kind: 'ok', from, kept, cut } as const
+    const at = { v: 1, at: 1 } as const
+    const events: Event[] = [
+      { ...at, type: 'call.settled', callId: 'call_that_mirrors', outcome: { ...outcome, parts: [] } },
+      {
+        ...at,
+        type: 'call.reconciled',
+        callId: 'call_there',
+        tool: 'stream',
+        by: 'ana',
+        found: 'ran',
+        outcome: { ...outcome, parts: [] },
+        session: 'sess_there',
+      },
+    ]
+    for (const [index, event] of events.entries()) outputs.take({ seq: index + 1, event })
+    assert.deepEqual([outputs.count, outputs.end()], [0, undefined])
   })
 
   test('is found when it is missing, or stands there again with other content', async () => {
