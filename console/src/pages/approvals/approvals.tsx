@@ -268,10 +268,10 @@ function InboxWords({ entry }: { entry: Entry }): ReactElement {
         <span className="inbox-argument">{argument}</span>
       )}
       <span className="inbox-agent">
-        {entry.kind === 'question' && <span>asks a question · </span>}
+        {entry.kind === 'question' && <span>asks a question ·</span>}
         <span className="inbox-who">{printable(tool.agent ?? agent, 60)}</span>
         {entry.kind === 'call' && tool.destructive === true && (
-          <span className="inbox-danger"> · cannot be undone</span>
+          <span className="inbox-danger">· cannot be undone</span>
         )}
       </span>
     </>
