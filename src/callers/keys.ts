@@ -17,6 +17,9 @@ export type KeyEntry = { name: string; sha256: string; operator?: true; roles?: 
 /** An admitted caller. Connections may outlive the key: they ask `holds`, which never throws, at each frame. */
 export type AdmittedKey = { principal: Principal; holds: () => boolean }
 
+/** So long another process's change of the keys may go unnoticed. */
+const goodForMs = 5
+
 /** The caller of a server without keys. */
 const anyone: Principal = { owner: localOwner, name: localOwner, operator: true }
 
@@ -29,8 +32,9 @@ export class Keys {
   #byHash = new Map<string, Principal>()
   #names: ReadonlySet<string> = new Set()
   #stamp = ''
-  /** The number of this process's own writes at the last look, for as long as that look is good. */
-  #lookedAfter: number | undefined
+  /** When the file was looked at last, and how many writes of this process came before. */
+  #lookedAt = -Infinity
+  #lookedAfter = 0
   #hadKeys: boolean
 
   /** `guarded`: callers are known in another way too, so that nobody is let in for want of keys. */
@@ -96,15 +100,15 @@ export class Keys {
     return this.#names.has(name)
   }
 
-  /** Looks at the file once in a turn of the event loop: requests that arrive together share it. */
+  /** Requests, and frames of streams, share a look at the file. A write of this process counts at once. */
   #refresh(): void {
-    if (this.#file === undefined || this.#lookedAfter === writes) return
+    if (this.#file === undefined) return
+    const now = performance.now()
+    if (this.#lookedAfter === writes && now - this.#lookedAt < goodForMs) return
     const stamp = keyFileStamp(this.#file)
     if (stamp !== this.#stamp) this.#read(stamp)
     this.#lookedAfter = writes
-    setImmediate(() => {
-      this.#lookedAfter = undefined
-    })
+    this.#lookedAt = now
   }
 
   /** A file that cannot be read is no reason to let anyone in: it throws, and the next request tries again. */

@@ -211,15 +211,19 @@ class Once {
 }
 
 function wholeAnswer(model: string, parts: AnswerPart[], answers: readonly ModelAnswer[]): OnceAnswer {
+  let usage: ModelAnswer['usage']
+  const warnings: string[] = []
+  for (const answer of answers) {
+    if (answer.usage) usage = usage ? addUsage(usage, answer.usage) : answer.usage
+    if (answer.warnings) warnings.push(...answer.warnings)
+  }
   const last = answers.at(-1)
-  const usages = answers.flatMap(({ usage }) => usage ?? [])
-  const warnings = answers.flatMap(answer => answer.warnings ?? [])
   return {
     parts,
     stop: last === undefined || last.stop === 'pause' ? 'end' : last.stop,
     model,
     ...(last?.origin && { origin: last.origin }),
-    ...(usages.length > 0 && { usage: usages.reduce(addUsage) }),
+    ...(usage && { usage }),
     ...(last?.continuity && { continuity: last.continuity }),
     ...(warnings.length > 0 && { warnings }),
   }

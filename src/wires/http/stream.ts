@@ -122,14 +122,20 @@ async function firstFrames<Item>(
 }
 
 /** Settles as the promise does, or resolves after `ms`. 0 sets no limit. */
-async function withinHeartbeat(promise: Promise<unknown>, ms: number): Promise<void> {
-  const { promise: waited, resolve } = Promise.withResolvers<void>()
-  const timer = ms > 0 ? setTimeout(resolve, ms) : undefined
-  try {
-    await Promise.race([promise, waited])
-  } finally {
-    clearTimeout(timer)
-  }
+function withinHeartbeat(promise: Promise<unknown>, ms: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = ms > 0 ? setTimeout(resolve, ms) : undefined
+    promise.then(
+      () => {
+        clearTimeout(timer)
+        resolve()
+      },
+      error => {
+        clearTimeout(timer)
+        reject(error)
+      },
+    )
+  })
 }
 
 function encodeBatch<Item>(batch: readonly Item[], encoder: FrameEncoder<Item>): string {

@@ -136,6 +136,7 @@ export class OutputItems {
 
   /** The items that are done, in the order in which they were added. */
   get done(): OutputItem[] {
+    if (this.#done.size < 2) return [...this.#done.values()]
     return [...this.#done].sort(([a], [b]) => a - b).map(([, item]) => item)
   }
 
