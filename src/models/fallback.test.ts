@@ -207,4 +207,6 @@ test('settings that make no sense are refused', () => {
   ]
   for (const [models, options, message] of wrong)
     assert.throws(() => fallback(models, options), { code: 'config_invalid', message })
+  const unlisted = one as unknown as Model[] // JavaScript can pass anything.
+  assert.throws(() => fallback(unlisted), { code: 'config_invalid', message: /takes a list/ })
 })

@@ -24,6 +24,8 @@ type Member = { model: Model; failures: number; openUntil: number }
 type Settings = Required<FallbackOptions>
 
 export function fallback(models: readonly Model[], options: FallbackOptions = {}): Model {
+  if (!Array.isArray(models))
+    throw new TurnwireError('config_invalid', 'fallback() takes a list: fallback([first, second], options).')
   const settings: Settings = {
     on: options.on ?? allFailures,
     after: options.after ?? 3,

@@ -5,6 +5,7 @@ import { type FlowLabels, labelProblem } from '../../language/flow.ts'
 import { type ToolCaller, toolCallers, toolKinds } from '../../language/tools.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
 import { quote } from '../../lib/text/index.ts'
+import { nearest } from '../../lib/text/nearest.ts'
 import { readRetries } from './retries.ts'
 import type { ToolDefinition } from './tool.ts'
 
@@ -89,10 +90,26 @@ function checkNumber(name: string, member: string, value: number, least: number,
     refuseTool(name, `has "${member}" as ${quote(value)}; it is a whole number from ${least} to ${most}`)
 }
 
+/** What other libraries call it. */
+const otherNames: Readonly<Record<string, string>> = {
+  ...{ parameters: 'input', inputSchema: 'input', schema: 'input', outputSchema: 'output' },
+  ...{ execute: 'run', handler: 'run', func: 'run', needsApproval: 'trust' },
+}
+
+/** A member that is not known would change nothing. */
+export function checkMemberNames(definition: { name: string }, known: ReadonlySet<string>): void {
+  for (const member of Object.keys(definition)) {
+    if (known.has(member)) continue
+    const meant = Object.hasOwn(otherNames, member) ? otherNames[member] : nearest(member, [...known])
+    const advice = meant === undefined ? `Known are: ${[...known].join(', ')}` : `Did you mean "${meant}"?`
+    refuseTool(definition.name, `has no member ${quote(member)}. ${advice}`)
+  }
+}
+
 export function refuseTool(name: string, problem: string, cause?: unknown): never {
   throw new TurnwireError(
     'invalid_tool',
-    `The tool "${name}" ${problem}.`,
+    `The tool "${name}" ${problem}${problem.endsWith('?') ? '' : '.'}`,
     cause === undefined ? {} : { cause },
   )
 }

@@ -204,7 +204,10 @@ describe('a definition', () => {
     ['a tiny output limit', { outputLimit: 10 }, /"outputLimit".*from 256/],
     ['a flag that is not a boolean', { readOnly: 'yes' }, /"readOnly" as "yes"/],
     ['no schema', { input: undefined }, /input schema that cannot be used/],
-    ['a misspelt member', { readonly: true }, /unknown member "readonly"; known are: .*readOnly/],
+    ['a misspelt member', { readonly: true }, /has no member "readonly"\. Did you mean "readOnly"\?$/],
+    ['what others call run', { run: undefined, execute: () => '' }, /"execute"\. Did you mean "run"\?$/],
+    ['what others call input', { input: undefined, inputSchema: {} }, /"inputSchema".*"input"\?$/],
+    ['any other member', { colour: 'red' }, /has no member "colour"\. Known are: name, .*undo\.$/],
     ['an object of zod schemas', { input: { city: z.string() } }, /Wrap it: z\.object\(\{ … \}\)\.$/],
     [
       'properties alone',

@@ -34,7 +34,7 @@ import { type Afterwards, makeAfterwards } from './afterwards.ts'
 import type { Detailed, Later } from './later.ts'
 import { checkExamples, type Retries } from './retries.ts'
 import { toOutput } from './return-value.ts'
-import { checkToolSettings, readLabels, refuseTool } from './tool-settings.ts'
+import { checkMemberNames, checkToolSettings, readLabels, refuseTool } from './tool-settings.ts'
 
 // ---- types ---------------------------------------------------------------------------------------------------
 
@@ -281,10 +281,8 @@ function checkMembers(
   if (title !== undefined && typeof title !== 'string') refuseTool(name, 'has a title that is not a text')
   if (definition.preview !== undefined && typeof definition.preview !== 'function')
     refuseTool(name, 'has a "preview" that is not a function')
+  checkMemberNames(definition, memberNames)
   if (typeof run !== 'function') refuseTool(name, 'needs "run": the function that carries it out')
-  for (const member of Object.keys(definition))
-    if (!memberNames.has(member))
-      refuseTool(name, `has the unknown member ${quote(member)}; known are: ${[...memberNames].join(', ')}`)
 }
 
 function checkVendorTyped(name: string, given: unknown): Readonly<Record<string, JsonObject>> {

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../lib/json/index.ts'
 import { type AnySchema, describeSchema } from '../../lib/schema/standard.ts'
 import { quote } from '../../lib/text/index.ts'
 import { type NamedTool, refuseTool, type ToolDefinition, tool } from '../functions/tool.ts'
+import { checkMemberNames } from '../functions/tool-settings.ts'
 
 import { type AfterOperation, reconcileWith, undoWith } from './afterwards.ts'
 import { type BodyType, type HttpMethod, methods, type Operation, runOperation } from './operation.ts'
@@ -63,9 +64,7 @@ const memberNames: ReadonlySet<string> = new Set<keyof HttpToolDefinition>([
 export function http<Name extends string>(definition: HttpToolDefinition & { name: Name }): NamedTool<Name> {
   const { name, description, input, url, query = [], headerArguments = {}, auth, hosts = [] } = definition
   const { method = 'GET', body = 'json', headers = {}, idempotencyHeader } = definition
-  for (const member of Object.keys(definition))
-    if (!memberNames.has(member))
-      refuseTool(name, `has the unknown member ${quote(member)}; known are: ${[...memberNames].join(', ')}`)
+  checkMemberNames(definition, memberNames)
   if (!methods.includes(method)) refuseTool(name, `has the unknown method ${quote(method)}`)
   checkUrl(name, url)
   const argumentNames = Object.keys(inputProperties(name, input))

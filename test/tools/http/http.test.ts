@@ -187,7 +187,7 @@ test('mistakes in a definition are told when it is made', () => {
   wrong({ url: 'https://api.example.com/?q={id}' }, /list the argument in "query"/)
   wrong({ url: 'https://api.example.com/{other}' }, /"other", which its input does not have/)
   wrong({ method: 'FETCH' }, /unknown method/)
-  wrong({ token: 'x' }, /unknown member "token"/)
+  wrong({ token: 'x' }, /no member "token"/)
 })
 
 test('a long answer is a stream without secrets, wherever they are cut; a long failure is not', async t => {
