@@ -39,12 +39,12 @@ function codeQuoted(value: string): string {
 }
 
 const rehearsalNote = `// No key needed. A real model is made by its provider, such as anthropic({ model: 'claude-sonnet-4-6' }), imported
-      // from 'turnwire' too; its key comes from the environment, here ANTHROPIC_API_KEY.`
+      // from 'turnwire' too; its key comes from the environment or from .env beside this file, here ANTHROPIC_API_KEY.`
 
 function keyNote(variable: string | undefined): string {
   return variable === undefined
     ? '// It needs no key. rehearsal() in its place needs no model either.'
-    : `// Its key comes from the environment: ${variable}. rehearsal() in its place needs none.`
+    : `// Its key comes from the environment, or from .env beside this file: ${variable}. rehearsal() in its place needs none.`
 }
 
 const text = `// The configuration of Turnwire. It is TypeScript that is run as it is: no build, and your editor knows the types.

@@ -127,6 +127,7 @@ test('a database that cannot be reached and an MCP server that does not start ar
   const { code, of } = checked(cwd)
   assert.equal(code, 1)
   assert.match(of('mcp')[0]?.words ?? '', /^broken: unavailable/)
+  assert.deepEqual(of('tools'), [], 'it is said once')
   const away = checked(cwd, {
     DATABASE_URL: 'postgres://ann:secret@127.0.0.1:1/none',
     TURNWIRE_VAULT_KEY: 'k'.repeat(32),

@@ -105,11 +105,12 @@ function flowFinding({ agent, mode, paths, pathCount, closedBy }: AgentFlowRepor
 
 /** Opens everything as `serve` does, and closes it again. The log's warnings are findings. */
 async function openFindings({ config, source }: Setup): Promise<Finding[]> {
-  const warned: Finding[] = []
+  const warned: { finding: Finding; server: unknown }[] = []
   const log: Log = (level, message, fields = {}) => {
     if (level !== 'warn' && level !== 'error') return
     const more = Object.entries(fields).map(([name, value]) => `${name} ${JSON.stringify(value)}`)
-    warned.push({ state: 'look', part: 'tools', words: [message, ...more].join(' · ') })
+    const finding: Finding = { state: 'look', part: 'tools', words: [message, ...more].join(' · ') }
+    warned.push({ finding, server: fields['server'] })
   }
   try {
     // An MCP server may be installed first, as `npx -y` does.
@@ -123,13 +124,19 @@ async function openFindings({ config, source }: Setup): Promise<Finding[]> {
         ...servers.map(serverFinding),
         ...accessFindings(config, runtime.folder),
         ...(await signInFindings(config, runtime)),
-        ...warned,
+        // What is wrong with a server was said above.
+        ...warned
+          .filter(
+            ({ server }) => !servers.some(({ name, state }) => name === server && state !== 'connected'),
+          )
+          .map(({ finding }) => finding),
       ]
     } finally {
       await runtime.close()
     }
   } catch (error) {
-    return [...warned, { state: 'wrong', part: 'data', words: wordsOf(error) }]
+    const findings = warned.map(({ finding }) => finding)
+    return [...findings, { state: 'wrong', part: 'data', words: wordsOf(error) }]
   }
 }
 
