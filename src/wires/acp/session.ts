@@ -54,7 +54,7 @@ export class AcpSession {
   #turn: string | undefined
   #prompt: OpenPrompt | undefined
   #busy: Promise<unknown> | undefined
-  /** A message that waited has started a turn right after that of the prompt. */
+  /** A message that steers has started a turn right after that of the prompt. */
   #goesOn = false
   /** By message: prompts that are answered when it is inserted. */
   readonly #waiting = new Map<string, PromiseWithResolvers<string>>()
@@ -201,11 +201,12 @@ export class AcpSession {
     const { message, turn } = await this.#reader.hold(async () => {
       const taken = await this.#command({ do: 'say', wire: 'acp', parts, during: 'steer', ...trace })
       if (taken.message) this.#waiting.set(taken.message.id, given)
+      // The turn had just ended, and the message has started the next one.
+      else this.#goesOn = true
       return taken
     })
     if (message) ticket.message = message.id
     if (message && ticket.cancelled) void this.withdraw(message.id)
-    // The turn ended meanwhile, and the message has started one.
     if (!message) this.#turn = turn
     inserted(message ? await given.promise : userMessageId(turn ?? ''))
     return { stopReason: 'end_turn' }

@@ -74,7 +74,12 @@ async function begin(context: TestContext, options: RigOptions) {
   const { sessionId } = await client.agent.request('session/new', { cwd })
   const prompt = (text: string) =>
     client.agent.request('session/prompt', { sessionId, prompt: [{ type: 'text', text }] })
-  return { rig, sessionId, prompt, ...client }
+  /** A prompt has arrived that waits for its place in the turn. */
+  const waits = async () => {
+    const summary = () => rig.engine.summary({ owner: 'local', session: sessionId })
+    while (!(await summary()).messages) await new Promise(resolve => setTimeout(resolve, 2))
+  }
+  return { rig, sessionId, prompt, waits, ...client }
 }
 
 describe('version 2', () => {
@@ -224,14 +229,14 @@ describe('version 2', () => {
   test('a second prompt steers the turn: it is answered when it is inserted, and the session is idle once', async context => {
     const slow = held()
     const script = [{ calls: [{ name: 'slow' }] }, { text: 'In blue.' }]
-    const { prompt, updates } = await begin(context, { script, tools: [slow.tool] })
+    const { prompt, waits, updates } = await begin(context, { script, tools: [slow.tool] })
     const first = await prompt('paint')
     await slow.begun
     let isAnswered = false
     const second = prompt('in blue').finally(() => {
       isAnswered = true
     })
-    await new Promise(resolve => setTimeout(resolve, 30))
+    await waits()
     assert.equal(isAnswered, false, 'it is not in the session yet')
     slow.go()
     const { messageId } = await second
@@ -255,11 +260,11 @@ describe('version 2', () => {
         return { parts: [{ type: 'text' as const, text: 'One.' }], stop: 'end' as const }
       },
     }
-    const { prompt, updates } = await begin(context, { model })
+    const { prompt, waits, updates } = await begin(context, { model })
     await prompt('one')
     await asked.promise
     const second = prompt('two')
-    await new Promise(resolve => setTimeout(resolve, 30))
+    await waits()
     go.resolve()
     const { messageId } = await second
     await until(() => JSON.stringify(updates).includes('Two.'))
@@ -269,14 +274,44 @@ describe('version 2', () => {
     assert.ok(await prompt('three'), 'the next prompt is taken')
   })
 
+  test('a prompt that arrives while the turn ends starts the next turn, and the session is idle once', async context => {
+    const slow = held()
+    const script = [{ calls: [{ name: 'slow' }] }, { text: 'One.' }, { text: 'Two.' }]
+    const rig = makeAcp(context, { script, tools: [slow.tool] })
+    const arrived = Promise.withResolvers<void>()
+    const take = rig.engine.command.bind(rig.engine)
+    rig.host.engine.command = async (ref, command) => {
+      if (command.do !== 'say' || !command.during) return take(ref, command)
+      arrived.resolve()
+      slow.go()
+      while ((await rig.engine.summary(ref)).turn) await new Promise(resolve => setTimeout(resolve, 2))
+      return take(ref, command)
+    }
+    const { agent, updates } = await connect(context, rig)
+    const { sessionId } = await agent.request('session/new', { cwd })
+    const prompt = (text: string) =>
+      agent.request('session/prompt', { sessionId, prompt: [{ type: 'text', text }] })
+    await prompt('one')
+    await slow.begun
+    const { messageId } = await prompt('two')
+    await arrived.promise
+    await until(() => JSON.stringify(updates).includes('Two.'))
+    await until(isIdle(updates))
+    assert.deepEqual(users(updates)[1], ['two', messageId])
+    assert.deepEqual(states(updates), ['running', 'running', ['idle', 'end_turn']])
+  })
+
   test('a prompt that waits is answered as cancelled when the session is cancelled', async context => {
     const slow = held()
     const script = [{ calls: [{ name: 'slow' }] }, { text: 'Never.' }]
-    const { agent, sessionId, prompt, updates } = await begin(context, { script, tools: [slow.tool] })
+    const { agent, sessionId, prompt, waits, updates } = await begin(context, {
+      script,
+      tools: [slow.tool],
+    })
     await prompt('paint')
     await slow.begun
     const second = codeOf(prompt('in blue'))
-    await new Promise(resolve => setTimeout(resolve, 30))
+    await waits()
     await agent.notify('session/cancel', { sessionId })
     assert.equal(await second, -32800)
     await until(isIdle(updates))
