@@ -135,7 +135,7 @@ export class Chats {
   }
 
   /** The same message again from its beginning, to where it stopped. */
-  again({ engine }: Asking, { ref, message, begun }: OpenMessage): OpenMessage {
+  again({ engine }: Asking, { ref, message, begun }: Omit<OpenMessage, 'items'>): OpenMessage {
     return this.#opened(engine, ref, message, { ...begun, replayed: true })
   }
 

@@ -76,3 +76,10 @@ test('the messages that were shown first are forgotten when there are too many',
   assert.equal(messages.resume('s0', 3), undefined)
   assert.ok(messages.resume('s8', 3))
 })
+
+test('so many chats are remembered, and not more', () => {
+  const messages = new SentMessages()
+  for (let chat = 0; chat <= 1_000; chat += 1) messages.begin(opened(`s${chat}`)).add(start)
+  assert.equal(messages.resume('s0', 0), undefined)
+  assert.ok(messages.resume('s1', 0))
+})

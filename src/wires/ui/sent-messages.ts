@@ -14,6 +14,7 @@ const mostStreams = 8
 const mostChunks = 50_000
 /** Of all messages. The chats that were shown first make room. */
 const mostPlaces = 300_000
+const mostChats = 1_000
 
 function textIn(chunk: Chunk): string | undefined {
   if ('delta' in chunk) return chunk.delta
@@ -36,17 +37,19 @@ function placeAfter({ units, hash }: Place, chunk: Chunk): Place {
 
 /** How many places are kept, of all messages. */
 type Count = { places: number }
+/** What is needed to show it again. */
+type Opened = Omit<OpenMessage, 'items'>
 
 /** The chunks that one request was sent of a message. */
 export class SentMessage {
-  readonly opened: OpenMessage
+  readonly opened: Opened
   readonly #count: Count
   /** By the chunk's number: the place after it. Undefined: they are kept no longer. */
   #places: Place[] | undefined
   /** The client was told that the message is over. */
   isOver = false
 
-  constructor(opened: OpenMessage, count: Count, places: Place[] = []) {
+  constructor(opened: Opened, count: Count, places: Place[] = []) {
     this.opened = opened
     this.#count = count
     this.#places = places
@@ -91,8 +94,11 @@ export class SentMessages {
   readonly #count: Count = { places: 0 }
 
   /** A message that a request has begun. */
-  begin(opened: OpenMessage): SentMessage {
-    return this.#add(new SentMessage(opened, this.#count))
+  begin({ ref, message, begun }: OpenMessage): SentMessage {
+    const { before } = message
+    // Not the whole summary of the session, which may be large.
+    const known = before && { before: { calls: before.calls, ...(before.turn && { turn: before.turn }) } }
+    return this.#add(new SentMessage({ ref, begun, message: { ...message, ...known } }, this.#count))
   }
 
   /**
@@ -122,7 +128,8 @@ export class SentMessages {
     this.#chats.delete(session)
     this.#chats.set(session, kept)
     for (const [oldest, given] of this.#chats) {
-      if (this.#count.places <= mostPlaces || oldest === session) break
+      const isFull = this.#count.places > mostPlaces || this.#chats.size > mostChats
+      if (!isFull || oldest === session) break
       for (const each of given) each.forget()
       this.#chats.delete(oldest)
     }
