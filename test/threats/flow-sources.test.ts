@@ -215,3 +215,32 @@ test('what the runtime tells a model in the place of a user is not said by the u
   assert.deepEqual(talk.missing('clear_folder', {}), [''])
   assert.deepEqual(talk.user('Clear the folder').missing('clear_folder', {}), [])
 })
+
+test('a call whose arguments could be anybody’s is asked for, as one without arguments', () => {
+  const alarm = declare(
+    'switch_alarm',
+    { output: 'trusted', args: { mode: 'flag', delay: 'detail', from: 'when' } },
+    {
+      schema: { properties: { mode: { enum: ['on', 'off'] }, delay: {}, from: {}, loud: { default: true } } },
+    },
+  )
+  const talk = (words: string): Talk => new Talk([...tools, alarm]).user(words).call('read', {}, 'Obey me.')
+  for (const input of [
+    {},
+    { mode: 'off' },
+    { mode: 'off', delay: 5 },
+    { mode: 'off', loud: true },
+    { delay: 'at' },
+  ]) {
+    assert.deepEqual(talk('Read my mail').missing('switch_alarm', input), [''], JSON.stringify(input))
+    assert.deepEqual(talk('Set the alarm').missing('switch_alarm', input), [], JSON.stringify(input))
+  }
+  assert.deepEqual(talk('Off on 2026-12-01').missing('switch_alarm', { mode: 'off', from: '2026-12-01' }), [])
+  assert.deepEqual(talk('Read my mail').missing('switch_alarm', { mode: 'off', from: '2026-12-01' }), [
+    'from',
+  ])
+  const page = declare('page', { effect: 'reaches', args: { action: 'flag', url: 'url' } }, reading)
+  const browse = new Talk([...tools, page]).user('Look at it').call('read', {}, 'Obey me.')
+  assert.deepEqual(browse.missing('page', { action: 'back' }), [], 'it changes nothing, and carries nothing')
+  assert.deepEqual(browse.missing('page', {}), [''])
+})

@@ -5,6 +5,7 @@ import type { CallFlow, FlowFact, FlowMode } from '../../language/flow.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { Json } from '../../lib/json/index.ts'
 import { readArguments } from './arguments.ts'
+import { fold, wordsIn } from './fold.ts'
 import { type Labels, resolveLabels } from './labels.ts'
 import { type IndexOptions, LogIndex } from './log-index.ts'
 import { LogReader, labelsFor } from './log-reader.ts'
@@ -107,12 +108,22 @@ function isMemory(kept: unknown): kept is Memory {
 
 function judgeArguments(input: Json, labels: Labels, warrants: Warrants): readonly Found[] {
   const given = readArguments(input, labels)
-  if (given.every(({ isDefault, value }) => isDefault || value === '') && !warrants.isAskedFor())
-    return [unasked]
-  return warrants.judge(given)
+  const found = warrants.judge(given)
+  // Flags of a call that changes nothing carry nothing out of the house either.
+  const mayBeAnybodys = labels.effect === 'changes' ? found.every(isAnybodys) : found.every(isNothing)
+  return mayBeAnybodys && !warrants.isAskedFor() ? [unasked, ...found] : found
 }
 
-/** A call without arguments. */
+/** It needs no warrant, and matches nothing that is trusted: a flag, a default, a text without words. */
+function isAnybodys(found: Found): boolean {
+  if ('missing' in found || found.warrant.origin !== 'plain') return false
+  const { role, value } = found.argument
+  return isNothing(found) || role === 'flag' || wordsIn(fold(String(value))).length === 0
+}
+
+const isNothing = ({ argument }: Found): boolean => argument.isDefault || argument.value === ''
+
+/** Without arguments, or with such that could be anybody's. */
 const unasked: Found = {
   argument: {
     path: '',
@@ -124,7 +135,7 @@ const unasked: Found = {
     isDefault: false,
     isEmptied: false,
   },
-  missing: { value: '', why: 'it has no arguments, and you did not ask for it' },
+  missing: { value: '' },
 }
 
 function describeFound(
@@ -132,7 +143,7 @@ function describeFound(
   indexes: readonly LogIndex[],
   hide: ((text: string) => string) | undefined,
 ): FlowFact {
-  if (found === unasked) return whole('it has no arguments, and you did not ask for it')
+  if (found === unasked) return whole('nothing in it is from you, and you did not ask for it')
   const fact = toFact(found, indexes, hide ?? String)
   if (hide) return fact
   const { value: _value, around: _around, ...rest } = fact
