@@ -4,13 +4,13 @@ import { AapError, type OperatorMe } from '../../src/client/index.ts'
 import { toError } from '../../src/lib/text/error-message.ts'
 import { Frame } from './frame/frame.tsx'
 import type { PageName } from './frame/pages.ts'
-import { SignIn } from './frame/sign-in.tsx'
 import { ConsoleProvider, operator } from './lib/console-state.tsx'
 import { publicFile } from './lib/mount-path.ts'
 import { Empty, Failure, Loading } from './lib/parts.tsx'
 import { hasAnswer, leaveSignInPage } from './lib/provider-sign-in.ts'
 import { type Address, useAddress } from './lib/router.tsx'
 
+const SignIn = lazy(() => import('./frame/sign-in.tsx'))
 const Playground = lazy(() => import('./pages/playground/playground.tsx'))
 const Sessions = lazy(() => import('./pages/sessions/sessions.tsx'))
 const Session = lazy(() => import('./pages/session/session.tsx'))
@@ -47,7 +47,12 @@ export function App(): ReactElement {
   }, [signedIn])
   useEffect(enter, [enter])
   if (visit === undefined) return <Loading what="the console" />
-  if (visit === 'sign-in') return <SignIn onDone={signedIn} />
+  if (visit === 'sign-in')
+    return (
+      <Suspense fallback={<Loading what="the sign-in" />}>
+        <SignIn onDone={signedIn} />
+      </Suspense>
+    )
   if ('error' in visit)
     return (
       <main className="sign-in">

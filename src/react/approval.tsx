@@ -22,6 +22,7 @@ import { EditForm } from './approval-edit.tsx'
 import { FlowFacts } from './flow-facts.tsx'
 import { Form, FormButtons, Problem } from './forms.tsx'
 import { KindIcon } from './icons.tsx'
+import { isTyping } from './is-typing.ts'
 import { JsonTree } from './json-tree.tsx'
 import { Diff } from './output.tsx'
 import { Fact, Fold, LongText, Time, Warnings } from './parts.tsx'
@@ -244,13 +245,6 @@ function Buttons({ question, scopes, setMode, busy, answer }: DecisionProps): Re
       {scopes.length > 0 && button('Always…', 'Shift+A', () => setMode('always'), '', isOthers)}
       {button('Reject…', 'r', () => setMode('reject'), 'tw-danger')}
     </div>
-  )
-}
-
-export function isTyping(target: EventTarget): boolean {
-  return (
-    target instanceof HTMLElement &&
-    (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
   )
 }
 

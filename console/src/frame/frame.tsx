@@ -1,7 +1,7 @@
 // The frame of every page: the rail, the palette, the list of keys, and a line that says when the server is away.
 import { type ReactElement, type ReactNode, useEffect, useMemo, useState } from 'react'
-import { isTyping } from '../../../src/react/approval.tsx'
 import { ActionIcon, type ActionName, KindIcon, ShapeIcon, Svg } from '../../../src/react/icons.tsx'
+import { isTyping } from '../../../src/react/is-typing.ts'
 import { useConsole } from '../lib/console-state.tsx'
 import { publicFile } from '../lib/mount-path.ts'
 import { signOut } from '../lib/provider-sign-in.ts'

@@ -15,7 +15,7 @@ import {
   takeStart,
 } from '../lib/provider-sign-in.ts'
 
-export function SignIn({ onDone }: { onDone: (me: OperatorMe) => void }): ReactElement {
+export default function SignIn({ onDone }: { onDone: (me: OperatorMe) => void }): ReactElement {
   const { attempt, problem } = useAttempt()
   const [busy, setBusy] = useState(false)
   const act = useCallback(

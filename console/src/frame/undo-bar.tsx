@@ -1,7 +1,7 @@
 // The last decision, with the button that takes it back. It stays in sight on every page until it is sent.
 import { type ReactElement, useEffect } from 'react'
 import { printable } from '../../../src/lib/text/index.ts'
-import { isTyping } from '../../../src/react/approval.tsx'
+import { isTyping } from '../../../src/react/is-typing.ts'
 import { useNow } from '../../../src/react/parts.tsx'
 import { useConsole } from '../lib/console-state.tsx'
 import type { Held } from '../lib/held-decisions.ts'

@@ -2,7 +2,6 @@
 import { type ReactElement, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { OperatorApproval, OperatorQuestion } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
-import { isTyping } from '../../../../src/react/approval.tsx'
 import {
   Approval,
   type ApprovalAnswer,
@@ -13,6 +12,7 @@ import {
   Time,
   type UsedApprovals,
 } from '../../../../src/react/index.ts'
+import { isTyping } from '../../../../src/react/is-typing.ts'
 import { Fact } from '../../../../src/react/parts.tsx'
 import { callSentence, parseCallArguments, tellingArgument, toolTitle } from '../../../../src/react/words.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'

@@ -1,15 +1,13 @@
 // The playground: talk to an agent with no key, watch a call stream, approve one, run a tool in this page, change the model.
 // The session is in the address, so a reload continues it.
-import { type ReactElement, useCallback, useMemo, useRef, useState } from 'react'
+import { lazy, type ReactElement, Suspense, useCallback, useMemo, useRef, useState } from 'react'
 import { type During, type OperatorAgent, textOfContent } from '../../../../src/client/index.ts'
 import { ActionIcon } from '../../../../src/react/icons.tsx'
-import { type CallView, Composer, CopyButton, describeActivity } from '../../../../src/react/index.ts'
+import { Composer, CopyButton, describeActivity } from '../../../../src/react/index.ts'
 import { useClientTools } from '../../../../src/react/use-session.ts'
 import { Dialog } from '../../frame/dialog.tsx'
-import { AnswerForm } from '../../lib/answer-form.tsx'
 import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
-import { Conversation } from '../../lib/conversation.tsx'
 import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
 import { Menu } from '../../lib/menu.tsx'
 import { serverUrl } from '../../lib/mount-path.ts'
@@ -19,10 +17,13 @@ import { type Address, currentAddress, Link, navigate, useAddress, withQuery } f
 import { saveEvalCase } from '../../lib/save-eval-case.ts'
 import { Manual } from '../session/manual.tsx'
 import { fixedAnswer, keepTools, type PageTool, readTools } from './page-tools.ts'
-import { describeWork, RivalChoice, Side } from './rival.tsx'
+import { describeWork, RivalChoice } from './rival.tsx'
 import { playScript, readScript } from './script.ts'
 import { Setup } from './setup.tsx'
 import { Welcome } from './welcome.tsx'
+
+// The first page of a newcomer is there before what a conversation needs.
+const Talks = lazy(() => import('./talks.tsx'))
 
 export default function Playground(): ReactElement {
   const address = useAddress()
@@ -111,7 +112,9 @@ function Talk(props: TalkProps): ReactElement {
         {id === undefined ? (
           <Welcome agent={agent} tools={tools} onTry={text => void talk.send(text)} />
         ) : (
-          <Talks sides={{ own, session, rival, other }} tools={tools} />
+          <Suspense fallback={<Loading what="the conversation" />}>
+            <Talks sides={{ own, session, rival, other }} tools={tools} />
+          </Suspense>
         )}
         {talk.problem}
         {view && playing !== id && <Manual session={session} view={view} />}
@@ -125,28 +128,6 @@ function Talk(props: TalkProps): ReactElement {
           label={`Say something to ${rival === undefined ? (agent.title ?? agent.name) : 'both models'}`}
         />
       </section>
-    </div>
-  )
-}
-
-type TalksProps = {
-  sides: { own: string; session: LiveSession; rival: string | undefined; other: LiveSession }
-  tools: readonly PageTool[]
-}
-
-/** One conversation, or those of two models. */
-function Talks({ sides: { own, session, rival, other }, tools }: TalksProps): ReactElement {
-  if (rival === undefined)
-    return (
-      <Conversation
-        session={session}
-        renderClientCall={call => <PersonAnswer call={call} tools={tools} session={session} />}
-      />
-    )
-  return (
-    <div className="rivals">
-      <Side name={own} session={session} />
-      <Side name={rival} session={other} />
     </div>
   )
 }
@@ -235,23 +216,6 @@ function Share({ id }: { id: string }): ReactElement {
       </Menu>
       {problem}
     </>
-  )
-}
-
-function PersonAnswer(props: {
-  call: CallView
-  tools: readonly PageTool[]
-  session: LiveSession
-}): ReactElement | null {
-  const { call, tools, session } = props
-  if (tools.find(tool => tool.name === call.name)?.answer !== 'person') return null
-  return (
-    <AnswerForm
-      label="This tool runs in this page. What does it answer?"
-      button="Send the result"
-      mayBeEmpty
-      onAnswer={text => session.command({ do: 'result', callId: call.id, text })}
-    />
   )
 }
 

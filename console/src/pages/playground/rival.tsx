@@ -1,11 +1,9 @@
-// Two models side by side: the same messages go to a second session with another model, and both show what they cost and how long
+// The choice of a second model, side by side with the first: the same messages go to a second session with another model, and both show what they cost and how long
 // they took. Both sessions are in the address, so a reload or a link shows the same.
 import type { ReactElement } from 'react'
 import type { SessionView } from '../../../../src/react/index.ts'
 import { duration, plural } from '../../../../src/react/words.ts'
 import { useConsole } from '../../lib/console-state.tsx'
-import { Conversation } from '../../lib/conversation.tsx'
-import type { LiveSession } from '../../lib/live-session.ts'
 import { money } from '../../lib/parts.tsx'
 import { type Address, navigate, withQuery } from '../../lib/router.tsx'
 
@@ -38,21 +36,6 @@ export function RivalChoice({ address, own }: { address: Address; own: string })
         </option>
       ))}
     </select>
-  )
-}
-
-type SideProps = { name: string; session: LiveSession }
-
-/** One of the two conversations, with its model, tokens, cost and time. */
-export function Side({ name, session }: SideProps): ReactElement {
-  return (
-    <section className="rival-side" aria-label={`Conversation with ${name}`}>
-      <p className="rival-score" role="status">
-        <strong>{name}</strong>{' '}
-        {session.view && <span className="tw-muted">{describeWork(session.view)}</span>}
-      </p>
-      <Conversation session={session} />
-    </section>
   )
 }
 

@@ -20,7 +20,7 @@ type ForkProps = { session: LiveSession; view: SessionView; upTo: number; onClos
 /** What the form holds. Empty texts: as it was. */
 type Change = { model: string; text: string; callId: string; result: string; failed: boolean; rules: string }
 
-export function ForkDialog({ session, view, upTo, onClose }: ForkProps): ReactElement {
+export default function ForkDialog({ session, view, upTo, onClose }: ForkProps): ReactElement {
   const { me } = useConsole()
   const said = messageAt(view, upTo)
   const [change, setChange] = useState<Change>(() => {

@@ -20,7 +20,7 @@ type InspectorProps = {
   onFork: (seq: number) => void
 }
 
-export function Inspector(props: InspectorProps): ReactElement {
+export default function Inspector(props: InspectorProps): ReactElement {
   const { session, item, onClose, onFork } = props
   const address = useAddress()
   const { width, drag, onKeyDown } = useWidth()

@@ -19,7 +19,7 @@ type LogProps = {
 
 const logEntryKey = (entry: LogEntry): string => `e${entry.seq}`
 
-export function Log({ log, upTo, query, calls, target }: LogProps): ReactElement {
+export default function Log({ log, upTo, query, calls, target }: LogProps): ReactElement {
   const entries = useMemo(() => {
     const words = query.toLowerCase()
     const shown = log.slice(0, upTo)

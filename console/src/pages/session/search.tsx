@@ -1,8 +1,8 @@
 // Search inside a session, with the words in the address. Matches are walked one by one.
 import { type ReactElement, useEffect, useMemo, useRef, useState } from 'react'
-import { isTyping } from '../../../../src/react/approval.tsx'
 import { ActionIcon } from '../../../../src/react/icons.tsx'
 import type { SessionView, ViewItem } from '../../../../src/react/index.ts'
+import { isTyping } from '../../../../src/react/is-typing.ts'
 import { type Address, navigate, withQuery } from '../../lib/router.tsx'
 
 export type Search = {

@@ -1,24 +1,26 @@
 // One session: its activity, its open questions, its past calls and their approvals, its cost, its errors. The address
 // says which view is shown and which event is in the middle.
-import { type ReactElement, useCallback, useEffect, useMemo, useState } from 'react'
+import { lazy, type ReactElement, Suspense, useCallback, useEffect, useMemo, useState } from 'react'
 import { Composer, type SessionView, type ViewItem } from '../../../../src/react/index.ts'
 import { useConsole } from '../../lib/console-state.tsx'
 import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
 import { Empty, Failure, Loading } from '../../lib/parts.tsx'
 import { type Address, currentAddress, Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { read, write } from '../../lib/theme.ts'
-import { ForkDialog } from './fork.tsx'
 import { SessionHead } from './head.tsx'
-import { Inspector } from './inspector.tsx'
-import { Log } from './log.tsx'
 import { Manual } from './manual.tsx'
 import { Found, type Search, useSearch } from './search.tsx'
 import { TimelineStrip } from './timeline.tsx'
 import type { Bar } from './timeline-layout.ts'
 import { TranscriptView } from './transcript-view.tsx'
-import { UsageView } from './usage.tsx'
-import { Vendors } from './vendors.tsx'
 import { type ViewName, viewsFor } from './views.ts'
+
+// What few look at is loaded when it is opened.
+const ForkDialog = lazy(() => import('./fork.tsx'))
+const Inspector = lazy(() => import('./inspector.tsx'))
+const Log = lazy(() => import('./log.tsx'))
+const UsageView = lazy(() => import('./usage.tsx'))
+const Vendors = lazy(() => import('./vendors.tsx'))
 
 export default function Session({ id }: { id: string }): ReactElement {
   const session = useLiveSession(id)
@@ -83,28 +85,34 @@ function ShownSession({ session, view }: { session: LiveSession; view: SessionVi
       {name !== 'timeline' && (
         <div className="session-body">
           <div className="session-main">
-            <Body
-              name={name}
-              session={session}
-              view={view}
-              search={search}
-              selected={selected}
-              onSelect={setSelected}
-              onFork={setFork}
-            />
+            <Suspense fallback={<Loading what="the view" />}>
+              <Body
+                name={name}
+                session={session}
+                view={view}
+                search={search}
+                selected={selected}
+                onSelect={setSelected}
+                onFork={setFork}
+              />
+            </Suspense>
           </div>
           {item && name === 'transcript' && (
-            <Inspector
-              session={session}
-              item={item}
-              onClose={() => setSelected(undefined)}
-              onFork={setFork}
-            />
+            <Suspense>
+              <Inspector
+                session={session}
+                item={item}
+                onClose={() => setSelected(undefined)}
+                onFork={setFork}
+              />
+            </Suspense>
           )}
         </div>
       )}
       {fork !== undefined && fork <= view.seq && (
-        <ForkDialog session={session} view={view} upTo={fork} onClose={closeFork} />
+        <Suspense>
+          <ForkDialog session={session} view={view} upTo={fork} onClose={closeFork} />
+        </Suspense>
       )}
     </div>
   )

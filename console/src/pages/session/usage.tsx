@@ -13,7 +13,7 @@ import { Tile } from '../../lib/tile.tsx'
 
 type Step = SessionView['steps'][number]
 
-export function UsageView({ view }: { view: SessionView }): ReactElement {
+export default function UsageView({ view }: { view: SessionView }): ReactElement {
   const steps = view.steps.filter(step => step.seq !== undefined)
   const { usage } = view
   if (usage.steps === 0)

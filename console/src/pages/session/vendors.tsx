@@ -16,7 +16,7 @@ const names: Readonly<Record<VendorProtocol, string>> = {
   'gemini-interactions': 'Gemini Interactions',
 }
 
-export function Vendors({ id, seq }: { id: string; seq: number }): ReactElement {
+export default function Vendors({ id, seq }: { id: string; seq: number }): ReactElement {
   const address = useAddress()
   const asked = address.query.get('vendor')
   const protocol = vendorProtocols.find(each => each === asked) ?? 'anthropic'
