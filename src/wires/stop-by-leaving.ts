@@ -25,7 +25,11 @@ export class StopByLeaving {
     engine: Engine,
     ref: SessionRef,
     items: Items<Item>,
-    { turn, signal, staysOn }: { turn?: string; signal: AbortSignal; staysOn?: () => boolean | Promise<boolean> },
+    {
+      turn,
+      signal,
+      staysOn,
+    }: { turn?: string; signal: AbortSignal; staysOn?: () => boolean | Promise<boolean> },
   ): AsyncGenerator<readonly Item[], void, undefined> {
     const leave = this.#enter(ref.session)
     let stopped = false

@@ -22,6 +22,7 @@ export function fencedStore(store: Store, check: () => void): Store {
   // The type demands each of them: one that is left out here would be missing on every node, and nothing else would say so.
   const optional: { [Name in OptionalMember]: Store[Name] } = {
     lingerMs: store.lingerMs,
+    inMemory: store.inMemory,
     spent: store.spent?.bind(store),
     spend: store.spend?.bind(store),
     records: store.records,

@@ -146,7 +146,7 @@ export type TypedTool<Output, Name extends string = string> = NamedTool<Name> & 
 /** The type of a tool's structured results: `ToolOutputOf<typeof myTool>`. Unknown without a Standard Schema. */
 export type ToolOutputOf<T> = T extends TypedTool<infer Output> ? Output : unknown
 
-export { refuseTool }
+export { checkMemberNames, refuseTool }
 
 // ---- making and running ----------------------------------------------------------------------------------------
 
