@@ -112,10 +112,15 @@ export class SaidText {
 
   /** `isCertain`: only what cannot be anything but an amount. */
   hasAmount(value: number, nouns: readonly string[], isCertain: boolean): boolean {
-    return this.#spoken().some(
+    const spoken = this.#spoken()
+    // Who writes "50 dollars" means no amount by a number alone.
+    const mayBeBare = !spoken.some(({ isMoney }) => isMoney)
+    return spoken.some(
       each =>
         each.value === value &&
-        (each.isMoney || each.near.some(word => nouns.includes(word)) || mayBeAmount(each, isCertain)),
+        (each.isMoney ||
+          each.near.some(word => nouns.includes(word)) ||
+          (mayBeBare && mayBeAmount(each, isCertain))),
     )
   }
 
@@ -193,6 +198,14 @@ export class SaidText {
     )
   }
 
+  /** "50 dollars", "EUR 50". In "50 dollars, 3 of them" the dollars are those of the 50. */
+  #isMoney(from: number, to: number): boolean {
+    const right = this.folded.slice(to, to + 20)
+    if (moneyAfter.test(right) || money.has(/^[ -]?(\p{L}+?)s?(?!\p{L})/u.exec(right)?.[1] ?? '')) return true
+    const [, counted, word = ''] = moneyBefore.exec(this.folded.slice(Math.max(0, from - 40), from)) ?? []
+    return counted === undefined && money.has(word)
+  }
+
   #names(from: number, to: number): string[] {
     const next = /^\s(\p{L}+)/u.exec(this.folded.slice(to, to + 40))?.[1] ?? ''
     const isAlone = next.length < 4 || functionWords.has(next)
@@ -226,7 +239,7 @@ export class SaidText {
         value: hundredths.test(next) ? Number(plain) / 100 : Number(plain),
         digits: plain.split('.')[0]?.length ?? 0,
         hasDecimals: plain.includes('.'),
-        isMoney: (hasSign && sign !== '#') || near.some(word => money.has(word)) || moneyAfter.test(next),
+        isMoney: (hasSign && sign !== '#') || this.#isMoney(from, to),
         isNumbered: sign === '#' || numbered.has(this.#wordBefore(from)),
         near: sign === '#' ? [...near, 'id', 'number'] : near,
         names: sign === '#' ? [...near, 'id', 'number'] : this.#names(from, to),
@@ -305,6 +318,9 @@ const thousands = /^\d{1,3}(?: \d{3})+$/
 const hundredths = /^\s?(?:¢|(?:cents?|pence|rappen|centimes?)(?!\p{L}))/u
 
 const money: ReadonlySet<string> = new Set([
-  ...['usd', 'eur', 'chf', 'gbp', 'jpy', 'dollar', 'euro', 'pound', 'franc', 'cent', 'yen'],
+  ...['usd', 'eur', 'chf', 'gbp', 'jpy', 'dollar', 'euro', 'pound', 'franc', 'cent', 'yen', 'buck', 'quid'],
+  ...['rupee', 'peso', 'yuan', 'won', 'krona', 'krone', 'kroner', 'zloty', 'rand', 'bitcoin', 'btc', 'eth'],
 ])
+/** A word right before a number, and the number that it belongs to, if there is one. */
+const moneyBefore = /(?:(?<![\p{L}\p{N}.,])(\d[\d.,'’]{0,15})[ -]?)?(?<!\p{L})(\p{L}+?)s?[.:]? ?$/u
 const moneyAfter = /^\s?[$€£¥¢]/u
