@@ -25,8 +25,11 @@ export function uiSocket(shared: UiSocketHost, socket: Socket, principal: Princi
 /** Requests of one socket that may be answered at the same time. */
 const mostOpen = 32
 
-/** `isStopped`: by its client. Otherwise it ends with its socket, and its turn goes on. */
-type OpenRequest = { gone: AbortController; isStopped: boolean }
+/**
+ * `isStopped`: by its client. Otherwise it ends with its socket, and its turn goes on. `fromStart`: the SDK aborts such a request
+ * also when it resumes the message once more, so that is no stop.
+ */
+type OpenRequest = { gone: AbortController; isStopped: boolean; fromStart: boolean }
 
 /** `after`: only what comes after this place, as chunks that are numbered from `first` on. */
 type ShownMessage = { opened: OpenMessage; sent: SentMessage | undefined; after?: Place; first?: number }
@@ -86,16 +89,17 @@ class UiSocket {
     throw bad('A frame must be a JSON object.')
   }
 
-  /** Ends the turn that the request shows. */
+  /** Ends the turn that the request shows, unless that was resumed from its start. */
   #stop(requestId: string): void {
     const request = this.#open.get(requestId)
     if (!request) return
-    request.isStopped = true
+    request.isStopped = !request.fromStart
     request.gone.abort()
   }
 
   async #answer(requestId: string, frame: JsonObject): Promise<void> {
-    const request: OpenRequest = { gone: new AbortController(), isStopped: false }
+    const fromStart = frame['type'] === 'resume' && frame['lastSequence'] == null
+    const request: OpenRequest = { gone: new AbortController(), isStopped: false, fromStart }
     const { signal } = request.gone
     try {
       if (this.#open.has(requestId)) throw bad('This requestId is in use.')

@@ -275,21 +275,30 @@ test('after a restart a message is resumed from its start alone', async t => {
   assert.match(shown(await readChunks(chunks('r2'))).join(), /fence.*blue/)
 })
 
-test('a stop ends the turn also for a client that resumed it', async t => {
+test('resuming a message once more ends no turn, and an abort after a number ends it', async t => {
   const at = await rig(t, { script: paint })
-  const first = await rawSocket(t, at)
-  first.send(sendFrame('r1', 'chat-1', 'go'))
+  const over = transport(t, at)
+  const sent = await over.sendMessages(request('chat-1', [user('m1', 'go')]))
   await until(() => at.runs.length > 0)
-  first.socket.terminate()
-  const { send, chunks } = await rawSocket(t, at)
-  send({ type: 'resume', requestId: 'r2', id: 'chat-1' })
-  await until(() => chunks('r2').length > 2)
-  send({ type: 'abort', requestId: 'r2' })
-  await until(async () => {
+  // A chat of the SDK that resumes again aborts its request before.
+  const again = new AbortController()
+  assert.ok(await over.reconnectToStream({ chatId: 'chat-1', abortSignal: again.signal }))
+  again.abort()
+  const resumed = await over.reconnectToStream({ chatId: 'chat-1' })
+  assert.ok(resumed)
+  const other = await rawSocket(t, at)
+  other.send({ type: 'resume', requestId: 'r2', id: 'chat-1', lastSequence: 2 })
+  await until(() => other.chunks('r2').length > 2)
+  const stops = async (): Promise<unknown[]> => {
+    const found: unknown[] = []
     for await (const { id } of at.turnwire.sessions({ owner: 'alice' }))
-      return (await at.sessions.peek('alice', id)).lastStop?.stop === 'cancelled'
-    return false
-  })
+      found.push((await at.sessions.peek('alice', id)).lastStop?.stop)
+    return found
+  }
+  assert.deepEqual(await stops(), [undefined])
+  other.send({ type: 'abort', requestId: 'r2' })
+  await until(async () => (await stops())[0] === 'cancelled')
+  await Promise.all([sent.cancel(), resumed.cancel()])
 })
 
 test("the SDK's own queue sends what was said meanwhile, one by one, and one of it at once if the user wants", async t => {
