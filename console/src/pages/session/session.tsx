@@ -51,13 +51,7 @@ function ShownSession({ session, view }: { session: LiveSession; view: SessionVi
   const [selected, setSelected] = useState<string>()
   const { fork, setFork, closeFork } = useFork(address)
   const [isStrip, foldStrip] = useStrip()
-  const openBar = useCallback(
-    (bar: Bar) => {
-      if (bar.seq !== undefined) navigate(withQuery(address, { view: undefined }, `#seq=${bar.seq}`))
-      if (bar.callId !== undefined) setSelected(`c${bar.callId}`)
-    },
-    [address],
-  )
+  const openBar = useOpenBar(address, setSelected)
   const item = view.items.find(each => each.key === selected)
   const search = useSearch(view, address)
   const hasBars = view.steps.length > 0
@@ -77,36 +71,28 @@ function ShownSession({ session, view }: { session: LiveSession; view: SessionVi
       {hasStrip && (
         <TimelineStrip view={view} selected={selected} onOpen={openBar} isPage={name === 'timeline'} />
       )}
-      {name === 'timeline' && !hasBars && (
-        <Empty title="Nothing has run yet">
-          <p>Steps of the model and calls of tools appear here along time.</p>
-        </Empty>
-      )}
+      {name === 'timeline' && !hasBars && <NoTimeline />}
       {name !== 'timeline' && (
         <div className="session-body">
-          <div className="session-main">
-            <Suspense fallback={<Loading what="the view" />}>
-              <Body
-                name={name}
-                session={session}
-                view={view}
-                search={search}
-                selected={selected}
-                onSelect={setSelected}
-                onFork={setFork}
-              />
-            </Suspense>
-          </div>
-          {item && name === 'transcript' && (
-            <Suspense>
+          <Main
+            name={name}
+            session={session}
+            view={view}
+            search={search}
+            selected={selected}
+            onSelect={setSelected}
+            onFork={setFork}
+          />
+          <Suspense>
+            {item && name === 'transcript' && (
               <Inspector
                 session={session}
                 item={item}
                 onClose={() => setSelected(undefined)}
                 onFork={setFork}
               />
-            </Suspense>
-          )}
+            )}
+          </Suspense>
         </div>
       )}
       {fork !== undefined && fork <= view.seq && (
@@ -115,6 +101,24 @@ function ShownSession({ session, view }: { session: LiveSession; view: SessionVi
         </Suspense>
       )}
     </div>
+  )
+}
+
+function useOpenBar(address: Address, select: (key: string) => void): (bar: Bar) => void {
+  return useCallback(
+    (bar: Bar) => {
+      if (bar.seq !== undefined) navigate(withQuery(address, { view: undefined }, `#seq=${bar.seq}`))
+      if (bar.callId !== undefined) select(`c${bar.callId}`)
+    },
+    [address, select],
+  )
+}
+
+function NoTimeline(): ReactElement {
+  return (
+    <Empty title="Nothing has run yet">
+      <p>Steps of the model and calls of tools appear here along time.</p>
+    </Empty>
   )
 }
 
@@ -151,6 +155,16 @@ type BodyProps = {
   selected: string | undefined
   onSelect: (key: string) => void
   onFork: (seq: number) => void
+}
+
+function Main(props: BodyProps): ReactElement {
+  return (
+    <div className="session-main">
+      <Suspense fallback={<Loading what="the view" />}>
+        <Body {...props} />
+      </Suspense>
+    </div>
+  )
 }
 
 function Body({ name, session, view, search, selected, onSelect, onFork }: BodyProps): ReactElement | null {

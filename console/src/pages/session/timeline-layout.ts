@@ -49,7 +49,7 @@ export function layOut(view: SessionView, now: number, nested = false): Timeline
     const add = (call: CallView, depth: number): void => {
       const made = children.get(call.id) ?? []
       const isCritical = depth === 0 && (call.settledAt ?? now) === last
-      const parts = partsOf(call, now, children)
+      const parts = layOutParts(call, now, children)
       const place = { lane: 1 + ((lane - 1) % mostLanes), now, isCritical, depth, made: made.length }
       own.push(callBar(call, parts, place))
       lane += 1
@@ -65,7 +65,13 @@ export function layOut(view: SessionView, now: number, nested = false): Timeline
   for (const call of view.calls.values())
     if (call.status === 'writing')
       bars.push(
-        callBar(call, partsOf(call, now, children), { lane: 1, now, isCritical: false, depth: 0, made: 0 }),
+        callBar(call, layOutParts(call, now, children), {
+          lane: 1,
+          now,
+          isCritical: false,
+          depth: 0,
+          made: 0,
+        }),
       )
   for (const own of turns.values()) setShares(own)
   bars.sort((a, b) => a.from - b.from || a.lane - b.lane)
@@ -86,9 +92,9 @@ function groupNested(view: SessionView): Map<string, CallView[]> {
 
 type Span = [from: number, to: number]
 
-const spansOf = (parts: readonly BarPart[], wanted: BarPart['look']): Span[] =>
+const pickSpans = (parts: readonly BarPart[], wanted: BarPart['look']): Span[] =>
   parts.flatMap(({ look, from, to }): Span[] => (look === wanted ? [[from, to]] : []))
-const solidParts = (bar: Bar): Span[] => spansOf(bar.parts, 'solid')
+const solidParts = (bar: Bar): Span[] => pickSpans(bar.parts, 'solid')
 const total = (spans: readonly [number, number][]): number =>
   spans.reduce((sum, [from, to]) => sum + to - from, 0)
 
@@ -156,9 +162,13 @@ function callBar(call: CallView, parts: BarPart[], place: CallPlace): Bar {
 }
 
 /** A call waits for people while the calls that it made do, and none of them runs. */
-function partsOf(call: CallView, now: number, children: ReadonlyMap<string, readonly CallView[]>): BarPart[] {
-  const inner = (children.get(call.id) ?? []).flatMap(each => partsOf(each, now, children))
-  const waits = without(merged(spansOf(inner, 'hatched')), merged(spansOf(inner, 'solid')))
+function layOutParts(
+  call: CallView,
+  now: number,
+  children: ReadonlyMap<string, readonly CallView[]>,
+): BarPart[] {
+  const inner = (children.get(call.id) ?? []).flatMap(each => layOutParts(each, now, children))
+  const waits = without(merged(pickSpans(inner, 'hatched')), merged(pickSpans(inner, 'solid')))
   return callParts(call, callEnd(call, now), waits)
 }
 

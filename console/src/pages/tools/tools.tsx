@@ -45,17 +45,7 @@ export default function Tools(): ReactElement {
         <div className="tools-list page-scroll">
           <About agent={agent} />
           <Flow report={catalogue.flow?.find(each => each.agent === agent.name)} />
-          <span className="search-field">
-            <ActionIcon name="search" />
-            <input
-              type="search"
-              className="tw-input"
-              aria-label="Search tools"
-              placeholder="Search tools"
-              value={words}
-              onChange={event => setWords(event.target.value)}
-            />
-          </span>
+          <SearchTools words={words} onWords={setWords} />
           <ul className="plain">
             {found.map(each => (
               <ToolLink
@@ -80,6 +70,22 @@ export default function Tools(): ReactElement {
         </div>
       </div>
     </div>
+  )
+}
+
+function SearchTools(props: { words: string; onWords: (words: string) => void }): ReactElement {
+  return (
+    <span className="search-field">
+      <ActionIcon name="search" />
+      <input
+        type="search"
+        className="tw-input"
+        aria-label="Search tools"
+        placeholder="Search tools"
+        value={props.words}
+        onChange={event => props.onWords(event.target.value)}
+      />
+    </span>
   )
 }
 
