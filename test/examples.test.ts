@@ -14,12 +14,12 @@ import { environment, folder, root, serve, start, turnwire, watched } from './cl
 import {
   appFolder,
   composeEnvironment,
-  freePort,
   imageCommand,
   makeKey,
   onPort,
   startDeployed,
 } from './cluster/deployed.ts'
+import { freePort } from './free-port.ts'
 import { skipped as noChain, startChain } from './payments/chain.ts'
 import { own, startServer as startPostgres } from './stores/postgres/server.ts'
 import { skip as noBubblewrap } from './tools/shell/bubblewrap.ts'

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parseAllDocuments } from 'yaml'
 import { turnwire } from '../cli/rig.ts'
+import { freePort } from '../free-port.ts'
 import { own, startServer } from '../stores/postgres/server.ts'
 import {
   appFolder,
   composeEnvironment,
-  freePort,
   givenTo,
   imageCommand,
   makeKey,

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { chmodSync, chownSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { parse } from 'yaml'
@@ -39,15 +38,6 @@ export function makeKey(cwd: string): { key: string; entry: string } {
   const [, key = ''] = /^(tw_\S+)$/m.exec(stdout) ?? []
   const [, entry = ''] = /^TURNWIRE_KEYS=(\S+)$/m.exec(stdout) ?? []
   return { key, entry }
-}
-
-export function freePort(): Promise<number> {
-  return new Promise(resolve => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
 }
 
 export const onPort = (words: readonly string[], port: number): string[] =>

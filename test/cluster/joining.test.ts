@@ -1,13 +1,14 @@
 // What a node checks before it takes its first session, and how its lease is held.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { afterEach, type TestContext, test } from 'node:test'
 import type { NodeStore } from '../../src/engine/index.ts'
 import { type LeaseOptions, NodeLease } from '../../src/engines/cluster/node-lease.ts'
 import { realTiming } from '../../src/engines/cluster/timing.ts'
 import type { TurnwireError } from '../../src/language/errors.ts'
 import { sharedMemory } from '../../src/stores/memory.ts'
+import { freePort } from '../free-port.ts'
 import { begin, type Cluster, makeCluster, secret, stopNodes, until } from './rig.ts'
 
 afterEach(stopNodes)
@@ -45,14 +46,6 @@ async function startUnreachable(cluster: Cluster) {
       t.after(() => link.close())
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo // It listens on TCP.
-  server.close()
-  return port
 }
 
 for (const { what, settings, setting } of [

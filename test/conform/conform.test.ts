@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import { describe, type TestContext, test } from 'node:test'
 import { createOpenAI } from '@ai-sdk/openai'
@@ -27,6 +27,7 @@ import {
   runConform,
 } from '../../src/conform/index.ts'
 import { type AgentConfig, startServer, Turnwire } from '../../src/index.ts'
+import { freePort } from '../free-port.ts'
 import aapManifest from '../requirements/aap.ts'
 import acpManifest from '../requirements/acp.ts'
 import deltakitManifest from '../requirements/deltakit.ts'
@@ -148,15 +149,6 @@ describe('what cannot be tried', () => {
   })
 })
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
-
 async function serveAiSdk(t: TestContext, baseURL: string): Promise<string> {
   const openai = createOpenAI({ baseURL, apiKey: 'none' })
   const echo = tool({
@@ -178,7 +170,7 @@ async function serveAiSdk(t: TestContext, baseURL: string): Promise<string> {
     })
     await pipeUIMessageStreamToResponse({ response, stream: toUIMessageStream({ stream: result.stream }) })
   }
-  const server = createHttpServer((request, response) => {
+  const server = createServer((request, response) => {
     answer(request, response).catch(() => response.writeHead(500).end())
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -4,7 +4,8 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { account, freePort, makeFolder } from './server.ts'
+import { freePort } from '../../free-port.ts'
+import { account, makeFolder } from './server.ts'
 
 type Program = { command: string; libraries: string | undefined }
 

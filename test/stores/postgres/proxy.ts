@@ -11,10 +11,10 @@ export type Network = {
   /** Called for each chunk from the store before it is handled. */
   onStatement: ((text: string) => void) | undefined
   /**
-   * From here on the first connection whose bytes from the store are found by `isIt` gets no answer until `release`. `bytes`:
-   * how many of its answer are held.
+   * From here on the first connection over which the store sends a statement that has these words, and then its parameters
+   * with `parameter`, gets no answer until `release`. `bytes`: how many of its answer are held.
    */
-  holdAnswer(isIt: (text: string) => boolean): HeldConnection
+  holdAnswer(statement: string, parameter?: string): HeldConnection
   /** How many connections were made. */
   connections: number
   /** Ends every connection. */
@@ -26,13 +26,17 @@ export type HeldConnection = { readonly bytes: number; release(): void }
 
 /** What a connection would have given to the store. */
 class HeldBytes implements HeldConnection {
-  readonly isIt: (text: string) => boolean
+  readonly #statement: string
+  readonly #parameter: string
   readonly #chunks: Buffer[] = []
+  /** What was sent last over each connection. */
+  readonly #sent = new Map<Socket, string>()
   #near: Socket | undefined
   #isOver = false
 
-  constructor(isIt: (text: string) => boolean) {
-    this.isIt = isIt
+  constructor(statement: string, parameter: string) {
+    this.#statement = statement
+    this.#parameter = parameter
   }
 
   get bytes(): number {
@@ -40,7 +44,12 @@ class HeldBytes implements HeldConnection {
   }
 
   sees(near: Socket, text: string): void {
-    if (!this.#isOver && !this.#near && this.isIt(text)) this.#near = near
+    if (this.#isOver || this.#near) return
+    // The text of a statement is sent by itself if it has no name: the database says first what its parameters are.
+    const both = `${this.#sent.get(near) ?? ''}${text}`
+    this.#sent.set(near, text)
+    const at = both.indexOf(this.#statement)
+    if (at !== -1 && both.includes(this.#parameter, at)) this.#near = near
   }
 
   /** Whether it is held. */
@@ -100,7 +109,7 @@ export async function networkTo(url: string): Promise<Network> {
     toStore: 'pass',
     onStatement: undefined,
     connections: 0,
-    holdAnswer: isIt => (held = new HeldBytes(isIt)),
+    holdAnswer: (statement, parameter = '') => (held = new HeldBytes(statement, parameter)),
     cutAll() {
       for (const socket of sockets) socket.destroy()
     },

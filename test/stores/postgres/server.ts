@@ -14,13 +14,13 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { arch, platform, tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import postgres from 'postgres'
 import { type PostgresOptions, postgresStore } from '../../../src/stores/postgres/index.ts'
 import type { StoreUnderTest } from '../../../src/testing/contracts/store-samples.ts'
+import { freePort } from '../../free-port.ts'
 
 /** A server of our own, which tests may stop and start. */
 export type OwnServer = {
@@ -222,16 +222,6 @@ export function makeFolder(): string {
   const { uid, gid } = account()
   if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid)
   return folder
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (typeof address === 'object' && address) return address.port
-  throw new Error('There is no free port.')
 }
 
 let schemas = 0

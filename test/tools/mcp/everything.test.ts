@@ -1,7 +1,6 @@
 // MCP with the reference server, over stdio and over HTTP.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createServer } from 'node:net'
 import { describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Progress, Tool, ToolContext } from '../../../src/engine/index.ts'
@@ -9,6 +8,7 @@ import { joinText } from '../../../src/language/content.ts'
 import type { Json } from '../../../src/lib/json/index.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
 import { type McpConnection, type McpOptions, mcpServer } from '../../../src/tools/mcp/index.ts'
+import { freePort } from '../../free-port.ts'
 
 const entry = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
 
@@ -152,13 +152,4 @@ async function startAt(context: TestContext, port: number): Promise<ChildProcess
   child.once('exit', code => ready.reject(new Error(`the server ended with ${code}`)))
   await ready.promise
   return child
-}
-
-function freePort(): Promise<number> {
-  return new Promise(resolve => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 }

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
 import test, { type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { serve } from '@hono/node-server'
@@ -11,16 +10,9 @@ import { scripted, Turnwire } from '../../../src/index.ts'
 import { joinText } from '../../../src/language/content.ts'
 import { contextFor } from '../../../src/testing/contracts/tool.ts'
 import { mcpServer } from '../../../src/tools/mcp/index.ts'
+import { freePort } from '../../free-port.ts'
 
 const everything = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'))
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  return typeof address === 'object' && address ? address.port : 0
-}
 
 async function startSse(t: TestContext): Promise<string> {
   const port = await freePort()
