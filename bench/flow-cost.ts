@@ -61,7 +61,7 @@ export async function flowCost(): Promise<Trial[]> {
     measure: 'cpu',
     units: turns,
     // The code of either has to be compiled before it is compared.
-    warmUps: 5,
+    warmUps: 25,
     variants: [
       { name: off, run: () => play(off, sessions, data) },
       { name: on, run: () => play(on, sessions, data) },

@@ -55,7 +55,7 @@ export async function receiptsCost(): Promise<Trial[]> {
       measure: 'cpu',
       units: 2000,
       rounds: 15,
-      warmUps: 5,
+      warmUps: 20,
       variants: [...variants(memoryStore, 2000), { name: alone, run: () => cycles(signing, 2000, true) }],
       bars: [{ id: 'R1', ours: signed, floor: unsigned, most: 1.25 }],
     },

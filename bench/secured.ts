@@ -36,7 +36,7 @@ function inEngine(): Trial {
     measure: 'cpu',
     units: cycles,
     rounds: 15,
-    warmUps: 5,
+    warmUps: 20,
     variants: [variant(plain), variant(secured, createGate({ rules, redact }, { mode: 'warrants' }), keys)],
     bars,
   }

@@ -75,6 +75,7 @@ export async function openLongSession(): Promise<Trial> {
     measure: 'cpu',
     units: 1,
     rounds: 11,
+    warmUps: 10,
     collects: true,
     variants: [
       { name: 'select and concatenate', run: () => Buffer.byteLength(`[${rows().join(',')}]`) },
