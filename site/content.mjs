@@ -3,7 +3,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { allFiles, filesOf, linksOf, llmsFullText, llmsText, markdownRoute, root, routeOf } from './pages.mjs'
+import { allFiles, linksOf, llmsFullText, llmsText, markdownRoute, root, routeOf } from './pages.mjs'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 export const content = join(here, '.content')
@@ -27,7 +27,6 @@ export function writeContent(base = '') {
     write(markdownRoute(file), text)
     write(join('public', markdownRoute(file)), text)
   }
-  write('decisions/index.md', decisions())
   write('index.md', readFileSync(join(here, 'home.md'), 'utf8'))
   cpSync(join(root, 'console/public/icon.svg'), join(content, 'public/icon.svg'))
   for (const picture of ['session.png', 'session-dark.png'])
@@ -72,17 +71,8 @@ const pages = new Set(allFiles())
 function address(file, written, anchor, target, source) {
   if (written.startsWith('#')) return written
   if (pages.has(target)) return routeOf(target) + anchor
-  if (target === 'docs/decisions/') return '/decisions/'
   if (target === 'README.md') return '/'
   if (/^docs\/(?:drawings|screenshots)\//.test(target)) return target.slice('docs'.length)
   if (!existsSync(join(root, target))) throw new Error(`${file} links to ${written}, which is not there`)
   return source === undefined ? undefined : `${source}/blob/main/${target}`
-}
-
-function decisions() {
-  const lines = filesOf({ file: 'docs/decisions/' }).map(file => {
-    const title = /^# (.+)$/m.exec(readFileSync(join(root, file), 'utf8'))?.[1] ?? file
-    return `- [${title}](${routeOf(file)})`
-  })
-  return `# Decisions\n\nOne page per choice that was hard, with what was measured.\n\n${lines.join('\n')}\n`
 }

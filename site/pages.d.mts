@@ -1,7 +1,6 @@
 export type SitePage = { title: string; about: string; file: string }
 export const root: string
 export function sections(): { title: string; pages: SitePage[] }[]
-export function filesOf(page: Pick<SitePage, 'file'>): string[]
 export function routeOf(file: string): string
 export function markdownRoute(file: string): string
 export function allFiles(): string[]

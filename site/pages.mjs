@@ -1,13 +1,13 @@
 // The pages of the documentation, in the order of docs/index.md: the one list from which the site's sidebar, llms.txt and
 // llms-full.txt are made. It needs no package, so that a test of the product can read it.
-import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 const index = 'docs/index.md'
 
-/** `[{ title, pages: [{ title, file, about }] }]`, files from the root of the repository. A folder stands for its pages. */
+/** `[{ title, pages: [{ title, file, about }] }]`, files from the root of the repository. */
 export function sections() {
   const text = readFileSync(join(root, index), 'utf8')
   return text
@@ -23,28 +23,24 @@ export function sections() {
     }))
 }
 
-/** The files of a page: itself, or those of a folder. */
-export function filesOf({ file }) {
-  return statSync(join(root, file)).isDirectory() ? globSync(`${file}*.md`, { cwd: root }).sort() : [file]
-}
-
 /**
  * Where a page is on the site, without its ending; a folder ends with a slash. The index is at /contents, since the site opens with a
- * page of its own. Pages beside docs/ are under /project, examples under /examples.
+ * page of its own. Pages beside docs/ are under /project, examples under /examples; a README is the page of its folder.
  */
 export function routeOf(file) {
   if (file === index) return '/contents'
   if (file === 'examples/README.md') return '/examples/'
+  if (file === 'docs/decisions/README.md') return '/decisions/'
   if (file.startsWith('examples/')) return `/${dirname(file)}`
   if (file.startsWith('docs/')) return file.slice('docs'.length).replace(/\.md$/, '')
   return `/project/${file.replace(/\.md$/, '').toLowerCase()}`
 }
 
-/** Every page of the site: those of the index, the index itself, and the examples of the gallery. */
+/** Every page of the site: those of the index, the index itself, each decision, and the examples of the gallery. */
 export function allFiles() {
-  const listed = sections().flatMap(({ pages }) => pages.flatMap(filesOf))
-  const gallery = globSync('examples/*/README.md', { cwd: root }).sort()
-  return [...new Set([index, ...listed, ...gallery])]
+  const listed = sections().flatMap(({ pages }) => pages.map(({ file }) => file))
+  const others = globSync(['docs/decisions/*.md', 'examples/*/README.md'], { cwd: root }).sort()
+  return [...new Set([index, ...listed, ...others])]
 }
 
 /** The links of a page that stay in the repository, as they are written, with the file that each leads to. */
@@ -116,7 +112,7 @@ export function markdownRoute(file) {
 export function llmsFullText() {
   const files = sections()
     .filter(({ title }) => title !== 'Inside')
-    .flatMap(({ pages }) => pages.flatMap(filesOf))
+    .flatMap(({ pages }) => pages.map(({ file }) => file))
   const texts = files.map(file => `<!-- ${file} -->\n\n${readFileSync(join(root, file), 'utf8').trim()}\n`)
   return `# Turnwire\n\n> ${about}\n\n${texts.join('\n---\n\n')}`
 }

@@ -12,7 +12,7 @@ const guide = sections().map(({ title, pages }) => ({
   collapsed: false,
   items: pages.map(page => ({
     text: page.title,
-    link: page.file.endsWith('/') ? '/decisions/' : routeOf(page.file),
+    link: routeOf(page.file),
   })),
 }))
 

@@ -27,6 +27,20 @@ test('every link leads to a page, and to a heading that the page has', () => {
   assert.deepEqual(deadLinks(['README.md', ...allFiles()]), [])
 })
 
+test('the index of decisions has each by its number and title, and each says its date and whether it is in force', () => {
+  const index = readFileSync('docs/decisions/README.md', 'utf8')
+  const listed = [...index.matchAll(/^- (\[.+\]\(.+?\.md\))/gm)].map(([, link = '']) => link)
+  const files = readdirSync('docs/decisions').filter(file => file !== 'README.md')
+  const wanted = files.map(file => {
+    const text = readFileSync(`docs/decisions/${file}`, 'utf8')
+    const [, title] = /^# (\D.*)\n\nDate: \d{4}-\d{2}-\d{2}\. Status: (?:in force|overruled by \[)/.exec(text) ?? []
+    assert.ok(title !== undefined, `${file} opens with a title, its date and its status`)
+    return `[${Number(file.slice(0, 4))}. ${title}](${file})`
+  })
+  assert.ok(wanted.length > 70)
+  assert.deepEqual(listed.toSorted(), wanted.toSorted())
+})
+
 test('no two pages have the same address on the site', () => {
   const routes = allFiles().map(routeOf)
   assert.deepEqual(routes.toSorted(), [...new Set(routes)].sort())
