@@ -46,6 +46,14 @@ test('no two pages have the same address on the site', () => {
   assert.deepEqual(routes.toSorted(), [...new Set(routes)].sort())
 })
 
+test('the page of each protocol that applications speak says what is not served', () => {
+  const spoken = sections().find(({ title }) => title === 'Protocols that applications speak')?.pages ?? []
+  // The operator's API is ours alone.
+  const pages = spoken.map(({ file }) => file).filter(file => !file.endsWith('/operator.md'))
+  assert.ok(pages.length >= 12)
+  for (const file of pages) assert.match(readFileSync(file, 'utf8'), /\bnot served\b/i, file)
+})
+
 test('every provider has a page, which names its key', () => {
   const pages = globSync('docs/models/*.md').map(file => readFileSync(file, 'utf8'))
   const providers = Object.keys({ ...compatible, ...vendors, rehearsal, scripted })
