@@ -54,6 +54,20 @@ test('the page of each protocol that applications speak says what is not served'
   for (const file of pages) assert.match(readFileSync(file, 'utf8'), /\bnot served\b/i, file)
 })
 
+test('the page of the operator API has every route of it', () => {
+  const page = readFileSync('docs/protocols/operator.md', 'utf8')
+  const routes = globSync('src/**/*.ts').flatMap(file =>
+    [...readFileSync(file, 'utf8').matchAll(/\bapp\.(?:get|post|put|delete)\(\s*'(\/operator[^']*)'/g)].map(
+      ([, route = '']) => route,
+    ),
+  )
+  assert.ok(routes.length > 30)
+  assert.deepEqual(
+    routes.filter(route => !page.includes(route)),
+    [],
+  )
+})
+
 test('every provider has a page, which names its key', () => {
   const pages = globSync('docs/models/*.md').map(file => readFileSync(file, 'utf8'))
   const providers = Object.keys({ ...compatible, ...vendors, rehearsal, scripted })
