@@ -214,12 +214,13 @@ test('running.md lists every setting of a configuration, and no other', () => {
   const rows = [...tables.matchAll(/^\| `([\w.[\]]+)` \|/gm)].map(found => found[1] ?? '')
   const config = readFileSync('src/config/config.ts', 'utf8')
   const policy = readFileSync('src/policy/index.ts', 'utf8')
+  const ownPolicy = membersOf(config.replace('PolicyConfig = GateOptions & {', 'PolicyConfig = {'), 'PolicyConfig')
   const wanted = [
     ...membersOf(config, 'TurnwireConfig'),
     ...membersOf(config, 'AgentConfig').map(name => `agents[].${name}`),
     ...membersOf(config, 'ServerConfig').map(name => `server.${name}`),
     ...Object.keys(defaultOwnerLimits).map(name => `server.perOwner.${name}`),
-    ...membersOf(policy, 'GateOptions').map(name => `policy.${name}`),
+    ...[...membersOf(policy, 'GateOptions'), ...ownPolicy].map(name => `policy.${name}`),
     ...limitNames.map(name => `limits.${name}`),
   ]
   assert.ok(wanted.length > 40)
