@@ -100,3 +100,23 @@ test('a snapshot keeps the calls that a program made, with their results', () =>
     { id: 'n1-result', role: 'tool', toolCallId: 'n1', content: 'sent' },
   ])
 })
+
+test('what a tool reports of its work follows its result', () => {
+  const call = { type: 'call', id: 'c1', name: 'orders', form: 'json', text: '{}' } as const
+  const report = { rows: { columns: ['order'], rows: [['17']] } }
+  const settled = event({
+    v: 1,
+    at: 1,
+    type: 'call.settled',
+    callId: 'c1',
+    outcome: { kind: 'ok', parts: [], from: { source: 'tool', tool: 'orders' }, report },
+  })
+  const answered = event({ v: 1, at: 1, type: 'model.answered', parts: [call], stop: 'calls', model: 'm' })
+  const events = eventsOf([started, answered, settled])
+  const at = events.findIndex(({ type }) => type === 'TOOL_CALL_RESULT')
+  assert.deepEqual(events[at + 1], {
+    type: 'CUSTOM',
+    name: 'turnwire/report',
+    value: { toolCallId: 'c1', report },
+  })
+})

@@ -240,9 +240,10 @@ export class AguiRunEncoder {
     const messageId = `${toolCallId}-result`
     const content = resultText(outcome)
     this.#out.push({ type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool' })
-    const { details } = outcome
+    const { details, report } = outcome
     if (details !== undefined)
       this.#out.push({ type: 'CUSTOM', name: 'turnwire/details', value: { toolCallId, details } })
+    if (report) this.#out.push({ type: 'CUSTOM', name: 'turnwire/report', value: { toolCallId, report } })
     this.#said.push({ id: messageId, role: 'tool', toolCallId, content })
   }
 }

@@ -147,4 +147,5 @@ export type AguiEvent =
   | { type: 'TOOL_CALL_RESULT'; messageId: string; toolCallId: string; content: string; role: 'tool' }
   /** Ours: what a tool gave for the application only. */
   | { type: 'CUSTOM'; name: 'turnwire/details'; value: { toolCallId: string; details: Json } }
+  | { type: 'CUSTOM'; name: 'turnwire/report'; value: { toolCallId: string; report: Report } }
   | { type: 'MESSAGES_SNAPSHOT'; messages: (InputMessage | OutputMessage | JsonObject)[] }

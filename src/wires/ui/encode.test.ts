@@ -97,3 +97,20 @@ test('a message that is continued starts with its id, and a lost one ends with a
   const lost: FollowItem = { type: 'lost', error: { code: 'stopping', message: 'Gone.' } }
   assert.deepEqual(chunks([lost], encoder), ['start', 'error', 'finish'])
 })
+
+test('what a tool reports of its work comes before its result', () => {
+  const call = { type: 'call', id: 'c1', name: 'orders', form: 'json', text: '{}' } as const
+  const report = { rows: { columns: ['order'], rows: [['17']] } }
+  const outcome = { kind: 'ok', parts: [], from: { source: 'tool', tool: 'orders' }, report } as const
+  const items = [
+    started,
+    event({ v: 1, at: 1, type: 'model.answered', parts: [call], stop: 'calls', model: 'm' }),
+    event({ v: 1, at: 1, type: 'call.started', callId: 'c1', attempt: 1 }),
+    event({ v: 1, at: 1, type: 'call.settled', callId: 'c1', outcome }),
+  ]
+  const encoder = new MessageEncoder({ own: new Set() })
+  const all = items.flatMap(item => encoder.take(item))
+  const at = all.findIndex(({ type }) => type === 'tool-output-available')
+  assert.ok(at > 0)
+  assert.deepEqual(all[at - 1], { type: 'data-report', id: 'report-c1', data: { toolCallId: 'c1', report } })
+})

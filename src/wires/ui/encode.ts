@@ -263,9 +263,11 @@ export class MessageEncoder {
   #settle(call: ShownCall, outcome: Outcome): void {
     const { id: toolCallId, name: toolName } = call.part
     if (this.#options.own.has(toolCallId)) return
-    const { kind, from, details } = outcome
+    const { kind, from, details, report } = outcome
     if (details !== undefined)
       this.#out.push({ type: 'data-details', id: `details-${toolCallId}`, data: { toolCallId, details } })
+    if (report)
+      this.#out.push({ type: 'data-report', id: `report-${toolCallId}`, data: { toolCallId, report } })
     if (!this.#available.has(toolCallId)) {
       const errorText = outcomeText(outcome)
       this.#out.push({ type: 'tool-input-error', toolCallId, toolName, input: encodeInput(call), errorText })

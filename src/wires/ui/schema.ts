@@ -87,10 +87,11 @@ export type Chunk =
   | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
   | ({ type: 'tool-input-available'; input: Json } & CallNames)
   | ({ type: 'tool-input-error'; input: Json; errorText: string } & CallNames)
-  /** Parts of ours (`data-…`), as the SDK lets servers add them: questions, details for the application, previews. */
+  /** Parts of ours (`data-…`), as the SDK lets servers add them: questions, details for the application, previews, reports. */
   | { type: 'data-question'; id: string; data: UiQuestion }
   | { type: 'data-details'; id: string; data: { toolCallId: string; details: Json } }
   | { type: 'data-preview'; id: string; data: { toolCallId: string; preview: Report } }
+  | { type: 'data-report'; id: string; data: { toolCallId: string; report: Report } }
   | { type: 'tool-approval-request'; approvalId: string; toolCallId: string; reason?: string }
   | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string }
   | { type: 'tool-output-available'; toolCallId: string; output: Json }
