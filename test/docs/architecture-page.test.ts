@@ -36,7 +36,9 @@ test('the tree has every room of src and every folder beside it', () => {
 test('the table of layers has every file of the engine', () => {
   const table = section('The engine, layer by layer')
   const named = new Set([...table.matchAll(/`([\w-]+)`/g)].map(([, name = '']) => name))
-  const files = globSync('src/engine/*/*.ts', { exclude: ['**/*.test.ts'] }).map(file => basename(file, '.ts'))
+  const files = globSync('src/engine/*/*.ts', { exclude: ['**/*.test.ts'] }).map(file =>
+    basename(file, '.ts'),
+  )
   assert.ok(files.length > 80)
   assert.deepEqual(
     files.filter(name => !named.has(name)),

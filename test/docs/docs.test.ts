@@ -214,7 +214,10 @@ test('running.md lists every setting of a configuration, and no other', () => {
   const rows = [...tables.matchAll(/^\| `([\w.[\]]+)` \|/gm)].map(found => found[1] ?? '')
   const config = readFileSync('src/config/config.ts', 'utf8')
   const policy = readFileSync('src/policy/index.ts', 'utf8')
-  const ownPolicy = membersOf(config.replace('PolicyConfig = GateOptions & {', 'PolicyConfig = {'), 'PolicyConfig')
+  const ownPolicy = membersOf(
+    config.replace('PolicyConfig = GateOptions & {', 'PolicyConfig = {'),
+    'PolicyConfig',
+  )
   const wanted = [
     ...membersOf(config, 'TurnwireConfig'),
     ...membersOf(config, 'AgentConfig').map(name => `agents[].${name}`),

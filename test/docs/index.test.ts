@@ -33,7 +33,8 @@ test('the index of decisions has each by its number and title, and each says its
   const files = readdirSync('docs/decisions').filter(file => file !== 'README.md')
   const wanted = files.map(file => {
     const text = readFileSync(`docs/decisions/${file}`, 'utf8')
-    const [, title] = /^# (\D.*)\n\nDate: \d{4}-\d{2}-\d{2}\. Status: (?:in force|overruled by \[)/.exec(text) ?? []
+    const [, title] =
+      /^# (\D.*)\n\nDate: \d{4}-\d{2}-\d{2}\. Status: (?:in force|overruled by \[)/.exec(text) ?? []
     assert.ok(title !== undefined, `${file} opens with a title, its date and its status`)
     return `[${Number(file.slice(0, 4))}. ${title}](${file})`
   })

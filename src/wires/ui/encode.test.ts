@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FollowItem } from '../../engine/index.ts'
+import type { Outcome } from '../../language/calls.ts'
 import type { Delta, Event } from '../../language/events.ts'
 import { MessageEncoder } from './encode.ts'
 
@@ -101,7 +102,7 @@ test('a message that is continued starts with its id, and a lost one ends with a
 test('what a tool reports of its work comes before its result', () => {
   const call = { type: 'call', id: 'c1', name: 'orders', form: 'json', text: '{}' } as const
   const report = { rows: { columns: ['order'], rows: [['17']] } }
-  const outcome = { kind: 'ok', parts: [], from: { source: 'tool', tool: 'orders' }, report } as const
+  const outcome: Outcome = { kind: 'ok', parts: [], from: { source: 'tool', tool: 'orders' }, report }
   const items = [
     started,
     event({ v: 1, at: 1, type: 'model.answered', parts: [call], stop: 'calls', model: 'm' }),
