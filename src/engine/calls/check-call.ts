@@ -1,32 +1,12 @@
 // The tool with which a model asks what became of a call that may have taken effect. A session offers it once it has such a call
-// whose tool can say it. It passes the gate like any other tool: rules of the policy apply to its name.
+// whose tool can say it.
 import { checkCallName, type Outcome } from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
-import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json } from '../../lib/json/index.ts'
 import { InvalidInput, type Tool, type ToolOutput } from '../ports/index.ts'
 import type { CallSession } from './call-session.ts'
+import { engineTool } from './engine-tool.ts'
 import { findReconciler, reconcileSettled } from './reconcile.ts'
-
-const declaration: ToolDeclaration = {
-  name: checkCallName,
-  description:
-    'Finds out what became of an earlier tool call of which it is not known whether it took effect: one that ended as ' +
-    'unknown, ran out of time, or was cancelled while it ran. Use it before you repeat such a call. It changes nothing.',
-  input: {
-    form: 'json',
-    schema: {
-      type: 'object',
-      properties: { call: { type: 'string', description: 'The id of the call.' } },
-      additionalProperties: false,
-    },
-  },
-  kind: 'read',
-  readOnly: true,
-  idempotent: true,
-  destructive: false,
-  side: 'server',
-}
 
 /** Offers the tool once the session has a call to ask about. From then on it stays, so that requests do not change again. */
 export function offerCheck(session: CallSession): void {
@@ -36,16 +16,23 @@ export function offerCheck(session: CallSession): void {
 }
 
 function checkCallTool(session: CallSession): Tool {
-  return {
-    ...declaration,
-    side: 'server',
-    exposed: false,
-    trust: 'trusted',
-    timeoutMs: 60_000,
-    retries: 0,
-    outputLimit: 64 * 1024,
+  return engineTool({
+    name: checkCallName,
+    description:
+      'Finds out what became of an earlier tool call of which it is not known whether it took effect: one that ended as ' +
+      'unknown, ran out of time, or was cancelled while it ran. Use it before you repeat such a call. It changes nothing.',
+    input: {
+      form: 'json',
+      schema: {
+        type: 'object',
+        properties: { call: { type: 'string', description: 'The id of the call.' } },
+        additionalProperties: false,
+      },
+    },
+    kind: 'read',
+    readOnly: true,
     run: (input, { callId }) => check(session, input, callId),
-  }
+  })
 }
 
 async function check(session: CallSession, input: Json, told: string): Promise<ToolOutput> {

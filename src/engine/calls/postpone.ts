@@ -28,7 +28,6 @@ export function decideNeverCame(overdue: readonly CallState[], context: Now): Ev
 const never = (): boolean => false
 
 /** `isChecked`: its tool is being asked what became of it. */
-
 export function postponedDeadlines(
   { batch }: SessionState,
   isChecked: (call: CallState) => boolean = never,

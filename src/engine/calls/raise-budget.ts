@@ -3,7 +3,7 @@
 // the questions of all calls are. A budget with approvers asks for the approval of the call, in place of a question: then only
 // they decide, several of them where the budget wants it, as for any call that a rule restricts.
 import { budgetToolName } from '../../language/calls.ts'
-import { type ToolDeclaration, toolHash } from '../../language/tools.ts'
+import { toolHash } from '../../language/tools.ts'
 import { hashJson } from '../../lib/json/hash.ts'
 import { isJsonObject, type Json, parseJson } from '../../lib/json/index.ts'
 import { InvalidInput, type Tool, type ToolContext, type ToolOutput } from '../ports/index.ts'
@@ -11,18 +11,7 @@ import { type BudgetCall, budgetQuestion, budgetWords, decideBudget, type Reache
 import { restrict } from '../rules/decide-call.ts'
 import { findCall, findRequesters } from '../rules/state.ts'
 import type { CallSession } from './call-session.ts'
-
-const declaration: ToolDeclaration = {
-  name: budgetToolName,
-  description: 'Asks a person whether the turn may go on although a budget is spent.',
-  input: { form: 'json', schema: { type: 'object' } },
-  kind: 'other',
-  readOnly: false,
-  idempotent: true,
-  destructive: false,
-  side: 'server',
-  callers: [],
-}
+import { engineTool } from './engine-tool.ts'
 
 /** Offers the tool to the loop where a budget asks. */
 export function offerBudgetTool(session: CallSession): void {
@@ -32,16 +21,16 @@ export function offerBudgetTool(session: CallSession): void {
 }
 
 function budgetTool(session: CallSession): Tool {
-  return {
-    ...declaration,
-    side: 'server',
-    exposed: false,
-    trust: 'trusted',
-    timeoutMs: 60_000,
-    retries: 0,
+  return engineTool({
+    name: budgetToolName,
+    description: 'Asks a person whether the turn may go on although a budget is spent.',
+    input: { form: 'json', schema: { type: 'object' } },
+    kind: 'other',
+    readOnly: false,
+    callers: [],
     outputLimit: 4 * 1024,
     run: (input, context) => askForMore(session, input, context),
-  }
+  })
 }
 
 /** Makes the call. False: nobody can be asked in this turn, as another tool has its name or the client has all the tools. */

@@ -1,11 +1,10 @@
-// The tool that reads what was left out of a long output. A session offers it once it has such an output. It passes the gate
-// like any other tool: rules of the policy apply to its name.
+// The tool that reads what was left out of a long output. A session offers it once it has such an output.
 import { type ReadableOutput, readOutputName } from '../../language/calls.ts'
 import { joinText, type ResultPart } from '../../language/content.ts'
-import type { ToolDeclaration } from '../../language/tools.ts'
-import { isJsonObject, type Json } from '../../lib/json/index.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
 import { InvalidInput, type Tool, type ToolOutput } from '../ports/index.ts'
 import type { CallSession } from './call-session.ts'
+import { engineTool } from './engine-tool.ts'
 
 const usualLength = 16 * 1024
 const mostLength = 48 * 1024
@@ -15,41 +14,26 @@ const window = 256 * 1024
 /** How much is shown around a match. */
 const around = 100
 
-const declaration: ToolDeclaration = {
-  name: readOutputName,
-  description:
-    'Reads a long output of an earlier tool call, of which only the beginning and the end were shown. ' +
-    'Give the id that stands in that output. With "search" it lists where a text occurs; ' +
-    'otherwise it gives the bytes from "offset" on.',
-  input: {
-    form: 'json',
-    schema: {
-      type: 'object',
-      properties: {
-        id: { type: 'string', description: 'The id of the call whose output is read.' },
-        offset: { type: 'integer', minimum: 0, description: 'The byte to begin at. Default 0.' },
-        length: {
-          type: 'integer',
-          minimum: 1,
-          maximum: mostLength,
-          description: `How many bytes to read. Default ${usualLength}.`,
-        },
-        search: {
-          type: 'string',
-          minLength: 1,
-          maxLength: 1000,
-          description: `An exact text to look for, from "offset" on. Up to ${mostMatches} places are given.`,
-        },
-      },
-      required: ['id'],
-      additionalProperties: false,
+const schema: JsonObject = {
+  type: 'object',
+  properties: {
+    id: { type: 'string', description: 'The id of the call whose output is read.' },
+    offset: { type: 'integer', minimum: 0, description: 'The byte to begin at. Default 0.' },
+    length: {
+      type: 'integer',
+      minimum: 1,
+      maximum: mostLength,
+      description: `How many bytes to read. Default ${usualLength}.`,
+    },
+    search: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 1000,
+      description: `An exact text to look for, from "offset" on. Up to ${mostMatches} places are given.`,
     },
   },
-  kind: 'read',
-  readOnly: true,
-  idempotent: true,
-  destructive: false,
-  side: 'server',
+  required: ['id'],
+  additionalProperties: false,
 }
 
 /** Offers the tool once the session has an output to read. */
@@ -58,16 +42,17 @@ export function offerReader(session: CallSession): void {
 }
 
 function readOutputTool(session: CallSession): Tool {
-  return {
-    ...declaration,
-    side: 'server',
-    exposed: false,
-    trust: 'trusted',
-    timeoutMs: 60_000,
-    retries: 0,
-    outputLimit: 64 * 1024,
+  return engineTool({
+    name: readOutputName,
+    description:
+      'Reads a long output of an earlier tool call, of which only the beginning and the end were shown. ' +
+      'Give the id that stands in that output. With "search" it lists where a text occurs; ' +
+      'otherwise it gives the bytes from "offset" on.',
+    input: { form: 'json', schema },
+    kind: 'read',
+    readOnly: true,
     run: (input, { signal }) => readOutput(session, input, signal),
-  }
+  })
 }
 
 async function readOutput(session: CallSession, input: Json, signal: AbortSignal): Promise<ToolOutput> {

@@ -66,8 +66,7 @@ async function ask(
   try {
     const context = reconcileContext(session, call, stop, ms)
     world.crashPoint?.('check-asked')
-    const answer = await Promise.race([tool.reconcile?.(input, context) ?? 'unknown', late.promise])
-    return answer
+    return await Promise.race([tool.reconcile?.(input, context) ?? 'unknown', late.promise])
   } finally {
     stopClock()
     forget()
@@ -222,13 +221,15 @@ export function findReconciler({ offer }: CallSession, name: string): Tool | und
 }
 
 function noDoubt(state: SessionState, callId: string): TurnwireError {
+  const words = `The result of call "${callId}" is known: there is nothing to check.`
+  return whyUnsettled(state, callId) ?? new TurnwireError('call_settled', words)
+}
+
+/** Undefined: the call is settled. */
+export function whyUnsettled(state: SessionState, callId: string): TurnwireError | undefined {
   const call = findCall(state, callId)
   if (call && call.stage !== 'settled')
     return new TurnwireError('busy', `The call "${callId}" has no result yet. Wait for it, or stop it.`)
-  if (call || settledCalls(state).includes(callId))
-    return new TurnwireError(
-      'call_settled',
-      `The result of call "${callId}" is known: there is nothing to check.`,
-    )
+  if (call || settledCalls(state).includes(callId)) return undefined
   return new TurnwireError('unknown_call', `There is no call "${callId}" in this session.`)
 }

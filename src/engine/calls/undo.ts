@@ -10,13 +10,14 @@ import {
   type ToolOutput,
   type UndoContext,
 } from '../ports/index.ts'
-import { findCall, type SessionState, settledCalls } from '../rules/state.ts'
+import type { SessionState } from '../rules/state.ts'
 import type { CallSession } from './call-session.ts'
-import { readInput, readSettled } from './reconcile.ts'
+import { engineTool } from './engine-tool.ts'
+import { readInput, readSettled, whyUnsettled } from './reconcile.ts'
 
 const longestName = 128
 
-export function undoName(tool: string): string {
+function undoName(tool: string): string {
   return `undo_${tool}`.slice(0, longestName)
 }
 
@@ -57,15 +58,8 @@ function undoingTool({ offer }: CallSession, name: string): Tool {
 }
 
 function notSettled(state: SessionState, callId: string): TurnwireError {
-  const call = findCall(state, callId)
-  if (call && call.stage !== 'settled')
-    return new TurnwireError('busy', `The call "${callId}" has no result yet. Wait for it, or stop it.`)
-  if (settledCalls(state).includes(callId))
-    return new TurnwireError(
-      'bad_request',
-      `The call "${callId}" was made before this session: it cannot be undone.`,
-    )
-  return new TurnwireError('unknown_call', `There is no call "${callId}" in this session.`)
+  const words = `The call "${callId}" was made before this session: it cannot be undone.`
+  return whyUnsettled(state, callId) ?? new TurnwireError('bad_request', words)
 }
 
 // ---- the tool --------------------------------------------------------------------------------------------------
@@ -102,7 +96,7 @@ const schema: JsonObject = {
 
 function undoTool(session: CallSession, undone: Tool): Tool {
   const { name, title, server, trust, timeoutMs, outputLimit, destructive } = undone
-  return {
+  return engineTool({
     name: undoName(name),
     title: `Undo: ${title ?? name}`,
     description: `Undoes a call of the tool "${name}".`,
@@ -111,16 +105,13 @@ function undoTool(session: CallSession, undone: Tool): Tool {
     readOnly: false,
     idempotent: undone.undo?.idempotent === true,
     destructive,
-    side: 'server',
     callers: [],
-    exposed: false,
     trust,
     timeoutMs,
-    retries: 0,
     outputLimit,
     ...(server !== undefined && { server }),
     run: (input, context) => undo(session, input, context),
-  }
+  })
 }
 
 /** The exact arguments are in the log. Those of this call are for the person who was asked, and cannot be changed. */
