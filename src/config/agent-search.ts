@@ -15,7 +15,7 @@ import {
 } from '../lib/checks/fields.ts'
 import { pickPresent } from '../lib/json/present.ts'
 import type { Log } from '../log.ts'
-import { matchesName } from '../policy/index.ts'
+import { namesMatcher } from '../policy/index.ts'
 import { type EmbedderOptions, type FindTools, findTools, findToolsName } from '../tools/search/index.ts'
 import type { AgentConfig, SearchConfig } from './config.ts'
 
@@ -35,7 +35,7 @@ export function agentSearch({ name, search, always = [] }: AgentConfig, log: Log
     onFailure: message =>
       log('warn', 'A search of tools failed: they are ranked by words.', { agent: name, error: message }),
   })
-  const isListed = always.length === 0 ? () => false : matchesName(always)
+  const isListed = always.length === 0 ? () => false : namesMatcher(always)
   return {
     tool,
     rule: { isAlways: called => called === hostedApproval || isListed(called), byVendor },

@@ -3,7 +3,7 @@
 // MCP servers are known once they are connected, and are not looked at here.
 import type { Tool } from '../engine/ports/index.ts'
 import type { AgentFlowReport, FlowMode } from '../language/flow.ts'
-import { matchesName, type PolicyRule, resolveLabels } from '../policy/index.ts'
+import { namesMatcher, type PolicyRule, resolveLabels } from '../policy/index.ts'
 import type { AgentConfig, TurnwireConfig } from './config.ts'
 import { readFlow } from './flow.ts'
 
@@ -80,8 +80,8 @@ function fits(
   agent: string,
 ) {
   return (
-    (names === undefined || matchesName([names].flat())(tool.name)) &&
-    (agents === undefined || matchesName([agents].flat())(agent)) &&
+    (names === undefined || namesMatcher(names)(tool.name)) &&
+    (agents === undefined || namesMatcher(agents)(agent)) &&
     (kind === undefined || [kind].flat().includes(tool.kind)) &&
     (readOnly === undefined || readOnly === tool.readOnly) &&
     (destructive === undefined || destructive === tool.destructive)

@@ -1,5 +1,6 @@
 // Which configured model a name means. An entry of `models` is a whole name or a pattern: `*` stands for any text. Programs
 // ask for helper models by names that no operator has configured, and a pattern answers for all of them.
+import { fitsStars } from '../lib/text/star-names.ts'
 
 /** A name that a pattern allows, as a type: `claude-*` is any text that begins with `claude-`. */
 export type AskedName<Key extends string> = Key extends `${infer Before}*${infer After}`
@@ -14,23 +15,8 @@ export function isModelPattern(key: string): boolean {
 export function modelKey(models: Readonly<Record<string, unknown>>, name: string): string | undefined {
   if (Object.hasOwn(models, name)) return name
   return Object.keys(models)
-    .filter(key => isModelPattern(key) && matchesName(key, name))
+    .filter(key => isModelPattern(key) && fitsStars(key, name))
     .sort((a, b) => literalLength(b) - literalLength(a))[0]
-}
-
-/** Pieces are looked for from left to right, the last one at the end, so that the time grows with the length only. */
-export function matchesName(pattern: string, name: string): boolean {
-  const pieces = pattern.split('*')
-  const first = pieces[0] ?? ''
-  const last = pieces.at(-1) ?? ''
-  if (!name.startsWith(first) || !name.endsWith(last)) return false
-  let at = first.length
-  for (const piece of pieces.slice(1, -1)) {
-    const found = name.indexOf(piece, at)
-    if (found < 0) return false
-    at = found + piece.length
-  }
-  return at + last.length <= name.length
 }
 
 function literalLength(pattern: string): number {

@@ -9,7 +9,7 @@ import { type ArgumentSettings, admitCall, CompiledSchemas } from './arguments.t
 import type { RuleFailure } from './authorise.ts'
 import { createFlow, type FlowJudge, type FlowSettings } from './flow/index.ts'
 import { invalidPolicy } from './invalid-policy.ts'
-import { matchesName } from './names.ts'
+import { namesMatcher } from './names.ts'
 import { finishClient, finishTool, type OutputSettings } from './output.ts'
 import {
   type BuiltInRedaction,
@@ -29,7 +29,7 @@ export { type CedarOptions, cedar } from './engines/cedar.ts'
 export { type OpaOptions, opa } from './engines/opa.ts'
 export { resolveLabels } from './flow/index.ts'
 export { checkLimits, defaultLimits } from './limits.ts'
-export { matchesName } from './names.ts'
+export { namesMatcher } from './names.ts'
 export type { RulesInForce } from './rule-set.ts'
 export type { BuiltInRedaction, Decider, Decision, FlowSettings, PolicyRule, RedactRule, RuleFailure }
 
@@ -134,7 +134,7 @@ function makeFlow(
   { unguarded, earlier, ...flow }: FlowOptions,
   redactor: Redactor | null,
 ): FlowJudge | undefined {
-  const isInsider = flow.insiders?.length ? matchesName(flow.insiders) : () => false
+  const isInsider = flow.insiders?.length ? namesMatcher(flow.insiders) : () => false
   const open = new Set(unguarded)
   return createFlow(flow, {
     isInsider,

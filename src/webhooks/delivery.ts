@@ -1,8 +1,8 @@
 // A message to one endpoint, as it is kept: the notice, and how its attempts went. Its record is made together with the event that
 // it is about, so there is one if and only if the event is in the log.
 import type { KeptRecord, NewRecord } from '../engine/ports/index.ts'
-import { matchesName } from '../language/model-names.ts'
 import type { Notice } from '../language/notices.ts'
+import { fitsStars } from '../lib/text/star-names.ts'
 import type { WebhookConfig, WebhooksConfig } from './config.ts'
 
 /** `waiting`: it will be sent, at `dueAt` of its record. */
@@ -63,9 +63,5 @@ function wants({ events, agents, owners }: WebhookConfig, { type, agent, owner }
 }
 
 function isNamed(patterns: readonly string[] | undefined, name: string): boolean {
-  return patterns === undefined || patterns.some(pattern => matchesPattern(pattern, name))
-}
-
-function matchesPattern(pattern: string, name: string): boolean {
-  return pattern.includes('*') ? matchesName(pattern, name) : pattern === name
+  return patterns === undefined || patterns.some(pattern => fitsStars(pattern, name))
 }
