@@ -1,6 +1,7 @@
 // The approvers of a policy rule, as an operator writes them: checked, and in the one form that the engine records.
 import type { Approvers } from '../language/approvers.ts'
-import { invalidPolicy } from './invalid-policy.ts'
+import { isRecord } from '../lib/checks/fields.ts'
+import { invalidPolicy, refuseUnknownMembers } from './invalid-policy.ts'
 
 /**
  * Who may decide about a call that the rule asks about. With `roles` or `names`: a person who has one of the roles or is one of
@@ -13,25 +14,14 @@ export type RuleApprovers = {
   quorum?: number
 }
 
-const known: ReadonlySet<string> = new Set([
-  'roles',
-  'names',
-  'notRequester',
-  'quorum',
-] satisfies (keyof RuleApprovers)[])
+const members = ['roles', 'names', 'notRequester', 'quorum'] satisfies (keyof RuleApprovers)[]
 const mostVotes = 20
 
 /** Throws `config_invalid`. */
 export function readApprovers(given: RuleApprovers, then: string, where: string): Approvers {
-  if (then !== 'ask') invalidPolicy(where, 'have a meaning only with then: "ask"; leave them out')
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    invalidPolicy(where, 'must be an object such as { roles: ["finance"], quorum: 2 }')
-  for (const key of Object.keys(given))
-    if (!known.has(key))
-      invalidPolicy(
-        where,
-        `have the unknown member ${JSON.stringify(key)}; known are: ${[...known].join(', ')}`,
-      )
+  if (then !== 'ask') invalidPolicy(where, 'has a meaning only with then: "ask"; leave it out')
+  if (!isRecord(given)) invalidPolicy(where, 'must be an object such as { roles: ["finance"], quorum: 2 }')
+  refuseUnknownMembers(given, members, where)
   const roles = readNames(given.roles, `${where}.roles`)
   const names = readNames(given.names, `${where}.names`)
   const { notRequester = false, quorum = 1 } = given

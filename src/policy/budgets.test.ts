@@ -24,10 +24,7 @@ test('approvers are taken in one form, and the limits of a turn bound its budget
 })
 
 for (const [given, words] of [
-  [
-    { session: { money: 1, approvers: { roles: ['x'] } } },
-    /approvers of the budget "session" have a meaning only/,
-  ],
+  [{ session: { money: 1, approvers: { roles: ['x'] } } }, /budgets\.session\.approvers has a meaning only/],
   [{ turn: { money: 1, then: 'ask', approvers: { role: 'x' } } }, /unknown member "role"/],
   [{ sesion: { money: 1 } }, /no budget named "sesion"\. Did you mean "session"\?/],
   [{ session: { then: 'ask' } }, /limits nothing\. Say one of: tokens, money, calls/],

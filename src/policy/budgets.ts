@@ -17,7 +17,7 @@ export function checkBudgets(budgets: Budgets): Budgets | undefined {
       throw wrong(`The budget "${name}" limits nothing. Say one of: ${budgetLimits.join(', ')}.`)
     const { approvers, then = 'end' } = budget
     checked[name] = approvers
-      ? { ...budget, approvers: readApprovers(approvers, then, `The approvers of the budget "${name}"`) }
+      ? { ...budget, approvers: readApprovers(approvers, then, `budgets.${name}.approvers`) }
       : budget
   }
   return Object.keys(checked).length > 0 ? checked : undefined

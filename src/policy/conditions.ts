@@ -5,8 +5,9 @@ import type { Question } from '../engine/ports/index.ts'
 import { coversArguments } from '../language/argument-patterns.ts'
 import { type OutcomeKind, outcomeKinds } from '../language/calls.ts'
 import type { EarlierCall } from '../language/policy.ts'
+import { isRecord } from '../lib/checks/fields.ts'
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
-import { invalidPolicy } from './invalid-policy.ts'
+import { invalidPolicy, refuseUnknownMembers } from './invalid-policy.ts'
 import { namesMatcher } from './names.ts'
 
 /** A text is a pattern; any other value is meant itself; a list means one of its members. Members of an object must all hold. */
@@ -138,7 +139,7 @@ export function earlierMatcher({ tool, outcome, in: where = 'turn', atLeast = 1 
 const mostConditions = 50
 
 export function checkArguments(conditions: unknown, name: string): void {
-  if (!isPlainObject(conditions) || Object.keys(conditions).length === 0)
+  if (!isRecord(conditions) || Object.keys(conditions).length === 0)
     invalidPolicy(name, 'must be an object such as { to: "*@example.org" }; leave it out to match all')
   if (Object.keys(conditions).length > mostConditions)
     invalidPolicy(name, `must name at most ${mostConditions} arguments`)
@@ -153,31 +154,29 @@ function checkCondition(condition: unknown, name: string): void {
   }
   if (condition === '')
     invalidPolicy(name, 'must be a pattern that is not empty; write { is: "" } for an empty text')
-  if (!isPlainObject(condition)) {
+  if (!isRecord(condition)) {
     if (condition !== null && !['string', 'number', 'boolean'].includes(typeof condition))
       invalidPolicy(name, 'must be a pattern, a value, a list of these, or an object such as { above: 100 }')
     return
   }
   const numbers: readonly string[] = comparisons.map(([each]) => each)
   if (Object.keys(condition).length === 0) invalidPolicy(name, 'must hold at least one condition')
+  refuseUnknownMembers(condition, ['is', 'not', ...numbers, 'exists'], name)
   for (const [key, value] of Object.entries(condition)) {
     if (key === 'not') checkCondition(value, `${name}.not`)
     else if (key === 'exists' && typeof value !== 'boolean')
       invalidPolicy(`${name}.exists`, 'must be true or false')
     else if (numbers.includes(key) && (typeof value !== 'number' || !Number.isFinite(value)))
       invalidPolicy(`${name}.${key}`, 'must be a number')
-    else if (!['is', 'exists', ...numbers].includes(key))
-      invalidPolicy(name, unknownMember(key, ['is', 'not', ...numbers, 'exists']))
   }
 }
 
-const earlierKeys = ['tool', 'outcome', 'in', 'atLeast'] as const satisfies (keyof EarlierCondition)[]
+const earlierMembers = ['tool', 'outcome', 'in', 'atLeast'] as const satisfies (keyof EarlierCondition)[]
 
 export function checkEarlier(condition: unknown, name: string): void {
-  if (!isPlainObject(condition))
+  if (!isRecord(condition))
     invalidPolicy(name, 'must be an object such as { tool: "fetch_*", outcome: "ok" }')
-  for (const key of Object.keys(condition))
-    if (!earlierKeys.some(known => known === key)) invalidPolicy(name, unknownMember(key, earlierKeys))
+  refuseUnknownMembers(condition, earlierMembers, name)
   const { tool, outcome, in: where, atLeast } = condition
   if (tool !== undefined) namesMatcher(tool as string, `${name}.tool`) // It checks the type itself.
   for (const kind of outcome === undefined ? [] : [outcome].flat())
@@ -187,12 +186,4 @@ export function checkEarlier(condition: unknown, name: string): void {
     invalidPolicy(`${name}.in`, 'must be "turn" or "session"')
   if (atLeast !== undefined && (!Number.isSafeInteger(atLeast) || Number(atLeast) < 1))
     invalidPolicy(`${name}.atLeast`, 'must be a whole number from 1 up')
-}
-
-export function unknownMember(key: string, known: readonly string[]): string {
-  return `has the unknown member ${JSON.stringify(key)}; known are: ${known.join(', ')}`
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -2,7 +2,8 @@
 // memory of this process. Limits that must hold over restarts and nodes belong to the service behind the tool.
 import type { Question } from '../engine/ports/index.ts'
 import { IdleMap } from '../lib/async/idle-map.ts'
-import { invalidPolicy } from './invalid-policy.ts'
+import { isRecord } from '../lib/checks/fields.ts'
+import { invalidPolicy, refuseUnknownMembers } from './invalid-policy.ts'
 
 export const rateScopes = ['owner', 'session', 'all'] as const
 
@@ -60,11 +61,9 @@ class Window {
 }
 
 export function checkRate(rate: unknown, name: string): void {
-  if (typeof rate !== 'object' || rate === null)
-    invalidPolicy(name, 'must be an object such as { calls: 10, perMs: 60000 }')
-  const { calls, perMs, per, ...others } = rate as Record<string, unknown> // Found to be an object.
-  for (const key of Object.keys(others))
-    invalidPolicy(name, `has the unknown member ${JSON.stringify(key)}; known are: calls, perMs, per`)
+  if (!isRecord(rate)) invalidPolicy(name, 'must be an object such as { calls: 10, perMs: 60000 }')
+  refuseUnknownMembers(rate, ['calls', 'perMs', 'per'], name)
+  const { calls, perMs, per } = rate
   for (const [key, value, most] of [
     ['calls', calls, mostCalls],
     ['perMs', perMs, Number.MAX_SAFE_INTEGER],

@@ -12,9 +12,8 @@ import {
   checkEarlier,
   type EarlierCondition,
   earlierMatcher,
-  unknownMember,
 } from './conditions.ts'
-import { invalidPolicy } from './invalid-policy.ts'
+import { invalidPolicy, refuseUnknownMembers } from './invalid-policy.ts'
 import { namesMatcher } from './names.ts'
 import { checkRate, type Rate, RateCount } from './rate.ts'
 
@@ -76,11 +75,11 @@ export type CompiledRule = {
   approvers?: Approvers
 }
 
-const ruleKeys: ReadonlySet<string> = new Set([
+const ruleMembers = [
   ...(['tool', 'kind', 'readOnly', 'destructive', 'warranted', 'agent', 'owner', 'name'] as const),
   ...(['args', 'after', 'notAfter', 'when', 'rate'] as const),
   ...(['then', 'reason', 'expiresInMs', 'approvers'] as const),
-] satisfies (keyof PolicyRule)[])
+] satisfies (keyof PolicyRule)[]
 
 /** Refuses rules that are written wrong, and names that two rules have. `list`: what it is called in messages. */
 export function compileRules(rules: readonly PolicyRule[], list = 'policy'): CompiledRule[] {
@@ -106,7 +105,7 @@ const reservedNames: readonly string[] = [
   'policy-failed',
 ]
 
-function compileRule(rule: PolicyRule, index: number, list = 'policy'): CompiledRule {
+function compileRule(rule: PolicyRule, index: number, list: string): CompiledRule {
   const place = `${list}[${index}]`
   checkRule(rule, place)
   const name = rule.name ?? place
@@ -160,8 +159,7 @@ function sameFlag(
 function checkRule(rule: PolicyRule, name: string): void {
   if (typeof rule !== 'object' || rule === null)
     invalidPolicy(name, 'must be an object such as { tool, then }')
-  for (const key of Object.keys(rule))
-    if (!ruleKeys.has(key)) invalidPolicy(name, unknownMember(key, [...ruleKeys]))
+  refuseUnknownMembers(rule, ruleMembers, name)
   checkName(rule.name, name)
   if (typeof rule.then !== 'function' && !verdictWords.includes(rule.then))
     invalidPolicy(`${name}.then`, 'must be "allow", "ask" or "deny"')
