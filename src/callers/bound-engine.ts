@@ -11,7 +11,7 @@ import type {
   SessionRef,
 } from '../engine/ports/boundary.ts'
 import { type CallName, callByName, ForwardingEngine } from '../engine/ports/forward.ts'
-import type { Person } from '../language/approvers.ts'
+import { type Person, toPerson } from '../language/approvers.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { stoppable } from '../lib/async/stoppable.ts'
 import type { Caller } from './caller.ts'
@@ -143,8 +143,8 @@ export class BoundEngine extends ForwardingEngine {
   }
 }
 
-export function callerPerson({ owner, name = owner, roles }: Caller): Person {
-  return { name, ...(roles?.length && { roles }) }
+function callerPerson({ owner, name = owner, roles }: Caller): Person {
+  return toPerson({ name, roles })
 }
 
 /** The owner that a call names, in a reference or a question. */

@@ -4,6 +4,11 @@
 /** A person, or a program, as the server knows them: never as a client says. */
 export type Person = { name: string; roles?: readonly string[] }
 
+/** The name and the roles alone. */
+export function toPerson({ name, roles }: { name: string; roles?: readonly string[] | undefined }): Person {
+  return { name, ...(roles?.length && { roles }) }
+}
+
 /**
  * Whose yes a call needs. With `roles` or `names`, a person needs one of the roles or to be one of the names; with neither,
  * anyone may decide who reaches the session. `notRequester`: nobody who asked for the turn. `quorum`: so many different people.

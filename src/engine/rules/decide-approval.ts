@@ -5,6 +5,7 @@ import {
   describeApprovers,
   neededVotes,
   type Person,
+  toPerson,
   type Vote,
   whyNotApprover,
 } from '../../language/approvers.ts'
@@ -57,10 +58,11 @@ function checkPeople(
   const requesters = [...(call.requesters ?? []), ...findRequesters(state)]
   const demands = [call.approvers, granted ? edit?.approvers : undefined].filter(each => each !== undefined)
   const callId = call.part.id
-  for (const { name: by, roles } of people)
+  for (const person of people)
     for (const approvers of demands) {
-      const why = whyNotApprover(approvers, { name: by, ...(roles && { roles }) }, requesters)
+      const why = whyNotApprover(approvers, person, requesters)
       if (why === undefined) continue
+      const { name: by, roles } = person
       const attempt = { v: 1 as const, at: now, type: 'approval.refused' as const, callId, granted, by, why }
       throw new NotApprover(
         `The call "${callId}" (${call.part.name}) has to be decided by ${describeApprovers(approvers)}: ${why}.`,
@@ -125,10 +127,6 @@ function decideVotes(
     ...fresh.slice(0, -1).map(vote => voted(call, vote, edit?.argsHash)),
     ...decided(call, final, context, last, remembering.map(toPerson)),
   ]
-}
-
-function toPerson({ name, roles }: Person): Person {
-  return { name, ...(roles && { roles }) }
 }
 
 function voted(

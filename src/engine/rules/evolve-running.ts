@@ -1,6 +1,6 @@
 // The folds of what calls do while they run: they make calls of their own, are suspended, and ask people. A part of
 // evolve.ts, with the same rules.
-import type { Person } from '../../language/approvers.ts'
+import { toPerson } from '../../language/approvers.ts'
 import { budgetToolName } from '../../language/calls.ts'
 import type {
   ApprovalDecided,
@@ -90,16 +90,12 @@ export function decideCall(state: SessionState, event: ApprovalDecided): void {
   }
   call.decided = { granted, by, ...(reason !== undefined && { reason }), ...(remember && { remember }) }
   if (call.approvers) {
-    const person = { name: by, ...(event.roles && { roles: event.roles }) }
+    const person = toPerson({ name: by, roles: event.roles })
     call.decided.people = granted ? [...votes.map(toPerson), person] : [person]
   }
   if (!granted) return
   call.stage = 'started'
   resumeParent(state, call)
-}
-
-function toPerson({ name, roles }: Person): Person {
-  return { name, ...(roles && { roles }) }
 }
 
 /** A person allowed it, and more people have to. */
