@@ -14,7 +14,7 @@ const file = here('measured.json')
 const page = here('../docs/operations/performance.md')
 const marks = { from: '<!-- measured: from -->', to: '<!-- measured: to -->' }
 
-export function readMeasured(): Measured {
+function readMeasured(): Measured {
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Measured) : {}
 }
 

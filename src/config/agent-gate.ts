@@ -14,7 +14,7 @@ export function openRulesFile({ policy }: TurnwireConfig, log: Log): RulesFile |
 }
 
 /** `shadow`: the draft takes the place of all rules but the agent's own. */
-export function effectiveRules(
+function effectiveRules(
   { rules: own = [] }: Pick<AgentConfig, 'rules'>,
   { rules = [], shadow }: { rules?: readonly PolicyRule[]; shadow?: readonly PolicyRule[] },
   file: FileRules = { rules: [] },

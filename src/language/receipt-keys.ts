@@ -14,5 +14,3 @@ export type ReceiptKey = {
   created?: number
   retired?: number
 }
-
-export type ReceiptKeySet = { keys: ReceiptKey[] }

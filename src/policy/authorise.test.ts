@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import type { Question, Verdict } from '../engine/ports/index.ts'
 import type { Grant } from '../language/events.ts'
 import type { ToolDeclaration } from '../language/tools.ts'
-import { createAuthoriser } from './authorise.ts'
-import type { PolicyRule } from './rules.ts'
+import { type Authoriser, authoriseBy, type RuleFailure } from './authorise.ts'
+import { compileRules, type PolicyRule } from './rules.ts'
 
 const shell: ToolDeclaration = {
   name: 'shell.run',
@@ -34,6 +34,9 @@ function question(changes: Partial<Question> = {}): Question {
     ...changes,
   }
 }
+
+const createAuthoriser = (rules: PolicyRule[], onFailure?: RuleFailure): Authoriser =>
+  authoriseBy(compileRules(rules), onFailure)
 
 function decide(rules: PolicyRule[], changes: Partial<Question> = {}): Verdict | Promise<Verdict> {
   return createAuthoriser(rules)(question(changes))
@@ -295,7 +298,7 @@ describe('an invalid rule is refused when the gate is made', () => {
 
 describe('a rule with a rate', () => {
   const rate = { calls: 2, perMs: 60_000 }
-  const verdicts = (decide: ReturnType<typeof createAuthoriser>, ...asked: Partial<Question>[]) =>
+  const verdicts = (decide: Authoriser, ...asked: Partial<Question>[]) =>
     asked.map(each => (decide(question({ trust: 'trusted', ...each })) as Verdict).verdict)
 
   test('applies to calls beyond it, and no longer once the time has passed', () => {

@@ -11,20 +11,12 @@ import { type CallFlow, describeFacts } from '../language/flow.ts'
 import { verdictWords } from '../language/policy.ts'
 import { isThenable } from '../lib/async/promises.ts'
 import type { FlowJudge } from './flow/index.ts'
-import { type CompiledRule, compileRules, type Decision, type PolicyRule } from './rules.ts'
+import type { CompiledRule, Decision, PolicyRule } from './rules.ts'
 
 /** Called when a rule failed, so that the operator learns why calls are denied. The model is not told the cause. */
 export type RuleFailure = (rule: string, error: unknown) => void
 
 export type Authoriser = (question: Question) => Verdict | Promise<Verdict>
-
-export function createAuthoriser(
-  rules: readonly PolicyRule[],
-  onFailure?: RuleFailure,
-  judgeFlow?: FlowJudge,
-): Authoriser {
-  return authoriseBy(compileRules(rules), onFailure, judgeFlow)
-}
 
 export function authoriseBy(
   compiled: readonly CompiledRule[],

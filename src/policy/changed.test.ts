@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Question } from '../engine/ports/index.ts'
 import { toolHash } from '../language/tools.ts'
-import { createAuthoriser } from './authorise.ts'
+import { type Authoriser, authoriseBy } from './authorise.ts'
+import { compileRules, type PolicyRule } from './rules.ts'
 
 const tool: Question['tool'] = {
   name: 'far__send',
@@ -29,6 +30,8 @@ const question: Question = {
   now: 0,
   history: { turn: [], session: [] },
 }
+
+const createAuthoriser = (rules: PolicyRule[]): Authoriser => authoriseBy(compileRules(rules))
 
 test('a tool whose definition has changed asks, whatever trust and rules allow', () => {
   const asks = { verdict: 'ask', rule: 'changed-tool', reason: 'It is another.' }

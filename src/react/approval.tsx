@@ -308,7 +308,7 @@ function GivenApproval({ question }: { question: ApprovalQuestion }): ReactEleme
 }
 
 /** As in: 2 people with the role "finance". 1 of 2 so far: ben. */
-export function approversWords(approvers: Approvers, votes: readonly Person[] = []): string {
+function approversWords(approvers: Approvers, votes: readonly Person[] = []): string {
   const needed = neededVotes(approvers)
   const names = votes.map(({ name }) => name).join(', ')
   const so = needed === 1 ? '' : `. ${votes.length} of ${needed} so far${names === '' ? '' : `: ${names}`}`

@@ -82,7 +82,7 @@ function closeTable(head: string, marks: string | undefined): string {
 }
 
 /** Closes what is open at the end of a paragraph, and leaves out a link's address until it is whole. */
-export function closeInline(text: string): string {
+function closeInline(text: string): string {
   const ticks = text.match(/`+/g) ?? []
   if (ticks.length % 2 === 1)
     return text.endsWith(ticks.at(-1)!) ? text.slice(0, -ticks.at(-1)!.length) : text + ticks.at(-1)

@@ -178,7 +178,7 @@ function MarkdownLink({ token: { href, text, tokens } }: { token: Tokens.Link })
 }
 
 /** The address of a link, if a click may open it. Undefined: it is shown as text. */
-export function checkLink(href: string): { url: string; host: string } | undefined {
+function checkLink(href: string): { url: string; host: string } | undefined {
   if (findSuspicions(href).length > 0) return undefined
   let url: URL
   try {

@@ -19,7 +19,7 @@ import {
 import type { Json } from '../lib/json/index.ts'
 
 /** `invalid`: the arguments do not fit the tool, so that no rule is asked. */
-export const caseVerdicts = [...verdictWords, 'invalid'] as const
+const caseVerdicts = [...verdictWords, 'invalid'] as const
 export type CaseVerdict = (typeof caseVerdicts)[number]
 
 export type Expected = {

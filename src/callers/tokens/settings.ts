@@ -3,7 +3,7 @@ import { type Check, group, isRecord, matches, must, type SettingChecks } from '
 import type { JsonObject } from '../../lib/json/index.ts'
 
 /** Algorithms with a public key alone: no secret that two sides share, and never `none`. */
-export const tokenAlgorithms = [
+const tokenAlgorithms = [
   ...(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),
   ...(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const),
 ] as const
@@ -73,7 +73,7 @@ export function isSafeAddress(value: string): boolean {
   return url.protocol === 'http:' && /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
 }
 
-export const claimChecks: SettingChecks<ClaimSettings> = {
+const claimChecks: SettingChecks<ClaimSettings> = {
   owner: claim,
   name: claim,
   roles: claim,

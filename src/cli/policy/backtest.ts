@@ -50,7 +50,7 @@ function tellFailures(fold: BacktestFold): (level: string, message: string, more
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 }
 
 /** A time, or how long ago. Absent: from the beginning. */
-export function readSince(text: string | undefined, now: number): number {
+function readSince(text: string | undefined, now: number): number {
   if (text === undefined) return 0
   const [, count = '', unit = ''] = /^(\d{1,6})([mhdw])$/.exec(text) ?? []
   const ago = unitMs[unit]
@@ -65,7 +65,7 @@ export function readSince(text: string | undefined, now: number): number {
 const shownPerPerson = 5
 const shownChanges = 20
 
-export function describeBacktest(draft: string, report: BacktestReport): string[] {
+function describeBacktest(draft: string, report: BacktestReport): string[] {
   if (report.calls === 0)
     return [
       ...describeUnjudged(report),

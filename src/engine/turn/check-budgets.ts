@@ -55,7 +55,7 @@ export async function refuseIfSpent(
 }
 
 /** What the agent and the owner have spent, of which there is a budget. */
-export async function sharedSpending(
+async function sharedSpending(
   store: Store,
   { agentDay, ownerDay, ownerMonth }: Budgets,
   { agent, owner }: { agent: string; owner: string },

@@ -100,10 +100,6 @@ export function* findWhole(text: string, value: string): Generator<number> {
   }
 }
 
-export function standsIn(text: string, value: string): boolean {
-  return !findWhole(text, value).next().done
-}
-
 function charBefore(text: string, end: number): string | undefined {
   if (end <= 0) return undefined
   const low = text.charCodeAt(end - 1)

@@ -35,7 +35,7 @@ export function serveIndex(index: LogIndex): void {
   })
 }
 
-export class IndexKeeper {
+class IndexKeeper {
   readonly #index: LogIndex
   #reading: Promise<void> | undefined
   #hurries = 0

@@ -121,7 +121,7 @@ function Hits({ hits, most }: { hits: RuleHits | undefined; most: number }): Rea
 }
 
 /** The name of a rule, its conditions in words, and its reason. */
-export function Statement({ rule }: { rule: ShownRule }): ReactElement {
+function Statement({ rule }: { rule: ShownRule }): ReactElement {
   const { reason } = rule.rule
   const conditions = describeConditions(rule.rule)
   const functions = Object.entries(rule.rule).flatMap(([member, value]) => {
