@@ -4,12 +4,13 @@
 import type { KeptRecord, RecordStore, World } from '../engine/ports/index.ts'
 import { wordsOf } from '../language/errors.ts'
 import type { Notice } from '../language/notices.ts'
+import type { DeliveryAttempt } from '../language/webhooks.ts'
 import type { Json } from '../lib/json/index.ts'
 import { readRetryAfter } from '../lib/net/retry-after.ts'
 import { printable } from '../lib/text/index.ts'
 import { nextWait } from './back-off.ts'
 import type { WebhookConfig, WebhooksConfig } from './config.ts'
-import { type Attempt, type Delivery, deliveryKind, messageBody, readDelivery, withTry } from './delivery.ts'
+import { type Delivery, deliveryKind, messageBody, readDelivery, withTry } from './delivery.ts'
 import { disableEndpoint, isDisabled } from './endpoints.ts'
 import { type SignedMessage, signMessage } from './signature.ts'
 
@@ -193,9 +194,9 @@ class Lane {
     return { body: withTry(delivery, 'waiting', attempt), dueAt: now + wait }
   }
 
-  #givenUp(delivery: Delivery, attempt: Attempt): { body: string; dueAt: number } {
+  #givenUp(delivery: Delivery, attempt: DeliveryAttempt): { body: string; dueAt: number } {
     return { body: withTry(delivery, 'failed', attempt), dueAt: this.#ports.world.now() + keptMs }
   }
 }
 
-type Outcome = { attempt: Attempt; isTaken: boolean; isGone: boolean; retryAfterMs?: number }
+type Outcome = { attempt: DeliveryAttempt; isTaken: boolean; isGone: boolean; retryAfterMs?: number }

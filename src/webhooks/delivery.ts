@@ -2,16 +2,12 @@
 // it is about, so there is one if and only if the event is in the log.
 import type { KeptRecord, NewRecord } from '../engine/ports/index.ts'
 import type { Notice } from '../language/notices.ts'
+import type { DeliveryAttempt, DeliveryState } from '../language/webhooks.ts'
 import { fitsStars } from '../lib/text/star-names.ts'
 import type { WebhookConfig, WebhooksConfig } from './config.ts'
 
-/** `waiting`: it will be sent, at `dueAt` of its record. */
-export type DeliveryState = 'waiting' | 'delivered' | 'failed'
-
-/** `status`: of the answer. `error`: why there was none, or why it was not enough. */
-export type Attempt = { at: number; status?: number; error?: string }
-
-export type Delivery = { notice: Notice; state: DeliveryState; attempts: number; tries: Attempt[] }
+/** One that waits is sent at `dueAt` of its record. */
+export type Delivery = { notice: Notice; state: DeliveryState; attempts: number; tries: DeliveryAttempt[] }
 
 /** Only the newest are kept. */
 const mostTries = 12
@@ -44,7 +40,7 @@ export function readDelivery({ body }: KeptRecord): Delivery {
   return JSON.parse(body) as Delivery // Written from one.
 }
 
-export function withTry(delivery: Delivery, state: DeliveryState, attempt: Attempt): string {
+export function withTry(delivery: Delivery, state: DeliveryState, attempt: DeliveryAttempt): string {
   const tries = [...delivery.tries, attempt].slice(-mostTries)
   return JSON.stringify({ ...delivery, state, tries })
 }

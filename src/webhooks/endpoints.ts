@@ -2,36 +2,13 @@
 // answered 410 is disabled until an operator enables it, or gives it another address.
 import type { KeptRecord, RecordStore } from '../engine/ports/index.ts'
 import { TurnwireError } from '../language/errors.ts'
-import type { NoticeType } from '../language/notices.ts'
+import type { WebhookDeliveries, WebhookDelivery, WebhookInfo } from '../language/webhooks.ts'
 import type { WebhooksConfig } from './config.ts'
-import { type Attempt, type DeliveryState, deliveryKind, readDelivery } from './delivery.ts'
+import { deliveryKind, readDelivery } from './delivery.ts'
 
 const disabledKind = 'disabled webhook'
 
 type Disabled = { url: string; at: number; reason: string }
-
-export type EndpointInfo = {
-  name: string
-  url: string
-  events?: readonly string[]
-  agents?: readonly string[]
-  owners?: readonly string[]
-  approver?: string
-  disabled?: { at: number; reason: string }
-}
-
-export type DeliveryInfo = {
-  endpoint: string
-  id: string
-  type: NoticeType
-  at: number
-  session: string
-  state: DeliveryState
-  attempts: number
-  tries: Attempt[]
-  /** Of one that waits. */
-  nextAt?: number
-}
 
 export async function isDisabled(records: RecordStore, endpoint: string, url: string): Promise<boolean> {
   return (await readDisabled(records, endpoint, url)) !== undefined
@@ -79,8 +56,8 @@ export class WebhookDesk {
     this.#changed = changed
   }
 
-  async list(): Promise<EndpointInfo[]> {
-    const infos: EndpointInfo[] = []
+  async list(): Promise<WebhookInfo[]> {
+    const infos: WebhookInfo[] = []
     for (const [name, { url, events, agents, owners, links }] of Object.entries(this.#endpoints)) {
       const disabled = await readDisabled(this.#records, name, url)
       infos.push({
@@ -97,10 +74,7 @@ export class WebhookDesk {
   }
 
   /** Newest first. */
-  async deliveries(
-    endpoint: string,
-    page: { limit: number; after?: string },
-  ): Promise<{ deliveries: DeliveryInfo[]; next?: string }> {
+  async deliveries(endpoint: string, page: { limit: number; after?: string }): Promise<WebhookDeliveries> {
     this.check(endpoint)
     const { rows, next } = await this.#records.list({ kind: deliveryKind(endpoint), ...page })
     return {
@@ -110,7 +84,7 @@ export class WebhookDesk {
   }
 
   /** Sends it once more, also if it was delivered, with the same id. Its attempts begin anew. */
-  async resend(endpoint: string, id: string): Promise<DeliveryInfo> {
+  async resend(endpoint: string, id: string): Promise<WebhookDelivery> {
     this.check(endpoint)
     for (;;) {
       const kept = await this.#records.find(deliveryKind(endpoint), id)
@@ -145,7 +119,7 @@ export class WebhookDesk {
   }
 }
 
-function describeDelivery(endpoint: string, record: KeptRecord): DeliveryInfo {
+function describeDelivery(endpoint: string, record: KeptRecord): WebhookDelivery {
   const { notice, state, attempts, tries } = readDelivery(record)
   return {
     endpoint,

@@ -1,6 +1,6 @@
 // Webhooks: programs outside are told that something waits, is over, or may have happened.
 export { checkWebhooks, type LinkSettings, type WebhookConfig, type WebhooksConfig } from './config.ts'
 export { courierPoints } from './courier.ts'
-export { type DeliveryInfo, type EndpointInfo, WebhookDesk } from './endpoints.ts'
+export { WebhookDesk } from './endpoints.ts'
 export { endpointSecrets } from './signature.ts'
 export { startWebhooks, type Webhooks } from './start.ts'

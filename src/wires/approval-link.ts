@@ -4,6 +4,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { TurnwireError } from '../language/errors.ts'
 import type { Notice } from '../language/notices.ts'
+import type { ApprovalLink } from '../language/webhooks.ts'
 
 export const approvePath = '/approve'
 
@@ -49,9 +50,6 @@ export function readLinkToken(token: string, sign: Sign): LinkFacts {
 }
 
 type Parts = [string, string, number, string, string, string, readonly string[], number, string]
-
-/** A link as a message carries it. */
-export type ApprovalLink = { url: string; id: string; approver: string; expiresAt: number }
 
 export type LinkWish = { approver: string; roles?: readonly string[]; forMs?: number; id: string }
 

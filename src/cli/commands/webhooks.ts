@@ -3,9 +3,10 @@ import type { TurnwireConfig } from '../../config/config.ts'
 import { isShared } from '../../data/data-place.ts'
 import { createVault, vaultKey } from '../../data/vault.ts'
 import { clusterSettings } from '../../engines/cluster/settings.ts'
+import type { WebhookDelivery, WebhookInfo } from '../../language/webhooks.ts'
 import { printable } from '../../lib/text/index.ts'
 import { visitSessions } from '../../library/visit.ts'
-import { type DeliveryInfo, type EndpointInfo, endpointSecrets, WebhookDesk } from '../../webhooks/index.ts'
+import { endpointSecrets, WebhookDesk } from '../../webhooks/index.ts'
 import { type CliCommand, knownAction, self, UsageError, type Values } from '../command.ts'
 import { configOption, dataFolder, dataOption, sessionPlace, setUp } from '../setup.ts'
 
@@ -69,7 +70,7 @@ async function signer(values: Values, config: TurnwireConfig): Promise<(text: st
   return text => vault.sign(text)
 }
 
-function endpointLines(endpoints: readonly EndpointInfo[]): string {
+function endpointLines(endpoints: readonly WebhookInfo[]): string {
   if (endpoints.length === 0) return 'The configuration has no webhooks.\n'
   const lines = endpoints.map(({ name, url, events = ['all messages'], approver, disabled }) => {
     const facts = [...events, ...(approver === undefined ? [] : [`links for ${approver}`])].join(', ')
@@ -81,7 +82,7 @@ function endpointLines(endpoints: readonly EndpointInfo[]): string {
   return lines.join('')
 }
 
-function deliveryLines(deliveries: readonly DeliveryInfo[]): string {
+function deliveryLines(deliveries: readonly WebhookDelivery[]): string {
   if (deliveries.length === 0) return 'There are no messages.\n'
   const lines = deliveries.map(({ id, type, at, state, attempts, tries, nextAt }) => {
     const last = tries.at(-1)

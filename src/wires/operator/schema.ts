@@ -469,31 +469,9 @@ export type AttachedAgent = {
 
 export type OperatorKeyInfo = { name: string; operator: boolean; fixed: boolean; roles?: readonly string[] }
 
-/** An endpoint of `webhooks`. `disabled`: it answered 410, and nothing is sent to it. */
-export type OperatorWebhook = {
-  name: string
-  url: string
-  events?: readonly string[]
-  agents?: readonly string[]
-  owners?: readonly string[]
-  approver?: string
-  disabled?: { at: number; reason: string }
-}
-
-/** A message to an endpoint. `nextAt`: of one that waits, when it is sent. */
-export type OperatorDelivery = {
-  endpoint: string
-  id: string
-  type: string
-  at: number
-  session: string
-  state: 'waiting' | 'delivered' | 'failed'
-  attempts: number
-  tries: { at: number; status?: number; error?: string }[]
-  nextAt?: number
-}
-
-export type OperatorDeliveries = { deliveries: OperatorDelivery[]; next?: string }
-
-/** A link by which one person decides about one call. */
-export type OperatorLink = { url: string; id: string; approver: string; expiresAt: number }
+export type {
+  ApprovalLink as OperatorLink,
+  WebhookDeliveries as OperatorDeliveries,
+  WebhookDelivery as OperatorDelivery,
+  WebhookInfo as OperatorWebhook,
+} from '../../language/webhooks.ts'
