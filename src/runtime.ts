@@ -41,8 +41,7 @@ import { clusterSettings } from './engines/cluster/settings.ts'
 import { FolderEngine } from './engines/folder/folder-engine.ts'
 import { TurnwireError } from './language/errors.ts'
 import type { Recorded } from './language/events.ts'
-import type { RulesFileState } from './language/policy.ts'
-import type { Json } from './lib/json/index.ts'
+import type { RulesFileState, SupposedCall } from './language/policy.ts'
 import { Egress } from './lib/net/egress.ts'
 import { LogFailures } from './library/log-failures.ts'
 import { createLog, type Log } from './log.ts'
@@ -59,9 +58,6 @@ import { connectAddress } from './wires/connect/token.ts'
 import { killer, realWorld } from './world.ts'
 
 export type { AgentInfo }
-
-/** `session`: it is judged as if it were made there next. */
-export type SupposedCall = { agent: string; owner: string; tool: string; input: Json; session?: string }
 
 export type OpenOptions = {
   log?: Log

@@ -37,6 +37,9 @@ export type ShownPolicy = ShownRules & { shadow?: ShownRules }
 /** How the file of rules is. `problem`: why the newest state of it is not used; the rules before it stay in force. */
 export type RulesFileState = { file: string; loadedAt: number; problem?: string }
 
+/** A call that nobody made. `session`: it is judged as if it were made there next. */
+export type SupposedCall = { agent: string; owner: string; tool: string; input: Json; session?: string }
+
 /** An earlier call of the same session. */
 export type EarlierCall = {
   id: string

@@ -5,7 +5,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { serverCaller } from '../../callers/caller.ts'
 import { publicError, TurnwireError } from '../../language/errors.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { RESPONSE_ALREADY_SENT, readForm, sendJson } from '../http/index.ts'
+import { readForm, sendJson } from '../http/index.ts'
 import { sendPage } from '../http/page.ts'
 import type { ConnectBackend } from './backend.ts'
 import { connectPage, type Page, problemPage } from './page.ts'
@@ -44,8 +44,7 @@ export function connectionRoutes(host: WireHost, backend: ConnectBackend): Hono<
     const { name } = findServer(backend, c.req.param('server'))
     if (!(await backend.forget(name, ownerMeant(c))))
       throw new TurnwireError('not_found', `"${name}" is not connected.`)
-    c.env.outgoing.writeHead(204).end()
-    return RESPONSE_ALREADY_SENT
+    return c.body(null, 204)
   })
   return app
 }

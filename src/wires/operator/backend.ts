@@ -3,29 +3,18 @@
 import type { IncomingMessage } from 'node:http'
 import type { Engine, ModelRequest } from '../../engine/index.ts'
 import type { Event, Recorded } from '../../language/events.ts'
-import type { RulesFileState } from '../../language/policy.ts'
-import type { Json } from '../../lib/json/index.ts'
+import type { RulesFileState, SupposedCall } from '../../language/policy.ts'
+import type { WebhookDeliveries, WebhookDelivery, WebhookInfo } from '../../language/webhooks.ts'
 import type {
   JudgeAnswer,
-  OperatorDeliveries,
-  OperatorDelivery,
   OperatorKeyInfo,
   OperatorMe,
   OperatorSystem,
-  OperatorWebhook,
+  ProviderAnswer,
   TrialAnswer,
   TrialRequest,
   VendorRequest,
 } from './schema.ts'
-
-export type HypotheticalCall = {
-  agent: string
-  owner: string
-  tool: string
-  input: Json
-  /** It is judged as if it were made there next. */
-  session?: string
-}
 
 /** Services of the server for the operator API, besides the engine. */
 export type OperatorBackend = {
@@ -44,7 +33,7 @@ export type OperatorBackend = {
   /** Undefined: no file of rules is configured. */
   rulesFile(): RulesFileState | undefined
   /** What the gate would say about a call. Throws `unknown_agent` and `session_not_found`. */
-  judge(engine: Engine, call: HypotheticalCall): Promise<JudgeAnswer>
+  judge(engine: Engine, call: SupposedCall): Promise<JudgeAnswer>
   /** What a session would have come to with one thing changed. Throws `bad_request` and `unknown_model`. */
   tryChange(
     session: string,
@@ -78,18 +67,15 @@ export type OidcBackend = {
   /** So long a sign-in may take. */
   readonly maxAgeS: number
   begin(): Promise<{ address: string; cookie: string }>
-  finish(
-    answer: { state: string; code?: string; iss?: string; error?: string },
-    cookie: string | undefined,
-  ): Promise<SignedIn>
+  finish(answer: ProviderAnswer, cookie: string | undefined): Promise<SignedIn>
   /** Where the person is signed out at the provider too. Undefined: nowhere, or they signed in with a key. */
   endSession(request: Pick<IncomingMessage, 'headers'>): Promise<string | undefined>
 }
 
 export type WebhookBackend = {
-  list(): Promise<OperatorWebhook[]>
-  deliveries(endpoint: string, page: { limit: number; after?: string }): Promise<OperatorDeliveries>
-  resend(endpoint: string, id: string): Promise<OperatorDelivery>
+  list(): Promise<WebhookInfo[]>
+  deliveries(endpoint: string, page: { limit: number; after?: string }): Promise<WebhookDeliveries>
+  resend(endpoint: string, id: string): Promise<WebhookDelivery>
   /** False: it was not disabled. */
   enable(endpoint: string): Promise<boolean>
   /** The one that signs, or the first of them. */

@@ -6,6 +6,7 @@ import { wireName } from './decode.ts'
 import { operatorRoutes } from './serve.ts'
 import { signInRoutes } from './serve-sign-in.ts'
 
+export { requireOperator } from './access.ts'
 export {
   consoleHeader,
   cookieName,
@@ -16,7 +17,6 @@ export {
   type WebhookBackend,
 } from './backend.ts'
 export type { JudgeAnswer, OperatorSystem } from './schema.ts'
-export { requireOperator } from './serve.ts'
 
 export type OperatorNeeds = { operator: OperatorBackend }
 

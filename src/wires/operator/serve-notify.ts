@@ -1,35 +1,26 @@
 // The routes of the operator API about people and programs outside: webhooks and their messages, and links for approvers.
 import { randomUUID } from 'node:crypto'
-import type { Context, Hono } from 'hono'
+import type { Hono } from 'hono'
 import type { SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Recorded } from '../../language/events.ts'
 import { ShownFold } from '../../language/show.ts'
+import type { ApprovalLink } from '../../language/webhooks.ts'
 import { names } from '../../lib/json/fields.ts'
 import type { Json } from '../../lib/json/index.ts'
 import { present } from '../../lib/json/present.ts'
 import { approvalLink, revokedMark } from '../approval-link.ts'
-import type { WireEnv, WireHost } from '../host.ts'
-import { RESPONSE_ALREADY_SENT, readJsonObject, sendJson } from '../http/index.ts'
-import type { OperatorBackend, WebhookBackend } from './backend.ts'
+import type { WireEnv } from '../host.ts'
+import { readJsonObject, sendJson } from '../http/index.ts'
+import { type C, findForOperator, requireOperator, type Served } from './access.ts'
+import type { WebhookBackend } from './backend.ts'
 import { count, onlyKnown, optional, text, wholeNumber } from './decode.ts'
-import type { OperatorLink } from './schema.ts'
-
-type C = Context<WireEnv>
-type Served = { host: WireHost; backend: OperatorBackend }
-type Checks = { requireOperator: (c: C) => void; findSessionRef: (c: C) => Promise<SessionRef> }
 
 const mostRows = 200
 
-export function notifyRoutes(app: Hono<WireEnv>, served: Served, checks: Checks): void {
-  webhookRoutes(app, served, checks)
+export function notifyRoutes(app: Hono<WireEnv>, served: Served): void {
+  webhookRoutes(app, served)
   const { host } = served
-  // A session that the caller may not see is not found; only then is it asked who the caller is.
-  const findForOperator = async (c: C): Promise<SessionRef> => {
-    const ref = await checks.findSessionRef(c)
-    checks.requireOperator(c)
-    return ref
-  }
   app.post('/operator/sessions/:id/calls/:call/links', async c => {
     const ref = await findForOperator(c)
     const body = await readJsonObject(c, host.limits)
@@ -46,11 +37,11 @@ export function notifyRoutes(app: Hono<WireEnv>, served: Served, checks: Checks)
     const { name } = c.get('principal')
     const mark = { name: revokedMark(c.req.param('link')), text: `Revoked by ${name}.` }
     await c.get('engine').command(ref, { do: 'keep', ...mark })
-    return noContent(c)
+    return c.body(null, 204)
   })
 }
 
-function webhookRoutes(app: Hono<WireEnv>, { backend }: Served, { requireOperator }: Checks): void {
+function webhookRoutes(app: Hono<WireEnv>, { backend }: Served): void {
   const webhooks = (c: C): WebhookBackend => {
     requireOperator(c)
     if (backend.webhooks) return backend.webhooks
@@ -68,7 +59,7 @@ function webhookRoutes(app: Hono<WireEnv>, { backend }: Served, { requireOperato
   )
   app.post('/operator/webhooks/:name/enable', async c => {
     await webhooks(c).enable(c.req.param('name'))
-    return noContent(c)
+    return c.body(null, 204)
   })
   app.get('/operator/webhooks/:name/secret', c =>
     sendJson(c, { secret: webhooks(c).secret(c.req.param('name')) }),
@@ -83,7 +74,7 @@ async function makeLink(
   ref: SessionRef,
   wish: { approver: string; roles?: string[]; forMs?: number },
   { host, backend }: Served,
-): Promise<OperatorLink> {
+): Promise<ApprovalLink> {
   const callId = c.req.param('call') ?? ''
   const engine = c.get('engine')
   const { seq: last, agent, calls } = await engine.summary(ref)
@@ -122,9 +113,4 @@ function shownAt(log: readonly Recorded[], callId: string): number | undefined {
 function readRoles(given: Json, path: string): string[] {
   if (Array.isArray(given) && given.every(role => typeof role === 'string')) return given
   throw new TurnwireError('bad_request', `"${path}" must be a list of roles.`)
-}
-
-function noContent(c: C): Response {
-  c.env.outgoing.writeHead(204).end()
-  return RESPONSE_ALREADY_SENT
 }

@@ -1,17 +1,15 @@
 // How a browser signs in and out: with a key, or at the identity provider. Both end with a cookie and a secret that count only
 // together. No route here redirects: the page goes where the server says, and the server only ever names the provider.
-import type { Context } from 'hono'
 import { Hono } from 'hono'
 import { TurnwireError } from '../../language/errors.ts'
 import { names } from '../../lib/json/fields.ts'
 import { present } from '../../lib/json/present.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { RESPONSE_ALREADY_SENT, readJsonObject, sendJson } from '../http/index.ts'
+import { readJsonObject, sendJson } from '../http/index.ts'
+import type { C } from './access.ts'
 import { cookieName, type OidcBackend, type OperatorBackend, oidcCookieName, readCookie } from './backend.ts'
 import { onlyKnown, optional, text } from './decode.ts'
 import type { SignInOptions } from './schema.ts'
-
-type C = Context<WireEnv>
 
 const KiB = 1024
 
@@ -63,9 +61,7 @@ export function signOutRoute(app: Hono<WireEnv>, backend: OperatorBackend): void
   app.post('/operator/sign-out', async c => {
     setCookie(c, backend, cookieName, '', 0)
     const address = await backend.oidc?.endSession(c.env.incoming)
-    if (address !== undefined) return sendJson(c, { address })
-    c.env.outgoing.writeHead(204).end()
-    return RESPONSE_ALREADY_SENT
+    return address === undefined ? c.body(null, 204) : sendJson(c, { address })
   })
 }
 

@@ -1,19 +1,15 @@
 // Two things that are made of a recorded session: what it would have come to with one thing changed, and a case for evaluations. Neither
 // records anything.
-import type { Context, Hono } from 'hono'
+import type { Hono } from 'hono'
 import type { SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import type { Recorded } from '../../language/events.ts'
-import type { WireEnv, WireHost } from '../host.ts'
+import type { WireEnv } from '../host.ts'
 import { readJsonObject, sendJson } from '../http/index.ts'
-import type { OperatorBackend } from './backend.ts'
+import { type C, findForOperator, findSessionRef, type Served } from './access.ts'
 import { decodeTrial } from './decode.ts'
 import { encodeEvent } from './encode.ts'
 import type { TrialAnswer } from './schema.ts'
-
-type C = Context<WireEnv>
-type Served = { host: WireHost; backend: OperatorBackend }
-type Access = { requireOperator(c: C): void; findSessionRef(c: C): Promise<SessionRef> }
 
 /** Longer logs are for the command. */
 const mostBytes = 16 * 1024 * 1024
@@ -21,11 +17,10 @@ const pageBytes = 1024 * 1024
 /** Of the model's answers too. */
 const patienceMs = 120_000
 
-export function tryRoutes(app: Hono<WireEnv>, { host, backend }: Served, access: Access): void {
+export function tryRoutes(app: Hono<WireEnv>, { host, backend }: Served): void {
   app.post('/operator/sessions/:id/try', async c => {
-    const ref = await access.findSessionRef(c)
     // It has the agent's instructions, and a model may be asked.
-    access.requireOperator(c)
+    const ref = await findForOperator(c)
     const change = decodeTrial(await readJsonObject(c, host.limits))
     const log = await readWholeLog(c, ref)
     if (change.at > log.length)
@@ -44,7 +39,7 @@ export function tryRoutes(app: Hono<WireEnv>, { host, backend }: Served, access:
     return sendJson(c, answer)
   })
   app.get('/operator/sessions/:id/eval', async c => {
-    const ref = await access.findSessionRef(c)
+    const ref = await findSessionRef(c)
     const { agent } = await c.get('engine').summary(ref)
     const log = await readWholeLog(c, ref)
     const events = log.map(({ event }) => encodeEvent(event, c.get('principal')))

@@ -1,13 +1,14 @@
 // The routes of the operator API. A caller with the operator scope sees the sessions of every owner. A caller with another key
 // sees its own, and does with them what the protocols for applications allow. Wallets are refused.
-import { type Context, Hono, type MiddlewareHandler } from 'hono'
-import { readReceipt, type SessionRef } from '../../engine/index.ts'
+import { Hono, type MiddlewareHandler } from 'hono'
+import { readReceipt } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { isWallet } from '../../language/payments.ts'
 import { names } from '../../lib/json/fields.ts'
 import { agentNamed, type WireEnv, type WireHost } from '../host.ts'
-import { lastEventId, RESPONSE_ALREADY_SENT, readJsonObject, sendJson, streamJson } from '../http/index.ts'
+import { lastEventId, readJsonObject, sendJson, streamJson } from '../http/index.ts'
 import { streamItems } from '../http/stream.ts'
+import { type C, findForOperator, findSessionRef, requireOperator, type Served } from './access.ts'
 import { waitingApprovals } from './approvals.ts'
 import type { OperatorBackend } from './backend.ts'
 import {
@@ -18,7 +19,6 @@ import {
   decodeJudge,
   decodeList,
   flag,
-  needsOperator,
   onlyKnown,
   optional,
   text,
@@ -33,9 +33,6 @@ import type { CommandAccepted, OperatorMe, OperatorPolicy } from './schema.ts'
 import { notifyRoutes } from './serve-notify.ts'
 import { signOutRoute } from './serve-sign-in.ts'
 import { tryRoutes } from './serve-try.ts'
-
-type C = Context<WireEnv>
-type Served = { host: WireHost; backend: OperatorBackend }
 
 const KiB = 1024
 
@@ -59,7 +56,7 @@ export function operatorRoutes(host: WireHost, backend: OperatorBackend): Hono<W
   )
   app.delete('/operator/sessions/:id', async c => {
     await c.get('engine').remove(await findSessionRef(c))
-    return noContent(c)
+    return c.body(null, 204)
   })
   app.get('/operator/sessions/:id/events', c => serveEvents(c))
   app.get('/operator/sessions/:id/follow', c => serveFollow(c, host))
@@ -85,8 +82,8 @@ export function operatorRoutes(host: WireHost, backend: OperatorBackend): Hono<W
   app.post('/operator/sessions/:id/fork', c => serveFork(c, host))
   systemRoutes(app, served)
   policyRoutes(app, served)
-  notifyRoutes(app, served, { requireOperator, findSessionRef })
-  tryRoutes(app, served, { requireOperator, findSessionRef })
+  notifyRoutes(app, served)
+  tryRoutes(app, served)
   return app
 }
 
@@ -118,7 +115,7 @@ function systemRoutes(app: Hono<WireEnv>, { host, backend }: Served): void {
     requireOperator(c)
     if (!backend.keys.remove(c.req.param('name')))
       throw new TurnwireError('not_found', 'There is no key of this name in the data folder.')
-    return noContent(c)
+    return c.body(null, 204)
   })
   signOutRoute(app, backend)
 }
@@ -148,11 +145,6 @@ function policyRoutes(app: Hono<WireEnv>, { host, backend }: Served): void {
   })
 }
 
-function noContent(c: C): Response {
-  c.env.outgoing.writeHead(204).end()
-  return RESPONSE_ALREADY_SENT
-}
-
 // ---- who is asking -----------------------------------------------------------------------------------------
 
 function me(c: C, backend: OperatorBackend): OperatorMe {
@@ -168,10 +160,6 @@ function me(c: C, backend: OperatorBackend): OperatorMe {
   }
 }
 
-export function requireOperator(c: C): void {
-  if (!c.get('principal').operator) throw needsOperator()
-}
-
 /** Wallets are refused: anyone can make one for free, and a wallet may see no more of the server than its prices. */
 const refuseWallets: MiddlewareHandler<WireEnv> = (c, next) => {
   if (isWallet(c.get('principal').owner))
@@ -183,13 +171,6 @@ const refuseWallets: MiddlewareHandler<WireEnv> = (c, next) => {
 function ownerFilter(c: C, asked?: string): string | null {
   const { owner, operator } = c.get('principal')
   return operator ? (asked ?? null) : owner
-}
-
-/** The session of the address. To a caller who may not see it, it does not exist. */
-async function findSessionRef(c: C, session = c.req.param('id') ?? ''): Promise<SessionRef> {
-  const owner = await c.get('engine').lookUp({ get: 'owner', session })
-  if (owner === undefined) throw new TurnwireError('session_not_found', 'Session not found')
-  return { owner, session }
 }
 
 // ---- lists -------------------------------------------------------------------------------------------------
@@ -256,9 +237,8 @@ async function serveExport(c: C, host: WireHost): Promise<Response> {
 }
 
 async function serveRequest(c: C, backend: OperatorBackend): Promise<Response> {
-  const ref = await findSessionRef(c)
   // It has the instructions of the agent.
-  requireOperator(c)
+  const ref = await findForOperator(c)
   const protocol = c.req.query('protocol') ?? ''
   const request = await c.get('engine').history(ref, { get: 'request' })
   return sendJson(c, { protocol, ...(await backend.prepare(request, protocol)) })
