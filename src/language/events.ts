@@ -85,9 +85,11 @@ export type ModelStop = 'end' | 'calls' | 'length' | 'refusal' | 'filter' | 'pau
 /** Why a turn is over. */
 export type TurnStop = 'end' | 'length' | 'refusal' | 'filter' | 'limit' | 'cancelled' | 'abandoned' | 'error'
 
-/** False for a turn that ended normally, was cancelled or was abandoned. */
+/** The others are of turns that ended normally, were cancelled or were abandoned. */
+export const failedStops: readonly TurnStop[] = ['length', 'refusal', 'filter', 'limit', 'error']
+
 export function isFailure(stop: TurnStop | undefined): boolean {
-  return stop !== undefined && stop !== 'end' && stop !== 'cancelled' && stop !== 'abandoned'
+  return stop !== undefined && failedStops.includes(stop)
 }
 
 export const limitNames = [

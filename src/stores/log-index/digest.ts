@@ -20,7 +20,8 @@ export type ActivityKey = {
 export type ActivityCounts = { n: number; input: number; output: number; cost: number; unpriced: number }
 export type ActivityRow = ActivityKey & ActivityCounts
 
-type OpenCall = { tool: string /** Someone else has to do something. */; waits: boolean; at?: number }
+/** `waits`: someone else has to do something. */
+type OpenCall = { tool: string; waits: boolean; at?: number }
 export type DigestState = {
   agent: string
   /** The model that answered last. */
@@ -103,8 +104,6 @@ class DigestFold {
     const state = this.#state
     switch (event.type) {
       case 'session.created':
-        state.agent = event.agent
-        return
       case 'agent.changed':
         state.agent = event.agent
         return

@@ -1,5 +1,5 @@
-// What the index of a store does, whatever its database: the worker's program (worker.ts) drives it, the main thread asks for
-// it (thread.ts).
+// What the index of a store does, whatever its database: a thread of its own drives it (serve-index.ts), the main thread asks it
+// (thread.ts).
 import type { ActivityQuery, FindQuery, FoundSessions } from '../../engine/ports/index.ts'
 import type { ActivityReport } from '../../language/activity.ts'
 import type { Recorded } from '../../language/events.ts'
@@ -25,6 +25,3 @@ export type LogIndex = {
   activity(query: ActivityQuery): Promise<ActivityReport>
   close(): Promise<void>
 }
-
-/** The statuses of the last turn that a list calls a failure. */
-export const failedStops = ['length', 'refusal', 'filter', 'limit', 'error']

@@ -1,8 +1,19 @@
 // What both databases select for their index, and what is made of it.
 import type { FoundRow, FoundSessions, ListSummary, SessionRow } from '../../engine/ports/index.ts'
+import { failedStops } from '../../language/events.ts'
 import type { SessionColumns } from '../session-rows.ts'
-import type { BehindSession, DigestState } from './log-index.ts'
+import type { ActivityRow, BehindSession, DigestState } from './log-index.ts'
 import { encodePlace } from './place.ts'
+
+/** What one row of `activity` counts by, and what it counts. */
+export const activityKey = 'hour, kind, agent, name, outcome, bucket'
+export const activityColumns = [
+  ...(['hour', 'kind', 'agent', 'name', 'outcome', 'bucket'] as const),
+  ...(['n', 'input', 'output', 'cost', 'unpriced'] as const),
+] satisfies (keyof ActivityRow)[]
+
+/** As a list of SQL. */
+export const listedFailures = failedStops.map(stop => `'${stop}'`).join(', ')
 
 export type BehindColumns = [session: string, agent: string, from: number | null, state: string | null]
 

@@ -12,11 +12,18 @@ import {
   activityReport,
   type BehindSession,
   type Digest,
-  failedStops,
   type LogIndex,
 } from '../log-index/log-index.ts'
 import { decodePlace } from '../log-index/place.ts'
-import { type BehindColumns, behindSession, type FoundColumns, foundPage } from '../log-index/rows.ts'
+import {
+  activityColumns,
+  activityKey,
+  type BehindColumns,
+  behindSession,
+  type FoundColumns,
+  foundPage,
+  listedFailures,
+} from '../log-index/rows.ts'
 import type { Database, Parameter } from './database.ts'
 import { create } from './open.ts'
 import { makeStatements, SESSION_COLUMNS, sessionRow } from './statements.ts'
@@ -50,7 +57,7 @@ function tables(schema: string): string[] {
       output bigint NOT NULL,
       cost double precision NOT NULL,
       unpriced bigint NOT NULL,
-      PRIMARY KEY (hour, kind, agent, name, outcome, bucket)
+      PRIMARY KEY (${activityKey})
     )`,
   ]
 }
@@ -175,7 +182,7 @@ export class PostgresLogIndex implements LogIndex {
   async activity(query: ActivityQuery): Promise<ActivityReport> {
     const behind = await this.#behind()
     const rows = await this.#rows<ActivityColumns>(
-      `SELECT hour, kind, agent, name, outcome, bucket, n, input, output, cost::text, unpriced
+      `SELECT ${activityKey}, n, input, output, cost::text, unpriced
       FROM ${this.#schema}.activity WHERE hour >= $1::bigint AND hour < $2::bigint`,
       [query.since, query.until],
     )
@@ -230,31 +237,21 @@ export class PostgresLogIndex implements LogIndex {
 
 /** Rows are taken in one order, so that two nodes that add to the same ones never wait for each other. */
 function addActivity(schema: string): string {
-  return `INSERT INTO ${schema}.activity AS a (hour, kind, agent, name, outcome, bucket, n, input, output, cost, unpriced)
+  const columns = activityColumns.join(', ')
+  return `INSERT INTO ${schema}.activity AS a (${columns})
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
       $8::bigint[], $9::bigint[], $10::double precision[], $11::bigint[])
-      AS e (hour, kind, agent, name, outcome, bucket, n, input, output, cost, unpriced)
-    ORDER BY hour, kind, agent, name, outcome, bucket
-    ON CONFLICT (hour, kind, agent, name, outcome, bucket) DO UPDATE SET n = a.n + excluded.n,
+      AS e (${columns})
+    ORDER BY ${activityKey}
+    ON CONFLICT (${activityKey}) DO UPDATE SET n = a.n + excluded.n,
       input = a.input + excluded.input, output = a.output + excluded.output, cost = a.cost + excluded.cost,
       unpriced = a.unpriced + excluded.unpriced`
 }
 
 function activityParameters(rows: readonly ActivityRow[]): Parameter[] {
-  const column = (pick: (row: ActivityRow) => string | number): string => arrayLiteral(rows.map(pick))
-  return [
-    column(row => row.hour),
-    column(row => row.kind),
-    column(row => toText(row.agent)),
-    column(row => toText(row.name)),
-    column(row => row.outcome),
-    column(row => row.bucket),
-    column(row => row.n),
-    column(row => row.input),
-    column(row => row.output),
-    column(row => row.cost),
-    column(row => row.unpriced),
-  ]
+  const stored = (value: string | number): string | number =>
+    typeof value === 'string' ? toText(value) : value
+  return activityColumns.map(name => arrayLiteral(rows.map(row => stored(row[name]))))
 }
 
 /** Numbers, so that a page's end can be compared with them. */
@@ -277,8 +274,7 @@ function conditions(
   const given = (value: Parameter): string => `$${parameters.push(value)}`
   if (owner !== null) where.push(`s.owner = ${given(toText(owner))}`)
   if (status !== undefined) where.push(`s.status = ${given(status === 'failed' ? 'idle' : status)}`)
-  if (status === 'failed')
-    where.push(`s.facts::json ->> 'stop' IN (${failedStops.map(stop => `'${stop}'`).join(', ')})`)
+  if (status === 'failed') where.push(`s.facts::json ->> 'stop' IN (${listedFailures})`)
   // In a summary names are as in JSON, in a column as text of the store.
   const agentIs = (name: string): string =>
     `(CASE WHEN u.body::json ->> 'agent' IS NULL THEN s.agent = ${given(toText(name))} ELSE u.body::json ->> 'agent' = ${given(name)} END)`

@@ -14,11 +14,18 @@ import {
   activityReport,
   type BehindSession,
   type Digest,
-  failedStops,
   type LogIndex,
 } from '../log-index/log-index.ts'
 import { decodePlace } from '../log-index/place.ts'
-import { type BehindColumns, behindSession, type FoundColumns, foundPage } from '../log-index/rows.ts'
+import {
+  activityColumns,
+  activityKey,
+  type BehindColumns,
+  behindSession,
+  type FoundColumns,
+  foundPage,
+  listedFailures,
+} from '../log-index/rows.ts'
 import { sessionRow } from '../session-rows.ts'
 import { indexFile, openForReading } from './open.ts'
 import { prepareStatements, SESSION_COLUMNS, type Statements } from './statements.ts'
@@ -56,7 +63,7 @@ CREATE TABLE activity (
   output INTEGER NOT NULL,
   cost REAL NOT NULL,
   unpriced INTEGER NOT NULL,
-  PRIMARY KEY (hour, kind, agent, name, outcome, bucket)
+  PRIMARY KEY (${activityKey})
 ) WITHOUT ROWID;
 PRAGMA user_version = ${indexVersion};
 `
@@ -75,8 +82,8 @@ export class SqliteLogIndex implements LogIndex {
   async behind(limit: number): Promise<BehindSession[]> {
     const rows = this.#all<BehindColumns>(
       `SELECT s.name, s.agent, i.head, i.state FROM log.sessions AS s LEFT JOIN indexed AS i ON i.session = s.name
-      WHERE s.head > coalesce(i.head, 0) LIMIT ?`,
-      limit,
+      WHERE s.head > coalesce(i.head, 0) LIMIT :limit`,
+      { limit },
     )
     return rows.map(behindSession)
   }
@@ -92,12 +99,9 @@ export class SqliteLogIndex implements LogIndex {
   ): Promise<void> {
     this.#inTransaction(() => {
       const [moved] = this.#all<[id: number]>(
-        `INSERT INTO indexed (session, head, state) VALUES (?1, ?2, ?3)
-        ON CONFLICT (session) DO UPDATE SET head = excluded.head, state = excluded.state WHERE head = ?4 RETURNING id`,
-        session,
-        upTo,
-        JSON.stringify(state),
-        from,
+        `INSERT INTO indexed (session, head, state) VALUES (:session, :upTo, :state)
+        ON CONFLICT (session) DO UPDATE SET head = excluded.head, state = excluded.state WHERE head = :from RETURNING id`,
+        { session, upTo, state: JSON.stringify(state), from },
       )
       if (!moved) return
       const insertPlace = this.#db.prepare('INSERT INTO places (session, seq) VALUES (?, ?)')
@@ -105,13 +109,12 @@ export class SqliteLogIndex implements LogIndex {
       for (const each of words)
         insertWords.run(insertPlace.run(moved[0], each.seq).lastInsertRowid, each.words)
       const count = this.#db.prepare(
-        `INSERT INTO activity (hour, kind, agent, name, outcome, bucket, n, input, output, cost, unpriced)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (hour, kind, agent, name, outcome, bucket) DO UPDATE SET n = n + excluded.n, input = input + excluded.input,
+        `INSERT INTO activity (${activityColumns.join(', ')})
+        VALUES (${activityColumns.map(name => `:${name}`).join(', ')})
+        ON CONFLICT (${activityKey}) DO UPDATE SET n = n + excluded.n, input = input + excluded.input,
           output = output + excluded.output, cost = cost + excluded.cost, unpriced = unpriced + excluded.unpriced`,
       )
-      for (const { hour, kind, agent, name, outcome, bucket, n, input, output, cost, unpriced } of activity)
-        count.run(hour, kind, agent, name, outcome, bucket, n, input, output, cost, unpriced)
+      for (const row of activity) count.run(row)
     })
   }
 
@@ -140,7 +143,7 @@ export class SqliteLogIndex implements LogIndex {
       ${hits ? 'LEFT JOIN hits AS h ON h.name = s.name' : ''} WHERE ${where}`
     const place = query.after === undefined ? undefined : decodePlace(query.after)
     const beyond = place ? ` AND (${key}, s.id) ${query.ascending ? '>' : '<'} (:key, :position)` : ''
-    const found = this.#named<FoundColumns>(
+    const found = this.#all<FoundColumns>(
       `${hits}SELECT ${key}, ${hits ? 'h.seq, h.places' : 'NULL, NULL'}, u.body, ${columns} ${from}${beyond}
       ORDER BY ${key} ${direction}, s.id ${direction} LIMIT :limit`,
       // One more than the limit tells whether there is a next page.
@@ -148,7 +151,7 @@ export class SqliteLogIndex implements LogIndex {
     )
     const page = foundPage(found, query.limit, sessionRow)
     if (place) return page
-    const [total] = this.#named<[number]>(`${hits}SELECT count(*) ${from}`, parameters)
+    const [total] = this.#all<[number]>(`${hits}SELECT count(*) ${from}`, parameters)
     return { ...page, ...(total && { total: total[0] }), behind: this.#behind() }
   }
 
@@ -173,16 +176,10 @@ export class SqliteLogIndex implements LogIndex {
     return row?.[0] ?? 0
   }
 
-  #all<Row extends readonly unknown[]>(sql: string, ...parameters: SQLInputValue[]): Row[] {
+  #all<Row extends readonly unknown[]>(sql: string, parameters: Record<string, SQLInputValue> = {}): Row[] {
     const statement = this.#db.prepare(sql)
     statement.setReturnArrays(true)
-    return statement.all(...parameters) as unknown as Row[] // as the statement says
-  }
-
-  #named<Row extends readonly unknown[]>(sql: string, parameters: Record<string, SQLInputValue>): Row[] {
-    const statement = this.#db.prepare(sql)
-    statement.setReturnArrays(true)
-    return statement.all(parameters) as unknown as Row[] // as above
+    return statement.all(parameters) as unknown as Row[] // as the statement says
   }
 
   #inTransaction(work: () => void): void {
@@ -222,8 +219,7 @@ function conditions({ owner, status, agent, model, words, from, to }: FindQuery)
   }
   if (owner !== null) also('s.owner = :owner', { owner })
   if (status !== undefined) also('s.status = :status', { status: status === 'failed' ? 'idle' : status })
-  if (status === 'failed')
-    also(`s.facts ->> '$.stop' IN (${failedStops.map(stop => `'${stop}'`).join(', ')})`, {})
+  if (status === 'failed') also(`s.facts ->> '$.stop' IN (${listedFailures})`, {})
   if (agent !== undefined) also(`${agentNow} = :agent`, { agent })
   if (from !== undefined) also('s.updated_at >= :from', { from })
   if (to !== undefined) also('s.created_at < :to', { to })
