@@ -1,6 +1,6 @@
 // A tool loop over `/v1/responses`: the application runs every tool, and the whole conversation goes along with each request,
 // so the server keeps nothing. For applications that speak the OpenAI Responses protocol without OpenAI's SDK.
-import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
+import { isJsonObject, type Json, type JsonObject, parseBounded } from '../lib/json/index.ts'
 import { decodeSse } from '../lib/net/sse.ts'
 import { AapError } from './errors.ts'
 import { type ClientTool, runClientTool } from './run-client-tool.ts'
@@ -143,12 +143,8 @@ async function runCall(
 }
 
 function parseArguments(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = parseBounded(text)
+  return isJsonObject(value) ? value : undefined
 }
 
 function outputText(output: readonly JsonObject[]): string {

@@ -1,5 +1,6 @@
 // What a check of a server is, and what its run gives. A check throws `Broken` or `NotTried`; otherwise its clause is held.
 // Checks know nothing of the server but what it answers.
+import { parseBounded } from '../lib/json/index.ts'
 
 export type Verdict = 'held' | 'broken' | 'not tried'
 
@@ -69,9 +70,5 @@ export function text(value: unknown, ...path: readonly (string | number)[]): str
 }
 
 export function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
-  }
+  return parseBounded(json)
 }

@@ -3,6 +3,7 @@ import type { TurnwireConfig } from '../config/config.ts'
 import { namedModels } from '../config/named-models.ts'
 import type { Model } from '../engine/ports/index.ts'
 import { TurnwireError } from '../language/errors.ts'
+import { parseBounded } from '../lib/json/index.ts'
 import { pickPresent } from '../lib/json/present.ts'
 import type { Reply } from '../library/reply.ts'
 import { Turnwire } from '../library/turnwire.ts'
@@ -136,9 +137,5 @@ async function readLog(session: Session, play: Play): Promise<void> {
 
 /** Arguments as data; text where they are no JSON. */
 export function readInput(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  return parseBounded(text) ?? text
 }

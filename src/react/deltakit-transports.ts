@@ -7,7 +7,7 @@ import {
   parseDeltaKit,
   parseDeltaKitEvent,
 } from '../client/deltakit.ts'
-import { isJsonObject } from '../lib/json/index.ts'
+import { isJsonObject, parseBounded } from '../lib/json/index.ts'
 import { toError } from '../lib/text/error-message.ts'
 
 /** The hook's functions that a transport calls. */
@@ -321,12 +321,8 @@ function readEvents(data: unknown): AnyDeltaKitEvent[] {
   if (typeof data !== 'string') return []
   const one = parseDeltaKitEvent(data)
   if (one) return [one]
-  try {
-    const list: unknown = JSON.parse(data)
-    return Array.isArray(list) ? list.flatMap(each => parseDeltaKitEvent(JSON.stringify(each)) ?? []) : []
-  } catch {
-    return []
-  }
+  const list = parseBounded(data)
+  return Array.isArray(list) ? list.flatMap(each => parseDeltaKitEvent(JSON.stringify(each)) ?? []) : []
 }
 
 function runOfEvent(event: AnyDeltaKitEvent): string | null {

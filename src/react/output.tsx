@@ -2,7 +2,7 @@
 // markup, and nothing is fetched: an image is shown only from data of a safe kind.
 import { type ReactElement, useCallback, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { ResultPart } from '../language/content.ts'
-import { isJsonObject, type Json } from '../lib/json/index.ts'
+import { type Json, parseBounded } from '../lib/json/index.ts'
 import { printable } from '../lib/text/index.ts'
 import { plainTerminal, terminalSpans } from './ansi.ts'
 import { type CodeLine, findLanguage, useHighlighted, Words } from './code.tsx'
@@ -233,11 +233,5 @@ export function TextOutput({ text }: { text: string }): ReactElement {
 
 function parseOutput(text: string): Json | undefined {
   const start = text.trimStart()[0]
-  if ((start !== '{' && start !== '[') || text.length > 2_000_000) return undefined
-  try {
-    const value = JSON.parse(text) as Json // JSON.parse gives JSON
-    return isJsonObject(value) || Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  return (start !== '{' && start !== '[') || text.length > 2_000_000 ? undefined : parseBounded(text)
 }

@@ -1,7 +1,7 @@
 // The identity provider as this server talks to it: what it says of itself (discovery), its keys, the exchange of a code, and
 // the check of an ID token. Every address is the provider's own, and is fetched within the egress rule.
 import type { JWTPayload } from 'jose'
-import { isJsonObject } from '../../lib/json/index.ts'
+import { isJsonObject, parseBounded } from '../../lib/json/index.ts'
 import { type FetchAddress, IssuerKeys, readJson, verifyToken } from '../tokens/issuer-keys.ts'
 import { isSafeAddress } from '../tokens/settings.ts'
 import { defaultAlgorithms, defaultSkewS } from '../tokens/tokens.ts'
@@ -98,7 +98,7 @@ export class OidcProvider {
     if (clientSecret !== undefined && !secretInBody)
       headers.set('authorization', basicCredentials(clientId, clientSecret))
     const answer = await this.#fetch(token, { method: 'POST', headers, body, redirect: 'error' })
-    const said = parseJson(await answer.text())
+    const said = parseBounded(await answer.text())
     if (!isJsonObject(said)) throw new Error(`${new URL(token).host} answered ${answer.status} without JSON.`)
     const { id_token: idToken, access_token: accessToken, error, error_description: why } = said
     if (typeof error === 'string') throw new ProviderRefused(error, typeof why === 'string' ? why : error)
@@ -154,12 +154,4 @@ function needAddress(value: unknown, member: string): string {
   if (address === undefined)
     throw new Error(`The provider's "${member}" is no address with https:// (or http:// on this machine).`)
   return address
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

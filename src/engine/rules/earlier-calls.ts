@@ -2,7 +2,7 @@
 // result it has the kind alone, since no result may affect a verdict. Pure.
 import { budgetToolName, type CallPart, type Outcome } from '../../language/calls.ts'
 import { type CallHistory, type EarlierCall, mostEarlierCalls } from '../../language/policy.ts'
-import type { Json } from '../../lib/json/index.ts'
+import { type Json, parseBounded } from '../../lib/json/index.ts'
 import type { CallState, SessionState } from './state.ts'
 
 const longestInput = 16 * 1024
@@ -84,12 +84,7 @@ function describeCall({ id, name, form }: CallPart, text: string, outcome: Outco
 }
 
 function readInput(text: string): Json | undefined {
-  if (text.length > longestInput) return undefined
-  try {
-    return JSON.parse(text) as Json // JSON text gives JSON.
-  } catch {
-    return undefined
-  }
+  return text.length > longestInput ? undefined : parseBounded(text)
 }
 
 /** The index after the message that started the turn. Messages that joined it stand after that. */

@@ -1,5 +1,5 @@
 // A call that was refused for its arguments, corrected by what the refusal says of each argument that it names.
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { isJsonObject, type Json, type JsonObject, parseBounded } from '../../lib/json/index.ts'
 
 const LITERAL = /(?:one of|exactly|such as|for example)[:,]?\s*("[^"]*"|-?[\d.]+)/u
 const BOUND = /(<=?|>=?|at most|at least)\s*(-?\d+(?:\.\d+)?)/u
@@ -17,12 +17,8 @@ export function correctedText(text: string, refusal: string): string | undefined
 
 /** Empty for free text and for a call that was cut. */
 function objectIn(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isJsonObject(value) ? value : {}
-  } catch {
-    return {}
-  }
+  const value = parseBounded(text)
+  return isJsonObject(value) ? value : {}
 }
 
 function correctedValue(value: Json, line: string): Json {

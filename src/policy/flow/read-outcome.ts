@@ -1,6 +1,6 @@
 // What the index reads of one call and its result.
 import type { CallPart, Outcome } from '../../language/calls.ts'
-import { isJsonObject, type Json } from '../../lib/json/index.ts'
+import { isJsonObject, type Json, parseBounded } from '../../lib/json/index.ts'
 import type { Labels } from './labels.ts'
 
 const longestText = 256 * 1024
@@ -22,19 +22,11 @@ export function resultData({ structured, parts }: Outcome): Json | undefined {
   if (structured !== undefined) return structured
   const [only] = parts
   if (parts.length !== 1 || only?.type !== 'text' || only.text.length > longestJson) return undefined
-  return /^\s*[[{]/.test(only.text) ? parse(only.text) : undefined
+  return /^\s*[[{]/.test(only.text) ? parseBounded(only.text) : undefined
 }
 
 export function callArguments({ form, text }: CallPart): Json | undefined {
-  return form === 'text' ? text : parse(text)
-}
-
-function parse(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
+  return form === 'text' ? text : parseBounded(text)
 }
 
 /** A person decided about this very call, and changed nothing of it. */

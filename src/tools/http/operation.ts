@@ -1,7 +1,7 @@
 // One operation of an HTTP API: builds the request from the arguments of a call, sends it through the egress rule, and
 // turns the answer into what the model reads. `http()` and `openapi()` describe operations; this carries them out.
 import { InvalidInput, type ToolContext, type ToolOutput } from '../../engine/ports/index.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { isJsonObject, type Json, type JsonObject, parseBounded } from '../../lib/json/index.ts'
 import { Unanswered } from '../../lib/net/unanswered.ts'
 import { type Begun, begin, hiddenError, hiddenStream, readRest } from './long-answer.ts'
 import { cookieHeader, encodeHeader, encodePairs, fillPath, type Placement } from './place.ts'
@@ -156,7 +156,7 @@ function decodeOutput(response: Response, body: Buffer, hidden: (text: string) =
       ],
     }
   const shown = hidden(body.toString('utf8'))
-  const structured = /^application\/(?:[\w.+-]+\+)?json$/.test(mediaType) ? parsed(shown) : undefined
+  const structured = /^application\/(?:[\w.+-]+\+)?json$/.test(mediaType) ? parseBounded(shown) : undefined
   return { parts: [text(shown)], ...(structured !== undefined && { structured }) }
 }
 
@@ -181,12 +181,4 @@ function isTextMedia(mediaType: string, body: Buffer): boolean {
   )
     return true
   return mediaType === '' && !body.subarray(0, 1024).includes(0)
-}
-
-function parsed(shown: string): Json | undefined {
-  try {
-    return JSON.parse(shown) as Json // JSON text gives only Json.
-  } catch {
-    return undefined
-  }
 }

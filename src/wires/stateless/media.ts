@@ -2,7 +2,7 @@
 // in its own protocol's manner.
 import type { AgentInfo } from '../../engine/index.ts'
 import type { FilePart, ImagePart } from '../../language/content.ts'
-import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
+import { isJsonObject, type JsonObject, parseBounded } from '../../lib/json/index.ts'
 
 type Refuse = (reason: string) => never
 
@@ -35,11 +35,6 @@ function isMediaAddress(url: string): boolean {
 /** Arguments for protocols in which they are an object. Text that is not one stands under `invalid_arguments`. */
 export function argumentsObject(text: string): JsonObject {
   if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    if (isJsonObject(value)) return value
-  } catch {
-    // Not JSON.
-  }
-  return { invalid_arguments: text }
+  const value = parseBounded(text)
+  return isJsonObject(value) ? value : { invalid_arguments: text }
 }

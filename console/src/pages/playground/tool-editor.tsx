@@ -1,6 +1,6 @@
 // The list of tools that run in this page, and the form that defines one.
 import { type ReactElement, useId, useState } from 'react'
-import { isJsonObject, type JsonObject } from '../../../../src/lib/json/index.ts'
+import { isJsonObject, type JsonObject, parseBounded } from '../../../../src/lib/json/index.ts'
 import { Form, FormButtons, Problem } from '../../../../src/react/forms.tsx'
 import { type AnswerKind, answers, type PageTool, toolProblem } from './page-tools.ts'
 
@@ -118,10 +118,6 @@ function AnswerField({ answer, onChange }: AnswerFieldProps): ReactElement {
 }
 
 function parseSchema(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isJsonObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = parseBounded(text)
+  return isJsonObject(value) ? value : undefined
 }
