@@ -7,6 +7,7 @@ import { verdictWords } from '../language/policy.ts'
 import {
   anything,
   type Check,
+  filled,
   group,
   isRecord,
   matches,
@@ -65,7 +66,6 @@ type WrittenCase = {
 type WrittenCases = { agent?: string; owner?: string; cases: WrittenCase[] }
 
 const defaultOwner = 'local'
-const filled = matches(/./s, 'must be a text that is not empty.')
 const verdict = must(
   value => caseVerdicts.some(word => word === value),
   `must be one of: ${caseVerdicts.join(', ')}.`,

@@ -2,6 +2,7 @@
 // the check of an ID token. Every address is the provider's own, and is fetched within the egress rule.
 import type { JWTPayload } from 'jose'
 import { isJsonObject, parseBounded } from '../../lib/json/index.ts'
+import { clientCredentials } from '../../lib/net/client-credentials.ts'
 import { type FetchAddress, IssuerKeys, readJson, verifyToken } from '../tokens/issuer-keys.ts'
 import { isSafeAddress } from '../tokens/settings.ts'
 import { defaultAlgorithms, defaultSkewS } from '../tokens/tokens.ts'
@@ -96,7 +97,7 @@ export class OidcProvider {
     })
     const headers = new Headers({ accept: 'application/json' })
     if (clientSecret !== undefined && !secretInBody)
-      headers.set('authorization', basicCredentials(clientId, clientSecret))
+      headers.set('authorization', clientCredentials(clientId, clientSecret))
     const answer = await this.#fetch(token, { method: 'POST', headers, body, redirect: 'error' })
     const said = parseBounded(await answer.text())
     if (!isJsonObject(said)) throw new Error(`${new URL(token).host} answered ${answer.status} without JSON.`)
@@ -137,12 +138,6 @@ export class OidcProvider {
       throw new Error('The provider told of another person than the one who signed in.')
     return said
   }
-}
-
-/** As RFC 6749 has it: both are form-encoded first. */
-function basicCredentials(id: string, secret: string): string {
-  const encode = (text: string): string => new URLSearchParams({ x: text }).toString().slice(2)
-  return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`
 }
 
 function readAddress(value: unknown): string | undefined {

@@ -1,6 +1,6 @@
 // The settings of the sign-in with an identity provider (OpenID Connect): which one, as which client, and what the claims of a
 // person mean here. Checked; nothing is fetched.
-import { type Check, count, group, isRecord, must, onOff, texts } from '../../lib/checks/fields.ts'
+import { type Check, count, filled, group, isRecord, must, onOff, texts } from '../../lib/checks/fields.ts'
 import { type IssuerSettings, isSafeAddress, issuerChecks } from '../tokens/settings.ts'
 
 /** People sign in to the console at this provider. Claims mean the same as those of bearer tokens. */
@@ -18,8 +18,6 @@ export type OidcSettings = IssuerSettings & {
   endSession?: boolean
 }
 
-const name = must(value => typeof value === 'string' && value !== '', 'must be a text that is not empty.')
-
 const oidc = group<OidcSettings>(
   {
     ...issuerChecks,
@@ -35,8 +33,8 @@ const oidc = group<OidcSettings>(
         'must be the name that the sign-in page shows: 1 to 60 characters.',
       ),
     },
-    clientId: { needed: name },
-    clientSecret: name,
+    clientId: { needed: filled },
+    clientSecret: filled,
     scopes: texts(/^[\x21\x23-\x5b\x5d-\x7e]+$/, 'must be a list such as ["openid", "email"].'),
     sessionS: count,
     endSession: onOff,

@@ -1,5 +1,13 @@
 // The settings of token issuers: whose tokens count, and what their claims mean here. Checked; nothing is fetched.
-import { type Check, group, isRecord, matches, must, type SettingChecks } from '../../lib/checks/fields.ts'
+import {
+  type Check,
+  filled,
+  group,
+  isRecord,
+  matches,
+  must,
+  type SettingChecks,
+} from '../../lib/checks/fields.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
 
 /** Algorithms with a public key alone: no secret that two sides share, and never `none`. */
@@ -59,7 +67,6 @@ const seconds = must(
   value => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= 86_400,
   'must be a whole number of seconds from 0 to 86400.',
 )
-const name = must(value => typeof value === 'string' && value !== '', 'must be a text that is not empty.')
 const address = must(
   value => typeof value === 'string' && isSafeAddress(value),
   'must be an address with https://, or with http:// on this machine alone.',
@@ -77,13 +84,13 @@ const claimChecks: SettingChecks<ClaimSettings> = {
   owner: claim,
   name: claim,
   roles: claim,
-  operatorRole: name,
+  operatorRole: filled,
   prefix: matches(/^[\w.@-]{1,32}:$/, 'must be like "acme:": letters and digits, then a colon.'),
 }
 
 export const issuerChecks: SettingChecks<IssuerSettings> = {
   ...claimChecks,
-  issuer: { needed: name },
+  issuer: { needed: filled },
   algorithms: must(
     value =>
       Array.isArray(value) &&

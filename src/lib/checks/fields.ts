@@ -66,6 +66,8 @@ export function matches(form: RegExp, words: string): Check {
   return must(value => typeof value === 'string' && form.test(value), words)
 }
 
+export const filled = matches(/./s, 'must be a text that is not empty.')
+
 /** A list of texts of this form. */
 export function texts(form: RegExp, words: string): Check {
   return must(

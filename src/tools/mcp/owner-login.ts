@@ -8,6 +8,7 @@ import {
   LATEST_PROTOCOL_VERSION,
 } from '@modelcontextprotocol/client'
 import { TurnwireError } from '../../language/errors.ts'
+import { clientCredentials } from '../../lib/net/client-credentials.ts'
 import { type BegunLogin, type KeptAuth, memoryAuthStore, ServerAuth } from './auth.ts'
 import type { OtherFetch } from './other-hosts.ts'
 import type { McpHttpServer } from './spec.ts'
@@ -106,18 +107,13 @@ export async function revokeTokens(place: LoginPlace, kept: KeptAuth): Promise<b
     const body = new URLSearchParams({ token, token_type_hint: hint })
     if (provider.addClientAuthentication)
       await provider.addClientAuthentication(headers, body, revoking, metadata)
-    else if (secret !== undefined) headers.set('authorization', basic(id, secret))
+    else if (secret !== undefined) headers.set('authorization', clientCredentials(id, secret))
     else body.set('client_id', id)
     const answer = await fetchFn(revoking, { method: 'POST', headers, body })
     await answer.body?.cancel()
     if (!answer.ok) throw new Error(`The authorization server answered ${answer.status}.`)
   }
   return true
-}
-
-function basic(id: string, secret: string): string {
-  const encode = (text: string): string => new URLSearchParams({ x: text }).toString().slice(2)
-  return `Basic ${Buffer.from(`${encode(id)}:${encode(secret)}`).toString('base64')}`
 }
 
 function loginFetch({ spec, fetchOther }: LoginPlace): FetchLike {
