@@ -1,5 +1,5 @@
-// Recorded sessions for commands that read many: those of exported files, or all of a data folder or a database. A log is read when
-// it is needed.
+// Recorded sessions for commands: one of a data folder or a database, all of them, or those of exported files. Of many, a log is read
+// when it is needed.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkFile, readLines } from '../data/copies/check.ts'
@@ -8,12 +8,25 @@ import { withStore } from '../data/data-place.ts'
 import { createVault, vaultKey } from '../data/vault.ts'
 import type { Vault } from '../engine/index.ts'
 import type { Recorded } from '../language/events.ts'
+import { findSession, readLog, type SessionSummary, visitSessions } from '../library/visit.ts'
 import type { RecordedLog } from '../verdicts/backtest.ts'
 import type { Values } from './command.ts'
-import { dataFolder, sessionPlace } from './setup.ts'
+import { dataFolder, noSuchSession, sessionPlace } from './setup.ts'
 import { storedPages } from './signed-log.ts'
 
 export type SessionLog = [id: string, log: readonly Recorded[]]
+
+/** Throws if there is no such session. */
+export async function readSession(
+  values: Values,
+  id: string,
+): Promise<{ session: SessionSummary; log: Recorded[] }> {
+  return visitSessions(await sessionPlace(values), undefined, async engine => {
+    const session = await findSession(engine, id)
+    if (!session) throw noSuchSession(id)
+    return { session, log: await readLog(engine, { owner: session.owner, session: id }) }
+  })
+}
 
 /** Throws if the file is damaged. */
 export async function readExport(file: string): Promise<SessionLog[]> {
@@ -55,7 +68,9 @@ export async function withRecordedLogs<Result>(
   })
 }
 
-async function* inOnePage(log: readonly Recorded[]): AsyncGenerator<readonly Recorded[], void, undefined> {
+export async function* inOnePage(
+  log: readonly Recorded[],
+): AsyncGenerator<readonly Recorded[], void, undefined> {
   yield log
 }
 

@@ -8,10 +8,10 @@ import { caseFromLog, evalFile } from '../../evals/from-session.ts'
 import { addPlays, type EvalReport, runEvals } from '../../evals/run-evals.ts'
 import { present } from '../../lib/json/present.ts'
 import { printable } from '../../lib/text/index.ts'
-import { findSession, readLog, visitSessions } from '../../library/visit.ts'
 import { type CliCommand, textValue, UsageError, type Values } from '../command.ts'
 import { withProgress } from '../progress.ts'
-import { configOption, dataOption, noSuchSession, sessionPlace, setUp } from '../setup.ts'
+import { readSession } from '../recorded-logs.ts'
+import { configOption, dataOption, setUp } from '../setup.ts'
 
 export const command: CliCommand = {
   name: 'eval',
@@ -65,16 +65,12 @@ async function runFile(values: Values, file: string): Promise<EvalReport> {
 }
 
 async function fileFromSession(values: Values, id: string): Promise<string> {
-  return visitSessions(await sessionPlace(values), undefined, async engine => {
-    const session = await findSession(engine, id)
-    if (!session) throw noSuchSession(id)
-    const log = await readLog(engine, { owner: session.owner, session: id })
-    const made = caseFromLog(
-      id,
-      log.map(({ event }) => event),
-    )
-    return evalFile(session.agent, [made])
-  })
+  const { session, log } = await readSession(values, id)
+  const made = caseFromLog(
+    id,
+    log.map(({ event }) => event),
+  )
+  return evalFile(session.agent, [made])
 }
 
 function print(file: string, report: EvalReport, asJson: boolean): void {

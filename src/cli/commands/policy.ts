@@ -1,11 +1,11 @@
 // Looks at the policy: explains a verdict of the log, judges a table of cases, and tries a draft on recorded calls.
 import { printable } from '../../lib/text/index.ts'
-import { findSession, readLog, visitSessions } from '../../library/visit.ts'
 import { type CliCommand, knownWord, UsageError, type Values } from '../command.ts'
 import { backtestDraft } from '../policy/backtest.ts'
 import { explainCall } from '../policy/explain.ts'
 import { testCases } from '../policy/test-cases.ts'
-import { configOption, dataOption, noSuchSession, sessionPlace } from '../setup.ts'
+import { readSession } from '../recorded-logs.ts'
+import { configOption, dataOption } from '../setup.ts'
 
 const actions = ['explain', 'test', 'backtest'] as const
 
@@ -53,13 +53,11 @@ backtest  judges all recorded calls by the rules of a draft, as their sessions s
 async function explain(values: Values, [id, call, more]: readonly string[]): Promise<number> {
   if (id === undefined || call === undefined || more !== undefined)
     throw new UsageError('Say which call: turnwire policy explain <session> <call>')
-  const events = await visitSessions(await sessionPlace(values), undefined, async engine => {
-    const session = await findSession(engine, id)
-    if (!session) throw noSuchSession(id)
-    const log = await readLog(engine, { owner: session.owner, session: id })
-    return log.map(({ event }) => event)
-  })
-  const lines = explainCall(events, call)
+  const { log } = await readSession(values, id)
+  const lines = explainCall(
+    log.map(({ event }) => event),
+    call,
+  )
   if (!lines) throw new UsageError(`The session has no call "${printable(call, 80)}".`)
   process.stdout.write(`${lines.join('\n')}\n`)
   return 0

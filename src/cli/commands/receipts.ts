@@ -4,6 +4,7 @@ import { rotateKey } from '../../data/receipt-keys.ts'
 import { findReceipt } from '../../language/make-receipt.ts'
 import { printable } from '../../lib/text/index.ts'
 import { type CliCommand, knownAction, UsageError, type Values } from '../command.ts'
+import { inOnePage } from '../recorded-logs.ts'
 import { configOption, dataFolder, dataOption, sessionPlace } from '../setup.ts'
 import { ownKeys, signSession, storedLog } from '../signed-log.ts'
 
@@ -41,17 +42,13 @@ const showReceipt: Act = async (values, [session, call]) => {
   const place = await sessionPlace(values)
   await signSession(place, session)
   const log = await storedLog(place, session)
-  const receipt = await findReceipt(session, asOnePage(log), call, values['salts'] === true)
+  const receipt = await findReceipt(session, inOnePage(log), call, values['salts'] === true)
   if (!receipt)
     throw new UsageError(
       `There is no receipt of ${printable(call, 80)}: no such call is settled, its turn is not over, or the server signs no logs. See its calls with: turnwire sessions show ${printable(session, 80)}`,
     )
   process.stdout.write(`${JSON.stringify(receipt, null, 2)}\n`)
   return 0
-}
-
-async function* asOnePage<Item>(items: Item[]): AsyncGenerator<Item[]> {
-  yield items
 }
 
 const rotate: Act = async values => {

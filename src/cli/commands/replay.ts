@@ -7,15 +7,14 @@ import { loadDefault } from '../../config/load-config.ts'
 import type { Agent } from '../../engine/index.ts'
 import type { Recorded } from '../../language/events.ts'
 import { present } from '../../lib/json/present.ts'
-import { findSession, readLog, visitSessions } from '../../library/visit.ts'
 import { changeConfig } from '../../replay/change.ts'
 import { describeReplay, isSame } from '../../replay/describe-replay.ts'
 import { readRecording } from '../../replay/recording.ts'
 import { type ReplayOptions, type ReplayReport, replay, type Simulation } from '../../replay/replay.ts'
 import { type CliCommand, knownWord, textValue, UsageError, type Values } from '../command.ts'
 import { withProgress } from '../progress.ts'
-import { openVault, readExport, type SessionLog } from '../recorded-logs.ts'
-import { configOption, dataOption, noSuchSession, sessionPlace, setUp } from '../setup.ts'
+import { openVault, readExport, readSession, type SessionLog } from '../recorded-logs.ts'
+import { configOption, dataOption, setUp } from '../setup.ts'
 import { withServers } from '../with-servers.ts'
 
 export const command: CliCommand = {
@@ -57,7 +56,9 @@ It exits with 0 if everything came to the same, and with 1 otherwise.`,
   async run({ values, words: [what] }) {
     if (what === undefined)
       throw new UsageError('Say which session: turnwire replay <id>. See them with: turnwire sessions list')
-    const recordings = existsSync(what) ? await readExport(what) : [await readSession(values, what)]
+    const recordings: SessionLog[] = existsSync(what)
+      ? await readExport(what)
+      : [[what, (await readSession(values, what)).log]]
     const { config } = await setUp(values)
     const reports = await withReplayer(config, values, replayOne =>
       withProgress('Replaying', 'sessions', async progress => {
@@ -72,14 +73,6 @@ It exits with 0 if everything came to the same, and with 1 otherwise.`,
     for (const report of reports) print(report, values['json'] === true)
     return reports.every(isSame) ? 0 : 1
   },
-}
-
-async function readSession(values: Values, id: string): Promise<SessionLog> {
-  return visitSessions(await sessionPlace(values), undefined, async engine => {
-    const session = await findSession(engine, id)
-    if (!session) throw noSuchSession(id)
-    return [id, await readLog(engine, { owner: session.owner, session: id })]
-  })
 }
 
 type ReplayOne = (id: string, log: readonly Recorded[]) => Promise<ReplayReport>
