@@ -69,6 +69,11 @@ export function text(value: unknown, ...path: readonly (string | number)[]): str
   return typeof found === 'string' ? found : ''
 }
 
+/** The texts at a path of each value, joined. */
+export function joinTexts(values: readonly unknown[], ...path: readonly (string | number)[]): string {
+  return values.map(value => text(value, ...path)).join('')
+}
+
 export function parsed(json: string): unknown {
   return parseBounded(json)
 }

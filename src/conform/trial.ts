@@ -1,7 +1,7 @@
 // One check at a server over HTTP: it sends requests, keeps what was sent and what came back for the report, and ends with its
 // time limit. Keys are sent and never kept.
 import { createParser } from 'eventsource-parser'
-import { Broken, hold, parsed, shown } from './check.ts'
+import { Broken, hold, parsed, shown, text } from './check.ts'
 
 export type Target = {
   /** The address of the server, without a slash at its end. */
@@ -117,6 +117,11 @@ export class Trial {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
     return new Broken('an answer', cause instanceof Error ? cause.message : String(cause))
   }
+}
+
+/** The events of a stream that have this type. */
+export function typed({ events }: Answer, type: string): unknown[] {
+  return events.filter(event => text(event, 'type') === type)
 }
 
 /** The status is one of these. */

@@ -1,13 +1,15 @@
 // The Agent Application Protocol, version 3: calls that run, ask and wait, and the history.
 import { type Check, hold, list, need, pick, text } from '../check.ts'
-import { hasStatus, type Trial } from '../trial.ts'
+import { type Answer, hasStatus, type Trial } from '../trial.ts'
 import { askToCall, askToSay, newWord } from '../words.ts'
 import {
+  type Block,
   callIn,
   joinWords,
   listBlocks,
   newSession,
   readHistory,
+  resultIn,
   saidIn,
   say,
   sayNew,
@@ -16,6 +18,12 @@ import {
   waitingClipboard,
   waitingSend,
 } from './aap-session.ts'
+
+/** The turn has stopped for a call that was not run. */
+function holdStopped({ answer, call }: { answer: Answer; call: Block }): void {
+  hold(text(answer.json, 'stopReason') === 'tool_use', 'stopReason tool_use')
+  hold(resultIn(answer, call) === undefined, 'no result of the call')
+}
 
 export const aapCallChecks: readonly Check<Trial>[] = [
   {
@@ -32,35 +40,20 @@ export const aapCallChecks: readonly Check<Trial>[] = [
     async run(at) {
       const word = newWord()
       const answer = await sayNew(at, askToCall([['echo', { text: word }]], word))
-      const { toolCallId } = callIn(answer, 'echo')
+      const result = resultIn(answer, callIn(answer, 'echo'))
       hold(text(answer.json, 'stopReason') === 'end_turn', 'stopReason end_turn')
-      const result = list(answer.json, 'messages').find(each => text(each, 'toolCallId') === toolCallId)
       hold(joinWords(result).includes(word), `a result with ${word}`)
     },
   },
   {
     id: 'AAP-CALL-02',
     clause: 'An untrusted server tool does not run: the turn stops with tool_use.',
-    async run(at) {
-      const { answer, call } = await waitingSend(at)
-      hold(text(answer.json, 'stopReason') === 'tool_use', 'stopReason tool_use')
-      const hasResult = list(answer.json, 'messages').some(
-        each => text(each, 'toolCallId') === call.toolCallId,
-      )
-      hold(!hasResult, 'no result of the call')
-    },
+    run: async at => holdStopped(await waitingSend(at)),
   },
   {
     id: 'AAP-CALL-03',
     clause: 'A client tool is not run by the server: the turn stops with tool_use.',
-    async run(at) {
-      const { answer, call } = await waitingClipboard(at)
-      hold(text(answer.json, 'stopReason') === 'tool_use', 'stopReason tool_use')
-      const hasResult = list(answer.json, 'messages').some(
-        each => text(each, 'toolCallId') === call.toolCallId,
-      )
-      hold(!hasResult, 'no result of the call')
-    },
+    run: async at => holdStopped(await waitingClipboard(at)),
   },
   {
     id: 'AAP-CALL-05',
@@ -70,8 +63,7 @@ export const aapCallChecks: readonly Check<Trial>[] = [
       const { toolCallId } = call
       const answer = await takeTurn(at, session, { role: 'tool_permission', toolCallId, granted: true })
       hasStatus(answer, 200)
-      const result = list(answer.json, 'messages').find(each => text(each, 'toolCallId') === toolCallId)
-      hold(joinWords(result).includes(word), `a result with ${word}`)
+      hold(joinWords(resultIn(answer, call)).includes(word), `a result with ${word}`)
     },
   },
   {
@@ -122,9 +114,7 @@ export const aapCallChecks: readonly Check<Trial>[] = [
     clause: "A tool's failure is plain text in its result.",
     async run(at) {
       const answer = await sayNew(at, askToCall([['fail', {}]], newWord()))
-      const { toolCallId } = callIn(answer, 'fail')
-      const result = list(answer.json, 'messages').find(each => text(each, 'toolCallId') === toolCallId)
-      hold(joinWords(result) !== '', 'words in the result')
+      hold(joinWords(resultIn(answer, callIn(answer, 'fail'))) !== '', 'words in the result')
       hold(text(answer.json, 'stopReason') === 'end_turn', 'a turn that goes on')
     },
   },

@@ -2,12 +2,8 @@
 import { list, need, pick, text } from '../check.ts'
 import { type Answer, hasStatus, isStream, type Trial } from '../trial.ts'
 import { askToCall, askToSay, newWord } from '../words.ts'
+import { readClipboard } from './models.ts'
 
-export const readClipboard = {
-  name: 'read_clipboard',
-  description: 'Reads the clipboard.',
-  parameters: { type: 'object', properties: {} },
-}
 export const unknownSession = '/sessions/no-such-session'
 export const serverTools = [
   { name: 'echo', trust: true },
@@ -87,6 +83,11 @@ export function callIn(answer: Answer, tool: string): Block {
     .find(({ type, name }) => type === 'tool_use' && name === tool)
   need(call !== undefined, `The agent did not call ${tool}.`)
   return call
+}
+
+/** The result of a call among the messages of an answer. */
+export function resultIn(answer: Answer, { toolCallId }: Block): unknown {
+  return list(answer.json, 'messages').find(each => text(each, 'toolCallId') === toolCallId)
 }
 
 export async function readHistory(at: Trial, session: string, type: string): Promise<unknown[]> {

@@ -10,7 +10,6 @@ import {
   joinWords,
   listBlocks,
   newSession,
-  readClipboard,
   readHistory,
   readMeta,
   saidIn,
@@ -20,6 +19,7 @@ import {
   takeTurn,
   unknownSession,
 } from './aap-session.ts'
+import { readClipboard } from './models.ts'
 
 const meta: readonly Check<Trial>[] = [
   {

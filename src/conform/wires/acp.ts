@@ -1,5 +1,5 @@
 // The Agent Client Protocol, version 1, as an editor sees an agent.
-import { type Check, hold, list, need, pick, text } from '../check.ts'
+import { type Check, hold, joinTexts, list, need, pick, text } from '../check.ts'
 import type { RpcTrial } from '../rpc.ts'
 import { askToCall, askToSay, newWord } from '../words.ts'
 
@@ -33,11 +33,12 @@ function updates(at: RpcTrial): unknown[] {
     .map(frame => pick(frame, 'params', 'update'))
 }
 
+function chunks(at: RpcTrial): unknown[] {
+  return updates(at).filter(update => text(update, 'sessionUpdate') === 'agent_message_chunk')
+}
+
 function saidIn(at: RpcTrial): string {
-  return updates(at)
-    .filter(update => text(update, 'sessionUpdate') === 'agent_message_chunk')
-    .map(update => text(update, 'content', 'text'))
-    .join('')
+  return joinTexts(chunks(at), 'content', 'text')
 }
 
 function callUpdates(at: RpcTrial): unknown[] {
@@ -189,8 +190,7 @@ const sessions: readonly Check<RpcTrial>[] = [
       const idsOf = async (): Promise<Set<string>> => {
         at.frames.length = 0
         await prompt(at, session, askToSay(newWord()))
-        const chunks = updates(at).filter(update => text(update, 'sessionUpdate') === 'agent_message_chunk')
-        return new Set(chunks.map(chunk => text(chunk, 'messageId')))
+        return new Set(chunks(at).map(chunk => text(chunk, 'messageId')))
       }
       const [first, second] = [await idsOf(), await idsOf()]
       need(!first.has('') && first.size > 0, 'The agent gives no messageId.')

@@ -1,14 +1,9 @@
 // AG-UI, as its clients see an agent.
 import { randomUUID } from 'node:crypto'
-import { type Check, hold, list, need, parsed, pick, text } from '../check.ts'
-import { type Answer, hasStatus, isStream, type Trial } from '../trial.ts'
+import { type Check, hold, joinTexts, list, need, parsed, pick, text } from '../check.ts'
+import { type Answer, hasStatus, isStream, type Trial, typed } from '../trial.ts'
 import { askToCall, askToSay, newWord } from '../words.ts'
-
-const clipboard = {
-  name: 'read_clipboard',
-  description: 'Reads the clipboard.',
-  parameters: { type: 'object', properties: {} },
-}
+import { readClipboard } from './models.ts'
 
 type Run = { answer: Answer; threadId: string; runId: string; messages: object[] }
 
@@ -36,14 +31,8 @@ async function goOn(at: Trial, threadId: string, messages: object[], more: objec
   return { answer, threadId, runId, messages }
 }
 
-function typed({ answer }: Run, type: string): unknown[] {
-  return answer.events.filter(event => text(event, 'type') === type)
-}
-
-function saidIn(run: Run): string {
-  return typed(run, 'TEXT_MESSAGE_CONTENT')
-    .map(event => text(event, 'delta'))
-    .join('')
+function saidIn({ answer }: Run): string {
+  return joinTexts(typed(answer, 'TEXT_MESSAGE_CONTENT'), 'delta')
 }
 
 async function called(
@@ -52,8 +41,8 @@ async function called(
 ): Promise<{ run: Run; id: string; word: string }> {
   const word = newWord()
   const asked = askToCall([[tool, tool === 'echo' ? { text: word } : {}]], word)
-  const run = await startRun(at, asked, tool === 'echo' ? {} : { tools: [clipboard] })
-  const call = typed(run, 'TOOL_CALL_START').find(event => text(event, 'toolCallName') === tool)
+  const run = await startRun(at, asked, tool === 'echo' ? {} : { tools: [readClipboard] })
+  const call = typed(run.answer, 'TOOL_CALL_START').find(event => text(event, 'toolCallName') === tool)
   need(call !== undefined, `The agent did not call ${tool}.`)
   return { run, id: text(call, 'toolCallId'), word }
 }
@@ -99,7 +88,8 @@ export const aguiChecks: readonly Check<Trial>[] = [
     id: 'AGUI-TEXT-02',
     clause: 'A piece of text is never empty.',
     async run(at) {
-      const pieces = typed(await startRun(at, askToSay(newWord())), 'TEXT_MESSAGE_CONTENT')
+      const { answer } = await startRun(at, askToSay(newWord()))
+      const pieces = typed(answer, 'TEXT_MESSAGE_CONTENT')
       hold(pieces.length > 0 && pieces.every(event => text(event, 'delta') !== ''), 'pieces with text')
     },
   },
@@ -110,10 +100,10 @@ export const aguiChecks: readonly Check<Trial>[] = [
       const { run, id, word } = await called(at, 'echo')
       hold(id !== '', 'a toolCallId')
       const of = (type: string): unknown[] =>
-        typed(run, type).filter(event => text(event, 'toolCallId') === id)
+        typed(run.answer, type).filter(event => text(event, 'toolCallId') === id)
       hold(of('TOOL_CALL_END').length === 1, 'one TOOL_CALL_END')
-      const json = of('TOOL_CALL_ARGS').map(event => text(event, 'delta'))
-      hold(text(parsed(json.join('')), 'text') === word, `arguments with ${word}`, json.join(''))
+      const json = joinTexts(of('TOOL_CALL_ARGS'), 'delta')
+      hold(text(parsed(json), 'text') === word, `arguments with ${word}`, json)
     },
   },
   {
@@ -121,7 +111,7 @@ export const aguiChecks: readonly Check<Trial>[] = [
     clause: "A result of the server's tool is TOOL_CALL_RESULT with messageId, toolCallId and content.",
     async run(at) {
       const { run, id, word } = await called(at, 'echo')
-      const result = typed(run, 'TOOL_CALL_RESULT').find(event => text(event, 'toolCallId') === id)
+      const result = typed(run.answer, 'TOOL_CALL_RESULT').find(event => text(event, 'toolCallId') === id)
       hold(text(result, 'messageId') !== '', 'a result with a messageId')
       hold(text(result, 'content').includes(word), `content with ${word}`)
     },
@@ -131,9 +121,9 @@ export const aguiChecks: readonly Check<Trial>[] = [
     clause: 'A call of a tool of the front end ends the run without a result.',
     async run(at) {
       const { run, id } = await called(at, 'read_clipboard')
-      const results = typed(run, 'TOOL_CALL_RESULT').filter(event => text(event, 'toolCallId') === id)
+      const results = typed(run.answer, 'TOOL_CALL_RESULT').filter(event => text(event, 'toolCallId') === id)
       hold(results.length === 0, 'no TOOL_CALL_RESULT')
-      hold(typed(run, 'RUN_FINISHED').length === 1, 'RUN_FINISHED')
+      hold(typed(run.answer, 'RUN_FINISHED').length === 1, 'RUN_FINISHED')
     },
   },
   {
@@ -147,7 +137,7 @@ export const aguiChecks: readonly Check<Trial>[] = [
         { id: randomUUID(), role: 'assistant', toolCalls: [call] },
         { id: randomUUID(), role: 'tool', toolCallId: id, content: 'the clipboard' },
       ]
-      const next = await goOn(at, run.threadId, messages, { tools: [clipboard] })
+      const next = await goOn(at, run.threadId, messages, { tools: [readClipboard] })
       hold(saidIn(next).includes(word), `an answer with ${word}`)
     },
   },

@@ -1,5 +1,5 @@
 // OpenAI's Chat Completions, as a client sees them.
-import { type Check, hold, list, need, parsed, pick, text } from '../check.ts'
+import { type Check, hold, joinTexts, list, need, parsed, pick, text } from '../check.ts'
 import { recorded } from '../recorded.ts'
 import { type Answer, hasStatus, isStream, type Trial } from '../trial.ts'
 import { askToCall, askToSay, newWord } from '../words.ts'
@@ -199,13 +199,7 @@ const streams: readonly Check<Trial>[] = [
       const word = newWord()
       const pieces = deltas(await streamed(at, askToSay(word)))
       hold(text(pieces[0], 'role') === 'assistant', 'the role assistant in the first chunk')
-      hold(
-        pieces
-          .map(piece => text(piece, 'content'))
-          .join('')
-          .includes(word),
-        `pieces that add up to ${word}`,
-      )
+      hold(joinTexts(pieces, 'content').includes(word), `pieces that add up to ${word}`)
     },
   },
   {
@@ -236,7 +230,7 @@ const streams: readonly Check<Trial>[] = [
         text(first, 'id') !== '' && text(first, 'function', 'name') === 'look_up',
         'id and name in the first',
       )
-      const json = pieces.map(piece => text(piece, 'function', 'arguments')).join('')
+      const json = joinTexts(pieces, 'function', 'arguments')
       hold(text(parsed(json), 'text') === word, `arguments with ${word}`, json)
     },
   },

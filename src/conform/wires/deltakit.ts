@@ -1,6 +1,6 @@
 // DeltaKit, as its default transports see a server.
-import { type Check, hold, need, parsed, pick, text } from '../check.ts'
-import { type Answer, hasStatus, isStream, type Trial } from '../trial.ts'
+import { type Check, hold, joinTexts, need, parsed, pick, text } from '../check.ts'
+import { type Answer, hasStatus, isStream, type Trial, typed } from '../trial.ts'
 import { askToCall, askToSay, newWord } from '../words.ts'
 
 async function chat(at: Trial, message: string, more: object = {}): Promise<Answer> {
@@ -13,14 +13,8 @@ function chooseAgent(at: Trial): object {
   return at.target.agent === undefined ? {} : { agent: at.target.agent }
 }
 
-function typed(answer: Answer, type: string): unknown[] {
-  return answer.events.filter(event => text(event, 'type') === type)
-}
-
 function textIn(answer: Answer): string {
-  return typed(answer, 'text_delta')
-    .map(event => text(event, 'delta'))
-    .join('')
+  return joinTexts(typed(answer, 'text_delta'), 'delta')
 }
 
 async function called(at: Trial, tool: string): Promise<{ answer: Answer; call: unknown; word: string }> {

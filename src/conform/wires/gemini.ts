@@ -1,5 +1,5 @@
 // Gemini's generateContent, as a client sees it.
-import { type Check, hold, list, need, pick, text } from '../check.ts'
+import { type Check, hold, joinTexts, list, need, pick, text } from '../check.ts'
 import { recorded } from '../recorded.ts'
 import { type Answer, hasStatus, isStream, type Trial } from '../trial.ts'
 import { askToCall, askToSay, newWord } from '../words.ts'
@@ -28,14 +28,22 @@ function keyHeaders(at: Trial): Record<string, string> {
   return key === undefined ? {} : { 'x-goog-api-key': key }
 }
 
-async function generate(
+const whole = 'generateContent'
+const inPieces = 'streamGenerateContent?alt=sse'
+
+/** `headers`: besides the key. */
+async function send(
   at: Trial,
-  contents: readonly object[],
-  more: object = {},
-  method = 'generateContent',
-) {
+  method: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
   const path = `/v1beta/models/${encodeURIComponent(await modelName(at))}:${method}`
-  return at.ask(path, { body: { contents, ...more }, headers: keyHeaders(at) })
+  return at.ask(path, { body, headers: { ...keyHeaders(at), ...headers } })
+}
+
+function generate(at: Trial, contents: readonly object[], more: object = {}): Promise<Answer> {
+  return send(at, whole, { contents, ...more })
 }
 
 const user = (content: string): object => ({ role: 'user', parts: [{ text: content }] })
@@ -45,9 +53,7 @@ function listParts(answer: unknown): unknown[] {
 }
 
 function textIn(answer: unknown): string {
-  return listParts(answer)
-    .map(part => text(part, 'text'))
-    .join('')
+  return joinTexts(listParts(answer), 'text')
 }
 
 async function called(at: Trial): Promise<{ answer: Answer; part: unknown; word: string; asked: object }> {
@@ -60,7 +66,7 @@ async function called(at: Trial): Promise<{ answer: Answer; part: unknown; word:
 }
 
 async function streamed(at: Trial, content: string): Promise<Answer> {
-  const answer = await generate(at, [user(content)], {}, 'streamGenerateContent?alt=sse')
+  const answer = await send(at, inPieces, { contents: [user(content)] })
   isStream(answer)
   return answer
 }
@@ -105,17 +111,13 @@ export const geminiChecks: readonly Check<Trial>[] = [
   {
     id: 'GEM-REQ-02',
     clause: 'A request without contents is 400.',
-    async run(at) {
-      const path = `/v1beta/models/${encodeURIComponent(await modelName(at))}:generateContent`
-      hasStatus(await at.ask(path, { body: {}, headers: keyHeaders(at) }), 400)
-    },
+    run: async at => hasStatus(await send(at, whole, {}), 400),
   },
   {
     id: 'GEM-ERR-01',
     clause: 'An error body has error with code, message and status.',
     async run(at) {
-      const path = `/v1beta/models/${encodeURIComponent(await modelName(at))}:generateContent`
-      const answer = await at.ask(path, { body: '{"contents":', headers: keyHeaders(at) })
+      const answer = await send(at, whole, '{"contents":')
       hasStatus(answer, 400)
       hold(pick(answer.json, 'error', 'code') === 400, 'error.code 400')
       hold(text(answer.json, 'error', 'status') === 'INVALID_ARGUMENT', 'error.status INVALID_ARGUMENT')
@@ -172,8 +174,7 @@ export const geminiChecks: readonly Check<Trial>[] = [
     clause: 'A request of Gemini CLI, as it was recorded, is answered with a stream.',
     async run(at) {
       const { body, headers } = recorded.geminiCli
-      const path = `/v1beta/models/${encodeURIComponent(await modelName(at))}:streamGenerateContent?alt=sse`
-      const answer = await at.ask(path, { body, headers: { ...keyHeaders(at), ...headers } })
+      const answer = await send(at, inPieces, body, headers)
       isStream(answer)
       hold(
         text(answer.events.at(-1), 'candidates', 0, 'finishReason') !== '',

@@ -1,5 +1,5 @@
 // The Model Context Protocol, revision 2025-11-25, as a client sees a server: over HTTP, or over the pipes of a command.
-import { type Broken, type Check, hold, list, need, parsed, pick, text } from '../check.ts'
+import { type Broken, type Check, hold, joinTexts, list, need, parsed, pick, text } from '../check.ts'
 import { RpcTrial } from '../rpc.ts'
 import { type Answer, Trial } from '../trial.ts'
 import { newWord } from '../words.ts'
@@ -215,13 +215,7 @@ const tools: readonly Check<McpTrial>[] = [
       const answer = await at.request('tools/call', { name: 'echo', arguments: input })
       const content = list(answer, 'result', 'content')
       hold(content.length > 0 && content.every(block => text(block, 'type') !== ''), 'blocks with a type')
-      hold(
-        content
-          .map(block => text(block, 'text'))
-          .join('')
-          .includes(word),
-        `a text with ${word}`,
-      )
+      hold(joinTexts(content, 'text').includes(word), `a text with ${word}`)
     },
   },
   {

@@ -1,5 +1,5 @@
 // Anthropic's Messages, as a client sees them.
-import { type Check, hold, list, need, parsed, pick, text } from '../check.ts'
+import { type Check, hold, joinTexts, list, need, parsed, pick, text } from '../check.ts'
 import { recorded } from '../recorded.ts'
 import { type Answer, hasStatus, isStream, type Trial } from '../trial.ts'
 import { askToCall, askToSay, newWord } from '../words.ts'
@@ -21,9 +21,7 @@ async function send(at: Trial, messages: readonly object[], more: object = {}): 
 const user = (content: unknown): object => ({ role: 'user', content })
 
 function textIn(answer: Answer): string {
-  return list(answer.json, 'content')
-    .map(block => text(block, 'text'))
-    .join('')
+  return joinTexts(list(answer.json, 'content'), 'text')
 }
 
 async function called(at: Trial): Promise<{ answer: Answer; call: unknown; word: string; asked: object }> {
@@ -182,8 +180,7 @@ const streams: readonly Check<Trial>[] = [
         hold(pick(event, 'index') === open, 'the index of the open block', event)
         if (type === 'content_block_stop') open = undefined
       }
-      const said = events.map(event => text(event, 'delta', 'text')).join('')
-      hold(said.includes(word), `pieces that add up to ${word}`)
+      hold(joinTexts(events, 'delta', 'text').includes(word), `pieces that add up to ${word}`)
     },
   },
   {
@@ -194,7 +191,7 @@ const streams: readonly Check<Trial>[] = [
       const { events } = await streamed(at, askToCall([['look_up', { text: word }]], word), { tools })
       const opened = events.find(event => text(event, 'content_block', 'type') === 'tool_use')
       need(opened !== undefined, 'The model did not call look_up.')
-      const json = events.map(event => text(event, 'delta', 'partial_json')).join('')
+      const json = joinTexts(events, 'delta', 'partial_json')
       hold(text(parsed(json), 'text') === word, `input with ${word}`, json)
     },
   },

@@ -1,4 +1,4 @@
-// What the checks of the three stateless wires of OpenAI and Anthropic share: the name of the model that is asked for.
+// What the checks of several wires share: the name of the model that is asked for, and tools of the client.
 import { need, text } from '../check.ts'
 import type { Trial } from '../trial.ts'
 
@@ -7,6 +7,12 @@ export async function modelName(at: Trial): Promise<string> {
   const name = text((await at.ask('/v1/models')).json, 'data', 0, 'id')
   need(name !== '', 'GET /v1/models names no model. Name one with --agent.')
   return name
+}
+
+export const readClipboard = {
+  name: 'read_clipboard',
+  description: 'Reads the clipboard.',
+  parameters: { type: 'object', properties: {} },
 }
 
 export const lookUp = {

@@ -1,6 +1,6 @@
 // OpenAI's Responses, as a client sees them; with what Open Responses adds nothing is tried that OpenAI does not have.
-import { type Check, hold, list, need, parsed, pick, text } from '../check.ts'
-import { type Answer, hasStatus, isStream, type Trial } from '../trial.ts'
+import { type Check, hold, joinTexts, list, need, parsed, pick, text } from '../check.ts'
+import { type Answer, hasStatus, isStream, type Trial, typed } from '../trial.ts'
 import { askToCall, askToSay, newWord } from '../words.ts'
 import { lookUp, modelName } from './models.ts'
 
@@ -12,10 +12,10 @@ async function create(at: Trial, input: unknown, more: object = {}): Promise<Ans
 }
 
 function textIn(response: unknown): string {
-  return list(response, 'output')
-    .flatMap(item => list(item, 'content'))
-    .map(part => text(part, 'text'))
-    .join('')
+  return joinTexts(
+    list(response, 'output').flatMap(item => list(item, 'content')),
+    'text',
+  )
 }
 
 const user = (content: string): object => ({ role: 'user', content })
@@ -218,15 +218,14 @@ const streams: readonly Check<Trial>[] = [
     id: 'RESP-STRM-02',
     clause: 'Items are added, grow and are done; ids are the same throughout.',
     async run(at) {
-      const { events } = await streamed(at, askToSay(newWord()))
-      const ids = (type: string): string[] =>
-        events.filter(event => text(event, 'type') === type).map(event => text(event, 'item', 'id'))
+      const answer = await streamed(at, askToSay(newWord()))
+      const ids = (type: string): string[] => typed(answer, type).map(event => text(event, 'item', 'id'))
       const added = ids('response.output_item.added')
       hold(
         added.length > 0 && added.join() === ids('response.output_item.done').join(),
         'each item added and done',
       )
-      const grown = events.map(event => text(event, 'item_id')).filter(id => id !== '')
+      const grown = answer.events.map(event => text(event, 'item_id')).filter(id => id !== '')
       hold(
         grown.every(id => added.includes(id)),
         'deltas of items that were added',
@@ -237,16 +236,12 @@ const streams: readonly Check<Trial>[] = [
     id: 'RESP-STRM-03',
     clause: 'Deltas add up to the done event, to the item, and to the final response.',
     async run(at) {
-      const { events } = await streamed(at, askToSay(newWord()))
-      const of = (type: string): unknown[] => events.filter(event => text(event, 'type') === type)
-      const pieces = of('response.output_text.delta').map(event => text(event, 'delta'))
-      const done = of('response.output_text.done').map(event => text(event, 'text'))
-      const final = textIn(pick(events.at(-1), 'response'))
-      hold(
-        pieces.join('') === done.join('') && done.join('') === final && final !== '',
-        'the same text three times',
-        [pieces.join(''), done.join(''), final],
-      )
+      const answer = await streamed(at, askToSay(newWord()))
+      const pieces = joinTexts(typed(answer, 'response.output_text.delta'), 'delta')
+      const done = joinTexts(typed(answer, 'response.output_text.done'), 'text')
+      const final = textIn(pick(answer.events.at(-1), 'response'))
+      const isSame = pieces === done && done === final && final !== ''
+      hold(isSame, 'the same text three times', [pieces, done, final])
     },
   },
   {
@@ -268,11 +263,10 @@ const streams: readonly Check<Trial>[] = [
     clause: 'The arguments events carry item_id and call_id, the done event name too.',
     async run(at) {
       const word = newWord()
-      const { events } = await streamed(at, askToCall([['look_up', { text: word }]], word), { tools })
-      const of = (type: string): unknown[] => events.filter(event => text(event, 'type') === type)
-      const done = of('response.function_call_arguments.done')
+      const answer = await streamed(at, askToCall([['look_up', { text: word }]], word), { tools })
+      const done = typed(answer, 'response.function_call_arguments.done')
       need(done.length > 0, 'The model did not call look_up.')
-      const pieces = of('response.function_call_arguments.delta')
+      const pieces = typed(answer, 'response.function_call_arguments.delta')
       hold(
         [...pieces, ...done].every(event => text(event, 'item_id') !== ''),
         'item_id in each',

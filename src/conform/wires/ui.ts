@@ -1,7 +1,7 @@
 // The UI message stream of the AI SDK, as `useChat` sees it.
 import { randomUUID } from 'node:crypto'
-import { type Check, hold, need, pick, text } from '../check.ts'
-import { type Answer, hasStatus, isStream, type Trial } from '../trial.ts'
+import { type Check, hold, joinTexts, need, pick, text } from '../check.ts'
+import { type Answer, hasStatus, isStream, type Trial, typed } from '../trial.ts'
 import { askToCall, askToSay, newWord } from '../words.ts'
 
 const user = (content: string): object => ({
@@ -20,14 +20,8 @@ function types(answer: Answer): string[] {
   return answer.events.map(event => text(event, 'type'))
 }
 
-function typed(answer: Answer, type: string): unknown[] {
-  return answer.events.filter(event => text(event, 'type') === type)
-}
-
 function saidIn(answer: Answer): string {
-  return typed(answer, 'text-delta')
-    .map(event => text(event, 'delta'))
-    .join('')
+  return joinTexts(typed(answer, 'text-delta'), 'delta')
 }
 
 async function called(at: Trial): Promise<{ answer: Answer; call: unknown; word: string }> {
