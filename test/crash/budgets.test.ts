@@ -12,7 +12,7 @@ import { sqliteStore } from '../../src/stores/sqlite/index.ts'
 import { refusals } from '../faults/accepted.ts'
 import { isLong } from '../faults/scale.ts'
 import { openSpenders, total } from './budgets.ts'
-import { begin, killed, newFolder, post, say, serveScript } from './killed-server.ts'
+import { begin, dies, newFolder, post, say } from './killed-server.ts'
 
 const script = fileURLToPath(new URL('./budgets.ts', import.meta.url))
 const points = isLong
@@ -22,22 +22,15 @@ const few = ['answer-recorded', 'question-recorded']
 const mostTimes = isLong ? 9 : 3
 
 /** Says something and accepts the question. Whether the server died meanwhile. */
-async function dies(t: TestContext, folder: string, crashAt: string) {
-  const { url, child } = await serveScript(t, script, folder, crashAt)
-  const died = new Promise<boolean>(resolve => child.once('exit', () => resolve(true)))
-  const id = await begin(url)
-  const talked = (async () => {
+async function talk(t: TestContext, folder: string, crashAt: string) {
+  let id = ''
+  const isDead = await dies(t, script, folder, crashAt, async url => {
+    id = await begin(url)
     const asked = JSON.stringify(await say(url, id))
     const questionId = /question_(?!id)\w+/.exec(asked)?.[0] ?? assert.fail(asked)
     const accepted = { role: 'tool_answer', questionId, action: 'accept', content: {} }
     await post(url, `/sessions/${id}/turns`, { messages: [accepted] })
-    return false
-  })().catch((error: unknown) => {
-    if (error instanceof assert.AssertionError) throw error
-    return died
   })
-  const isDead = await Promise.race([died, talked])
-  await killed(child)
   return { id, isDead }
 }
 
@@ -95,7 +88,7 @@ for (const asks of ['session', 'agentDay', 'ownerMonth'] as const)
       for (let time = 1; time <= mostTimes; time += 1) {
         const folder = newFolder(t)
         writeFileSync(join(folder, 'asks'), asks)
-        const { id, isDead } = await dies(t, folder, `${point}:${time}`)
+        const { id, isDead } = await talk(t, folder, `${point}:${time}`)
         if (!isDead) break
         reached += 1
         const answers = await finish(folder, id)

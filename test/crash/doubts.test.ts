@@ -4,11 +4,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { fold } from '../../src/engine/index.ts'
 import { refusals } from '../faults/accepted.ts'
-import { killed, newFolder, serveScript } from './killed-server.ts'
+import { killed, newFolder, Steps, serveScript, untilIdle } from './killed-server.ts'
 import { logOf } from './promises.ts'
 
 const script = fileURLToPath(new URL('./doubts.ts', import.meta.url))
@@ -18,49 +17,37 @@ async function send(url: string, path: string, body: unknown = {}): Promise<Resp
   return fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
 }
 
-async function untilIdle(url: string, session: string): Promise<void> {
-  for (;;) {
-    const state = (await (await fetch(`${url}/sessions/${session}/state`)).json()) as { status: string }
-    if (state.status === 'idle') return
-    await sleep(5)
-  }
-}
-
 /** A client that does again what was not acknowledged. Refusals that say that it was done are answers. */
 class Talk {
   session = ''
   callId = ''
-  readonly #done = new Set<string>()
+  readonly #steps = new Steps()
 
   async go(url: string, folder: string): Promise<void> {
-    await this.#step('create', async () => {
+    await this.#steps.take('create', async () => {
       const made = await send(url, '/sessions', { agent: { name: 'helper' } })
       this.session = ((await made.json()) as { sessionId: string }).sessionId
     })
     const base = `/sessions/${this.session}`
-    await this.#step('go', () => send(url, `${base}/turns`, { messages: [{ role: 'user', content: 'go' }] }))
+    await this.#steps.take('go', () =>
+      send(url, `${base}/turns`, { messages: [{ role: 'user', content: 'go' }] }),
+    )
     await untilIdle(url, this.session)
     const log = await logOf(folder, this.session)
     const answer = log.find(({ event }) => event.type === 'model.answered')?.event
     assert.ok(answer?.type === 'model.answered' && answer.parts[0]?.type === 'call')
     this.callId = answer.parts[0].id
     const call = `${base}/calls/${this.callId}`
-    await this.#step('reconcile', async () => {
+    await this.#steps.take('reconcile', async () => {
       const { status } = await send(url, `${call}/reconcile`)
       assert.ok(status === 200 || status === 409, `${status}`)
     })
     await untilIdle(url, this.session)
-    await this.#step('undo', async () => {
+    await this.#steps.take('undo', async () => {
       const { status } = await send(url, `${call}/undo`)
       assert.ok(status === 202 || status === 409, `${status}`)
     })
     await untilIdle(url, this.session)
-  }
-
-  async #step(name: string, act: () => Promise<unknown>): Promise<void> {
-    if (this.#done.has(name)) return
-    await act()
-    this.#done.add(name)
   }
 }
 

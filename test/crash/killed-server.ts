@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { tempFolder } from '../temp-folder.ts'
 
 export type Answer = {
@@ -37,6 +38,47 @@ export async function killed(child: ChildProcess): Promise<void> {
   const gone = once(child, 'exit')
   child.kill('SIGKILL')
   await gone
+}
+
+/** Whether the server dies at the point while a client talks to it. */
+export async function dies(
+  t: TestContext,
+  script: string,
+  folder: string,
+  crashAt: string,
+  talk: (url: string) => Promise<unknown>,
+): Promise<boolean> {
+  const { url, child } = await serveScript(t, script, folder, crashAt)
+  const died = new Promise<true>(resolve => child.once('exit', () => resolve(true)))
+  const talked = talk(url).then(
+    () => false,
+    (error: unknown) => {
+      if (error instanceof assert.AssertionError) throw error
+      return died
+    },
+  )
+  const isDead = await Promise.race([died, talked])
+  await killed(child)
+  return isDead
+}
+
+/** What a client remembers: the steps that were acknowledged. It takes each of them once. */
+export class Steps {
+  readonly #taken = new Set<string>()
+
+  async take(name: string, act: () => Promise<unknown>): Promise<void> {
+    if (this.#taken.has(name)) return
+    await act()
+    this.#taken.add(name)
+  }
+}
+
+export async function untilIdle(url: string, session: string): Promise<void> {
+  for (;;) {
+    const state = (await (await fetch(`${url}/sessions/${session}/state`)).json()) as { status: string }
+    if (state.status === 'idle') return
+    await sleep(5)
+  }
 }
 
 export async function post(

@@ -29,6 +29,16 @@ export async function logOf(folder: string, id: string): Promise<Recorded[]> {
   }
 }
 
+/** A log that follows the rules of events, and whose history the vendors take. */
+export async function validLog(folder: string, id: string): Promise<{ log: Recorded[]; entries: Entry[] }> {
+  const log = await logOf(folder, id)
+  const rules = new LogRules(id, () => ({ trust: 'trusted', exposed: false }), defaultLimits)
+  for (const { event } of log) assert.equal(rules.append([event], 1), undefined)
+  const { entries } = fold(id, log)
+  assert.deepEqual(refusals(entries), [])
+  return { log, entries }
+}
+
 function linesOf(folder: string, file: string): string[] {
   const path = join(folder, file)
   return existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : []

@@ -1,18 +1,14 @@
 // A server is killed at every point of what stops a running call: a message that interrupts, and the stop of that one call. Each
 // has its effect once: the call has one outcome, the message is read once, and the history stays valid.
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { fold } from '../../src/engine/index.ts'
 import { crashPoints } from '../../src/engine/ports/index.ts'
 import { joinText } from '../../src/language/content.ts'
-import { defaultLimits } from '../../src/policy/index.ts'
-import { refusals } from '../faults/accepted.ts'
 import { isLong } from '../faults/scale.ts'
-import { LogRules } from '../sim/log-rules.ts'
-import { killed, newFolder, serveScript } from './killed-server.ts'
-import { logOf } from './promises.ts'
+import { dies, killed, newFolder, Steps, serveScript } from './killed-server.ts'
+import { validLog } from './promises.ts'
 
 const script = fileURLToPath(new URL('./messages.ts', import.meta.url))
 const tools = [{ name: 'ring', description: 'Rings.', parameters: { type: 'object' } }]
@@ -35,25 +31,25 @@ async function request(url: string, path: string, body?: object, key?: string): 
 class Talk {
   session = ''
   readonly #stop: (talk: Talk, url: string) => Promise<void>
-  readonly #done = new Set<string>()
+  readonly #steps = new Steps()
 
   constructor(stop: (talk: Talk, url: string) => Promise<void>) {
     this.#stop = stop
   }
 
   async go(url: string): Promise<string> {
-    await this.#step('create', async () => {
+    await this.#steps.take('create', async () => {
       const made = await request(url, '', { agent: { name: 'helper' }, tools }, 'create')
       this.session = ((await made.json()) as { sessionId: string }).sessionId
     })
-    await this.#step('start', async () => {
+    await this.#steps.take('start', async () => {
       const turn = { messages: [{ role: 'user', content: 'wait here' }], stream: 'message' }
       const begun = await request(url, `/${this.session}/turns`, turn, 'start')
       assert.ok(begun.ok)
       await begun.body?.cancel()
     })
-    await this.#step('stop', () => this.#stop(this, url))
-    await this.#step('result', async () => {
+    await this.#steps.take('stop', () => this.#stop(this, url))
+    await this.#steps.take('result', async () => {
       // Another call waits for the application, if it was not stopped too.
       for (;;) {
         const { status, pending } = await this.state(url)
@@ -84,12 +80,6 @@ class Talk {
       await sleep(5)
     }
   }
-
-  async #step(name: string, act: () => Promise<void>): Promise<void> {
-    if (this.#done.has(name)) return
-    await act()
-    this.#done.add(name)
-  }
 }
 
 const interrupt = async (talk: Talk, url: string): Promise<void> => {
@@ -106,27 +96,8 @@ const cancelCall = async (talk: Talk, url: string): Promise<void> => {
   assert.ok(status === 204 || status === 409, `${status}`)
 }
 
-/** Whether the server died at the point. */
-async function dies(t: TestContext, folder: string, talk: Talk, crashAt: string): Promise<boolean> {
-  const { url, child } = await serveScript(t, script, folder, crashAt)
-  const died = new Promise<true>(resolve => child.once('exit', () => resolve(true)))
-  const talked = talk.go(url).then(
-    () => false,
-    (error: unknown) => {
-      if (error instanceof assert.AssertionError) throw error
-      return died
-    },
-  )
-  const gone = await Promise.race([died, talked])
-  await killed(child)
-  return gone
-}
-
 async function check(folder: string, session: string, expected: readonly string[]): Promise<void> {
-  const log = await logOf(folder, session)
-  const rules = new LogRules(session, () => ({ trust: 'trusted', exposed: false }), defaultLimits)
-  for (const { event } of log) assert.equal(rules.append([event], 1), undefined)
-  const { entries } = fold(session, log)
+  const { log, entries } = await validLog(folder, session)
   assert.deepEqual(
     entries.map(entry => {
       if (entry.role === 'system') return entry.text
@@ -135,7 +106,6 @@ async function check(folder: string, session: string, expected: readonly string[
     }),
     expected,
   )
-  assert.deepEqual(refusals(entries), [])
   const settled = log.filter(({ event }) => event.type === 'call.settled')
   assert.equal(settled.length, 2, 'each call has one outcome')
 }
@@ -154,7 +124,7 @@ for (const [name, stop, expected] of [
       for (let time = 1; time <= mostTimes; time += 1) {
         const folder = newFolder(t)
         const talk = new Talk(stop)
-        if (!(await dies(t, folder, talk, `${point}:${time}`))) break
+        if (!(await dies(t, script, folder, `${point}:${time}`, url => talk.go(url)))) break
         reached += 1
         const { url, child } = await serveScript(t, script, folder)
         const session = await talk.go(url)
