@@ -1,9 +1,10 @@
-// JSON-RPC over a WebSocket, or over the standard input and output of a command: one connection for each check. What the other
-// side asks is answered by handlers; everything that it sent is kept in order.
+// JSON-RPC over a WebSocket, or over the standard input and output of a command: one connection for each check. Handlers
+// answer the requests of the other side; all frames that it sent are kept in order.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { WebSocket } from 'ws'
+import { errorMessage } from '../lib/text/error-message.ts'
 import { Broken, parsed, pick, shown, text } from './check.ts'
 import type { Target } from './trial.ts'
 
@@ -89,7 +90,7 @@ export class RpcTrial {
   }
 
   failure(error: unknown): Broken {
-    return new Broken('an answer', error instanceof Error ? error.message : String(error))
+    return new Broken('an answer', errorMessage(error))
   }
 
   #take(line: string): void {

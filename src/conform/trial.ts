@@ -1,6 +1,7 @@
 // One check at a server over HTTP: it sends requests, keeps what was sent and what came back for the report, and ends with its
 // time limit. Keys are sent and never kept.
 import { createParser } from 'eventsource-parser'
+import { errorMessage } from '../lib/text/error-message.ts'
 import { Broken, hold, parsed, shown, text } from './check.ts'
 
 export type Target = {
@@ -115,7 +116,7 @@ export class Trial {
     if (this.signal.aborted)
       return new Broken(`an answer within ${this.target.timeoutMs / 1000} s`, this.#got || 'nothing')
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-    return new Broken('an answer', cause instanceof Error ? cause.message : String(cause))
+    return new Broken('an answer', errorMessage(cause))
   }
 }
 

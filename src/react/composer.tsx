@@ -4,6 +4,7 @@ import { type FormEvent, type KeyboardEvent, type ReactElement, type ReactNode, 
 import type { During } from '../client/index.ts'
 import { joinText } from '../language/content.ts'
 import type { QueuedMessage } from '../language/show.ts'
+import { errorMessage } from '../lib/text/error-message.ts'
 import { printable } from '../lib/text/index.ts'
 import type { SessionConnection } from './session-page.ts'
 import { useReconnected } from './use-reconnected.ts'
@@ -104,7 +105,7 @@ function useDraft(onSend: ComposerProps['onSend'], isActive: boolean): Draft {
   const [problem, setProblem] = useState<string>()
   const attempt = (work: Promise<unknown>): void => {
     setProblem(undefined)
-    work.catch((error: unknown) => setProblem(error instanceof Error ? error.message : String(error)))
+    work.catch((error: unknown) => setProblem(errorMessage(error)))
   }
   const send = (): void => {
     const said = text.trim()

@@ -2,6 +2,7 @@
 // recorded decisions and results answer the same calls. Other calls are simulated, or get a text that says that no tool ran.
 import type { ToolOutput } from '../engine/index.ts'
 import type { CallPart } from '../language/calls.ts'
+import { wordsOf } from '../language/errors.ts'
 import type { Event } from '../language/events.ts'
 import { untilAborted } from '../lib/async/abort.ts'
 import { present } from '../lib/json/present.ts'
@@ -100,10 +101,7 @@ function simulate({ tool, input }: HeldCall, simulations: Replay['options']['sim
   try {
     return toOutput(simulation(input), tool.name, tool.output !== undefined)
   } catch (error) {
-    return {
-      parts: [{ type: 'text', text: error instanceof Error ? error.message : String(error) }],
-      failed: true,
-    }
+    return { parts: [{ type: 'text', text: wordsOf(error) }], failed: true }
   }
 }
 

@@ -3,7 +3,7 @@
 // cookie of the same sign-in counts for nothing, so nobody can be signed in as someone else.
 import { createHash, randomBytes } from 'node:crypto'
 import { errors, type JWTPayload } from 'jose'
-import { TurnwireError } from '../../language/errors.ts'
+import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import { sha256 } from '../../lib/json/hash.ts'
 import { isJsonObject } from '../../lib/json/index.ts'
 import type { Principal } from '../caller.ts'
@@ -159,10 +159,9 @@ export class OidcSignIn {
       return await ask()
     } catch (error) {
       if (error instanceof TurnwireError) throw error
-      const message = error instanceof Error ? error.message : String(error)
       this.#needs.log('warn', 'A sign-in with the identity provider failed.', {
         issuer: this.#settings.issuer,
-        error: message,
+        error: wordsOf(error),
       })
       throw refuse(failureWords(error, this.label), error)
     }

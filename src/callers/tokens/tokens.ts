@@ -1,7 +1,7 @@
 // Bearer tokens (JWT) of issuers that the operator names. A token counts if one of these signed it, with a public key and an
 // algorithm that are allowed, for this server, and its time has come and is not over. Nothing of a token is believed before.
 import { createLocalJWKSet, decodeJwt, errors, type JWTVerifyGetKey } from 'jose'
-import { TurnwireError } from '../../language/errors.ts'
+import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { AdmittedKey } from '../keys.ts'
 import { readPrincipal, UnusableClaims } from './claims.ts'
 import { type FetchAddress, IssuerKeys, onlyPublic, verifyToken } from './issuer-keys.ts'
@@ -82,9 +82,8 @@ export class Tokens {
   #refusal(error: unknown, { issuer }: TokenIssuer): TurnwireError {
     const why = refusedBecause(error)
     if (why !== undefined) return new TurnwireError('unauthorized', `The token is refused: ${why}.`)
-    // Whoever sent it cannot help that. No detail of the issuer's address is for them.
-    const message = error instanceof Error ? error.message : String(error)
-    this.#needs.log('warn', 'The keys of a token issuer cannot be had.', { issuer, error: message })
+    // The sender cannot help that, and is told no detail of the issuer's address.
+    this.#needs.log('warn', 'The keys of a token issuer cannot be had.', { issuer, error: wordsOf(error) })
     return new TurnwireError('unauthorized', 'The token cannot be checked now. Try again in a moment.', {
       cause: error,
     })

@@ -1,8 +1,10 @@
 // The accounts of owners at MCP servers: whose are connected, connecting one's own, and ending a connection.
-import { type ReactElement, useCallback, useEffect, useState } from 'react'
+import { type ReactElement, useEffect, useState } from 'react'
 import type { ServerConnections } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
+import { Problem } from '../../../../src/react/forms.tsx'
 import { Time } from '../../../../src/react/index.ts'
+import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { useLoaded } from '../../lib/parts.tsx'
 
@@ -11,7 +13,7 @@ const lookEveryMs = 2_000
 
 const load = (): Promise<ServerConnections> => operator.connections()
 
-/** Who is no operator is shown no servers but those at which they can have an account. */
+/** Callers without the operator scope see only the servers at which they can have an account. */
 export function OwnAccounts(): ReactElement | null {
   const { value } = useLoaded(load)
   if (!value || value.servers.length === 0) return null
@@ -37,14 +39,10 @@ export function OwnAccounts(): ReactElement | null {
 export function Accounts({ server }: { server: string }): ReactElement {
   const { me } = useConsole()
   const { value, error, reload } = useLoaded(load)
-  const { problem, run } = useAct()
+  const { attempt, problem } = useAttempt()
   const connections = (value?.connections ?? []).filter(each => each.server === server)
   const end = (owner: string): void =>
-    run(async () => {
-      await operator.disconnect(server, me.operator ? owner : undefined)
-      reload()
-    })
-  const words = problem ?? error?.message
+    attempt(operator.disconnect(server, me.operator ? owner : undefined).then(reload))
   return (
     <div className="accounts">
       {connections.length === 0 ? (
@@ -66,7 +64,8 @@ export function Accounts({ server }: { server: string }): ReactElement {
         </ul>
       )}
       {!connections.some(({ owner }) => owner === me.owner) && <Connect server={server} onLook={reload} />}
-      {words !== undefined && <p className="tw-problem">{printable(words, 400)}</p>}
+      <Problem text={error?.message} />
+      {problem}
     </div>
   )
 }
@@ -74,7 +73,7 @@ export function Accounts({ server }: { server: string }): ReactElement {
 /** `onLook`: the account may be connected by now. */
 function Connect({ server, onLook }: { server: string; onLook: () => void }): ReactElement {
   const [address, setAddress] = useState<string>()
-  const { problem, run } = useAct()
+  const { attempt, problem } = useAttempt()
   useEffect(() => {
     if (address === undefined) return
     const timer = setInterval(onLook, lookEveryMs)
@@ -86,23 +85,13 @@ function Connect({ server, onLook }: { server: string; onLook: () => void }): Re
         Open the page to connect {printable(server, 60)}
       </a>
     )
-  const ask = (): void => run(async () => setAddress(await operator.connect(server)))
+  const ask = (): void => attempt(operator.connect(server).then(setAddress))
   return (
     <>
       <button type="button" className="tw-button" onClick={ask}>
         Connect my account
       </button>
-      {problem !== undefined && <p className="tw-problem">{printable(problem, 400)}</p>}
+      {problem}
     </>
   )
-}
-
-/** What went wrong the last time is said until the next. */
-function useAct(): { problem: string | undefined; run: (act: () => Promise<unknown>) => void } {
-  const [problem, setProblem] = useState<string>()
-  const run = useCallback((act: () => Promise<unknown>): void => {
-    setProblem(undefined)
-    act().catch((cause: unknown) => setProblem(cause instanceof Error ? cause.message : String(cause)))
-  }, [])
-  return { problem, run }
 }
