@@ -127,7 +127,7 @@ async function measure(make: (typeof makers)[string], what: string, done: number
   try {
     const trials = [await make()].flat<(Trial | Result | Trial[] | Result[])[]>()
     for (const trial of trials) {
-      // What one trial left behind is not for the next to clear away.
+      // Otherwise the next trial would pay for the garbage of this one.
       globalThis.gc?.()
       own.push('medians' in trial ? trial : await runTrial(trial, Math.max(0, share / trials.length)))
     }

@@ -69,7 +69,7 @@ function readRoles(args: Record<string, string> = {}): Record<string, FlowRole> 
 
 export function isReadOnly({ label, changes_environment: changes }: SuiteTool): boolean {
   if (label) return label.effect === 'none' || label.effect === 'marks'
-  // What nobody says anything of acts.
+  // A tool that says nothing of itself counts as one that acts.
   return changes === false
 }
 

@@ -37,7 +37,7 @@ export class Keys {
   #lookedAfter = 0
   #hadKeys: boolean
 
-  /** `guarded`: callers are known in another way too, so that nobody is let in for want of keys. */
+  /** `guarded`: callers are identified in another way too, so without any key nobody is let in. */
   constructor(fixed: readonly KeyEntry[], folder?: string, guarded = false) {
     this.#fixed = fixed
     this.#hadKeys = guarded

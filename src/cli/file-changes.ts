@@ -36,7 +36,7 @@ export class FileChanges {
     }
   }
 
-  /** What changed until now does not count. */
+  /** Changes up to now do not count. */
   forget(): void {
     this.#changed = undefined
   }

@@ -1,4 +1,4 @@
-// A file of the operator's that holds data, in YAML or JSON. What is wrong in it is said with its line.
+// A file of the operator's that holds data, in YAML or JSON. Messages about mistakes name the line.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Document, LineCounter } from 'yaml'

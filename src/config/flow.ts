@@ -64,7 +64,7 @@ function sourceLabels({ flow, readOnly }: Tool): string {
   return JSON.stringify([readOnly, output, outsiders, effect, record, creates, stated])
 }
 
-/** What asks here asks there too. */
+/** Every call that asks under `flow` asks under the other too. */
 function isAsStrict(other: FlowSettings | undefined, flow: FlowSettings): boolean {
   if (!other || (flow.mode === 'strict' && other.mode !== 'strict')) return false
   return other.mode === 'strict' || !flow.declare || other.declare === true

@@ -42,7 +42,7 @@ export type CallReceipt = {
   tool: string
   /** The call that made it. */
   parent?: string
-  /** In version 1 only: the salt of both hashes. Whoever has such a receipt can guess what they are made of. */
+  /** In version 1 only: the salt of both hashes. A holder of such a receipt can guess what they are made of. */
   salt?: string
   /** The hash of a salt and the arguments that counted, as text. */
   arguments: string
@@ -179,7 +179,7 @@ export class ReceiptFold {
     call.decided = at
   }
 
-  /** Who changed the arguments stays, when people are asked again about the changed ones. Their votes begin anew. */
+  /** When people are asked again about changed arguments, the person who changed them stays named. Votes begin anew. */
   #askPerson(
     { rule, argsHash }: Extract<Event, { type: 'approval.requested' }>,
     { editedBy }: ReceiptDecision,

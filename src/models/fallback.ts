@@ -1,6 +1,6 @@
 // Several models as one: the first that answers. When one fails, the next is asked with the same history, in the neutral form
-// that every protocol reads; artifacts of a vendor stay with it. What was shown is taken back; where the reader cannot, the
-// failure ends the request. A model that keeps failing is passed over for a while.
+// that every protocol reads; artifacts of a vendor stay with it. Text that was shown is taken back; if the reader cannot do
+// that, the failure ends the request. A model that keeps failing is passed over for a while.
 import type { Model, ModelAnswer, ModelDelta, ModelMemory, ModelRequest } from '../engine/ports/index.ts'
 import { type ErrorCode, TurnwireError, wordsOf } from '../language/errors.ts'
 

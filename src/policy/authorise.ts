@@ -66,7 +66,7 @@ function decideWithFlow(
 function askForWarrant(verdict: Verdict, question: Question): Verdict {
   const { flow, grants } = question
   if (!flow || verdict.verdict === 'deny') return verdict
-  // Whoever is asked for another reason sees where the arguments came from, too.
+  // A person who is asked for another reason also sees where the arguments came from.
   if (verdict.verdict === 'ask') return withFacts(verdict, flow)
   if (flow.warranted || verdict.overrules) return verdict
   // Trust may have let it run before a grant was looked for.

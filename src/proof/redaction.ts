@@ -1,5 +1,5 @@
 // Which events are left out of a sealed file, by the kinds of content that they hold. An event is left out whole: its digest stays in
-// its place. What is left when everything is left out are names, times, numbers and hashes: who allowed which tool, and how it ended.
+// its place. With `all`, names, times, numbers and hashes remain: who allowed which tool, and how it ended.
 import type { Event } from '../language/events.ts'
 
 /** `reasons`: what people and rules said about a decision, and the words of errors. */

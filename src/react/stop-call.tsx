@@ -6,7 +6,7 @@ import type { CallView } from './view.ts'
 
 export type StopCallProps = {
   call: CallView
-  /** Such as `cancelCall` of `useSession`. What it rejects with is shown. */
+  /** Such as `cancelCall` of `useSession`. Its error is shown. */
   onStop: (callId: string) => Promise<unknown>
 }
 

@@ -242,7 +242,7 @@ function changed(
   return has(before, id) ? before.filter(row => row.id !== id) : before
 }
 
-/** What changes now is first. A search has this order unless it is asked for another. */
+/** The last change comes first. A search has this order unless it is asked for another. */
 function isNewestFirst({ q, sort = q ? 'changed' : 'created', ascending = false }: SessionFilter): boolean {
   return sort === 'changed' && !ascending
 }
@@ -251,7 +251,7 @@ function has(rows: readonly OperatorSession[], id: string): boolean {
   return rows.some(row => row.id === id)
 }
 
-/** A row that is there is shown as it is now. What a search found in it stays. */
+/** Replaces a row that is in the list, and keeps the words that a search found in it. */
 function inPlace(before: readonly OperatorSession[], now: OperatorSession): readonly OperatorSession[] {
   const at = before.findIndex(({ id }) => id === now.id)
   return at < 0 ? before : before.with(at, { ...before[at], ...now })

@@ -1,4 +1,4 @@
-// What failed while the server was away may be tried again once it is back: its error is not shown any longer then.
+// Hides the error of something that failed while the server was away, once the server is back: it can be tried again.
 import { useEffect, useRef } from 'react'
 import type { SessionConnection } from './session-page.ts'
 

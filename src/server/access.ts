@@ -1,8 +1,8 @@
-// Who is let in at all, from the configuration alone. What `turnwire check` says and what a server does come from here.
+// Who is let in at all, from the configuration alone. `turnwire check` and the server both ask here.
 import type { ServerConfig } from '../config/config.ts'
 import { TurnwireError } from '../language/errors.ts'
 
-/** Callers are known in another way than by keys, so that nobody is let in for want of them. */
+/** Callers are identified in another way than by keys too, so without any key nobody is let in. */
 export function isGuarded({ authenticate: identify, jwt, oidc }: ServerConfig): boolean {
   return identify !== undefined || jwt !== undefined || oidc !== undefined
 }

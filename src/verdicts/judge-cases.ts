@@ -81,7 +81,7 @@ async function judgeCase(
   return { name, tool, ...(got && { got }), ...(isAssumed && { isAssumed }), failures }
 }
 
-/** A rule that throws denies the call. Whoever tests the rules is told why. */
+/** A rule that throws denies the call. The report says why. */
 function logFailures(failures: string[]): (level: string, message: string, more?: object) => void {
   return (level, _message, more) => {
     if (level !== 'error' || !more || !('rule' in more) || !('error' in more)) return

@@ -1,5 +1,5 @@
-// A chart with axes: stacked bars, or lines. What is under the pointer, or chosen with the arrow keys, is told in words above
-// it. Drawn as SVG by hand: the console needs two forms, and a library of charts has more bytes than its pages.
+// A chart with axes: stacked bars, or lines. Words above it describe the place under the pointer, or the one that the arrow keys chose.
+// Drawn as SVG by hand: the console needs two forms, and a library of charts has more bytes than its pages.
 import {
   type KeyboardEvent,
   type PointerEvent,
@@ -192,7 +192,7 @@ function Stack(props: MarkProps & { series: readonly Series[]; index: number }):
         if (value === 0) return undefined
         const bottom = y(sum)
         sum += value
-        // What is there is seen, however small.
+        // The smallest value is visible too.
         const tall = Math.max(1, bottom - y(sum))
         return (
           <rect

@@ -86,7 +86,7 @@ function useCaughtUp(id: string | undefined, seq: number): boolean {
     const stop = new AbortController()
     operator.session(id, { signal: stop.signal }).then(
       ({ seq: last }) => setHead({ id, seq: last }),
-      // The stream of the session says what is wrong. What has come of it is shown.
+      // The stream of the session says why. The events that came of it are shown.
       () => setHead({ id, seq: 0 }),
     )
     return () => stop.abort()

@@ -77,7 +77,7 @@ export function leaveSignInPage(): void {
 
 /** Signs out here, and at the provider if the server says so. */
 export async function signOut(): Promise<void> {
-  // Whoever is not signed in any more cannot be signed out: the page shows the sign-in then.
+  // A person who is not signed in any more cannot be signed out: the page shows the sign-in then.
   const address = await operator.signOut().catch(() => undefined)
   if (address === undefined) location.reload()
   else location.assign(address)

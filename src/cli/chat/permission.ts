@@ -71,7 +71,7 @@ export async function askPermission(
   }
 }
 
-/** What a person types. Of a call whose time is over only an answer that still has an effect. */
+/** The answer that a person types. A call whose time is over can only be rejected. */
 async function askOnce(
   call: ToolCall,
   terminal: Terminal,

@@ -72,7 +72,7 @@ function text(words: string): ToolOutput {
   return { parts: [{ type: 'text', text: words }] }
 }
 
-/** What the tool says of the call is data of this result, as that of any tool. */
+/** The tool's words about the call are data of this result, as the output of any tool is. */
 function found({ kind, parts, structured }: Outcome): ToolOutput {
   const words = kind === 'ok' ? 'The call took effect. Its result:' : 'The call was carried out and failed:'
   return { parts: [{ type: 'text', text: words }, ...parts], ...(structured !== undefined && { structured }) }

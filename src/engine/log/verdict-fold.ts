@@ -58,7 +58,7 @@ export class VerdictFold {
         }
         return undefined
       case 'hook.acted':
-        // What it refuses, no rule has denied.
+        // A call that a hook refuses was denied by no rule.
         if (event.change === 'refused' && event.call !== undefined) this.#judge(event.call)
         return undefined
       default:

@@ -42,7 +42,7 @@ export type ActivityQuery = { since: number; until: number; slotMs: number; zone
 
 /**
  * Contract.
- * - What is found can be read: a session that was removed, or that another owner has, is never among it.
+ * - Every session that is found can be read: none was removed, and none belongs to another owner.
  * - The rows are as the store has them now. Only the words, and the counts of `activity`, may be behind the logs.
  * - Everything that resolved before is found within seconds, without being asked for, once `start` was called.
  * - `activity` counts each event once, also over restarts and nodes. Removing a session takes nothing back.

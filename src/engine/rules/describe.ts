@@ -49,7 +49,7 @@ function describePolicy({ gate }: Agent): Pick<AgentInfo, 'policy'> {
   return policy ? { policy } : {}
 }
 
-/** For a session with no settings and grants of its own, whoever owns it. */
+/** For a session of any owner, without settings and grants of its own. */
 function foresee({ name, gate }: Agent, tool: Tool): { verdict?: ForeseenVerdict } {
   const { trust, changed } = tool
   const about = { session: '', owner: '', agent: name, tool, trust, grants: [], now: 0 }

@@ -174,7 +174,7 @@ class Once {
         this.#stop.signal,
       ),
     )
-    // What is withheld has been spent too.
+    // An answer that a hook withholds has been paid for too.
     if (this.#ports.countsSpending)
       await this.#ports.store.spend?.(answerSpending(said, subject, world.now()))
     const answer = hooks?.afterStep ? await afterStep(this.#ports, subject, said, ignore) : said

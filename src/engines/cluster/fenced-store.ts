@@ -26,7 +26,7 @@ export function fencedStore(store: Store, check: () => void): Store {
     spent: store.spent?.bind(store),
     spend: store.spend?.bind(store),
     records: store.records,
-    // What it writes can be made of the logs again, and nodes may write it at the same time.
+    // Its index can be made of the logs again, and several nodes may write it at the same time.
     finder: store.finder,
     failure: store.failure?.bind(store),
   }

@@ -123,7 +123,7 @@ function isAnybodys(found: Found): boolean {
 
 const isNothing = ({ argument }: Found): boolean => argument.isDefault || argument.value === ''
 
-/** Without arguments, or with such that could be anybody's. */
+/** The call has no arguments, or none that tells who wanted it. */
 const unasked: Found = {
   argument: {
     path: '',

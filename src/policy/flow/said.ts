@@ -113,7 +113,7 @@ export class SaidText {
   /** `isCertain`: only what cannot be anything but an amount. */
   hasAmount(value: number, nouns: readonly string[], isCertain: boolean): boolean {
     const spoken = this.#spoken()
-    // Who writes "50 dollars" means no amount by a number alone.
+    // A user who writes "50 dollars" means no amount by a bare number.
     const mayBeBare = !spoken.some(({ isMoney }) => isMoney)
     return spoken.some(
       each =>

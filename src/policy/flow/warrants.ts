@@ -225,7 +225,7 @@ export class Warrants {
     return undefined
   }
 
-  /** What is searched for outside leaves the house, whatever else the call names: only words of the user, or of the operator. */
+  /** A search term is sent to others, so it may hold only words of the user or of the operator. */
   #unspoken(text: string): Missing | undefined {
     const carried = this.#carried(text, () => false)
     if (carried) return carried

@@ -120,7 +120,7 @@ function otherForms(value: string): string[] {
   const forms: string[] = []
   const [, name] = /^[#@]([\p{L}\p{N}][\p{L}\p{N}_.-]+)$/u.exec(value) ?? []
   if (name !== undefined) forms.push(name)
-  // Whoever gives an address without a scheme means the page there.
+  // An address without a scheme means the page there.
   const [, bare] = /^https?:\/\/(.+\..+)$/u.exec(value) ?? []
   for (const form of bare === undefined || isFile.test(bare) ? [value] : [value, bare]) {
     if (form !== value) forms.push(form)

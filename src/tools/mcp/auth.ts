@@ -237,7 +237,7 @@ export class ServerAuth implements OAuthClientProvider {
     else if (what === 'tokens') this.#store.save({ ...kept, ...(client && { client }) })
   }
 
-  /** The server refused a token for want of scopes. A person has to agree to more. */
+  /** The server refused a token that lacks scopes. A person has to agree to more. */
   wantScope(scope: string | undefined): LoginNeeded {
     const { tokens, wanted } = this.#store.load()
     const union = computeScopeUnion(tokens?.scope, wanted, scope)

@@ -59,7 +59,7 @@ async function decide(c: Context<WireEnv>, host: WireHost, facts: LinkFacts): Pr
   if (decision !== 'allow' && decision !== 'reject')
     return showLink(host, facts, 'Choose one of the two buttons.')
   const { session, call: callId, approver, roles, argsHash } = facts
-  // Bound to the approver: whoever has the link decides as this person, and as nobody else.
+  // Bound to the approver: the holder of the link decides as this person, and as nobody else.
   const engine = host.engineFor({ ...serverCaller, name: approver, roles })
   const state = await readLink(engine, host.about.agents, facts, Date.now())
   if (state.state !== 'open') return nonce => linkPage(state, nonce)

@@ -105,7 +105,7 @@ function findOpening({ items }: SessionView): string | undefined {
   return first?.parts.find(part => part.type === 'text')?.text
 }
 
-/** What is not known yet is left out. */
+/** Unknown facts are left out. */
 function Facts({ id, view }: { id: string; view: SessionView }): ReactElement {
   const { usage } = view
   const model = view.steps.findLast(step => step.model !== undefined)?.model ?? view.settings?.model

@@ -15,7 +15,7 @@ import type { Bar } from './timeline-layout.ts'
 import { TranscriptView } from './transcript-view.tsx'
 import { type ViewName, viewsFor } from './views.ts'
 
-// What few look at is loaded when it is opened.
+// Views that few people open are loaded when they are opened.
 const ForkDialog = lazy(() => import('./fork.tsx'))
 const Inspector = lazy(() => import('./inspector.tsx'))
 const Log = lazy(() => import('./log.tsx'))

@@ -219,7 +219,7 @@ function drawBar(canvas: CanvasRenderingContext2D, bar: Bar, timeline: Timeline,
   }
 }
 
-/** What went well is pale, with an edge in its colour. What a person has to look at is full. */
+/** A bar that went well is pale, with an edge in its colour. The others are full, so that a person sees them first. */
 function isQuiet({ status }: Bar): boolean {
   return status === 'ok'
 }

@@ -172,7 +172,7 @@ function layOutParts(
   return callParts(call, callEnd(call, now), waits)
 }
 
-/** What of these spans is in none of the others. Both are in order, and no two of a list overlap. */
+/** The parts of these spans that are in none of the others. Both lists are in order, and no two spans of a list overlap. */
 function without(spans: readonly Span[], others: readonly Span[]): Span[] {
   return others.reduce<Span[]>(
     (left, [from, to]) =>
