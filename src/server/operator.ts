@@ -9,7 +9,7 @@ import { publicError, TurnwireError } from '../language/errors.ts'
 import type { Json } from '../lib/json/index.ts'
 import { isRunning, readStatus } from '../relay/owner/status.ts'
 import type { Runtime } from '../runtime.ts'
-import { endpointSecrets, WebhookDesk } from '../webhooks/index.ts'
+import { endpointSecret, WebhookDesk } from '../webhooks/index.ts'
 import type { JudgeAnswer, OperatorBackend, OperatorSystem, WebhookBackend } from '../wires/operator/index.ts'
 import type { ConsoleCookies } from './console-cookie.ts'
 import { oidcBackend } from './people.ts'
@@ -63,10 +63,7 @@ function webhookBackend(runtime: Runtime): WebhookBackend | undefined {
     deliveries: (endpoint, page) => desk.deliveries(endpoint, page),
     resend: (endpoint, id) => desk.resend(endpoint, id),
     enable: endpoint => desk.enable(endpoint),
-    secret(endpoint) {
-      desk.check(endpoint)
-      return endpointSecrets(endpoint, webhooks[endpoint]?.secret, text => runtime.vault.sign(text))[0]!
-    },
+    secret: endpoint => endpointSecret(webhooks, endpoint, text => runtime.vault.sign(text)),
   }
 }
 

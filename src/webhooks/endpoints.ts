@@ -5,6 +5,7 @@ import { TurnwireError } from '../language/errors.ts'
 import type { WebhookDeliveries, WebhookDelivery, WebhookInfo } from '../language/webhooks.ts'
 import type { WebhooksConfig } from './config.ts'
 import { deliveryKind, readDelivery } from './delivery.ts'
+import { endpointSecrets } from './signature.ts'
 
 const disabledKind = 'disabled webhook'
 
@@ -75,7 +76,7 @@ export class WebhookDesk {
 
   /** Newest first. */
   async deliveries(endpoint: string, page: { limit: number; after?: string }): Promise<WebhookDeliveries> {
-    this.check(endpoint)
+    checkName(this.#endpoints, endpoint)
     const { rows, next } = await this.#records.list({ kind: deliveryKind(endpoint), ...page })
     return {
       deliveries: rows.map(row => describeDelivery(endpoint, row)),
@@ -85,7 +86,7 @@ export class WebhookDesk {
 
   /** Sends it once more, also if it was delivered, with the same id. Its attempts begin anew. */
   async resend(endpoint: string, id: string): Promise<WebhookDelivery> {
-    this.check(endpoint)
+    checkName(this.#endpoints, endpoint)
     for (;;) {
       const kept = await this.#records.find(deliveryKind(endpoint), id)
       if (!kept)
@@ -104,19 +105,28 @@ export class WebhookDesk {
 
   /** False: it was not disabled. */
   async enable(endpoint: string): Promise<boolean> {
-    this.check(endpoint)
+    checkName(this.#endpoints, endpoint)
     const kept = await this.#records.find(disabledKind, endpoint)
     return kept !== undefined && (await this.#records.remove(kept))
   }
+}
 
-  /** Throws `not_found` for one that is not configured. */
-  check(endpoint: string): void {
-    if (Object.hasOwn(this.#endpoints, endpoint)) return
-    throw new TurnwireError(
-      'not_found',
-      `There is no webhook named "${endpoint}" in the configuration. There are: ${Object.keys(this.#endpoints).join(', ') || 'none'}.`,
-    )
-  }
+/** The secret that signs messages, or the first of several. Throws `not_found` for an endpoint that is not configured. */
+export function endpointSecret(
+  endpoints: WebhooksConfig,
+  endpoint: string,
+  sign: (text: string) => string,
+): string {
+  checkName(endpoints, endpoint)
+  return endpointSecrets(endpoint, endpoints[endpoint]?.secret, sign)[0]!
+}
+
+function checkName(endpoints: WebhooksConfig, endpoint: string): void {
+  if (Object.hasOwn(endpoints, endpoint)) return
+  throw new TurnwireError(
+    'not_found',
+    `There is no webhook named "${endpoint}" in the configuration. There are: ${Object.keys(endpoints).join(', ') || 'none'}.`,
+  )
 }
 
 function describeDelivery(endpoint: string, record: KeptRecord): WebhookDelivery {

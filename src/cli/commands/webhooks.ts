@@ -6,7 +6,7 @@ import { clusterSettings } from '../../engines/cluster/settings.ts'
 import type { WebhookDelivery, WebhookInfo } from '../../language/webhooks.ts'
 import { printable } from '../../lib/text/index.ts'
 import { visitSessions } from '../../library/visit.ts'
-import { endpointSecrets, WebhookDesk } from '../../webhooks/index.ts'
+import { endpointSecret, WebhookDesk } from '../../webhooks/index.ts'
 import { type CliCommand, knownAction, self, UsageError, type Values } from '../command.ts'
 import { configOption, dataFolder, dataOption, sessionPlace, setUp } from '../setup.ts'
 
@@ -46,14 +46,9 @@ const actions: Record<'list' | 'deliveries' | 'resend' | 'enable' | 'secret', Ac
     ),
   secret: async (values, name) => {
     const { config } = await setUp(values)
-    new WebhookDesk(config.webhooks ?? {}, noRecords, Date.now).check(name)
-    const secrets = endpointSecrets(name, config.webhooks?.[name]?.secret, await signer(values, config))
-    return `${secrets[0]}\n`
+    return `${endpointSecret(config.webhooks ?? {}, name, await signer(values, config))}\n`
   },
 }
-
-/** Only the names of endpoints are looked at. */
-const noRecords = {} as ConstructorParameters<typeof WebhookDesk>[1]
 
 async function atDesk(values: Values, act: (desk: WebhookDesk) => Promise<string>): Promise<string> {
   const { config } = await setUp(values)
