@@ -5,6 +5,8 @@ import { isJsonObject, type Json, type JsonObject, parseBounded } from '../lib/j
 import { printable } from '../lib/text/index.ts'
 import type { CallStatus, CallView } from './view.ts'
 
+export { plural } from '../lib/text/plural.ts'
+
 export const statusWords: Readonly<Record<CallStatus, string>> = {
   writing: 'arguments arriving',
   proposed: 'being checked',
@@ -143,10 +145,6 @@ export function callDuration(call: CallView): number | undefined {
   if (call.outcome?.ms !== undefined) return call.outcome.ms
   if (call.settledAt === undefined) return undefined
   return call.startedAt === undefined ? undefined : call.settledAt - call.startedAt
-}
-
-export function plural(count: number, word: string): string {
-  return `${count.toLocaleString('en')} ${word}${count === 1 ? '' : 's'}`
 }
 
 export function byteSize(bytes: number): string {

@@ -1,5 +1,6 @@
 // The report of a replay as lines for a terminal.
 import { printable } from '../lib/text/index.ts'
+import { plural } from '../lib/text/plural.ts'
 import type { Difference, NewCall, ReplayTotals } from './compare.ts'
 import type { ReplayReport } from './replay.ts'
 
@@ -10,7 +11,7 @@ export function isSame({ differences, left }: ReplayReport): boolean {
 export function describeReplay(report: ReplayReport): string[] {
   const { session, requests, differences, left, newCalls, then, now } = report
   const { compared, byBytes } = requests
-  const head = `${printable(session, 80)}: ${count(compared, 'request')} to models compared, ${byBytes} of them byte for byte.`
+  const head = `${printable(session, 80)}: ${plural(compared, 'request')} to models compared, ${byBytes} of them byte for byte.`
   if (isSame(report)) return [head, '  Everything came to the same.']
   return [
     head,
@@ -39,9 +40,5 @@ function describeNewCalls(calls: readonly NewCall[]): string[] {
 
 function describeTotals({ steps, unasked, asked, denied, tokens, cost }: ReplayTotals): string {
   const spent = cost === undefined ? '' : `, ${cost.toFixed(4)} spent`
-  return `${count(steps, 'step')}, ${unasked} ran unasked, ${asked} asked, ${denied} denied, ${count(tokens, 'token')}${spent}`
-}
-
-function count(number: number, noun: string): string {
-  return `${number.toLocaleString('en')} ${noun}${number === 1 ? '' : 's'}`
+  return `${plural(steps, 'step')}, ${unasked} ran unasked, ${asked} asked, ${denied} denied, ${plural(tokens, 'token')}${spent}`
 }

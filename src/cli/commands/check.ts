@@ -13,6 +13,7 @@ import { wordsOf } from '../../language/errors.ts'
 import type { AgentFlowReport } from '../../language/flow.ts'
 import type { ToolServerInfo } from '../../language/servers.ts'
 import { printable } from '../../lib/text/index.ts'
+import { plural } from '../../lib/text/plural.ts'
 import type { Log } from '../../log.ts'
 import { Runtime } from '../../runtime.ts'
 import { checkSignInAddress, isGuarded, isLoopback, namelessProblem } from '../../server/access.ts'
@@ -76,11 +77,7 @@ async function findAll(values: Values): Promise<Finding[]> {
 function agentFindings(config: TurnwireConfig): Finding[] {
   return [
     ...config.agents.map(({ name, tools = [] }): Finding => {
-      return {
-        state: 'ok',
-        part: 'agent',
-        words: `${name}: ${tools.length} ${tools.length === 1 ? 'tool' : 'tools'} of its own`,
-      }
+      return { state: 'ok', part: 'agent', words: `${name}: ${plural(tools.length, 'tool')} of its own` }
     }),
     ...unsetModels(config).map(({ where, problem }): Finding => {
       return { state: 'wrong', part: 'model', words: `${where}: ${problem}` }
@@ -150,8 +147,7 @@ function dataFinding({ data }: TurnwireConfig, { folder }: Runtime): Finding {
 }
 
 function serverFinding({ name, state, tools, problem = '' }: ToolServerInfo): Finding {
-  if (state === 'connected')
-    return { state: 'ok', part: 'mcp', words: `${name}: ${tools} ${tools === 1 ? 'tool' : 'tools'}` }
+  if (state === 'connected') return { state: 'ok', part: 'mcp', words: `${name}: ${plural(tools, 'tool')}` }
   const advice = state === 'login' ? `Log in: turnwire mcp login ${name}` : problem
   return { state: 'wrong', part: 'mcp', words: `${name}: ${state}. ${advice}` }
 }

@@ -4,6 +4,7 @@ import { withStore } from '../../data/data-place.ts'
 import type { Store } from '../../engine/index.ts'
 import type { Receipt } from '../../language/make-receipt.ts'
 import { printable } from '../../lib/text/index.ts'
+import { plural } from '../../lib/text/plural.ts'
 import { KeptOutputs } from '../../proof/kept-outputs.ts'
 import type { TrustedKeys } from '../../proof/trust.ts'
 import {
@@ -147,7 +148,7 @@ function sessionText(log: VerifiedLog): string {
   const name = printable(session, 80)
   if (signedTo === 0)
     return `${name}: ${events} events, none of them signed. Nothing proves that they are as they were recorded.\n`
-  const kept = outputs === 0 ? '' : ` and ${outputs} output${outputs === 1 ? '' : 's'} kept beside the log`
+  const kept = outputs === 0 ? '' : ` and ${plural(outputs, 'output')} kept beside the log`
   const left = removed === 0 ? '' : ` ${removed} were left out, and their digests fit.`
   const open =
     unsigned === 0
@@ -157,5 +158,5 @@ function sessionText(log: VerifiedLog): string {
     readBack === 0
       ? ''
       : ` ${readBack} of them had been read back from the store when they were signed: nothing shows a change before that.`
-  return `${name}: events 1 to ${signedTo} of ${events} are as they were recorded, with ${calls} settled call${calls === 1 ? '' : 's'}${kept}.${left}${late}${open} Signed with ${keys.join(', ')}.\n`
+  return `${name}: events 1 to ${signedTo} of ${events} are as they were recorded, with ${plural(calls, 'settled call')}${kept}.${left}${late}${open} Signed with ${keys.join(', ')}.\n`
 }

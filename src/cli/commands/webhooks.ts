@@ -5,6 +5,7 @@ import { createVault, vaultKey } from '../../data/vault.ts'
 import { clusterSettings } from '../../engines/cluster/settings.ts'
 import type { WebhookDelivery, WebhookInfo } from '../../language/webhooks.ts'
 import { printable } from '../../lib/text/index.ts'
+import { plural } from '../../lib/text/plural.ts'
 import { visitSessions } from '../../library/visit.ts'
 import { endpointSecret, WebhookDesk } from '../../webhooks/index.ts'
 import { type CliCommand, knownAction, self, UsageError, type Values } from '../command.ts'
@@ -82,7 +83,7 @@ function deliveryLines(deliveries: readonly WebhookDelivery[]): string {
   const lines = deliveries.map(({ id, type, at, state, attempts, tries, nextAt }) => {
     const last = tries.at(-1)
     const facts = [
-      `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`,
+      plural(attempts, 'attempt'),
       ...(last?.status === undefined ? [] : [`answered ${last.status}`]),
       ...(last?.error === undefined ? [] : [last.error]),
       ...(state === 'waiting' && nextAt !== undefined ? [`next ${new Date(nextAt).toISOString()}`] : []),

@@ -3,6 +3,7 @@ import { buildAgents } from '../../config/build-agent.ts'
 import { withDraft } from '../../config/draft-policy.ts'
 import { present } from '../../lib/json/present.ts'
 import { printable } from '../../lib/text/index.ts'
+import { plural } from '../../lib/text/plural.ts'
 import { backtest, type RecordedLog } from '../../verdicts/backtest.ts'
 import { BacktestFold, type BacktestReport, type Conflict } from '../../verdicts/backtest-report.ts'
 import { textValue, UsageError, type Values } from '../command.ts'
@@ -76,7 +77,7 @@ function describeBacktest(draft: string, report: BacktestReport): string[] {
   const row = (name: string, counts: Record<'allow' | 'ask' | 'deny', number>): string =>
     `  ${name.padEnd(6)}${[counts.allow, counts.ask, counts.deny].map(each => count(each).padStart(10)).join('')}`
   return [
-    `${printable(draft, 200)}: ${count(calls, 'call')} of ${count(sessions, 'session')}, ${day(from)} to ${day(to)}`,
+    `${printable(draft, 200)}: ${plural(calls, 'call')} of ${plural(sessions, 'session')}, ${day(from)} to ${day(to)}`,
     `  ${''.padEnd(6)}${['allow', 'ask', 'deny'].map(word => word.padStart(10)).join('')}`,
     row('then', then),
     row('draft', now),
@@ -87,7 +88,7 @@ function describeBacktest(draft: string, report: BacktestReport): string[] {
     ...describeUnjudged(report),
     ...report.failures.map(
       ({ rule, error, calls: failed }) =>
-        `The rule ${printable(rule, 80)} failed for ${count(failed)} calls, which denies them: ${printable(error, 300)}`,
+        `The rule ${printable(rule, 80)} failed for ${plural(failed, 'call')}, which denies them: ${printable(error, 300)}`,
     ),
   ]
 }
@@ -159,7 +160,7 @@ const causeWords = {
 function describeUnjudged({ unjudged, assumed }: BacktestReport): string[] {
   const lines = Object.entries(causeWords).flatMap(([why, words]) => {
     const calls = unjudged[why as keyof typeof causeWords] ?? 0 // Its own keys.
-    return calls > 0 ? [`Not judged: ${count(calls)} calls, because ${words}.`] : []
+    return calls > 0 ? [`Not judged: ${plural(calls, 'call')}, because ${words}.`] : []
   })
   const tools = Object.entries(assumed)
   if (tools.length === 0) return lines
@@ -167,7 +168,6 @@ function describeUnjudged({ unjudged, assumed }: BacktestReport): string[] {
   return [...lines, `Not known here, so judged by their names: ${list}. --servers starts MCP servers.`]
 }
 
-function count(value: number, noun?: string): string {
-  const number = value.toLocaleString('en')
-  return noun === undefined ? number : `${number} ${noun}${value === 1 ? '' : 's'}`
+function count(value: number): string {
+  return value.toLocaleString('en')
 }
