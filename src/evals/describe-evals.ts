@@ -3,7 +3,7 @@ import { toJunit } from '../lib/text/junit.ts'
 import type { Played } from './play.ts'
 import type { EvalReport } from './run-evals.ts'
 
-export function describeVariant({ variant: { model, policy } }: Pick<Played, 'variant'>): string {
+function describeVariant({ variant: { model, policy } }: Pick<Played, 'variant'>): string {
   return [model, policy].filter(each => each !== undefined).join(', ')
 }
 
@@ -19,7 +19,7 @@ export function describeEvals(report: EvalReport): string[] {
       .trimEnd(),
   )
   const failures = report.plays.flatMap(play =>
-    play.failures.map(failure => `  ${play.name}${titleVariant(play)}: ${failure}`),
+    play.failures.map(failure => `  ${titlePlay(play)}: ${failure}`),
   )
   const cost = report.cost === undefined ? '' : `, ${report.cost.toFixed(4)} spent`
   const mark = report.passMark === 1 ? '' : `, ${Math.round(report.passMark * 100)} % wanted`
@@ -27,9 +27,10 @@ export function describeEvals(report: EvalReport): string[] {
   return [...lines, ...failures, sum]
 }
 
-function titleVariant(play: Played): string {
+/** With its variant, if it has one. */
+export function titlePlay(play: Pick<Played, 'name' | 'variant'>): string {
   const variant = describeVariant(play)
-  return variant === '' ? '' : ` (${variant})`
+  return variant === '' ? play.name : `${play.name} (${variant})`
 }
 
 function describeGroup(plays: readonly Played[]): string[] {
@@ -42,6 +43,6 @@ function describeGroup(plays: readonly Played[]): string[] {
 }
 
 export function evalsToJunit({ plays }: EvalReport): string {
-  const cases = plays.map(play => ({ ...play, name: `${play.name}${titleVariant(play)}` }))
+  const cases = plays.map(play => ({ ...play, name: titlePlay(play) }))
   return toJunit('turnwire evals', 'turnwire.evals', cases)
 }

@@ -1,7 +1,7 @@
 // Evaluations for programs: define them, run them, or register each play as a test of node:test, vitest or another runner.
 import { AssertionError } from 'node:assert'
 import type { TurnwireConfig } from '../config/config.ts'
-import { describeVariant } from './describe-evals.ts'
+import { titlePlay } from './describe-evals.ts'
 import { checkEvals, type Evals } from './evals.ts'
 import { playCase } from './play.ts'
 import { listPlays } from './run-evals.ts'
@@ -26,8 +26,7 @@ export function evalTests(
 ): void {
   const { config } = evals
   for (const { given, variant } of listPlays(checkEvals(evals, 'evals'))) {
-    const variantName = describeVariant({ variant })
-    void test(`${given.name}${variantName === '' ? '' : ` (${variantName})`}`, async () => {
+    void test(titlePlay({ name: given.name, variant }), async () => {
       const { failures } = await playCase(config, evals, given, variant)
       if (failures.length > 0) throw new AssertionError({ message: failures.join('\n') })
     })

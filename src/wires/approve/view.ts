@@ -4,6 +4,7 @@ import { describeApprovers, neededVotes, whyNotApprover } from '../../language/a
 import { TurnwireError } from '../../language/errors.ts'
 import { ShownFold } from '../../language/show.ts'
 import { type LinkFacts, revokedMark } from '../approval-link.ts'
+import { readLog } from '../read-log.ts'
 
 export type ApprovalView = Omit<LinkFacts, 'call'> & {
   agent: string
@@ -83,22 +84,17 @@ async function findDecision(
   { call, seq, approver }: LinkFacts,
 ): Promise<Extract<LinkState, { state: 'decided' | 'changed' }> | undefined> {
   const fold = new ShownFold()
-  for (let after = seq; ; ) {
-    const page = await engine.events(ref, after, pageBytes)
-    for (const { event } of page) {
-      const shown = fold.take(event)
-      if (!shown || !('callId' in shown) || shown.callId !== call) continue
-      if (shown.type === 'decided') {
-        const { granted, by, at, reason } = shown.decision
-        const isOwn = by === approver
-        return { state: 'decided', granted, by, at, isOwn, ...(reason !== undefined && { reason }) }
-      }
-      if (shown.type === 'waits' || shown.type === 'edited') return { state: 'changed' }
+  for await (const { event } of readLog(engine, ref, seq, pageBytes)) {
+    const shown = fold.take(event)
+    if (!shown || !('callId' in shown) || shown.callId !== call) continue
+    if (shown.type === 'decided') {
+      const { granted, by, at, reason } = shown.decision
+      const isOwn = by === approver
+      return { state: 'decided', granted, by, at, isOwn, ...(reason !== undefined && { reason }) }
     }
-    const last = page.at(-1)
-    if (!last) return undefined
-    after = last.seq
+    if (shown.type === 'waits' || shown.type === 'edited') return { state: 'changed' }
   }
+  return undefined
 }
 
 async function isRevoked(engine: Engine, ref: SessionRef, { id, call }: LinkFacts): Promise<boolean> {
