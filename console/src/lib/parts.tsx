@@ -55,6 +55,15 @@ export function Empty({ title, shape = 'dashed', children }: EmptyProps): ReactE
   )
 }
 
+/** In place of a page. `why`: what the page shows. */
+export function NeedsOperator({ why }: { why: string }): ReactElement {
+  return (
+    <Empty title="This page needs an operator key">
+      <p>{why} An operator key is made with: npx turnwire keys add &lt;name&gt; --operator</p>
+    </Empty>
+  )
+}
+
 /** An error, and the ways to go on. */
 export function Failure(props: {
   error: Error
@@ -123,6 +132,15 @@ export function useLoaded<T>(load: (signal: AbortSignal) => Promise<T>): {
   // Counted from the value at that time, so that no request for a reload is lost.
   const reload = useCallback(() => setRound(before => before + 1), [])
   return { value: state.value, error: state.error, reload }
+}
+
+/** Undefined: not now. */
+export function useEvery(ms: number | undefined, act: () => void): void {
+  useEffect(() => {
+    if (ms === undefined) return undefined
+    const timer = setInterval(act, ms)
+    return () => clearInterval(timer)
+  }, [ms, act])
 }
 
 export function money(cost: number | undefined): string {

@@ -1,9 +1,18 @@
 // How all agents do: what they did in the last days, what waits, what failed, and the server itself.
-import { type ReactElement, useCallback, useEffect } from 'react'
+import { type ReactElement, useCallback } from 'react'
 import { AapError, type OperatorActivity } from '../../../../src/client/index.ts'
 import { duration, plural } from '../../../../src/react/words.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'
-import { count, Empty, Failure, Loading, money, useLoaded } from '../../lib/parts.tsx'
+import {
+  count,
+  Empty,
+  Failure,
+  Loading,
+  money,
+  NeedsOperator,
+  useEvery,
+  useLoaded,
+} from '../../lib/parts.tsx'
 import { type Address, Link, useAddress, withQuery } from '../../lib/router.tsx'
 import { shortCount } from '../../lib/scale.ts'
 import { Tile } from '../../lib/tile.tsx'
@@ -26,12 +35,7 @@ export default function Overview(): ReactElement {
   if (!me.operator && !me.open)
     return (
       <div className="page system page-scroll">
-        <Empty title="This page needs an operator key">
-          <p>
-            Your key sees its own sessions only. An operator key is made with: npx turnwire keys add
-            &lt;name&gt; --operator
-          </p>
-        </Empty>
+        <NeedsOperator why="Your key sees its own sessions only." />
         <ThisBrowser />
       </div>
     )
@@ -74,10 +78,7 @@ function Activity({ days }: { days: number }): ReactElement {
   )
   const { value, error, reload } = useLoaded(load)
   const isBehind = value !== undefined && value.behind > 0
-  useEffect(() => {
-    const timer = setInterval(reload, isBehind ? rereadMs / 10 : rereadMs)
-    return () => clearInterval(timer)
-  }, [reload, isBehind])
+  useEvery(isBehind ? rereadMs / 10 : rereadMs, reload)
   const isIdle = value !== undefined && value.all.steps.steps === 0 && value.all.turns.turns === 0
   const isUncounted = error instanceof AapError && error.status === 404
   return (

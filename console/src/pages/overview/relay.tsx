@@ -1,13 +1,13 @@
 // Agents that owners have attached from their own machines: who can be asked now, for how much, how it went, and what they
 // were paid. Also this machine, if it is attached to a relay itself.
-import { type ReactElement, useCallback, useEffect } from 'react'
+import { type ReactElement, useCallback } from 'react'
 import type { AttachedMachine } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { Time } from '../../../../src/react/index.ts'
 import { duration, plural } from '../../../../src/react/words.ts'
 import { operator } from '../../lib/console-state.tsx'
 import { serverUrl } from '../../lib/mount-path.ts'
-import { count, Failure, Id, State, useLoaded } from '../../lib/parts.tsx'
+import { count, Failure, Id, State, useEvery, useLoaded } from '../../lib/parts.tsx'
 import { DataTable } from '../../lib/table.tsx'
 
 const heads = [
@@ -27,10 +27,7 @@ const heads = [
 export function AttachedAgents(): ReactElement {
   const load = useCallback((signal: AbortSignal) => operator.attachedAgents({ signal }), [])
   const { value, error, reload } = useLoaded(load)
-  useEffect(() => {
-    const timer = setInterval(reload, 5000)
-    return () => clearInterval(timer)
-  })
+  useEvery(5000, reload)
   const agents = value?.agents ?? []
   return (
     <section aria-label="Attached agents">

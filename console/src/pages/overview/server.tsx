@@ -8,7 +8,7 @@ import { Fact } from '../../../../src/react/parts.tsx'
 import { byteSize } from '../../../../src/react/words.ts'
 import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
-import { count, Failure, Loading, State, useLoaded } from '../../lib/parts.tsx'
+import { count, Failure, Loading, State, useEvery, useLoaded } from '../../lib/parts.tsx'
 import { signOut } from '../../lib/provider-sign-in.ts'
 import { DataTable } from '../../lib/table.tsx'
 import { applyTheme, readTheme, themes } from '../../lib/theme.ts'
@@ -20,16 +20,14 @@ export function ServerParts(): ReactElement {
   const { me, onChange } = useConsole()
   const load = useCallback((signal: AbortSignal) => operator.system({ signal }), [])
   const { value, error, reload } = useLoaded(load)
-  useEffect(() => {
-    const timer = setInterval(reload, 5000)
-    const stop = onChange(change => {
-      if (change.type === 'open') reload()
-    })
-    return () => {
-      clearInterval(timer)
-      stop()
-    }
-  })
+  useEvery(5000, reload)
+  useEffect(
+    () =>
+      onChange(change => {
+        if (change.type === 'open') reload()
+      }),
+    [onChange, reload],
+  )
   return (
     <>
       {error && !value && <Failure error={error} retry={reload} />}

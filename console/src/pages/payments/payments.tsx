@@ -6,7 +6,7 @@ import { Time } from '../../../../src/react/index.ts'
 import { plural } from '../../../../src/react/words.ts'
 import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
-import { Empty, Failure, Id, Loading, State, type StateKind, useLoaded } from '../../lib/parts.tsx'
+import { Empty, Failure, Id, Loading, State, type StateKind, useEvery, useLoaded } from '../../lib/parts.tsx'
 import { Link } from '../../lib/router.tsx'
 import { DataTable } from '../../lib/table.tsx'
 import { wholeAmount } from './amounts.ts'
@@ -25,15 +25,9 @@ function Ledger(): ReactElement {
   const { onChange } = useConsole()
   const load = useCallback((signal: AbortSignal) => operator.payments(200, { signal }), [])
   const { value, error, reload } = useLoaded(load)
-  useEffect(() => {
-    // A settlement is no change of a session, so the list is also read from time to time.
-    const timer = setInterval(reload, 10_000)
-    const stop = onChange(reload)
-    return () => {
-      clearInterval(timer)
-      stop()
-    }
-  })
+  useEffect(() => onChange(reload), [onChange, reload])
+  // A settlement is no change of a session.
+  useEvery(10_000, reload)
   return (
     <div className="page payments page-scroll">
       <header className="page-head">

@@ -7,7 +7,7 @@ import { KindIcon, Time } from '../../../../src/react/index.ts'
 import { plural } from '../../../../src/react/words.ts'
 import { AgentTabs } from '../../lib/agent-tabs.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
-import { count, Empty, Failure, Loading, useLoaded } from '../../lib/parts.tsx'
+import { count, Failure, Loading, NeedsOperator, useLoaded } from '../../lib/parts.tsx'
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { DataTable } from '../../lib/table.tsx'
 import { ruleWords, unlessWords, Verdict } from '../../lib/verdict.tsx'
@@ -27,15 +27,7 @@ export default function Policy(): ReactElement {
   const { value, error, reload } = useLoaded(load)
   const agents = catalogue?.agents ?? []
   const agent = agents.find(each => each.name === address.query.get('agent')) ?? agents[0]
-  if (!me.operator && !me.open)
-    return (
-      <Empty title="This page needs an operator key">
-        <p>
-          Rules speak of every owner’s calls. An operator key is made with: npx turnwire keys add &lt;name&gt;
-          --operator
-        </p>
-      </Empty>
-    )
+  if (!me.operator && !me.open) return <NeedsOperator why="Rules speak of every owner’s calls." />
   return (
     <div className="page policy">
       <header className="page-head">

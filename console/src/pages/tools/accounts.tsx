@@ -1,12 +1,12 @@
 // The accounts of owners at MCP servers: whose are connected, connecting one's own, and ending a connection.
-import { type ReactElement, useEffect, useState } from 'react'
+import { type ReactElement, useState } from 'react'
 import type { ServerConnections } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { Problem } from '../../../../src/react/forms.tsx'
 import { Time } from '../../../../src/react/index.ts'
 import { useAttempt } from '../../lib/attempt.tsx'
 import { operator, useConsole } from '../../lib/console-state.tsx'
-import { useLoaded } from '../../lib/parts.tsx'
+import { useEvery, useLoaded } from '../../lib/parts.tsx'
 
 /** While a person is away to connect, it is looked up this often. */
 const lookEveryMs = 2_000
@@ -74,11 +74,7 @@ export function Accounts({ server }: { server: string }): ReactElement {
 function Connect({ server, onLook }: { server: string; onLook: () => void }): ReactElement {
   const [address, setAddress] = useState<string>()
   const { attempt, problem } = useAttempt()
-  useEffect(() => {
-    if (address === undefined) return
-    const timer = setInterval(onLook, lookEveryMs)
-    return () => clearInterval(timer)
-  }, [address, onLook])
+  useEvery(address === undefined ? undefined : lookEveryMs, onLook)
   if (address !== undefined)
     return (
       <a href={address} target="_blank" rel="noreferrer" className="link">

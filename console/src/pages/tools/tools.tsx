@@ -1,5 +1,5 @@
 // Agents and their tools: schemas, where each runs, trust; MCP servers; and a form to try a tool through the gate.
-import { type ReactElement, useEffect, useState } from 'react'
+import { type ReactElement, useState } from 'react'
 import type { OperatorAgent } from '../../../../src/client/index.ts'
 import type { ToolServerInfo } from '../../../../src/language/servers.ts'
 import type { Json } from '../../../../src/lib/json/index.ts'
@@ -12,7 +12,7 @@ import { AgentTabs } from '../../lib/agent-tabs.tsx'
 import { type OperatorTool, useConsole } from '../../lib/console-state.tsx'
 import { describeChange } from '../../lib/live-session.ts'
 import { useNarrow } from '../../lib/narrow.ts'
-import { Empty, Loading } from '../../lib/parts.tsx'
+import { Empty, Loading, useEvery } from '../../lib/parts.tsx'
 import { type Address, Link, useAddress, withQuery } from '../../lib/router.tsx'
 import { ruleWords, ToolVerdict, trustWords, unlessWords, Verdict } from '../../lib/verdict.tsx'
 import { OwnAccounts } from './accounts.tsx'
@@ -25,6 +25,7 @@ export default function Tools(): ReactElement {
   const { catalogue, me, reloadCatalogue } = useConsole()
   const [words, setWords] = useState('')
   const isNarrow = useNarrow()
+  // Servers come and go, which is no change of a session that the page would be told of.
   useEvery(10_000, reloadCatalogue)
   if (!catalogue) return <Loading what="the tools" />
   const agent = catalogue.agents.find(each => each.name === address.query.get('agent')) ?? catalogue.agents[0]
@@ -95,14 +96,6 @@ function NoTool({ agent }: { agent: OperatorAgent }): ReactElement {
       ? 'This agent has no tools.'
       : 'Choose a tool to see its definition and to try it.'
   return <p className="tw-muted">{words}</p>
-}
-
-/** Servers come and go, which is no change of a session that the page would be told of. */
-function useEvery(ms: number, act: () => void): void {
-  useEffect(() => {
-    const timer = setInterval(act, ms)
-    return () => clearInterval(timer)
-  }, [ms, act])
 }
 
 type ToolLinkProps = { tool: OperatorTool; address: Address; agent: OperatorAgent; isCurrent: boolean }
