@@ -1,9 +1,9 @@
 // The frame of every page: the rail, the palette, the list of keys, and a line that says when the server is away.
 import { type ReactElement, type ReactNode, useEffect, useMemo, useState } from 'react'
 import { ActionIcon, type ActionName, KindIcon, ShapeIcon, Svg } from '../../../src/react/icons.tsx'
-import { isTyping } from '../../../src/react/is-typing.ts'
 import { useConsole } from '../lib/console-state.tsx'
 import { publicFile } from '../lib/mount-path.ts'
+import { usePageKeys } from '../lib/page-keys.ts'
 import { signOut } from '../lib/provider-sign-in.ts'
 import { Link, navigate } from '../lib/router.tsx'
 import { applyTheme, read, readTheme, type Theme, write } from '../lib/theme.ts'
@@ -150,18 +150,16 @@ function useTitle(name: string | undefined, waiting: number): void {
 function useKeys(pages: ReturnType<typeof pagesFor>, open: (what: 'palette' | 'keys') => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)) {
-        event.preventDefault()
-        open('palette')
-        return
-      }
-      if (event.ctrlKey || event.metaKey || event.altKey || (event.target && isTyping(event.target))) return
-      if (document.querySelector('dialog[open]')) return
-      if (event.key === '?') open('keys')
-      const page = pages.find(each => each.key === event.key)
-      if (page) navigate(page.path)
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return
+      event.preventDefault()
+      open('palette')
     }
     document.addEventListener('keydown', onKey)
     return () => document.removeEventListener('keydown', onKey)
-  }, [pages, open])
+  }, [open])
+  usePageKeys(key => {
+    if (key === '?') open('keys')
+    const page = pages.find(each => each.key === key)
+    if (page) navigate(page.path)
+  })
 }

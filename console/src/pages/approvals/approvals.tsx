@@ -1,5 +1,5 @@
 // The inbox of calls and questions that wait for a person, over all sessions. Keyboard first: j and k walk, a, e, r and Shift+A decide.
-import { type ReactElement, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { type ReactElement, useMemo, useState } from 'react'
 import type { OperatorApproval, OperatorQuestion } from '../../../../src/client/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import {
@@ -12,13 +12,13 @@ import {
   Time,
   type UsedApprovals,
 } from '../../../../src/react/index.ts'
-import { isTyping } from '../../../../src/react/is-typing.ts'
 import { Fact } from '../../../../src/react/parts.tsx'
 import { callSentence, parseCallArguments, tellingArgument, toolTitle } from '../../../../src/react/words.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'
 import { EventLink } from '../../lib/event-link.tsx'
 import { readUndoSeconds, undoSeconds, writeUndoSeconds } from '../../lib/held-decisions.ts'
 import { describeChange, toQuestionTool } from '../../lib/live-session.ts'
+import { usePageKeys } from '../../lib/page-keys.ts'
 import { Empty, Failure, Loading, shortId } from '../../lib/parts.tsx'
 import { Link } from '../../lib/router.tsx'
 import { Grants } from './grants.tsx'
@@ -51,14 +51,14 @@ export default function Approvals(): ReactElement {
     entries.findIndex(({ key }) => key === at),
   )
   const current = entries[index]
-  const move = useCallback(
-    (step: number) => {
-      const next = entries[Math.max(0, Math.min(entries.length - 1, index + step))]
-      if (next) setAt(next.key)
-    },
-    [entries, index],
-  )
-  useWalkKeys(move)
+  const move = (step: number): void => {
+    const next = entries[Math.max(0, Math.min(entries.length - 1, index + step))]
+    if (next) setAt(next.key)
+  }
+  usePageKeys(key => {
+    if (key === 'j') move(1)
+    else if (key === 'k') move(-1)
+  })
   const goOn = (): void => setAt((entries[index + 1] ?? entries[index - 1])?.key)
   const decide = (approval: OperatorApproval, given: ApprovalAnswer): void => {
     decisions.hold(approval, given)
@@ -182,21 +182,6 @@ function UndoTime(): ReactElement {
       ))}
     </select>
   )
-}
-
-function useWalkKeys(move: (step: number) => void): void {
-  const latest = useRef(move)
-  latest.current = move
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || (event.target && isTyping(event.target))) return
-      if (document.querySelector('dialog[open]')) return
-      if (event.key === 'j') latest.current(1)
-      else if (event.key === 'k') latest.current(-1)
-    }
-    document.addEventListener('keydown', onKey)
-    return () => document.removeEventListener('keydown', onKey)
-  }, [])
 }
 
 export function approvalQuestion(approval: OperatorApproval): ApprovalQuestion {

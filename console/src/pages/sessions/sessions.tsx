@@ -5,10 +5,10 @@ import type { SessionOrder } from '../../../../src/language/activity.ts'
 import { isFailure, type TurnStop } from '../../../../src/language/events.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { Time, VirtualRows } from '../../../../src/react/index.ts'
-import { isTyping } from '../../../../src/react/is-typing.ts'
 import { type SessionFilter, type UsedSessions, useSessions } from '../../../../src/react/use-lists.ts'
 import { duration, plural } from '../../../../src/react/words.ts'
 import { operator, useConsole } from '../../lib/console-state.tsx'
+import { usePageKeys } from '../../lib/page-keys.ts'
 import { count, Empty, Failure, Loading, money, State, type StateKind, shortId } from '../../lib/parts.tsx'
 import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { Filters, readFilter } from './filters.tsx'
@@ -47,7 +47,7 @@ export default function Sessions(): ReactElement {
   const { take, more } = list
   useEffect(() => onChange(take), [onChange, take])
   useWholeSearch(filter.q, list)
-  useRowKeys()
+  usePageKeys(walkRows)
   const isFiltered = Object.keys(filter).length > 0
   return (
     <div className="page sessions">
@@ -139,19 +139,12 @@ function Columns({ filter, isIndexed }: { filter: SessionFilter; isIndexed: bool
 }
 
 /** `j` and `k` move the focus from row to row. Enter opens the one that has it. */
-function useRowKeys(): void {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      const step = event.key === 'j' ? 1 : event.key === 'k' ? -1 : 0
-      if (step === 0 || event.ctrlKey || event.metaKey || event.altKey) return
-      if ((event.target && isTyping(event.target)) || document.querySelector('dialog[open]')) return
-      const rows = [...document.querySelectorAll<HTMLElement>('.session-row')]
-      const at = rows.findIndex(row => row.matches(':focus'))
-      rows[at < 0 ? 0 : at + step]?.focus()
-    }
-    document.addEventListener('keydown', onKey)
-    return () => document.removeEventListener('keydown', onKey)
-  }, [])
+function walkRows(key: string): void {
+  const step = key === 'j' ? 1 : key === 'k' ? -1 : 0
+  if (step === 0) return
+  const rows = [...document.querySelectorAll<HTMLElement>('.session-row')]
+  const at = rows.findIndex(row => row.matches(':focus'))
+  rows[at < 0 ? 0 : at + step]?.focus()
 }
 
 function footWords({ sessions, isWhole, isLoading, total }: UsedSessions): string {

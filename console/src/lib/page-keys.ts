@@ -1,0 +1,16 @@
+// Keys of a whole page: they do nothing with a modifier, while a person types, or while a dialog is open.
+import { useEffect, useRef } from 'react'
+import { isTyping } from '../../../src/react/is-typing.ts'
+
+export function usePageKeys(onKey: (key: string) => void): void {
+  const latest = useRef(onKey)
+  latest.current = onKey
+  useEffect(() => {
+    const listen = ({ key, ctrlKey, metaKey, altKey, target }: KeyboardEvent): void => {
+      if (ctrlKey || metaKey || altKey || (target && isTyping(target))) return
+      if (!document.querySelector('dialog[open]')) latest.current(key)
+    }
+    document.addEventListener('keydown', listen)
+    return () => document.removeEventListener('keydown', listen)
+  }, [])
+}
