@@ -23,11 +23,14 @@ export type Approvers = {
 /** One yes of several that are needed. `remember`: it is also for further calls of the tool. */
 export type Vote = Person & { at: number; remember?: true }
 
-/** A call that waits, as far as it matters here. */
-export type Restricted = {
-  approvers?: Approvers | undefined
-  requesters?: readonly string[] | undefined
-  votes?: readonly Vote[] | undefined
+/** Of a call that waits for a person. */
+export type Restriction = {
+  /** Who may decide. Absent: anyone who reaches the session. */
+  approvers?: Approvers
+  /** Those who asked for the turn, if they may not decide. */
+  requesters?: readonly string[]
+  /** Those who said yes, while more people have to. */
+  votes?: readonly Vote[]
 }
 
 /** Why this person may not decide, in words. Undefined: they may. */
@@ -45,7 +48,7 @@ export function whyNotApprover(
 
 /** Why this person may not decide about a call that waits, in words. Undefined: they may, or anyone may. */
 export function whyNotDecide(
-  { approvers, requesters = [], votes = [] }: Restricted,
+  { approvers, requesters = [], votes = [] }: Restriction,
   person: Person,
 ): string | undefined {
   if (!approvers) return undefined

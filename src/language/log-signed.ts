@@ -18,8 +18,8 @@ export type LogSigned = {
   /** How these digests and the receipts are made: see receipts.ts. Absent: in the first way. */
   way?: 2
   /**
-   * Up to this event they were read from the store when they were signed, as this process had not recorded them: a change of the store before
-   * that would not show. Absent: none was, or only signatures.
+   * Up to this event they were read from the store when they were signed, as this process had not recorded them: a change of the
+   * store before that would not show. Absent: none was, or only signatures.
    */
   readBack?: number
   /** The version of the rules at the end of these events. Absent: the agent has none. */

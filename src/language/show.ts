@@ -2,7 +2,7 @@
 // tracks the calls of the last answer, everything that waits for a person or the application, and the status of the
 // session. Wires, the library, the client and pages map its items; none of them reads the types of events itself.
 // Deltas are shown as they are. It reads no clock. A model does not read its items: a model reads the history.
-import type { Approvers, Vote } from './approvers.ts'
+import type { Restriction } from './approvers.ts'
 import type { CallPart, Outcome } from './calls.ts'
 import type { InputPart } from './content.ts'
 import type { ErrorCode } from './errors.ts'
@@ -68,14 +68,8 @@ export type ShownEnd = Content<TurnEnded>
 export type ShownPermission = Pick<
   ApprovalRequested,
   'argsHash' | 'toolHash' | 'rule' | 'reason' | 'expiresAt' | 'preview' | 'flow' | 'again'
-> & {
-  /** Who may decide. Absent: anyone. */
-  approvers?: Approvers
-  /** Those who asked for the turn, if they may not decide. */
-  requesters?: readonly string[]
-  /** Those who said yes, while more people have to. */
-  votes?: readonly Vote[]
-}
+> &
+  Restriction
 export type ShownQuestion = Pick<QuestionAsked, 'message' | 'schema' | 'url' | 'expiresAt'> & { id: string }
 
 /** `call` is undefined for a call that was made before the first event that was taken. */
@@ -135,7 +129,7 @@ export type QueuedMessage = Extract<ShownMessage, { state: 'queued' }>
 export type ShownClose = Pick<QuestionAnswered, 'action' | 'by'> | { action: 'expired' | 'withdrawn' }
 
 /** A call as the engine's summary of a session has it. */
-export type KnownCall = {
+export type KnownCall = Restriction & {
   part: CallPart
   text: string
   stage: keyof typeof stages
@@ -147,9 +141,6 @@ export type KnownCall = {
   expiresAt?: number
   preview?: Report
   flow?: FlowFact[]
-  approvers?: Approvers
-  requesters?: readonly string[]
-  votes?: readonly Vote[]
   questions?: readonly (ShownQuestion & { closed?: string })[]
 }
 

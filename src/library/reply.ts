@@ -2,7 +2,7 @@
 // can change it without reaching the session. Pure.
 import type { ImpliedTool, ToolTypes } from '../config/config.ts'
 import type { PlainError, SessionCall } from '../engine/index.ts'
-import type { Approvers, Vote } from '../language/approvers.ts'
+import type { Restriction } from '../language/approvers.ts'
 import type { Outcome } from '../language/calls.ts'
 import { joinText } from '../language/content.ts'
 import type { Event, LimitName, TurnStop } from '../language/events.ts'
@@ -16,7 +16,7 @@ import { type Json, parseBounded } from '../lib/json/index.ts'
  * A call that waits. `needs`: a decision, the result of one of the program's own tools, or the answer to a question that the
  * tool asks while it runs.
  */
-export type PendingCall = {
+export type PendingCall = Omit<Restriction, 'requesters'> & {
   callId: string
   tool: string
   input: Json
@@ -25,10 +25,6 @@ export type PendingCall = {
   preview?: Report
   /** Where its arguments came from, if that is why it asks. */
   flow?: FlowFact[]
-  /** Who may decide, if not anyone. */
-  approvers?: Approvers
-  /** Those who allowed it already, while more people have to. */
-  votes?: readonly Vote[]
   /** Of the arguments. */
   hash: string
 } & ({ needs: 'permission' | 'result' } | { needs: 'answer'; question: PendingQuestion })

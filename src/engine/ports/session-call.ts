@@ -1,6 +1,6 @@
 // A call of the last answer and its questions to a person, as readers outside the engine see them: a part of
 // boundary.ts. The engine's own state of a call has more members.
-import type { Approvers, Vote } from '../../language/approvers.ts'
+import type { Restriction } from '../../language/approvers.ts'
 import type { CallPart, Outcome } from '../../language/calls.ts'
 import type { FlowFact } from '../../language/flow.ts'
 import type { FormSchema } from '../../language/questions.ts'
@@ -21,7 +21,7 @@ export type CallStage =
   | 'postponed'
   | 'settled'
 
-export type SessionCall = {
+export type SessionCall = Restriction & {
   part: CallPart
   /** Its place among the calls of the same answer; those that calls made themselves come after them. */
   index: number
@@ -38,12 +38,6 @@ export type SessionCall = {
   rule?: string
   reason?: string
   expiresAt?: number
-  /** Who may decide about it, while it waits for a person. Absent: anyone who reaches the session. */
-  approvers?: Approvers
-  /** Those who asked for the turn, if they may not decide. */
-  requesters?: readonly string[]
-  /** Those who said yes, while more people have to. */
-  votes?: Vote[]
   /** The tool's preview of the call, while the call waits for a person. */
   preview?: Report
   /** Where its arguments came from, while it waits for a person because of that. */

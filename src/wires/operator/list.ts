@@ -82,7 +82,7 @@ async function filterSessions(
   if (query.sort !== undefined && query.sort !== 'created')
     throw new TurnwireError(
       'bad_request',
-      'The store of this server keeps no index, so it has one order only.',
+      'The store of this server keeps no index, so it has one order only. Leave out "sort".',
     )
   const found: OperatorSession[] = []
   let after = query.after

@@ -2,7 +2,7 @@
 // its clients: encode.ts makes these answers, so the compiler holds both sides to one description. They are the API's own: the
 // engine may call a row or a call otherwise.
 import type { SearchHit, SessionRange } from '../../language/activity.ts'
-import type { Approvers, Vote } from '../../language/approvers.ts'
+import type { Restriction } from '../../language/approvers.ts'
 import type { CallPart, Outcome } from '../../language/calls.ts'
 import type { Delta, Event, Grant, Settings, TurnStop, WaitMode } from '../../language/events.ts'
 import type { AgentFlowReport, FlowFact } from '../../language/flow.ts'
@@ -78,7 +78,7 @@ export type SessionQuery = {
 export type OperatorSessions = { sessions: OperatorSession[]; next?: string; total?: number; behind?: number }
 
 /** A call of the last answer. Stages: proposed, handed, asking, approved, started, settled. */
-export type OperatorCall = {
+export type OperatorCall = Omit<Restriction, 'requesters'> & {
   part: CallPart
   index: number
   stage: string
@@ -89,9 +89,6 @@ export type OperatorCall = {
   rule?: string
   reason?: string
   expiresAt?: number
-  /** Who may decide, while it waits for people, and who said yes already. */
-  approvers?: Approvers
-  votes?: readonly Vote[]
   attempt: number
   outcome?: Outcome
 }
@@ -314,7 +311,7 @@ export type SessionChanged =
   | { type: 'session'; session: OperatorSession }
   | { type: 'removed'; id: string }
 
-export type OperatorApproval = {
+export type OperatorApproval = Omit<Restriction, 'requesters'> & {
   session: string
   owner: string
   agent: string
@@ -333,10 +330,6 @@ export type OperatorApproval = {
   reason?: string
   expiresAt?: number
   askedAt?: number
-  /** Who may decide. Absent: anyone. */
-  approvers?: Approvers
-  /** Those who said yes, while more people have to. */
-  votes?: readonly Vote[]
   /** Why the caller may not decide, in words. Absent: the caller may. */
   whyNot?: string
   last?: { text: string; at: number; session: string }
