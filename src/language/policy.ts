@@ -5,6 +5,9 @@ import type { OutcomeKind } from './calls.ts'
 export const verdictWords = ['allow', 'ask', 'deny'] as const
 export type VerdictWord = (typeof verdictWords)[number]
 
+/** `decides`: a function says it, call by call. */
+export type ShownVerdict = VerdictWord | 'decides'
+
 /** A verdict of shadow rules that differs from the one that counted. */
 export type ShadowVerdict = { verdict: VerdictWord; rule: string; reason?: string }
 
@@ -13,8 +16,8 @@ export type ForeseenVerdict = {
   verdict: VerdictWord
   rule: string
   reason?: string
-  /** Rules with a condition, which may decide otherwise, in order. `decides`: a function says what. Absent: there are none. */
-  unless?: { rule: string; verdict: VerdictWord | 'decides' }[]
+  /** Rules with a condition, which may decide otherwise, in order. Absent: there are none. */
+  unless?: { rule: string; verdict: ShownVerdict }[]
 }
 
 /** Where a rule is written: with its agent, in the file of rules, or in `policy.rules`. */
@@ -24,7 +27,7 @@ export type RuleSource = 'agent' | 'file' | 'policy'
 export type ShownRule = {
   name: string
   from: RuleSource
-  then: VerdictWord | 'decides'
+  then: ShownVerdict
   rule: JsonObject
 }
 

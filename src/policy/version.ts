@@ -1,6 +1,6 @@
 // The version of a list of rules: a hash of what they say. A function counts with its text, not with what it closes over; one
 // that carries a `version`, as the adapters of policy engines do, counts with that too.
-import type { ShownRule, ShownRules, VerdictWord } from '../language/policy.ts'
+import type { ShownRule, ShownRules, ShownVerdict } from '../language/policy.ts'
 import { hashJson } from '../lib/json/hash.ts'
 import type { Json, JsonObject } from '../lib/json/index.ts'
 import type { FlowSettings } from './flow/index.ts'
@@ -48,6 +48,6 @@ export function showRules(
   }
 }
 
-export function shownThen({ then }: PolicyRule): VerdictWord | 'decides' {
+export function shownThen({ then }: PolicyRule): ShownVerdict {
   return typeof then === 'function' ? 'decides' : then
 }

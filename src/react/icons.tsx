@@ -80,7 +80,7 @@ const actionPaths = {
       <path d="M3.5 10.5h-1v-8h8v1" />
     </>
   ),
-  close: <path d="m4 4 8 8M12 4l-8 8" />,
+  close: shapePaths.cross,
   more: <path d="M3.2 8h.1M8 8h.1M12.8 8h.1" strokeWidth="2.2" />,
   link: (
     <path d="M6.8 9.2a2.6 2.6 0 0 0 3.7 0l2-2a2.6 2.6 0 0 0-3.7-3.7l-.7.7M9.2 6.8a2.6 2.6 0 0 0-3.7 0l-2 2a2.6 2.6 0 0 0 3.7 3.7l.7-.7" />
@@ -91,12 +91,7 @@ const actionPaths = {
   fold: <path d="M2.5 3h11v10h-11zM6.5 3v10" />,
   theme: <path d="M8 2.5a5.5 5.5 0 1 0 0 11zM8 2.5a5.5 5.5 0 0 1 0 11" />,
   timeline: <path d="M2.5 4h5M5.5 8h7M9.5 12h4" />,
-  search: (
-    <>
-      <circle cx="7" cy="7" r="4.2" />
-      <path d="m10.2 10.2 3.3 3.3" />
-    </>
-  ),
+  search: kindPaths.search,
   keys: <path d="M2 4.5h12v7H2zM4.5 7h.1M7 7h.1M9.5 7h.1M12 7h.1M5 9.5h6" />,
 } as const
 

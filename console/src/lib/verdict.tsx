@@ -1,12 +1,10 @@
 // What the gate says about a call, by shape, colour and words.
 import type { ReactElement } from 'react'
-import type { ForeseenVerdict, VerdictWord } from '../../../src/language/policy.ts'
+import type { ForeseenVerdict, ShownVerdict, VerdictWord } from '../../../src/language/policy.ts'
 import { printable } from '../../../src/lib/text/index.ts'
 import type { Shape } from '../../../src/react/icons.tsx'
 import { ShapeIcon } from '../../../src/react/index.ts'
 import type { OperatorTool } from './console-state.tsx'
-
-export type ShownVerdict = VerdictWord | 'decides'
 
 const trusts = { trusted: 'allow', ask: 'ask', deny: 'deny' } as const
 
