@@ -16,6 +16,7 @@ import { budgetToolName } from '../language/calls.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { Event, Recorded } from '../language/events.ts'
 import type { VerdictWord } from '../language/policy.ts'
+import type { CaseVerdict } from './cases.ts'
 import { inTimeOrder } from './time-order.ts'
 
 /** The log of a session. It is read in pages, and only while its calls are judged. */
@@ -40,7 +41,7 @@ export type BacktestOptions = {
 
 /** `verdict`: absent if the call could not be judged; `why` says the cause. */
 export type DraftVerdict = {
-  verdict?: VerdictWord | 'invalid'
+  verdict?: CaseVerdict
   rule?: string
   reason?: string
   why?: 'sealed' | 'client' | 'no-agent' | 'no-tool'
@@ -112,7 +113,7 @@ class WalkedSession {
     this.#state = emptyState(log.session)
     this.#recorded = new RecordedSession(this.#state, {
       agent: name => options.agents.find(agent => agent.name === name),
-      vault: options.vault ?? noVault,
+      vault: options.vault,
       parent: ref => parent(ref, this.#now),
       assumesTools: true,
     })
@@ -198,11 +199,4 @@ async function stateAt(
       evolve(state, event)
     }
   return state
-}
-
-const noVault: Pick<Vault, 'seal' | 'open'> = { seal: refuseSecrets, open: refuseSecrets }
-
-/** The call is reported as sealed. */
-function refuseSecrets(): never {
-  throw new TurnwireError('internal', 'There is no key that opens sealed arguments.')
 }

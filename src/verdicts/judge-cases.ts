@@ -56,7 +56,7 @@ async function judgeCase(
   const judge = (session: SessionState, call: ReturnType<typeof supposeCall>, by: Agent) =>
     new RecordedSession(session, {
       agent: () => by,
-      vault: noVault,
+      vault: undefined,
       parent: () => Promise.reject(new TurnwireError('internal', 'A supposed session has no parent.')),
       assumesTools,
     }).judge(call, now)
@@ -87,12 +87,6 @@ function logFailures(failures: string[]): (level: string, message: string, more?
     if (level !== 'error' || !more || !('rule' in more) || !('error' in more)) return
     failures.push(`The rule ${String(more.rule)} failed: ${String(more.error)}`)
   }
-}
-
-const noVault = { seal: refuseSecrets, open: refuseSecrets }
-
-function refuseSecrets(): never {
-  throw new TurnwireError('internal', 'A supposed call has no secrets.')
 }
 
 function findAgent(agents: readonly Agent[], { name, agent }: PolicyCase): Agent {

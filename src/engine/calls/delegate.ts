@@ -184,7 +184,7 @@ export class Delegation {
       by: 'runtime',
       reason: 'it is over in the session that it worked for',
     }
-    const text = mirror.editedBy === undefined ? undefined : exactText(this.#session, mirror)
+    const text = mirror.editedBy === undefined ? undefined : exactText(this.#session.ports.vault, mirror)
     return {
       callId,
       granted,

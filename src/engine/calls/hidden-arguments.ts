@@ -75,7 +75,7 @@ function hideInAnswerOfPerson(session: CallSession, event: QuestionAnswered): Qu
 export function exactAnswer(session: CallSession, question: QuestionState): QuestionState {
   const { answer } = question
   if (answer?.sealed === undefined) return question
-  const text = openText(session, { callId: question.id, sealed: answer.sealed })
+  const text = openArguments(session.ports.vault, { callId: question.id, sealed: answer.sealed })
   if (text === undefined) throw new Error('The answer was sealed and can no longer be opened.')
   return { ...question, answer: { ...answer, content: parseJson(text) as FormContent } } // As it was recorded.
 }
@@ -102,12 +102,6 @@ function sealText(vault: Vault, callId: string, text: string): string {
   return vault.seal(hiddenMark(callId) + text, 'arguments')
 }
 
-type WithVault = { ports: Pick<CallSession['ports'], 'vault'> }
-
-function openText({ ports }: WithVault, hidden: HiddenText): string | undefined {
-  return openArguments(ports.vault, hidden)
-}
-
 /** Undefined: they are of another call, or were sealed with another key. */
 export function openArguments(
   vault: Pick<Vault, 'open'>,
@@ -122,14 +116,17 @@ export function openArguments(
   }
 }
 
-/** The arguments that the call runs with. Undefined: they were sealed with another key. */
-export function exactText(session: WithVault, { part, text, sealed }: CallState): string | undefined {
-  return sealed === undefined ? text : openText(session, { callId: part.id, sealed })
+/** The arguments that the call runs with. Undefined: they are sealed, and the vault, if there is one, cannot open them. */
+export function exactText(
+  vault: Pick<Vault, 'open'> | undefined,
+  { part, text, sealed }: CallState,
+): string | undefined {
+  return sealed === undefined ? text : vault && openArguments(vault, { callId: part.id, sealed })
 }
 
 /** For comparing: two calls that look the same may differ in what is hidden. */
 export function openHidden(session: CallSession): (hidden: HiddenText) => string {
-  return hidden => openText(session, hidden) ?? hidden.sealed
+  return hidden => openArguments(session.ports.vault, hidden) ?? hidden.sealed
 }
 
 /** A client that sends back the arguments as they were shown has changed nothing. */

@@ -231,7 +231,7 @@ export function askRepair(
   if (!hooks?.repair || call.stage !== 'proposed' || call.part.cut) return undefined
   if (!isFirst(repaired, call)) return undefined
   const subject = hookSubject(session)
-  const text = exactText(session, call)
+  const text = exactText(session.ports.vault, call)
   if (text === undefined) return undefined
   const seen: HookRepair = { ...subject, callId, tool: offered.tool.name, text, reason }
   return askHook(session.ports, 'repair', subject, () => hooks.repair?.(seen)).then(given => {

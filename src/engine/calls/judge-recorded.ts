@@ -4,7 +4,7 @@ import { TurnwireError } from '../../language/errors.ts'
 import type { CallFlow } from '../../language/flow.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { SessionRef } from '../ports/boundary.ts'
-import type { Agent, EnginePorts, Tool, Verdict } from '../ports/index.ts'
+import type { Agent, EnginePorts, Tool, Vault, Verdict } from '../ports/index.ts'
 import { type MadeOffer, madeOffer, type Offered } from '../rules/offer.ts'
 import type { CallState, SessionState } from '../rules/state.ts'
 import { exactText } from './hidden-arguments.ts'
@@ -18,10 +18,10 @@ export type JudgedCall =
 
 export type RecordedOptions = {
   agent(name: string): Agent | undefined
-  vault: EnginePorts['vault']
+  /** Opens sealed arguments. Undefined: calls that have some are not judged. */
+  vault: Pick<Vault, 'open'> | undefined
   /** Of sessions whose calls this one works for. */
   parent(ref: SessionRef): Promise<SessionState>
-  log?: EnginePorts['log']
   /** A tool that the agent does not have now is judged by its name. */
   assumesTools?: boolean
 }
@@ -49,7 +49,7 @@ export class RecordedSession {
     const offered = known ?? (this.#options.assumesTools ? assumeTool(agent, call) : undefined)
     if (!offered) return { is: 'no-tool' }
     if (offered.side === 'client') return { is: 'client' }
-    const text = exactText({ ports: { vault: this.#options.vault } }, call)
+    const text = exactText(this.#options.vault, call)
     if (text === undefined) return { is: 'sealed' }
     const { name, form, cut } = call.part
     const admission = await agent.gate.admit(
@@ -79,7 +79,7 @@ export class RecordedSession {
       agent,
       offer: offer.offer,
       flowMemory: undefined,
-      ports: { world, log: this.#options.log ?? (() => {}) },
+      ports: { world, log: () => {} },
       subSessions: { state: ref => this.#options.parent(ref) },
     }
     this.#judged = { session: judged, agent, offer }

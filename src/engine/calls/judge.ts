@@ -255,7 +255,7 @@ function checkHidden(
   call: CallState,
   tool: ToolDeclaration,
 ): Admission | Promise<Admission> {
-  const text = exactText(session, call)
+  const text = exactText(session.ports.vault, call)
   if (text === undefined) {
     const callId = call.part.id
     const message = 'Sealed arguments cannot be opened: the vault key is another. The call is not run.'

@@ -146,7 +146,7 @@ export async function readSettled(
 
 /** The arguments that it ran with, if they still pass the tool's schema. */
 export async function readInput(session: CallSession, call: CallState, tool: Tool): Promise<Json> {
-  const text = exactText(session, call)
+  const text = exactText(session.ports.vault, call)
   const { form } = call.part
   const admission =
     text === undefined
