@@ -53,8 +53,8 @@ export type AuthPerson = {
 /** A login that a person has not come back from. */
 export type BegunLogin = { state: string; verifier: string; discovery?: OAuthDiscoveryState }
 
-export function memoryAuthStore(): AuthStore {
-  let kept: KeptAuth = {}
+export function memoryAuthStore(first: KeptAuth = {}): AuthStore {
+  let kept = first
   return {
     load: () => kept,
     save: next => {

@@ -18,7 +18,7 @@ import type { McpOptions } from './index.ts'
 import { keepListening } from './listen.ts'
 import { type McpServerSpec, modernRevision } from './spec.ts'
 import { showTasks, speaksModern } from './task.ts'
-import { type HttpTransport, openTransport, type TransportKind } from './transport.ts'
+import { clientInfo, type HttpTransport, openTransport, type TransportKind } from './transport.ts'
 
 type Negotiation = NonNullable<ClientOptions['versionNegotiation']>
 
@@ -157,19 +157,16 @@ export class McpConnector {
     const events = this.#events
     const { protocolVersion } = this.#spec
     const watched = { autoRefresh: false, onChanged: () => events.changed(client, 'resources') } as const
-    const client = new Client(
-      { name: 'turnwire', version: '0.1.0' },
-      {
-        versionNegotiation,
-        ...(protocolVersion !== undefined && { supportedProtocolVersions: [protocolVersion] }),
-        capabilities: clientCapabilities(this.#options),
-        listChanged: {
-          tools: { autoRefresh: false, onChanged: () => events.changed(client, 'tools') },
-          resources: watched,
-          prompts: watched,
-        },
+    const client = new Client(clientInfo, {
+      versionNegotiation,
+      ...(protocolVersion !== undefined && { supportedProtocolVersions: [protocolVersion] }),
+      capabilities: clientCapabilities(this.#options),
+      listChanged: {
+        tools: { autoRefresh: false, onChanged: () => events.changed(client, 'tools') },
+        resources: watched,
+        prompts: watched,
       },
-    )
+    })
     client.onerror = error => {
       // `connect` rejects with it, in better words.
       if (!isStartFailure(error))

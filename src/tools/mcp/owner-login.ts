@@ -12,7 +12,7 @@ import { clientCredentials } from '../../lib/net/client-credentials.ts'
 import { type BegunLogin, type KeptAuth, memoryAuthStore, ServerAuth } from './auth.ts'
 import type { OtherFetch } from './other-hosts.ts'
 import type { McpHttpServer } from './spec.ts'
-import { serverFetch } from './transport.ts'
+import { clientInfo, serverFetch } from './transport.ts'
 
 /** `redirectUrl`: where the person comes back to. */
 export type LoginPlace = { spec: McpHttpServer; redirectUrl: string; fetchOther?: OtherFetch }
@@ -30,8 +30,7 @@ export async function beginLogin(
 ): Promise<PendingLogin & { address: string }> {
   const { spec, redirectUrl } = place
   const { tokens: _, ...rest } = before
-  const store = memoryAuthStore()
-  store.save(rest)
+  const store = memoryAuthStore(rest)
   let address: string | undefined
   const provider = new ServerAuth(spec, store, {
     redirectUrl,
@@ -59,8 +58,7 @@ export async function finishLogin(
   returned: URLSearchParams,
 ): Promise<KeptAuth> {
   const { spec, redirectUrl } = place
-  const store = memoryAuthStore()
-  store.save(kept)
+  const store = memoryAuthStore(kept)
   const provider = new ServerAuth(spec, store, {
     redirectUrl,
     // Only a refused code leads here.
@@ -85,9 +83,8 @@ export async function revokeTokens(place: LoginPlace, kept: KeptAuth): Promise<b
   const { spec, redirectUrl } = place
   const { tokens } = kept
   if (!tokens) return false
-  const store = memoryAuthStore()
-  store.save(kept)
-  const provider = new ServerAuth(spec, store, { redirectUrl, authorize: async () => undefined })
+  const person = { redirectUrl, authorize: async () => undefined }
+  const provider = new ServerAuth(spec, memoryAuthStore(kept), person)
   const fetchFn = loginFetch(place)
   const { authorizationServerUrl, authorizationServerMetadata: metadata } = await discoverOAuthServerInfo(
     spec.url,
@@ -130,11 +127,7 @@ async function askForLogin(
     jsonrpc: '2.0',
     id: 0,
     method: 'initialize',
-    params: {
-      protocolVersion: LATEST_PROTOCOL_VERSION,
-      capabilities: {},
-      clientInfo: { name: 'turnwire', version: '0.1.0' },
-    },
+    params: { protocolVersion: LATEST_PROTOCOL_VERSION, capabilities: {}, clientInfo },
   }
   const answer = await reach(spec.url, {
     method: 'POST',

@@ -63,9 +63,9 @@ export class OwnerServers {
     const connected = [...this.#owners.values()].flatMap(({ server }) => server ?? [])
     const [first] = connected
     return {
-      ...(first?.info ?? { transport: 'http', resources: false, prompts: false }),
-      ...{ name: this.spec.name, state: 'owners', tools: 1, changedTools: 0 },
-      ...{ resources: false, prompts: false, owners: connected.length },
+      ...(first?.info ?? { transport: 'http' }),
+      ...{ name: this.spec.name, state: 'owners', owners: connected.length },
+      ...{ tools: 1, changedTools: 0, resources: false, prompts: false },
     }
   }
 
@@ -201,7 +201,7 @@ class OwnerServer {
     this.#options = { ...options, definitions: account.definitions, auth: { store: account, login } }
   }
 
-  /** `now`: however long ago it was tried. */
+  /** `now`: even if it was tried a moment ago. */
   ready(now = false): Promise<void> | undefined {
     if (this.server) return undefined
     if (!now && performance.now() - this.#lookedAt < lookAgainMs) return undefined

@@ -17,6 +17,9 @@ import type { McpHttpServer, McpServerSpec } from './spec.ts'
 /** `http`: Streamable HTTP. `sse`: the transport of 2024-11-05, which some servers still speak. */
 export type TransportKind = 'stdio' | 'http' | 'sse'
 
+/** What servers are told of this client. */
+export const clientInfo = { name: 'turnwire', version: '0.1.0' }
+
 export type HttpTransport = StreamableHTTPClientTransport | SSEClientTransport
 
 type TransportOptions = {
