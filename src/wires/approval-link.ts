@@ -1,10 +1,9 @@
-// The token of an approval link. It names one approval of one call, with the hashes of what is shown, one approver, and an expiry, in
-// the open, and has a signature of all of it that only this installation can make. The same link is made of the same facts, so
-// nothing is stored. It is used once because a person decides once about an approval: the log says so.
-import { timingSafeEqual } from 'node:crypto'
-import { TurnwireError } from '../language/errors.ts'
+// The token of an approval link. It names one approval of one call, with the hashes of what is shown, one approver, and an expiry.
+// The same link is made of the same facts, so nothing is stored. It is used once because a person decides once about an approval:
+// the log says so.
 import type { Notice } from '../language/notices.ts'
 import type { ApprovalLink } from '../language/webhooks.ts'
+import { openToken, type Sign, signToken } from './http/signed-token.ts'
 
 export const approvePath = '/approve'
 
@@ -21,30 +20,19 @@ export type LinkFacts = {
   id: string
 }
 
-/** `sign`: the same text always gets the same signature. */
-type Sign = (text: string) => string
-
 const hourMs = 60 * 60 * 1000
-const longest = 4_000
+const purpose = 'approve'
 
 export function makeLinkToken(facts: LinkFacts, sign: Sign): string {
   const { session, call, seq, argsHash, toolHash, approver, roles, expiresAt, id } = facts
   const parts: Parts = [session, call, seq, argsHash, toolHash, approver, roles, expiresAt, id]
-  const body = Buffer.from(JSON.stringify(parts)).toString('base64url')
-  return `${body}.${sign(signed(body))}`
+  return signToken(purpose, parts, sign)
 }
 
 /** Throws `unauthorized` for a token that was not made here. One that has expired is read: its page says so. */
 export function readLinkToken(token: string, sign: Sign): LinkFacts {
-  const [body = '', signature = ''] = token.length > longest ? [] : token.split('.')
-  const [given, wanted] = [Buffer.from(signature), Buffer.from(sign(signed(body)))]
-  if (given.length !== wanted.length || !timingSafeEqual(given, wanted))
-    throw new TurnwireError(
-      'unauthorized',
-      'This link is not valid. Open it as it was sent, with all of its characters.',
-    )
-  // It was signed here, so it was written by makeLinkToken.
-  const parts = JSON.parse(Buffer.from(body, 'base64url').toString()) as Parts
+  const words = 'This link is not valid. Open it as it was sent, with all of its characters.'
+  const parts = openToken<Parts>(purpose, token, sign, words)
   const [session, call, seq, argsHash, toolHash, approver, roles, expiresAt, id] = parts
   return { session, call, seq, argsHash, toolHash, approver, roles, expiresAt, id }
 }
@@ -77,8 +65,4 @@ export function approvalLink(
 /** The name of what is kept beside the log when a link, or all links of a call, were revoked. */
 export function revokedMark(idOrCall: string): string {
   return `link-revoked-${idOrCall}`
-}
-
-function signed(body: string): string {
-  return `approve ${body}`
 }
