@@ -11,7 +11,8 @@ import type { SigningVault } from '../data/vault.ts'
 import { TurnwireError } from '../language/errors.ts'
 import { sha256 } from '../lib/json/hash.ts'
 import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
-import { consoleHeader, cookieName, readCookie, type SignedIn } from '../wires/operator/index.ts'
+import { readCookie } from '../wires/http/index.ts'
+import { consoleHeader, cookieName, type SignedIn } from '../wires/operator/index.ts'
 
 const maxAgeS = 12 * 60 * 60
 /** Browsers drop a cookie of more than 4,096 bytes with its name and attributes, and say nothing. */

@@ -5,7 +5,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { serverCaller } from '../../callers/caller.ts'
 import { publicError, TurnwireError } from '../../language/errors.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { readForm, sendJson } from '../http/index.ts'
+import { readCookie, readForm, sendJson, writeCookie } from '../http/index.ts'
 import { sendPage } from '../http/page.ts'
 import type { ConnectBackend } from './backend.ts'
 import { connectPage, type Page, problemPage } from './page.ts'
@@ -103,7 +103,7 @@ async function begin(c: C, host: WireHost, backend: ConnectBackend): Promise<Mak
 
 async function finish(c: C, host: WireHost, backend: ConnectBackend): Promise<MakePage> {
   const { searchParams } = new URL(c.req.url)
-  const browser = readOwnCookie(c.req.header('cookie'))
+  const browser = readCookie(c.req.header('cookie'), cookieName)
   c.header('Set-Cookie', cookie(backend, '', 0))
   const { server, owner, call } = await backend.finish(searchParams, browser)
   if (call) {
@@ -119,12 +119,7 @@ async function finish(c: C, host: WireHost, backend: ConnectBackend): Promise<Ma
 }
 
 /** `Lax`: it has to come along when the other side sends the browser back. */
-function cookie(backend: ConnectBackend, value: string, maxAge: number): string {
-  const secure = backend.address().startsWith('https:') ? '; Secure' : ''
-  return `${cookieName}=${value}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${maxAge}${secure}`
-}
-
-function readOwnCookie(header = ''): string | undefined {
-  const found = header.split(';').map(each => each.trim().split('='))
-  return found.find(([name]) => name === cookieName)?.[1]
+function cookie(backend: ConnectBackend, value: string, maxAgeS: number): string {
+  const isSecure = backend.address().startsWith('https:')
+  return writeCookie(cookieName, value, { sameSite: 'Lax', maxAgeS, isSecure })
 }

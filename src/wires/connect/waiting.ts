@@ -1,11 +1,11 @@
 // The question of a call that waits until its owner is connected: whether it still stands, and its answer, which the way back from
 // the login gives by itself. A session that works for a call is answered through the session of that call.
-import type { Engine, SessionRef, SessionSummary } from '../../engine/index.ts'
+import type { Engine, SessionCall, SessionRef, SessionSummary } from '../../engine/index.ts'
 
 type WaitingCall = { session: string; callId: string }
 
-/** The questions of a session that no person has answered. */
-function openQuestions({ calls }: SessionSummary): { id: string; url?: string }[] {
+/** The questions of these calls that no person has answered. */
+function openQuestions(calls: readonly SessionCall[]): { id: string; url?: string }[] {
   return calls.flatMap(({ questions = [] }) => questions.filter(({ closed }) => closed === undefined))
 }
 
@@ -14,8 +14,7 @@ export async function stillAsks(engine: Engine, { session, callId }: WaitingCall
   const owner = await engine.lookUp({ get: 'owner', session })
   if (owner === undefined) return false
   const { calls } = await engine.summary({ owner, session })
-  const call = calls.find(({ part }) => part.id === callId)
-  return call !== undefined && openQuestions({ calls: [call] } as SessionSummary).length > 0
+  return openQuestions(calls.filter(({ part }) => part.id === callId)).length > 0
 }
 
 /** Answers the question whose address ends so, in the session or in one that it works for. */
@@ -25,7 +24,7 @@ export async function answerWaiting(engine: Engine, call: WaitingCall, path: str
     if (owner === undefined) return
     const ref: SessionRef = { owner, session }
     const summary: SessionSummary = await engine.summary(ref)
-    const asked = openQuestions(summary).find(question => question.url?.endsWith(path))
+    const asked = openQuestions(summary.calls).find(question => question.url?.endsWith(path))
     if (asked && !summary.parent) {
       const answers = [{ question: asked.id, action: 'accept' as const, by: owner }]
       await engine.command(ref, { do: 'respond', results: [], decisions: [], answers, skipAnswered: true })

@@ -87,11 +87,3 @@ export const cookieName = 'turnwire_console'
 export const oidcCookieName = 'turnwire_oidc'
 /** Has the secret of the sign-in. The cookie counts only with it. */
 export const consoleHeader = 'x-turnwire-console'
-
-export function readCookie(header: string | undefined, wanted: string): string | undefined {
-  for (const pair of header?.split(';') ?? []) {
-    const [name, value] = pair.split('=', 2)
-    if (name?.trim() === wanted && value) return value.trim()
-  }
-  return undefined
-}

@@ -12,7 +12,6 @@ export {
   cookieName,
   type OidcBackend,
   type OperatorBackend,
-  readCookie,
   type SignedIn,
   type WebhookBackend,
 } from './backend.ts'

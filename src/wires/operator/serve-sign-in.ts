@@ -5,9 +5,9 @@ import { TurnwireError } from '../../language/errors.ts'
 import { names } from '../../lib/json/fields.ts'
 import { present } from '../../lib/json/present.ts'
 import type { WireEnv, WireHost } from '../host.ts'
-import { readJsonObject, sendJson } from '../http/index.ts'
+import { readCookie, readJsonObject, sendJson, writeCookie } from '../http/index.ts'
 import type { C } from './access.ts'
-import { cookieName, type OidcBackend, type OperatorBackend, oidcCookieName, readCookie } from './backend.ts'
+import { cookieName, type OidcBackend, type OperatorBackend, oidcCookieName } from './backend.ts'
 import { onlyKnown, optional, text } from './decode.ts'
 import type { SignInOptions } from './schema.ts'
 
@@ -69,6 +69,8 @@ function setCookie(c: C, backend: OperatorBackend, name: string, value: string, 
   // Behind a proxy that speaks TLS the cookie never travels without it.
   const isSecure =
     c.req.header('x-forwarded-proto') === 'https' || backend.address()?.startsWith('https:') === true
-  const cookie = `${name}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAgeS}${isSecure ? '; Secure' : ''}`
-  c.env.outgoing.appendHeader('Set-Cookie', cookie)
+  c.env.outgoing.appendHeader(
+    'Set-Cookie',
+    writeCookie(name, value, { sameSite: 'Strict', maxAgeS, isSecure }),
+  )
 }
