@@ -1,8 +1,6 @@
 // Makes the engine's agents from a configuration.
 
-import type { Agent, Model, Tool } from '../engine/ports/index.ts'
-import { TurnwireError } from '../language/errors.ts'
-import { modelKey } from '../language/model-names.ts'
+import type { Agent, Tool } from '../engine/ports/index.ts'
 import { hostedApproval } from '../language/tools.ts'
 import { pickPresent } from '../lib/json/present.ts'
 import { describeSchema } from '../lib/schema/standard.ts'
@@ -15,7 +13,7 @@ import { agentSearch } from './agent-search.ts'
 import type { AgentConfig, TurnwireConfig } from './config.ts'
 import { readFlow } from './flow.ts'
 import { agentServers } from './mcp-servers.ts'
-import { namedModels } from './named-models.ts'
+import { modelNamed, namedModels } from './named-models.ts'
 import type { RulesFile } from './rules-file.ts'
 
 /** An agent as an owner has it is made anew when more owners than this use it. */
@@ -159,11 +157,4 @@ function beside(
     if (!last || lists.some((list, index) => list !== last?.lists[index])) last = { lists, all: lists.flat() }
     return last.all
   }
-}
-
-function modelNamed(models: Readonly<Record<string, Model>>, name: string): Model {
-  const key = modelKey(models, name)
-  const model = key === undefined ? undefined : models[key]
-  if (!model) throw new TurnwireError('unknown_model', `There is no model named "${name}".`)
-  return model
 }

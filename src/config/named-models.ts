@@ -1,7 +1,8 @@
 // The models of a configuration by name. An entry is a model, or the name of another entry: an alias. Which entry a name
 // means is decided in language/model-names.ts.
 import type { Model } from '../engine/ports/index.ts'
-import { isModelPattern } from '../language/model-names.ts'
+import { TurnwireError } from '../language/errors.ts'
+import { isModelPattern, modelKey } from '../language/model-names.ts'
 import { isRecord, type Wrong } from '../lib/checks/fields.ts'
 import type { TurnwireConfig } from './config.ts'
 
@@ -13,6 +14,14 @@ export function namedModels({ models = {} }: Pick<TurnwireConfig, 'models'>): Re
       return model === undefined || typeof model === 'string' ? [] : [[name, model]]
     }),
   )
+}
+
+/** The model that a name means, also by a pattern. */
+export function modelNamed(models: Readonly<Record<string, Model>>, name: string): Model {
+  const key = modelKey(models, name)
+  const model = key === undefined ? undefined : models[key]
+  if (!model) throw new TurnwireError('unknown_model', `There is no model named "${name}".`)
+  return model
 }
 
 /** The names that an agent may give as its model. */

@@ -3,9 +3,9 @@
 // Tools never run, and nothing is recorded.
 import { buildAgents } from '../config/build-agent.ts'
 import type { TurnwireConfig } from '../config/config.ts'
-import { namedModels } from '../config/named-models.ts'
+import { modelNamed, namedModels } from '../config/named-models.ts'
 import { parseRules } from '../config/rules-file.ts'
-import type { Agent, Model } from '../engine/index.ts'
+import type { Agent } from '../engine/index.ts'
 import type { Outcome } from '../language/calls.ts'
 import { TurnwireError, wordsOf } from '../language/errors.ts'
 import type { Recording } from './recording.ts'
@@ -35,7 +35,7 @@ export async function tryChange(
   { build = given => buildAgents(given, () => {}), ...options }: TryOptions = {},
 ): Promise<ReplayReport> {
   const agents = build(config)
-  const model = change.model === undefined ? undefined : modelNamed(config, change.model)
+  const model = change.model === undefined ? undefined : modelNamed(namedModels(config), change.model)
   const ruled = change.rules === undefined ? undefined : build(withRules(config, change.rules))
   const made = change.result && changedOutcome(recording, change.result)
   const leave = made
@@ -59,13 +59,6 @@ export async function tryChange(
     },
     ...(made && { outcomes: new Map([[made.callId, made.outcome]]) }),
   })
-}
-
-function modelNamed(config: TurnwireConfig, name: string): Model {
-  const models = namedModels(config)
-  const model = Object.hasOwn(models, name) ? models[name] : undefined
-  if (!model) throw new TurnwireError('unknown_model', `There is no model named "${name}".`)
-  return model
 }
 
 function withRules(config: TurnwireConfig, text: string): TurnwireConfig {

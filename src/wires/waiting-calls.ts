@@ -3,8 +3,13 @@
 import type { SessionCall, SessionQuestion } from '../engine/index.ts'
 import type { Entry } from '../language/history.ts'
 
+/** The questions of these calls that nobody has answered. */
+export function openQuestions(calls: readonly SessionCall[]): SessionQuestion[] {
+  return calls.flatMap(({ questions = [] }) => questions.filter(({ closed }) => !closed))
+}
+
 export function callQuestions(call: SessionCall | undefined): SessionQuestion[] {
-  return call?.stage === 'started' ? (call.questions ?? []).filter(({ closed }) => !closed) : []
+  return call?.stage === 'started' ? openQuestions([call]) : []
 }
 
 export function waitsForClient(call: SessionCall): boolean {

@@ -1,13 +1,9 @@
 // The question of a call that waits until its owner is connected: whether it still stands, and its answer, which the way back from
 // the login gives by itself. A session that works for a call is answered through the session of that call.
-import type { Engine, SessionCall, SessionRef, SessionSummary } from '../../engine/index.ts'
+import type { Engine, SessionRef, SessionSummary } from '../../engine/index.ts'
+import { openQuestions } from '../waiting-calls.ts'
 
 type WaitingCall = { session: string; callId: string }
-
-/** The questions of these calls that no person has answered. */
-function openQuestions(calls: readonly SessionCall[]): { id: string; url?: string }[] {
-  return calls.flatMap(({ questions = [] }) => questions.filter(({ closed }) => closed === undefined))
-}
 
 /** Whether the call still asks. */
 export async function stillAsks(engine: Engine, { session, callId }: WaitingCall): Promise<boolean> {

@@ -22,6 +22,7 @@ import { freshMessages, type UserMessages } from '../client-threads.ts'
 import { shaped } from '../http/index.ts'
 import { leftOpen } from '../left-open.ts'
 import { clientTool, declareOwn } from '../own-tools.ts'
+import { openQuestions } from '../waiting-calls.ts'
 import { type ChatRequest, schemas, type UiMessage } from './schema.ts'
 
 export const uiWire = 'ui'
@@ -78,11 +79,7 @@ export function questionAnswers(
   calls: readonly SessionCall[],
   by: string,
 ): GivenAnswer[] {
-  const open = new Set(
-    calls.flatMap(({ questions = [] }) =>
-      questions.filter(({ closed }) => closed === undefined).map(({ id }) => id),
-    ),
-  )
+  const open = new Set(openQuestions(calls).map(({ id }) => id))
   return answers
     .filter(({ questionId }) => open.has(questionId))
     .map(({ questionId, action, content }) => ({
