@@ -18,6 +18,7 @@ import {
   type OperatorMe,
   type SessionChanged,
 } from '../../../src/client/index.ts'
+import { isModelPattern } from '../../../src/language/model-names.ts'
 import type { SessionConnection, ToolLook, UsedApprovals } from '../../../src/react/index.ts'
 import { useApprovals, useChanges } from '../../../src/react/use-lists.ts'
 import { type Held, type HeldDecisions, useHeldDecisions } from './held-decisions.ts'
@@ -34,6 +35,8 @@ export type ConsoleState = {
   /** The page goes on as someone else. */
   onSignedIn: (me: OperatorMe) => void
   catalogue: OperatorAgents | undefined
+  /** The names of models that can be chosen. */
+  models: readonly string[]
   /** By name. A name that several agents have stands for the first. */
   tools: ReadonlyMap<string, OperatorTool>
   looks: ReadonlyMap<string, ToolLook>
@@ -95,7 +98,11 @@ export function ConsoleProvider(props: ProviderProps): ReactElement {
     return () => void listeners.current.delete(listener)
   }, [])
   const { tools, looks } = useMemo(() => collectTools(catalogue), [catalogue])
-  const read = { catalogue, tools, looks, approvals, connection, decisions }
+  const models = useMemo(
+    () => Object.keys(catalogue?.models ?? {}).filter(name => !isModelPattern(name)),
+    [catalogue],
+  )
+  const read = { catalogue, models, tools, looks, approvals, connection, decisions }
   const state = { me, onSignedIn, onChange, reloadCatalogue, ...read }
   return <Context.Provider value={state}>{children}</Context.Provider>
 }

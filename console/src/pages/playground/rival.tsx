@@ -1,5 +1,5 @@
-// The choice of a second model, side by side with the first: the same messages go to a second session with another model, and both show what they cost and how long
-// they took. Both sessions are in the address, so a reload or a link shows the same.
+// The choice of a second model, side by side with the first: the same messages go to a second session, and both show what they cost
+// and how long they took. Both sessions are in the address, so a reload or a link shows the same.
 import type { ReactElement } from 'react'
 import type { SessionView } from '../../../../src/react/index.ts'
 import { duration, plural } from '../../../../src/react/words.ts'
@@ -9,9 +9,9 @@ import { type Address, navigate, withQuery } from '../../lib/router.tsx'
 
 /** The choice of the second model. With none the playground has one conversation. */
 export function RivalChoice({ address, own }: { address: Address; own: string }): ReactElement | null {
-  const { catalogue } = useConsole()
+  const { models: known } = useConsole()
   const rival = address.query.get('rival') ?? ''
-  const models = Object.keys(catalogue?.models ?? {}).filter(name => !name.includes('*') && name !== own)
+  const models = known.filter(name => name !== own)
   if (models.length === 0 && rival === '') return null
   return (
     <select

@@ -51,10 +51,9 @@ export function Setup(props: SetupProps): ReactElement {
 }
 
 function Choices({ agent, model, session }: SetupProps): ReactElement {
-  const { catalogue } = useConsole()
+  const { catalogue, models } = useConsole()
   const address = useAddress()
   const id = useId()
-  const models = Object.keys(catalogue?.models ?? {}).filter(name => !name.includes('*'))
   const setModel = (name: string): void => {
     navigate(withQuery(address, { model: name }), { replace: true })
     if (session.id !== '' && name !== '') void session.command({ do: 'configure', model: name })

@@ -9,7 +9,7 @@ import { count } from '../../lib/parts.tsx'
 import { DataTable } from '../../lib/table.tsx'
 import { ruleWords, Verdict, verdictWords } from '../../lib/verdict.tsx'
 
-const heads = ['', 'Rule', 'Then', 'Decided', 'Last']
+const heads = ['№', 'Rule', 'Then', 'Decided', 'Last']
 const verdicts = ['allow', 'ask', 'deny'] as const
 const sources: Readonly<Record<RuleSource, string>> = {
   agent: 'the agent',
@@ -42,7 +42,7 @@ export function Rules({ rules, hits, decidedBy }: RulesProps): ReactElement {
           {rules && <span className="tw-muted rules-version"> version {rules.version.slice(0, 8)}</span>}
         </>
       }
-      heads={heads.map(name => name || '№')}
+      heads={heads}
       isNumber={at => at === 0 || at === 4}
     >
       {rules?.rules.map((rule, index) => (

@@ -147,9 +147,8 @@ function trialRequest(upTo: number, change: Change): TrialRequest {
 // ---- fields --------------------------------------------------------------------------------------------------
 
 function ModelField({ model, onChange }: { model: string; onChange: (model: string) => void }): ReactElement {
-  const { catalogue } = useConsole()
+  const { models } = useConsole()
   const id = useId()
-  const models = Object.keys(catalogue?.models ?? {}).filter(name => !name.includes('*'))
   return (
     <div className="tw-field">
       <label htmlFor={id}>Model</label>

@@ -1,8 +1,8 @@
 // Search inside a session, with the words in the address. Matches are walked one by one.
-import { type ReactElement, useEffect, useMemo, useRef, useState } from 'react'
+import { type ReactElement, useMemo, useRef, useState } from 'react'
 import { ActionIcon } from '../../../../src/react/icons.tsx'
 import type { SessionView, ViewItem } from '../../../../src/react/index.ts'
-import { isTyping } from '../../../../src/react/is-typing.ts'
+import { usePageKeys } from '../../lib/page-keys.ts'
 import { type Address, navigate, withQuery } from '../../lib/router.tsx'
 
 export type Search = {
@@ -68,18 +68,13 @@ function searchedText(item: ViewItem): string {
 export function Found({ search }: { search: Search }): ReactElement {
   const field = useRef<HTMLInputElement>(null)
   const { query, matches, at, step } = search
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.target && isTyping(event.target)) return
-      if (event.key === '/') {
-        event.preventDefault()
-        field.current?.focus()
-      } else if (event.key === 'n') step(1)
-      else if (event.key === 'N') step(-1)
-    }
-    document.addEventListener('keydown', onKey)
-    return () => document.removeEventListener('keydown', onKey)
-  }, [step])
+  usePageKeys((key, event) => {
+    if (key === '/') {
+      event.preventDefault()
+      field.current?.focus()
+    } else if (key === 'n') step(1)
+    else if (key === 'N') step(-1)
+  })
   return (
     <search className="found">
       <ActionIcon name="search" />

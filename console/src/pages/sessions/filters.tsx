@@ -50,7 +50,7 @@ function readTime(query: URLSearchParams): { from: number | undefined; to: numbe
 export function Filters(props: { filter: SessionFilter; isIndexed: boolean }): ReactElement {
   const { filter, isIndexed } = props
   const address = useAddress()
-  const { catalogue, me } = useConsole()
+  const { catalogue, models, me } = useConsole()
   const [words, setWords] = useState(filter.q ?? '')
   const id = useId()
   const set = useCallback(
@@ -63,7 +63,6 @@ export function Filters(props: { filter: SessionFilter; isIndexed: boolean }): R
     }, 200)
     return () => clearTimeout(timer)
   }, [words, filter.q, set])
-  const models = Object.keys(catalogue?.models ?? {}).filter(name => !name.includes('*'))
   const agents = catalogue?.agents.map(agent => agent.name) ?? []
   return (
     <search className="filters">
