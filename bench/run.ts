@@ -1,6 +1,7 @@
 // Runs the trials and prints what was measured; `npm run bench -- cycle parallel` takes those whose name holds a word.
 // `--compare <commit>` runs them in turns with those of another commit (compare.ts), `--write` puts what was measured into the page
-// (page.ts), `--minutes <n>` takes fewer rounds where a trial would take more than its share of them. Exits 1 when a bar is missed. Figures of a busy machine are worth little: see docs/operations/performance.md.
+// (page.ts), `--minutes <n>` takes fewer rounds where a trial would take more than its share of them. Exits 1 when a bar is
+// missed. Figures of a busy machine are worth little: see docs/operations/performance.md.
 import { writeFileSync } from 'node:fs'
 import { startProgress } from '../src/cli/progress.ts'
 import { wholeTurns } from './aap-turn.ts'

@@ -9,7 +9,10 @@ export type { Log }
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof logLevels)[number]
 
-/** Parts of paths that are as good as a key: the token of a callback, of an approval link or of a page to connect, and the id with which a run is cancelled. */
+/**
+ * Parts of paths that are as good as a key: the token of a callback, of an approval link or of a page to connect, and the id with
+ * which a run is cancelled.
+ */
 const pathSecret = /(?<=\/callbacks\/|\/approve\/|\/connect\/|\/api\/jobs\/)[^\s/?#"\\]+/g
 const credential =
   /\b(?:Bearer|Basic)\s+[\w.~+/=-]{8,}|\b(?:sk|pk|rk|tw)[-_][\w-]{12,}|\bAIza[\w-]{30,}|(?<=:\/\/)[^\s/@:]+:[^\s/@]+(?=@)/g

@@ -45,7 +45,10 @@ export function realWorld(crashAt = process.env['TURNWIRE_CRASH_AT']): RealWorld
   }
 }
 
-/** Long waits share one slow tick. Every turn and every call has one and nearly all are called off soon, so a timer each would cost too much. */
+/**
+ * Long waits share one slow tick. Every turn and every call has one and nearly all are called off soon, so a timer each would
+ * cost too much.
+ */
 function longWaits(): { add(ms: number, run: () => void): () => void; clear(): void } {
   const waits = new Set<{ due: number; run: () => void }>()
   let ticking: NodeJS.Timeout | undefined

@@ -1,6 +1,7 @@
-// The engine as one caller may use it. It reaches only the caller's own sessions, unless the caller is an operator.
-// Decisions, grants and messages are the caller's own, whatever the request says. Turns that it starts count towards the limits of the session's owner, and belong to the caller's trace. Wires get no
-// other engine, so no wire can give a caller another owner's session.
+// The engine as one caller may use it. It reaches only the caller's own sessions, unless the caller is an operator. Decisions,
+// grants and messages are the caller's own, whatever the request says. Turns that the caller starts count towards the
+// limits of the session's owner, and belong to the caller's trace. Wires get no other engine, so no wire can give a caller
+// another owner's session.
 import type {
   Command,
   CreatedSession,

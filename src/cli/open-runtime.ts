@@ -1,4 +1,5 @@
-// Opens what a command works with. While MCP servers start, which may be installed first (`npx -y`), a terminal shows that this is under way.
+// Opens what a command works with. While MCP servers start, which may be installed first (`npx -y`), a terminal shows that this
+// is under way.
 import type { TurnwireConfig } from '../config/config.ts'
 import { type OpenOptions, Runtime } from '../runtime.ts'
 import { withProgress } from './progress.ts'

@@ -1,5 +1,5 @@
-// Finds rules and budgets that ask people with a role that no key has. Such a call waits until it expires, and nobody can allow it. Where roles come from
-// elsewhere (tokens, a sign-in, the application), which roles there are is not known.
+// Finds rules and budgets that ask people with a role that no key has. Such a call waits until it expires, and nobody can allow
+// it. Where roles come from elsewhere (tokens, a sign-in, the application), which roles there are is not known.
 import type { KeyEntry } from '../callers/keys.ts'
 import type { Budgets } from '../engine/index.ts'
 import type { PolicyRule, RuleApprovers } from '../policy/index.ts'

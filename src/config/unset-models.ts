@@ -1,5 +1,5 @@
-// Finds models that cannot be asked, because a key or an address is set nowhere. They are told of when a server starts, and not refused: the
-// other models work, and a key may come later.
+// Finds models that cannot be asked, because a key or an address is set nowhere. They are told of when a server starts, and not
+// refused: the other models work, and a key may come later.
 import { unsetIn } from '../models/index.ts'
 import type { TurnwireConfig } from './config.ts'
 

@@ -14,7 +14,10 @@ export type Receipt = {
   proof: { index: number; path: string[] }
   /** Without the source of the salts. */
   signed: LogSigned
-  /** Not signed. Only in a receipt for someone who is to compare arguments and outcome with their hashes: such a reader can guess them too. */
+  /**
+   * Not signed. Only in a receipt for someone who is to compare arguments and outcome with their hashes: such a reader can guess
+   * them too.
+   */
   salts?: ReceiptSalts
 }
 

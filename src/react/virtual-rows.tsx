@@ -1,6 +1,6 @@
-// Rows of any height, of which only those near the viewport are in the document: 10,000 of them scroll without effort. The
-// places of rows, the way to a row whose height is not known yet, and keeping what a person reads in its place are the work of TanStack Virtual;
-// this file draws the rows in the order of the page, so that text can be selected over several of them.
+// Rows of any height, of which only those near the viewport are in the document: 10,000 of them scroll without effort. The places
+// of rows, the way to a row whose height is not known yet, and keeping what a person reads in its place are the work of TanStack
+// Virtual; this file draws the rows in the order of the page, so that text can be selected over several of them.
 import {
   elementScroll,
   observeElementOffset,

@@ -49,7 +49,7 @@ export function authenticate(
         ? (byAddress(table.ownerByAddress(c.req, host)) ?? payments?.bareCaller(c))
         : typeof bearer === 'string'
           ? undefined
-          : // SDKs send some key, whatever it is: who has none that is known may still pay.
+          : // SDKs always send a key. A caller whose key is not known may still pay.
             (payments?.callerOf(bearer.token) ?? payments?.bareCaller(c))
     if (!principal) {
       c.env.outgoing.setHeader('WWW-Authenticate', 'Bearer')

@@ -1,5 +1,5 @@
-// For tests of users: strict doubles of the vendors' APIs, replays, evaluations, and the contract suites of the store and the tool port. Models that
-// need neither key nor network are part of the library itself.
+// For tests of users: strict doubles of the vendors' APIs, replays, evaluations, and the contract suites of the store and the
+// tool port. Models that need neither key nor network are part of the library itself.
 export { type ConformOptions, type ConformReport, conformAgent, runConform } from '../conform/index.ts'
 export {
   checkHistory,

@@ -1,5 +1,6 @@
-// One session, live, as refs: its view, and the actions of a person. What it follows and sends is in session-page.ts, which React's hook uses
-// too. The page needs only the session's id: after a reload everything comes from the log, including calls that still wait.
+// One session, live, as refs: its view, and the actions of a person. What it follows and sends is in session-page.ts, which
+// React's hook uses too. The page needs only the session's id: after a reload everything comes from the log, including calls that
+// still wait.
 import {
   type ComputedRef,
   computed,

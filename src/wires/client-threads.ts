@@ -1,5 +1,5 @@
-// Sessions under ids that clients choose: AG-UI's threads, the AI SDK's chats, DeltaKit's sessions. The id, its agent and its owner lead to the
-// same session on every node and after every restart, because the session was created under them.
+// Sessions under ids that clients choose: AG-UI's threads, the AI SDK's chats, DeltaKit's sessions. The id, its agent and its
+// owner lead to the same session on every node and after every restart, because the session was created under them.
 import type { CreateSession, Engine, RequestKey, SessionRef, SessionSummary } from '../engine/index.ts'
 import type { InputPart } from '../language/content.ts'
 import { TurnwireError } from '../language/errors.ts'

@@ -20,7 +20,10 @@ export class StopByLeaving {
     this.#wire = wire
   }
 
-  /** Gives the items, which are followed `as` this wire. If the signal aborts before the session rests or waits, the turn is cancelled unless it `staysOn`. */
+  /**
+   * Gives the items, which are followed `as` this wire. If the signal aborts before the session rests or waits, the turn is
+   * cancelled unless it `staysOn`.
+   */
   async *watch<Item extends { type: string }>(
     engine: Engine,
     ref: SessionRef,

@@ -1,5 +1,5 @@
-// Writes whole sessions as JSON lines: the log as it is, what is kept beside it, and the payments for its turns. A session that is at work is left out:
-// its copy would go on with the same work. Snapshots are left out, because an import makes them anew.
+// Writes whole sessions as JSON lines: the log as it is, what is kept beside it, and the payments for its turns. A session that
+// is at work is left out: its copy would go on with the same work. Snapshots are left out, because an import makes them anew.
 import { createHash } from 'node:crypto'
 import { isSnapshotName, type SessionRow, type Store } from '../../engine/index.ts'
 import { type PaymentRecord, walletOwner } from '../../language/payments.ts'

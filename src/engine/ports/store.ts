@@ -159,7 +159,10 @@ export type Store = {
   spent?(of: { owner: string } | { agent: string }, period: string): Promise<Spent>
   /** Counts what was spent without a session. A store that has `spent` has this too. */
   spend?(spending: Spending): Promise<void>
-  /** All sessions whose status is `running`, and those that wait and are `atWork` or have a `dueAt`. Asked once, when a process starts: it may look at every session. */
+  /**
+   * All sessions whose status is `running`, and those that wait and are `atWork` or have a `dueAt`. Asked once, when a process
+   * starts: it may look at every session.
+   */
   unfinished(): Promise<string[]>
   /** False: there was none. `epoch`: rejects with `lease_lost`, as `append` does, if it is not the current one. */
   remove(session: string, epoch?: number): Promise<boolean>

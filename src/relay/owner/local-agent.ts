@@ -46,7 +46,7 @@ export function serverAgent({ url, token, model, nested = false }: LocalServer):
       })
       if (!answer.ok || !answer.body) throw await readRefusal(answer)
       if (answer.headers.get('content-type')?.includes('application/json'))
-        yield { type: 'response.completed', response: (await answer.json()) as JsonObject } // checked by whoever reads it
+        yield { type: 'response.completed', response: (await answer.json()) as JsonObject } // its reader checks it
       else yield* readEvents(answer.body, quiet)
     } catch (error) {
       signal.throwIfAborted()

@@ -4,9 +4,9 @@
 // Several nodes may migrate at once, and no lock keeps them apart: each statement can be repeated, and runs on its own. A
 // node of the version before may still be at work: a migration only adds what that version does not notice.
 //
-// Every primary key but those of `requests`, `payments`, `spending` and `records` begins with the session, so that all tables can be partitioned or sharded by it.
-// Nothing refers to another table, and no column counts up by itself: not every engine that speaks to PostgreSQL's clients
-// shards these well. Statements that delete a session delete its rows everywhere.
+// Every primary key but those of `requests`, `payments`, `spending` and `records` begins with the session, so that all tables can
+// be partitioned or sharded by it. Nothing refers to another table, and no column counts up by itself: not every engine that
+// speaks to PostgreSQL's clients shards these well. Statements that delete a session delete its rows everywhere.
 
 /** The migration from which on payments are in a table. Before, each was a session: see payments.ts. */
 export const PAYMENTS_MIGRATION = 3

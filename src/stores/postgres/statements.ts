@@ -51,7 +51,7 @@ function metaStatements(schema: string) {
   return {
     putMeta: `INSERT INTO ${schema}.meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`,
     selectMeta: `SELECT value FROM ${schema}.meta WHERE key = $1`,
-    /** A write that changes nothing anyone reads: whether the database takes writes. */
+    /** Shows whether the database takes writes. Nothing reads what it writes. */
     touch: `INSERT INTO ${schema}.meta (key, value) VALUES ('touched', $1)
       ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
     /** Events of no session, in one transaction: whether the database has room. */

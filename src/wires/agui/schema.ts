@@ -1,5 +1,5 @@
-// AG-UI 1.0, and 0.0.5x where it differs, as it goes over the wire: the parts of a run's input that are read, and the events that are sent. Optional
-// members are left out, never null: the reference client refuses null.
+// AG-UI 1.0, and 0.0.5x where it differs, as it goes over the wire: the parts of a run's input that are read, and the events that
+// are sent. Optional members are left out, never null: the reference client refuses null.
 import type { infer as Infer } from 'zod'
 import type { Report } from '../../language/report.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
