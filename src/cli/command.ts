@@ -90,6 +90,12 @@ function unknownOption(command: string, given: string, known: readonly string[])
   return new UsageError(`turnwire ${command} has no option ${printable(given, 80)}. ${hint}`)
 }
 
+/** Prints what a command found: as JSON where that is asked for, else its lines. */
+export function printReport(values: Values, data: object, lines: readonly string[]): void {
+  const text = values['json'] === true ? JSON.stringify(data) : lines.join('\n')
+  process.stdout.write(`${text}\n`)
+}
+
 /** What a wrong word may have meant, or what there is. */
 export function suggestWord(given: string, known: readonly string[]): string {
   const near = nearest(given, known)

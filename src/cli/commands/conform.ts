@@ -8,7 +8,7 @@ import {
 } from '../../conform/index.ts'
 import { present } from '../../lib/json/present.ts'
 import { printable } from '../../lib/text/index.ts'
-import { type CliCommand, knownWord, textValue, UsageError, type Values } from '../command.ts'
+import { type CliCommand, knownWord, printReport, textValue, UsageError, type Values } from '../command.ts'
 import { withProgress } from '../progress.ts'
 
 export const command: CliCommand = {
@@ -58,13 +58,8 @@ It exits with 0 if nothing is broken, and with 1 otherwise.`,
         }),
       }),
     )
-    if (values['json'] === true) print(`${JSON.stringify(report)}\n`)
-    else
-      print(
-        `${describeConform(report)
-          .map(line => printable(line, 2000))
-          .join('\n')}\n`,
-      )
+    const lines = describeConform(report).map(line => printable(line, 2000))
+    printReport(values, report, lines)
     return report.ok ? 0 : 1
   },
 }

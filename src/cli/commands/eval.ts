@@ -8,7 +8,7 @@ import { caseFromLog, evalFile } from '../../evals/from-session.ts'
 import { addPlays, type EvalReport, runEvals } from '../../evals/run-evals.ts'
 import { present } from '../../lib/json/present.ts'
 import { printable } from '../../lib/text/index.ts'
-import { type CliCommand, textValue, UsageError, type Values } from '../command.ts'
+import { type CliCommand, printReport, textValue, UsageError, type Values } from '../command.ts'
 import { withProgress } from '../progress.ts'
 import { readSession } from '../recorded-logs.ts'
 import { configOption, dataOption, setUp } from '../setup.ts'
@@ -47,8 +47,7 @@ It exits with 0 if each file reached its pass mark, and with 1 otherwise.`,
     }
     const junit = textValue(values, 'junit')
     if (junit !== undefined) writeFileSync(junit, evalsToJunit(all))
-    for (const [index, report] of reports.entries())
-      print(words[index] ?? '', report, values['json'] === true)
+    for (const [index, report] of reports.entries()) printEvals(values, words[index] ?? '', report)
     return all.ok ? 0 : 1
   },
 }
@@ -73,15 +72,11 @@ async function fileFromSession(values: Values, id: string): Promise<string> {
   return evalFile(session.agent, [made])
 }
 
-function print(file: string, report: EvalReport, asJson: boolean): void {
-  if (asJson) {
-    const plays = report.plays.map(({ variant: { model, policy }, ...play }) => ({
-      ...play,
-      variant: present({ model, policy }),
-    }))
-    process.stdout.write(`${JSON.stringify({ file, ...report, plays })}\n`)
-    return
-  }
+function printEvals(values: Values, file: string, report: EvalReport): void {
+  const plays = report.plays.map(({ variant: { model, policy }, ...play }) => ({
+    ...play,
+    variant: present({ model, policy }),
+  }))
   const lines = describeEvals(report).map(line => printable(line, 2000))
-  process.stdout.write(`${[printable(file, 500), ...lines].join('\n')}\n`)
+  printReport(values, { file, ...report, plays }, [printable(file, 500), ...lines])
 }

@@ -11,7 +11,7 @@ import { changeConfig } from '../../replay/change.ts'
 import { describeReplay, isSame } from '../../replay/describe-replay.ts'
 import { readRecording } from '../../replay/recording.ts'
 import { type ReplayOptions, type ReplayReport, replay, type Simulation } from '../../replay/replay.ts'
-import { type CliCommand, knownWord, textValue, UsageError, type Values } from '../command.ts'
+import { type CliCommand, knownWord, printReport, textValue, UsageError, type Values } from '../command.ts'
 import { withProgress } from '../progress.ts'
 import { openVault, readExport, readSession, type SessionLog } from '../recorded-logs.ts'
 import { configOption, dataOption, setUp } from '../setup.ts'
@@ -70,7 +70,10 @@ It exits with 0 if everything came to the same, and with 1 otherwise.`,
         return done
       }),
     )
-    for (const report of reports) print(report, values['json'] === true)
+    for (const report of reports) {
+      const { log: _, bodies: __, ...shown } = report
+      printReport(values, shown, describeReplay(report))
+    }
     return reports.every(isSame) ? 0 : 1
   },
 }
@@ -124,9 +127,4 @@ async function readSimulations(values: Values): Promise<Record<string, Simulatio
   if (entries.length === 0 || wrong)
     throw new UsageError(`${file} exports no functions by the names of tools${wrong ? `: ${wrong[0]}` : ''}.`)
   return Object.fromEntries(entries) as Record<string, Simulation> // Functions, as was checked.
-}
-
-function print(report: ReplayReport, asJson: boolean): void {
-  const { log: _, bodies: __, ...shown } = report
-  process.stdout.write(asJson ? `${JSON.stringify(shown)}\n` : `${describeReplay(report).join('\n')}\n`)
 }

@@ -6,7 +6,7 @@ import { printable } from '../../lib/text/index.ts'
 import { plural } from '../../lib/text/plural.ts'
 import { backtest, type RecordedLog } from '../../verdicts/backtest.ts'
 import { BacktestFold, type BacktestReport, type Conflict } from '../../verdicts/backtest-report.ts'
-import { textValue, UsageError, type Values } from '../command.ts'
+import { printReport, textValue, UsageError, type Values } from '../command.ts'
 import { withProgress } from '../progress.ts'
 import { openVault, withRecordedLogs } from '../recorded-logs.ts'
 import { setUp } from '../setup.ts'
@@ -33,11 +33,7 @@ export async function backtestDraft(values: Values, [draft, ...files]: readonly 
     return withRecordedLogs(values, files, run)
   })
   const report = fold.report()
-  const text =
-    values['json'] === true
-      ? JSON.stringify({ file: draft, ...report })
-      : describeBacktest(draft, report).join('\n')
-  process.stdout.write(`${text}\n`)
+  printReport(values, { file: draft, ...report }, describeBacktest(draft, report))
   return report.ok ? 0 : 1
 }
 

@@ -6,7 +6,7 @@ import { printable } from '../../lib/text/index.ts'
 import { toJunit } from '../../lib/text/junit.ts'
 import { parseCases } from '../../verdicts/cases.ts'
 import { type JudgedCase, judgeCases } from '../../verdicts/judge-cases.ts'
-import { textValue, UsageError, type Values } from '../command.ts'
+import { printReport, textValue, UsageError, type Values } from '../command.ts'
 import { setUp } from '../setup.ts'
 import { withServers } from '../with-servers.ts'
 
@@ -24,8 +24,7 @@ export async function testCases(values: Values, [file, more]: readonly string[])
   const junit = textValue(values, 'junit')
   if (junit !== undefined) writeFileSync(junit, toJunit('turnwire policy', 'turnwire.policy', judged))
   const ok = judged.every(({ failures }) => failures.length === 0)
-  if (values['json'] === true) process.stdout.write(`${JSON.stringify({ file, ok, cases: judged })}\n`)
-  else process.stdout.write(`${describeCases(judged).join('\n')}\n`)
+  printReport(values, { file, ok, cases: judged }, describeCases(judged))
   return ok ? 0 : 1
 }
 
