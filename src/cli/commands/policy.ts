@@ -1,13 +1,11 @@
 // Looks at the policy: explains a verdict of the log, judges a table of cases, and tries a draft on recorded calls.
 import { printable } from '../../lib/text/index.ts'
-import { type CliCommand, knownWord, UsageError, type Values } from '../command.ts'
+import { type CliCommand, knownAction, UsageError, type Values } from '../command.ts'
 import { backtestDraft } from '../policy/backtest.ts'
 import { explainCall } from '../policy/explain.ts'
 import { testCases } from '../policy/test-cases.ts'
 import { readSession } from '../recorded-logs.ts'
 import { configOption, dataOption } from '../setup.ts'
-
-const actions = ['explain', 'test', 'backtest'] as const
 
 export const command: CliCommand = {
   name: 'policy',
@@ -44,9 +42,7 @@ backtest  judges all recorded calls by the rules of a draft, as their sessions s
   async run({ values, words: [given, ...words] }) {
     if (given === undefined)
       throw new UsageError('Say what to do, such as: turnwire policy explain <session> <call>')
-    const action = knownWord(given, actions, `turnwire policy does one of: ${actions.join(', ')}.`)
-    if (action === 'backtest') return backtestDraft(values, words)
-    return action === 'test' ? testCases(values, words) : explain(values, words)
+    return knownAction('policy', { explain, test: testCases, backtest: backtestDraft }, given)(values, words)
   },
 }
 
