@@ -234,7 +234,7 @@ const lines: readonly Line[] = [
   ['database servers are needed most for', each => each.shardsBecause],
 ]
 
-export function planTable(): string {
+function planTable(): string {
   const plans = loads.map(sessionsPerDay => plan({ ...usual, sessionsPerDay }, costs))
   const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
   return [
@@ -265,7 +265,7 @@ const costLines: readonly [what: string, of: keyof UnitCosts, unit: string][] = 
   ['a node: commits a second when idle', 'nodeCommits', ''],
 ]
 
-export function costTable(): string {
+function costTable(): string {
   const row = ([what, of, unit]: (typeof costLines)[number]): string =>
     `| ${what} | ${number(costs[of])}${unit && ` ${unit}`} |`
   return ['| cost | measured |', '|---|---:|', ...costLines.map(row)].join('\n')

@@ -44,7 +44,7 @@ const times = 8
 const calls = [{ name: 'get_weather', input: { city: 'Paris' } }]
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 
-export async function countWays(): Promise<Record<string, Way>> {
+async function countWays(): Promise<Record<string, Way>> {
   const counting = await startCounting()
   const folder = tempFolder()
   const turns = Array.from({ length: times }, () => [{ calls }, { text: 'It rains.' }]).flat()

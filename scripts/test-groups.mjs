@@ -34,7 +34,7 @@ const hooks = /^(?:before|after|beforeEach|afterEach)\(/m
 
 const most = 12
 
-export function canShare(file, text) {
+function canShare(file, text) {
   return (
     folders.some(folder => file.startsWith(folder)) &&
     !long.test(file) &&

@@ -218,7 +218,7 @@ export function readKeys(folder: string): KeyEntry[] {
 /** Of this process. */
 let writes = 0
 
-export function writeKeys(folder: string, entries: readonly KeyEntry[]): void {
+function writeKeys(folder: string, entries: readonly KeyEntry[]): void {
   writes += 1
   const file = keyFile(folder)
   orInvalid(() => {

@@ -372,6 +372,6 @@ function kept(words: string): TurnwireError {
   return rateLimited(`${words}, which is the limit. Delete some first.`, 60_000)
 }
 
-export function rateLimited(message: string, retryAfterMs = 1000): TurnwireError {
+function rateLimited(message: string, retryAfterMs = 1000): TurnwireError {
   return new TurnwireError('rate_limited', message, { retryAfterMs })
 }

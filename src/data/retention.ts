@@ -72,7 +72,7 @@ export async function startRetention(runtime: Retaining): Promise<() => void> {
 }
 
 /** Walks through all sessions again and again, until `pause` rejects. */
-export async function keepRetention(work: RetentionWork): Promise<void> {
+async function keepRetention(work: RetentionWork): Promise<void> {
   try {
     for (;;) {
       await work.pause(1_000)

@@ -84,7 +84,7 @@ function readForm(item: JsonObject): string | undefined {
 }
 
 /** The vendor whose form this history has; undefined if it may be `vendor`. */
-export function foreignForm(vendor: DoctorVendor, body: JsonObject): string | undefined {
+function foreignForm(vendor: DoctorVendor, body: JsonObject): string | undefined {
   const key = vendorForms[vendor].list
   const list = Object.hasOwn(body, key)
     ? key

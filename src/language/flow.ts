@@ -3,7 +3,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
 
 /** `reaches`: it changes nothing here, but what it is given leaves the house. */
-export const flowEffects = ['none', 'reaches', 'changes'] as const
+const flowEffects = ['none', 'reaches', 'changes'] as const
 export type FlowEffect = (typeof flowEffects)[number]
 
 /** Roles of arguments that decide where something goes, or what it is done to. */
@@ -129,7 +129,7 @@ export const summaryQuestion = 'Sum up our conversation so far.'
 // ---- in JSON Schema ----------------------------------------------------------------------------------------------
 
 /** On a property of an input schema: its role. On the schema itself: the labels of the tool. */
-export const roleKeyword = 'x-turnwire-role'
+const roleKeyword = 'x-turnwire-role'
 export const labelsKeyword = 'x-turnwire-flow'
 
 /** The schema without these keywords, and what they say. The same schema if it has none. */

@@ -47,7 +47,7 @@ function urlFault(url: unknown): string | undefined {
 }
 
 /** Why this schema is no form. */
-export function formFault(schema: unknown): string | undefined {
+function formFault(schema: unknown): string | undefined {
   if (!isObject(schema) || schema['type'] !== 'object' || !isObject(schema['properties']))
     return 'The schema of a question is {"type": "object", "properties": {…}}.'
   if (JSON.stringify(schema).length > largestForm) return 'The form of a question is too large.'

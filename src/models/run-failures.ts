@@ -64,7 +64,7 @@ const KEY_SHAPES = [
 ]
 
 /** Removes the request's secrets, and anything shaped like a key: a vendor's error may repeat either. */
-export function maskSecrets(text: string, secrets: readonly string[]): string {
+function maskSecrets(text: string, secrets: readonly string[]): string {
   let safe = text
   for (const secret of secrets) {
     if (secret.length < 4) continue

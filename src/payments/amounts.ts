@@ -7,7 +7,7 @@ const fraction = 12
 const one = 10n ** BigInt(fraction)
 
 /** A decimal text times 10^12. Undefined: it is no such text, or has more digits. */
-export function parseDecimal(text: string): bigint | undefined {
+function parseDecimal(text: string): bigint | undefined {
   const [, whole = '', part = ''] = /^(\d{1,30})(?:\.(\d{1,12}))?$/.exec(text) ?? []
   return whole === '' ? undefined : BigInt(whole) * one + BigInt(part.padEnd(fraction, '0'))
 }

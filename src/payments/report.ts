@@ -7,7 +7,7 @@ import { type Ledger, type PaymentDesk, toWhole } from './index.ts'
 type Total = { network: string; asset: string; amount: bigint; payments: number }
 
 /** A payment without what was signed. */
-export function publicPayment(record: PaymentRecord): JsonObject {
+function publicPayment(record: PaymentRecord): JsonObject {
   const {
     given: _,
     asked: __,

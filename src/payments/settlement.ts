@@ -370,7 +370,7 @@ function driven({ record }: Kept): Driven {
   return { outcome: settlementOutcome(record), record }
 }
 
-export function settlementOutcome({ state }: PaymentRecord): Outcome {
+function settlementOutcome({ state }: PaymentRecord): Outcome {
   if (state === 'settled' || state === 'refunding' || state === 'refunded') return 'settled'
   if (state === 'failed' || state === 'released') return state
   return 'pending'

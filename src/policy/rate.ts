@@ -5,7 +5,7 @@ import { IdleMap } from '../lib/async/idle-map.ts'
 import { isRecord } from '../lib/checks/fields.ts'
 import { invalidPolicy, refuseUnknownMembers } from './invalid-policy.ts'
 
-export const rateScopes = ['owner', 'session', 'all'] as const
+const rateScopes = ['owner', 'session', 'all'] as const
 
 export type Rate = {
   calls: number

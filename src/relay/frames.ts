@@ -7,7 +7,7 @@ import { isJsonObject, JsonError, type JsonObject, parseJson } from '../lib/json
 export const protocolVersion = 2
 
 /** A whole number of the asset's smallest unit, per token. */
-export const priceText = z.string().regex(/^\d{1,30}$/)
+const priceText = z.string().regex(/^\d{1,30}$/)
 const id = z.string().min(1).max(128)
 const count = z.int().min(0)
 const json = z.custom<JsonObject>(isJsonObject)

@@ -109,7 +109,7 @@ function recording(kept: { current: { log: LogEntry[] } }): WatchSource {
   }
 }
 
-export function toApprovalQuestion(
+function toApprovalQuestion(
   call: CallView,
   view: SessionView | undefined,
   tool: Partial<OperatorTool> | undefined,

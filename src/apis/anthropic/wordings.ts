@@ -3,7 +3,7 @@
 // `messages.0.content.1.tool_use.id`.
 
 /** By HTTP status. Any other status below 500 is an `invalid_request_error`, from 500 on an `api_error`. */
-export const errorTypes: Readonly<Record<number, string>> = {
+const errorTypes: Readonly<Record<number, string>> = {
   401: 'authentication_error',
   403: 'permission_error',
   404: 'not_found_error',

@@ -5,8 +5,7 @@ import { type Shown, ShownFold } from '../../language/show.ts'
 import { printable } from '../../lib/text/index.ts'
 import type { ReadPosition } from './follow.ts'
 
-export const asideHelp =
-  'a message for the model now; /queue <text> for afterwards; /interrupt <text>; /stop [tool]'
+const asideHelp = 'a message for the model now; /queue <text> for afterwards; /interrupt <text>; /stop [tool]'
 
 type Aside = { client: AapClient; session: string; calls: ReadonlyMap<string, Pick<ToolCall, 'name'>> }
 

@@ -30,7 +30,7 @@ export type OneShot = {
 type Status = 'done' | 'failed' | 'refused' | 'waiting' | 'cancelled'
 
 /** 2 is for a mistake on the command line. */
-export const exitCodes: Readonly<Record<Status, number>> = {
+const exitCodes: Readonly<Record<Status, number>> = {
   done: 0,
   failed: 1,
   refused: 3,

@@ -70,7 +70,7 @@ export function translate(step: Step, delta: ModelDelta, number: number, world: 
 }
 
 /** Adds a piece to the part that it continues, or begins another. Texts of another phase are another part. */
-export function addSaid(said: ShownPart[], piece: ShownPart): void {
+function addSaid(said: ShownPart[], piece: ShownPart): void {
   const last = said.at(-1)
   if (last && isSamePart(last, piece)) last.text += piece.text
   else said.push({ ...piece })

@@ -32,7 +32,7 @@ export function leftAlone(row: SessionRow, world: World): TurnwireError | undefi
 }
 
 /** Refuses a session that would not fit into the memory of this process. */
-export function unloadable({ bytes }: SessionRow, world: World): TurnwireError | undefined {
+function unloadable({ bytes }: SessionRow, world: World): TurnwireError | undefined {
   const free = world.freeMemory?.() ?? Infinity
   if (bytes < largeBytes || bytes * memoryPerByte < free) return undefined
   return new TurnwireError(

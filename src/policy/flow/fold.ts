@@ -26,7 +26,7 @@ export function hasHidden(text: string): boolean {
 }
 
 /** A value of one alphabet may stand beside another one, but not within one word or address. */
-export function mixesAlphabets(text: string): boolean {
+function mixesAlphabets(text: string): boolean {
   if (plain.test(text) || !alike.test(text)) return false
   const whole = text.normalize('NFKC')
   for (const run of whole.split(/[\s,;"'()<>[\]{}]+/u)) {

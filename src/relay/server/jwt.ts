@@ -81,7 +81,7 @@ export function relayTokens(secret: Buffer, { tokenMs, signInMs }: TokenLife): T
 }
 
 /** One wallet has one agent: its id is the address. */
-export function walletAgentId(wallet: Hex): string {
+function walletAgentId(wallet: Hex): string {
   return wallet
 }
 

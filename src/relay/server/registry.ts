@@ -49,7 +49,7 @@ export type Route = 'cheapest' | 'fastest' | { agentId: string; machine?: string
 /** A machine of this node or another. */
 export type AnyMachine = Machine | FarMachine
 
-export const noPrices: Prices = { inputTokenPrice: '0', outputTokenPrice: '0' }
+const noPrices: Prices = { inputTokenPrice: '0', outputTokenPrice: '0' }
 
 /** Agents without a machine that are remembered. The one that was seen longest ago is forgotten first. */
 const mostRemembered = 10_000

@@ -1,7 +1,7 @@
 // The browser actions of a model, as plain data: the schema of the arguments, and coordinates on the page.
 import type { JsonObject } from '../../lib/json/index.ts'
 
-export const actionNames = [
+const actionNames = [
   'screenshot',
   'click',
   'double_click',

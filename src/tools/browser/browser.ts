@@ -7,8 +7,8 @@ import { type Action, type ComputerInput, computerSchema, keyName, type SafetyCh
 import type { BrowserTools } from './browser-tools.ts'
 import { type BrowserOptions, type BrowserSettings, checkBrowserOptions } from './options.ts'
 
-export const computerName = 'computer'
-export const browserName = 'browser'
+const computerName = 'computer'
+const browserName = 'browser'
 
 /** The work of the tools, which is loaded with the first call. */
 class LoadedTools {

@@ -19,7 +19,7 @@ export type CodeOptions = {
   exposed?: boolean
 }
 
-export const defaultCodeLimits: CodeLimits = { memoryMiB: 64, timeMs: 5_000, outputChars: 65_536, calls: 100 }
+const defaultCodeLimits: CodeLimits = { memoryMiB: 64, timeMs: 5_000, outputChars: 65_536, calls: 100 }
 export const defaultCodeName = 'run_code'
 
 const longestCode = 64 * 1024

@@ -123,7 +123,7 @@ function compile(pattern: string, ignoreCase: boolean, what: string): RE2JS {
 }
 
 /** `*` and `?` stay within a name, `**` crosses folders, `{a,b}` is either. A glob without `/` matches names anywhere. */
-export function globMatcher(glob: string): (path: string) => boolean {
+function globMatcher(glob: string): (path: string) => boolean {
   const whole = glob.includes('/') ? glob.replace(/^\.?\//, '') : `**/${glob}`
   const pattern = compile(`^(?:${globPattern(whole)})$`, false, '"glob"')
   return path => pattern.matcher(path).find()

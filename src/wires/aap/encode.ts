@@ -182,7 +182,7 @@ function openQuestions(calls: readonly SessionCall[]): Question[] {
 }
 
 /** Shows only options that are known not to be secret. */
-export function maskOptions(
+function maskOptions(
   options: Readonly<Record<string, OptionValue>>,
   agent: AgentInfo | undefined,
 ): Record<string, string> {

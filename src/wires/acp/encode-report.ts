@@ -69,7 +69,7 @@ function markdownCell(text: string): string {
 }
 
 /** The ids of terminals are unique within a session. */
-export const acpTerminalId = (callId: string, terminal: string): string => `${callId}:${terminal}`
+const acpTerminalId = (callId: string, terminal: string): string => `${callId}:${terminal}`
 
 /** The call that a terminal belongs to. Ids of calls have no colon. */
 export const terminalCall = (terminalId: string): string => terminalId.split(':', 1)[0] ?? ''

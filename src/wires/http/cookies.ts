@@ -9,7 +9,7 @@ export function readCookie(header: string | undefined, wanted: string): string |
 }
 
 /** `isSecure`: it never travels without TLS. */
-export type CookieRules = { sameSite: 'Strict' | 'Lax'; maxAgeS: number; isSecure: boolean }
+type CookieRules = { sameSite: 'Strict' | 'Lax'; maxAgeS: number; isSecure: boolean }
 
 /** The value of `Set-Cookie`. */
 export function writeCookie(name: string, value: string, rules: CookieRules): string {

@@ -184,7 +184,7 @@ function UndoTime(): ReactElement {
   )
 }
 
-export function approvalQuestion(approval: OperatorApproval): ApprovalQuestion {
+function approvalQuestion(approval: OperatorApproval): ApprovalQuestion {
   const { tool, text, argsHash, toolHash, rule, reason, askedAt, expiresAt, last, flow } = approval
   return {
     callId: approval.callId,

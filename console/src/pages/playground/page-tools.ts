@@ -19,7 +19,7 @@ export type PageTool = {
   text: string
 }
 
-export const exampleTool: PageTool = {
+const exampleTool: PageTool = {
   name: 'local_time',
   description: 'The local time on the clock of the user’s browser.',
   parameters: { type: 'object', properties: {}, additionalProperties: false },

@@ -213,7 +213,7 @@ function Body({ name, session, view, search, selected, onSelect, onFork }: BodyP
   }
 }
 
-export function readView({ query }: Address, operator: boolean): ViewName {
+function readView({ query }: Address, operator: boolean): ViewName {
   const name = query.get('view')
   return viewsFor(operator).find(each => each === name) ?? 'transcript'
 }

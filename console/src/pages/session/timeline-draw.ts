@@ -173,7 +173,7 @@ function drawBreaks(canvas: CanvasRenderingContext2D, { scale }: Timeline, optio
   return taken
 }
 
-export function barColour(bar: Bar, { colours, critical }: DrawOptions): string {
+function barColour(bar: Bar, { colours, critical }: DrawOptions): string {
   if (critical) return bar.isCritical ? colours.accent : colours.border
   switch (bar.status) {
     case 'ok':

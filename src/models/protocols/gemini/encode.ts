@@ -48,7 +48,7 @@ import { declareTools, nameRule } from './tools.ts'
 export const protocolName = 'gemini'
 
 /** The tools that Google defines and its caller runs. */
-export const geminiTyped = [googleComputer(/^computerUse$/)]
+const geminiTyped = [googleComputer(/^computerUse$/)]
 
 export function prepare(
   asked: ModelRequest,

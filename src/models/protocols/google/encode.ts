@@ -30,7 +30,7 @@ import { nameRule } from './tools.ts'
 export const FOREIGN_SIGNATURE = 'skip_thought_signature_validator'
 
 /** Before version 3 signatures are optional, calls have no ids, and results hold no media. */
-export function isOlderGemini(target: ModelTarget): boolean {
+function isOlderGemini(target: ModelTarget): boolean {
   return target.quirks.has('no-thought-signatures') || /(?:^|\/)gemini-[12][.-]/.test(target.model)
 }
 

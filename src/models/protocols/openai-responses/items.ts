@@ -22,7 +22,7 @@ export type CallKind = { form: CallForm } & (
 export const approvalRequest = 'mcp_approval_request'
 
 /** The items that become calls: what we run, and the question whether the vendor may run something. */
-export const callKinds: ReadonlyMap<Json | undefined, CallKind> = new Map<Json | undefined, CallKind>([
+const callKinds: ReadonlyMap<Json | undefined, CallKind> = new Map<Json | undefined, CallKind>([
   ['function_call', { form: 'json', field: 'arguments' }],
   ['custom_tool_call', { form: 'text', field: 'input' }],
   [approvalRequest, { form: 'json', field: 'arguments' }],
