@@ -1,6 +1,7 @@
 // What the wire needs of the process that keeps the accounts.
 import type { ServerConnection } from '../../language/servers.ts'
 
+/** `call`: the one that waits for it. */
 export type WantedConnection = {
   server: string
   owner: string

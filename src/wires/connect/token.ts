@@ -2,15 +2,13 @@
 // or a time. It opens a page and gives nothing: the person has to agree at the other side. With a call it works for as long as that
 // call asks.
 import { openToken, type Sign, signToken } from '../http/signed-token.ts'
+import type { WantedConnection } from './backend.ts'
 
 export const connectPath = '/connect'
 /** Where the browser comes back to. No token has this form. */
 export const returnPath = `${connectPath}/back`
 
-export type ConnectFacts = {
-  server: string
-  owner: string
-  call?: { session: string; callId: string }
+export type ConnectFacts = WantedConnection & {
   /** Absent: it ends with the question of the call. */
   expiresAt?: number
 }

@@ -2,8 +2,9 @@
 // the login gives by itself. A session that works for a call is answered through the session of that call.
 import type { Engine, SessionRef, SessionSummary } from '../../engine/index.ts'
 import { openQuestions } from '../waiting-calls.ts'
+import type { WantedConnection } from './backend.ts'
 
-type WaitingCall = { session: string; callId: string }
+type WaitingCall = NonNullable<WantedConnection['call']>
 
 /** Whether the call still asks. */
 export async function stillAsks(engine: Engine, { session, callId }: WaitingCall): Promise<boolean> {
