@@ -3,7 +3,7 @@
 export { openArguments } from './calls/hidden-arguments.ts'
 export { type JudgedCall, RecordedSession } from './calls/judge-recorded.ts'
 export { CallSlots } from './calls/running-calls.ts'
-export type { FeedItem, Watcher } from './log/feed.ts'
+export type { FeedItem } from './log/feed.ts'
 export { readReceipt } from './log/read-receipt.ts'
 export { fold } from './log/read-state.ts'
 export { isSnapshotName } from './log/snapshots.ts'
@@ -12,17 +12,12 @@ export type * from './ports/boundary.ts'
 export * from './ports/forward.ts'
 export * from './ports/index.ts'
 export type * from './ports/local.ts'
-export type { Create, Decision } from './rules/commands.ts'
 export { evolve } from './rules/evolve.ts'
 export { CompactedFold, HistoryFold } from './rules/history-fold.ts'
-export { type Action, next, sessionStatus } from './rules/next.ts'
-export { buildOffer, type Offered } from './rules/offer.ts'
-export { outcomes } from './rules/outcomes.ts'
-export { makeRequest } from './rules/request.ts'
+export { next, sessionStatus } from './rules/next.ts'
 export {
   emptyState,
   findCall,
-  isInQuestion,
   type SessionState,
   sessionFacts,
   settledCalls,
@@ -33,7 +28,6 @@ export { addUsage } from './rules/usage.ts'
 export { LocalEngine } from './sessions/local-engine.ts'
 export { OpenSessions } from './sessions/open-sessions.ts'
 export { Session } from './sessions/session.ts'
-export { stopSessions } from './sessions/stop-sessions.ts'
 export { summaryInstructions } from './turn/compact.ts'
 export { ManualControl } from './turn/manual-control.ts'
-export type { Answers, Taken } from './turn/turn-session.ts'
+export type { Answers } from './turn/turn-session.ts'

@@ -10,22 +10,12 @@ export {
   defaultCodeName,
 } from './code/index.ts'
 export { type WorkspaceOptions, type WorkspaceTool, workspace } from './files/index.ts'
-export type { Reconciled, Undo } from './functions/afterwards.ts'
+export type { Reconciled } from './functions/afterwards.ts'
 export { hostedApprovalTool } from './functions/hosted-approval.ts'
-export { type Detailed, type Later, later, withDetails } from './functions/later.ts'
+export { later, withDetails } from './functions/later.ts'
 export { planTool } from './functions/plan-actions.ts'
 export type { Retries } from './functions/retries.ts'
-export {
-  type ExplicitOutput,
-  type InputOf,
-  type InputSchema,
-  type OutputSchema,
-  type RunResult,
-  type ToolDefinition,
-  type ToolOutputOf,
-  type TypedTool,
-  tool,
-} from './functions/tool.ts'
+export { type ToolDefinition, type ToolOutputOf, tool } from './functions/tool.ts'
 export {
   type CallSecret,
   type HttpAuth,

@@ -6,15 +6,7 @@ import { TurnwireError } from '../language/errors.ts'
 import type { AgentFlowReport } from '../language/flow.ts'
 import type { SealUse } from '../language/seals.ts'
 
-export type {
-  Caller,
-  OwnerAccount,
-  Principal,
-  Relay,
-  RelayedTarget,
-  RequestPayment,
-  WireEnv,
-} from '../callers/caller.ts'
+export type { Principal, RelayedTarget, RequestPayment, WireEnv } from '../callers/caller.ts'
 
 export type ServedDescription = EngineDescription & {
   /** With one agent, a model name that is not known means that agent. */

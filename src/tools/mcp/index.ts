@@ -11,7 +11,7 @@ import type { OtherFetch } from './other-hosts.ts'
 import type { SamplingSettings } from './sampling.ts'
 import { checkOptions, checkSpec, type McpServerSpec } from './spec.ts'
 
-export type { AuthPerson, AuthStore, KeptAuth } from './auth.ts'
+export type { AuthStore, KeptAuth } from './auth.ts'
 export { type KeptServer, KeptServers } from './kept-servers.ts'
 export { OwnerAccounts } from './owner-accounts.ts'
 export type { OwnerConnections } from './owner-connections.ts'

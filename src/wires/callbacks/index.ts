@@ -3,7 +3,7 @@ import { plainErrorBody, type Wire } from '../wire.ts'
 import { callbackRoutes } from './serve.ts'
 import { callbackPath } from './token.ts'
 
-export { type CallbackCall, callbackPath, makeToken } from './token.ts'
+export { makeToken } from './token.ts'
 
 export const callbacks: Wire = {
   name: 'callbacks',

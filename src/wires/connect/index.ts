@@ -5,9 +5,6 @@ import type { ConnectBackend } from './backend.ts'
 import { connectionRoutes, pageRoutes } from './serve.ts'
 import { connectPath } from './token.ts'
 
-export type { ConnectBackend } from './backend.ts'
-export { connectAddress } from './token.ts'
-
 export type ConnectNeeds = { connections: ConnectBackend | undefined }
 
 export const connect: Wire<WireHost & ConnectNeeds> = {

@@ -9,8 +9,6 @@ import { halt, hasRun, initial, type Reading, type State, step } from './decode.
 import { prepare, protocolName } from './encode.ts'
 import { failure } from './failure.ts'
 
-export type { State } from './decode.ts'
-
 export const geminiInteractions: Protocol<State, Reading> = {
   name: protocolName,
   // It scales larger ones down to this itself.

@@ -10,7 +10,6 @@ import { takesDeferred } from './deferred.ts'
 import { prepare, protocolName } from './encode.ts'
 import { failure } from './failure.ts'
 
-export type { State } from './decode.ts'
 export { noReasoning } from './failure.ts'
 
 export const openaiResponses: Protocol<State, Reading> = {
