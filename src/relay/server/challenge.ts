@@ -1,8 +1,9 @@
 // Proof that a caller owns a wallet: the server gives a message with a nonce, the wallet signs it, and the signature is
 // good once. A nonce carries its own time and signature, so nothing is kept for those who never come back, and any node
 // of an installation can check it.
-import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { type Hex, recoverSigner } from '../../callers/wallet.ts'
+import { isSameText } from '../../lib/signing/same-text.ts'
 
 export type Challenge = { nonce: string; message: string }
 
@@ -39,7 +40,7 @@ export class Challenges {
   ): Promise<'ok' | 'unknown' | 'used' | 'signature'> {
     const [time = '', chance = '', seal = '', ...more] = nonce.split('.')
     const expiresAt = Number.parseInt(time, 36)
-    const isOurs = more.length === 0 && isSame(seal, this.#seal(wallet, `${time}.${chance}`))
+    const isOurs = more.length === 0 && isSameText(seal, this.#seal(wallet, `${time}.${chance}`))
     if (!isOurs || !(expiresAt > this.#now())) return 'unknown'
     this.#forget()
     if (this.#used.has(nonce) || this.#used.size >= mostUsed) return 'used'
@@ -64,9 +65,4 @@ export class Challenges {
       this.#used.delete(nonce)
     }
   }
-}
-
-function isSame(given: string, wanted: string): boolean {
-  const [one, other] = [Buffer.from(given), Buffer.from(wanted)]
-  return one.length === other.length && timingSafeEqual(one, other)
 }

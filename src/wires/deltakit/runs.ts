@@ -1,10 +1,10 @@
 // Background runs. A run is a turn. Its id is made of the session's id and the number of its first event, so nothing is kept
 // for it, and it is found again wherever the log is. Its end is signed and names the owner: DeltaKit's hook stops a run
 // with a request that carries no key, so the id itself must allow that, and nothing else.
-import { timingSafeEqual } from 'node:crypto'
 import type { Accepted, Engine, SessionRef } from '../../engine/index.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { type ShownEnd, ShownFold, type ShownTurn } from '../../language/show.ts'
+import { isSameText } from '../../lib/signing/same-text.ts'
 import type { WireHost } from '../host.ts'
 import { readLog } from '../read-log.ts'
 import type { Job, JobStatus } from './schema.ts'
@@ -41,8 +41,7 @@ export function ownerOfRun(host: Signer, id: string): string | undefined {
   const { session, first, name, signed } = readId(id) ?? {}
   if (session === undefined || first === undefined || !name || !signed) return undefined
   const owner = Buffer.from(name, 'base64url').toString()
-  const own = signature(host, { owner, session }, first)
-  return timingSafeEqual(Buffer.from(signed), Buffer.from(own)) ? owner : undefined
+  return isSameText(signed, signature(host, { owner, session }, first)) ? owner : undefined
 }
 
 /** Undefined if it is no run, or a run of someone else. */

@@ -1,6 +1,6 @@
 // Tokens that stand in addresses: values in the open, and a signature of them that only this installation can make.
-import { timingSafeEqual } from 'node:crypto'
 import { TurnwireError } from '../../language/errors.ts'
+import { isSameText } from '../../lib/signing/same-text.ts'
 
 /** The same text always gets the same signature. */
 export type Sign = (text: string) => string
@@ -21,9 +21,7 @@ export function openToken<Values extends readonly unknown[]>(
   refusal: string,
 ): Values {
   const [body = '', signature = ''] = token.length > longest ? [] : token.split('.')
-  const [given, wanted] = [Buffer.from(signature), Buffer.from(sign(`${purpose} ${body}`))]
-  if (given.length !== wanted.length || !timingSafeEqual(given, wanted))
-    throw new TurnwireError('unauthorized', refusal)
+  if (!isSameText(signature, sign(`${purpose} ${body}`))) throw new TurnwireError('unauthorized', refusal)
   // It was signed here, so `signToken` wrote it.
   return JSON.parse(Buffer.from(body, 'base64url').toString()) as Values
 }
