@@ -1,6 +1,6 @@
 // A tool loop over `/v1/responses`: the application runs every tool, and the whole conversation goes along with each request,
 // so the server keeps nothing. For applications that speak the OpenAI Responses protocol without OpenAI's SDK.
-import { isJsonObject, type Json, type JsonObject, parseBounded } from '../lib/json/index.ts'
+import { isJsonObject, type Json, type JsonObject, parseObject } from '../lib/json/index.ts'
 import { decodeSse } from '../lib/net/sse.ts'
 import { AapError } from './errors.ts'
 import { type ClientTool, runClientTool } from './run-client-tool.ts'
@@ -132,7 +132,7 @@ async function runCall(
   const output = async (): Promise<string> => {
     const tool = Object.hasOwn(tools, name) ? tools[name] : undefined
     if (!tool) return `There is no tool named "${name}".`
-    const input = parseArguments(text)
+    const input = parseObject(text)
     if (!input) return 'The arguments are not a JSON object. Call the tool again with one.'
     onCall?.({ name, input })
     const asked = { toolCallId: id, name, input }
@@ -140,11 +140,6 @@ async function runCall(
     return textOfContent(content)
   }
   return { type: 'function_call_output', call_id: id, output: await output() }
-}
-
-function parseArguments(text: string): JsonObject | undefined {
-  const value = parseBounded(text)
-  return isJsonObject(value) ? value : undefined
 }
 
 function outputText(output: readonly JsonObject[]): string {

@@ -3,7 +3,7 @@
 import type { CallPart, OutcomeKind } from '../language/calls.ts'
 import type { ResultPart } from '../language/content.ts'
 import type { Delta, Event } from '../language/events.ts'
-import { isJsonObject, type JsonObject, parseBounded } from '../lib/json/index.ts'
+import { type JsonObject, parseObject } from '../lib/json/index.ts'
 import type { SessionState, ToolQuestion } from './types.ts'
 import type { Watched } from './watch.ts'
 
@@ -266,8 +266,7 @@ function proposed({ id, name, text }: CallPart): SessionCall {
 
 /** Arguments that are no object are the text of a tool that takes text. */
 function parseInput(text: string): JsonObject {
-  const value = parseBounded(text)
-  return isJsonObject(value) ? value : { input: text }
+  return parseObject(text) ?? { input: text }
 }
 
 function joinResultText(parts: readonly ResultPart[]): string {

@@ -1,7 +1,7 @@
 // Questions of a running call to a person: to fill in a flat form, or to open an address. The forms are those of MCP's
 // elicitation: one object whose members are texts, numbers, truth values or choices. The checks here are pure, and no
 // part of a form is executed: it may come from a server that nobody trusts.
-import type { Json, JsonObject } from '../lib/json/index.ts'
+import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
 
 /** JSON Schema of a form: an object with flat members. See `formFault`. */
 export type FormSchema = {
@@ -48,7 +48,7 @@ function urlFault(url: unknown): string | undefined {
 
 /** Why this schema is no form. */
 function formFault(schema: unknown): string | undefined {
-  if (!isObject(schema) || schema['type'] !== 'object' || !isObject(schema['properties']))
+  if (!isJsonObject(schema) || schema['type'] !== 'object' || !isJsonObject(schema['properties']))
     return 'The schema of a question is {"type": "object", "properties": {…}}.'
   if (JSON.stringify(schema).length > largestForm) return 'The form of a question is too large.'
   const members = Object.entries(schema['properties'])
@@ -66,7 +66,7 @@ function formFault(schema: unknown): string | undefined {
 }
 
 function memberFault(member: Json): string | undefined {
-  if (!isObject(member)) return 'is not a schema.'
+  if (!isJsonObject(member)) return 'is not a schema.'
   switch (member['type']) {
     case 'string':
       return choicesFault(member, 'oneOf')
@@ -76,7 +76,7 @@ function memberFault(member: Json): string | undefined {
       return undefined
     case 'array': {
       const { items } = member
-      if (!isObject(items) || !readChoices(items, 'anyOf')) return 'needs the choices of its items.'
+      if (!isJsonObject(items) || !readChoices(items, 'anyOf')) return 'needs the choices of its items.'
       return choicesFault(items, 'anyOf')
     }
     default:
@@ -107,7 +107,7 @@ export function readChoices(
   const options = member[titled]
   if (!Array.isArray(options)) return undefined
   const choices = options.flatMap(option =>
-    isObject(option) && typeof option['const'] === 'string'
+    isJsonObject(option) && typeof option['const'] === 'string'
       ? [{ value: option['const'], title: choiceTitle(option['title'], option['const']) }]
       : [],
   )
@@ -120,7 +120,7 @@ function choiceTitle(title: Json | undefined, value: string): string {
 
 /** Why this content does not answer the form; undefined if it does. */
 export function contentFault(schema: FormSchema, content: unknown): string | undefined {
-  if (!isObject(content)) return 'The answer to a form is an object with its members.'
+  if (!isJsonObject(content)) return 'The answer to a form is an object with its members.'
   for (const name of schema.required ?? [])
     if (!Object.hasOwn(content, name)) return `The answer lacks "${name}".`
   for (const [name, value] of Object.entries(content)) {
@@ -156,7 +156,7 @@ function numberFault(member: JsonObject, value: Json): string | undefined {
 
 function listFault(member: JsonObject, value: Json): string | undefined {
   const { items, minItems, maxItems } = member
-  const choices = (isObject(items) && readChoices(items, 'anyOf')) || []
+  const choices = (isJsonObject(items) && readChoices(items, 'anyOf')) || []
   const isChoice = (item: Json): boolean => choices.some(choice => choice.value === item)
   if (!Array.isArray(value) || !value.every(isChoice)) return 'is a list of its choices.'
   if (new Set(value).size < value.length) return 'has a choice twice.'
@@ -197,8 +197,4 @@ function textFault(member: JsonObject, value: Json): string | undefined {
   if (value.length > longestMessage * 10) return 'is too long.'
   const rule = typeof format === 'string' && Object.hasOwn(formats, format) ? formats[format] : undefined
   return rule && !rule.fits(value) ? rule.words : undefined
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

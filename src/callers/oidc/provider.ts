@@ -1,7 +1,7 @@
 // The identity provider as this server talks to it: what it says of itself (discovery), its keys, the exchange of a code, and
 // the check of an ID token. Every address is the provider's own, and is fetched within the egress rule.
 import type { JWTPayload } from 'jose'
-import { isJsonObject, parseBounded } from '../../lib/json/index.ts'
+import { isJsonObject, parseObject } from '../../lib/json/index.ts'
 import { clientCredentials } from '../../lib/net/client-credentials.ts'
 import { type FetchAddress, IssuerKeys, readJson, verifyToken } from '../tokens/issuer-keys.ts'
 import { isSafeAddress } from '../tokens/settings.ts'
@@ -99,8 +99,8 @@ export class OidcProvider {
     if (clientSecret !== undefined && !secretInBody)
       headers.set('authorization', clientCredentials(clientId, clientSecret))
     const answer = await this.#fetch(token, { method: 'POST', headers, body, redirect: 'error' })
-    const said = parseBounded(await answer.text())
-    if (!isJsonObject(said)) throw new Error(`${new URL(token).host} answered ${answer.status} without JSON.`)
+    const said = parseObject(await answer.text())
+    if (!said) throw new Error(`${new URL(token).host} answered ${answer.status} without JSON.`)
     const { id_token: idToken, access_token: accessToken, error, error_description: why } = said
     if (typeof error === 'string') throw new ProviderRefused(error, typeof why === 'string' ? why : error)
     if (!answer.ok || typeof idToken !== 'string')

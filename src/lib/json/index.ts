@@ -283,6 +283,12 @@ export function parseBounded(text: string): Json | undefined {
   }
 }
 
+/** Undefined: the text is no JSON object, or nests deeper than `deepestNesting`. */
+export function parseObject(text: string): JsonObject | undefined {
+  const value = parseBounded(text)
+  return isJsonObject(value) ? value : undefined
+}
+
 /** The text with each value that nests too deep as a text of its own. */
 export function flattened(text: string): string {
   let flat = ''

@@ -16,7 +16,8 @@ export function lineDiff(before: string, after: string): DiffLine[] {
   )
 }
 
-function splitLines(text: string): string[] {
+/** A line end at the very end begins no further line. */
+export function splitLines(text: string): string[] {
   if (text === '') return []
   return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
 }

@@ -7,10 +7,9 @@ import type { ModelAnswer, ModelCall } from '../../engine/ports/index.ts'
 import type { CallForm, CallPart } from '../../language/calls.ts'
 import type { Native, Origin } from '../../language/content.ts'
 import type { Usage, VendorAnswer } from '../../language/events.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../lib/json/index.ts'
+import { isJsonObject, type Json, type JsonObject, parseObject } from '../../lib/json/index.ts'
 import { cutUtf8, printable } from '../../lib/text/index.ts'
 import { type TextUnwrapper, textUnwrapper, wrapText } from './text-tools.ts'
-import { argumentsObject } from './vendor-typed.ts'
 
 export type AnswerStop = ModelAnswer['stop']
 export type ModelPart = ModelAnswer['parts'][number]
@@ -123,7 +122,7 @@ export type ArgumentsEnd = 'closed' | 'unclosed' | 'length'
 export function isCut(call: { form: CallForm; text: string }, end: ArgumentsEnd): boolean {
   if (end === 'closed') return false
   if (end === 'unclosed') return true
-  return call.form === 'text' || argumentsObject(call.text) === undefined
+  return call.form === 'text' || parseObject(call.text) === undefined
 }
 
 /** Empty arguments mean this on every vendor. */
@@ -188,7 +187,7 @@ const mostChars = 16 * 1024 * 1024
 const mostInvalid = 64 * 1024
 
 function writableObject(text: string): JsonObject | undefined {
-  return text.length > mostChars ? undefined : argumentsObject(text)
+  return text.length > mostChars ? undefined : parseObject(text)
 }
 
 /** The arguments of a past call as an object: never null, a list or a text, which vendors refuse in a history. */

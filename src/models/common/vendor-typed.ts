@@ -10,7 +10,7 @@
 
 import type { CallForm, Outcome } from '../../language/calls.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
-import { isJsonObject, type JsonObject, parseBounded } from '../../lib/json/index.ts'
+import type { JsonObject } from '../../lib/json/index.ts'
 import type { Warn } from './prepare.ts'
 
 /** All functions are pure. `call` is the vendor's call: a `tool_use` block, an output item, a `functionCall`. */
@@ -77,10 +77,4 @@ function vendorType(given: JsonObject): string {
 
 export function boundTo(bound: readonly BoundTool[], call: JsonObject): BoundTool | undefined {
   return bound.find(({ typed, declared }) => typed.isCall(call, declared))
-}
-
-/** JSON text of arguments as an object; undefined for anything else, which no vendor has a form for, and for what nests too deep. */
-export function argumentsObject(text: string): JsonObject | undefined {
-  const value = parseBounded(text)
-  return isJsonObject(value) ? value : undefined
 }

@@ -1,24 +1,19 @@
 // A call that was refused for its arguments, corrected by what the refusal says of each argument that it names.
-import { isJsonObject, type Json, type JsonObject, parseBounded } from '../../lib/json/index.ts'
+import { type Json, parseObject } from '../../lib/json/index.ts'
 
 const LITERAL = /(?:one of|exactly|such as|for example)[:,]?\s*("[^"]*"|-?[\d.]+)/u
 const BOUND = /(<=?|>=?|at most|at least)\s*(-?\d+(?:\.\d+)?)/u
 
 /** Undefined when nothing of the refusal is understood. */
 export function correctedText(text: string, refusal: string): string | undefined {
-  const before = objectIn(text)
+  // Empty for free text and for a call that was cut.
+  const before = parseObject(text) ?? {}
   const after = { ...before }
   for (const line of refusal.split(/\n|(?<=[.;])\s/u))
     for (const name of line.split(/[^\p{L}\d_-]+/u))
       if (Object.hasOwn(after, name)) after[name] = correctedValue(after[name]!, line)
   const corrected = JSON.stringify(after)
   return corrected === JSON.stringify(before) ? undefined : corrected
-}
-
-/** Empty for free text and for a call that was cut. */
-function objectIn(text: string): JsonObject {
-  const value = parseBounded(text)
-  return isJsonObject(value) ? value : {}
 }
 
 function correctedValue(value: Json, line: string): Json {

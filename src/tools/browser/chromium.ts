@@ -1,8 +1,8 @@
 // Finds and starts a Chromium of the system. It is started with little of our environment and with all of its traffic led
 // through a proxy of ours, so that the hosts it may reach are decided outside of it.
-import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { Browser } from 'playwright-core'
+import { isExecutable } from '../../lib/files/is-executable.ts'
 import type { BrowserSettings } from './options.ts'
 
 const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
@@ -10,16 +10,7 @@ const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-s
 function findChromium(): string | undefined {
   const { CHROMIUM_PATH: given, PATH = '' } = process.env
   const paths = PATH.split(delimiter).flatMap(folder => names.map(name => join(folder, name)))
-  return [...(given ? [given] : []), ...paths].find(isProgram)
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+  return [...(given ? [given] : []), ...paths].find(isExecutable)
 }
 
 /** Only pages make requests, and no request goes around the proxy. */

@@ -1,8 +1,9 @@
 // The walls around a command: bubblewrap's arguments. No network, no host processes, no environment of the host, a read-only
 // system, and one folder that can be written. Private folders of this process are covered wherever they would be seen.
 // Without bubblewrap nothing is run.
-import { accessSync, constants, existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
+import { existsSync, lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
+import { isExecutable } from '../../lib/files/is-executable.ts'
 import { isInFolder } from '../../lib/files/paths.ts'
 import { privatePaths } from '../../lib/files/private-folders.ts'
 
@@ -29,15 +30,6 @@ export function findBubblewrap(given?: string): string | undefined {
 
 export const missingBubblewrap =
   'bubblewrap is not installed, and commands are never run without it. Install it (on Debian: apt-get install bubblewrap).'
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
 
 /**
  * Descriptors of bubblewrap: `info`, where it says the number of the process inside; `filter`, with the refused system calls;

@@ -8,6 +8,7 @@ import type {
 } from '@agentclientprotocol/sdk'
 import type * as v2 from '@agentclientprotocol/sdk/experimental/v2'
 import { present } from '../../lib/json/present.ts'
+import { splitLines } from '../../lib/text/line-diff.ts'
 import type { AcpUpdate, SessionState } from './encode.ts'
 import { deletedMark, type TerminalUpdate } from './encode-report.ts'
 
@@ -95,11 +96,6 @@ function writePatch(path: string, before: string | null, after: string): string 
     ...missingEnd(after),
     '',
   ].join('\n')
-}
-
-function splitLines(text: string): string[] {
-  if (text === '') return []
-  return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
 }
 
 function missingEnd(text: string): string[] {

@@ -16,7 +16,7 @@ import type { AnswerPart, Entry } from '../../language/history.ts'
 import type { FormContent } from '../../language/questions.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { hashJson } from '../../lib/json/hash.ts'
-import { isJsonObject, type Json, type JsonObject, parseBounded } from '../../lib/json/index.ts'
+import { isJsonObject, type Json, type JsonObject, parseObject } from '../../lib/json/index.ts'
 import { freshMessages, type UserMessages } from '../client-threads.ts'
 import { shaped } from '../http/index.ts'
 import { leftOpen } from '../left-open.ts'
@@ -163,8 +163,8 @@ export function decodeDecision({ interruptId, status, payload }: Resume, by: str
 function decodeEdit(given: Json | undefined): JsonObject | undefined {
   if (given === undefined || given === null) return undefined
   if (isJsonObject(given)) return given
-  const parsed = typeof given === 'string' ? parseBounded(given) : undefined
-  if (isJsonObject(parsed)) return parsed
+  const parsed = typeof given === 'string' ? parseObject(given) : undefined
+  if (parsed) return parsed
   return refuseAgui('"arguments" must be an object. Free text is sent as {"input": "<text>"}.')
 }
 
@@ -257,8 +257,8 @@ function assistantParts(
 }
 
 function callText(form: 'json' | 'text', written: string): Pick<CallPart, 'form' | 'text'> {
-  const value = form === 'text' ? parseBounded(written) : undefined
-  if (isJsonObject(value) && typeof value['input'] === 'string') return { form, text: value['input'] }
+  const { input } = (form === 'text' && parseObject(written)) || {}
+  if (typeof input === 'string') return { form, text: input }
   return { form: 'json', text: written }
 }
 

@@ -2,7 +2,7 @@
 // in its own protocol's manner.
 import type { AgentInfo } from '../../engine/index.ts'
 import type { FilePart, ImagePart } from '../../language/content.ts'
-import { isJsonObject, type JsonObject, parseBounded } from '../../lib/json/index.ts'
+import { type JsonObject, parseObject } from '../../lib/json/index.ts'
 
 type Refuse = (reason: string) => never
 
@@ -35,6 +35,5 @@ function isMediaAddress(url: string): boolean {
 /** Arguments for protocols in which they are an object. Text that is not one stands under `invalid_arguments`. */
 export function argumentsObject(text: string): JsonObject {
   if (text.trim() === '') return {}
-  const value = parseBounded(text)
-  return isJsonObject(value) ? value : { invalid_arguments: text }
+  return parseObject(text) ?? { invalid_arguments: text }
 }

@@ -1,6 +1,6 @@
 // The list of tools that run in this page, and the form that defines one.
 import { type ReactElement, useId, useState } from 'react'
-import { isJsonObject, type JsonObject, parseBounded } from '../../../../src/lib/json/index.ts'
+import { parseObject } from '../../../../src/lib/json/index.ts'
 import { Form, FormButtons, Problem } from '../../../../src/react/forms.tsx'
 import { type AnswerKind, answers, type PageTool, toolProblem } from './page-tools.ts'
 
@@ -55,7 +55,7 @@ function ToolForm({ taken, onCancel, onDone }: ToolFormProps): ReactElement {
   const [problem, setProblem] = useState<string>()
   const set = (change: Partial<typeof emptyTool>): void => setTool({ ...tool, ...change })
   const submit = (): void => {
-    const schema = parseSchema(parameters)
+    const schema = parseObject(parameters)
     const words =
       toolProblem(tool) ??
       (taken.includes(tool.name) ? 'There is a tool of this name already.' : undefined) ??
@@ -115,9 +115,4 @@ function AnswerField({ answer, onChange }: AnswerFieldProps): ReactElement {
       </select>
     </div>
   )
-}
-
-function parseSchema(text: string): JsonObject | undefined {
-  const value = parseBounded(text)
-  return isJsonObject(value) ? value : undefined
 }

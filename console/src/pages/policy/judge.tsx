@@ -1,7 +1,7 @@
 // What the gate would say about a call that nobody made. The call is in the address, so a link shows the same verdict.
 import { type ReactElement, useCallback, useId, useState } from 'react'
 import type { JudgeAnswer, OperatorAgent } from '../../../../src/client/index.ts'
-import { isJsonObject, type JsonObject, parseBounded } from '../../../../src/lib/json/index.ts'
+import { type JsonObject, parseBounded, parseObject } from '../../../../src/lib/json/index.ts'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { FlowFacts } from '../../../../src/react/flow-facts.tsx'
 import { Form, FormButtons } from '../../../../src/react/forms.tsx'
@@ -113,8 +113,7 @@ const textSchema: JsonObject = { type: 'object', properties: { input: { type: 's
 function readInput(text: string | null, isJson: boolean): JsonObject {
   if (text === null) return {}
   if (!isJson) return { input: text }
-  const value = parseBounded(text)
-  return value !== undefined && isJsonObject(value) ? value : {}
+  return parseObject(text) ?? {}
 }
 
 function Answer({ answer }: { answer: JudgeAnswer }): ReactElement {

@@ -1,9 +1,9 @@
 // Anthropic's computer use: one tool with an `action` in its input, or a set of tools of which each is an action. Both are
 // calls of our `computer`, whose arguments are a list of actions.
 
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
+import { isJsonObject, type Json, type JsonObject, parseObject } from '../../../lib/json/index.ts'
 import { asList, asString, listObjects } from '../../common/json-read.ts'
-import { argumentsObject, type VendorTyped } from '../../common/vendor-typed.ts'
+import type { VendorTyped } from '../../common/vendor-typed.ts'
 
 const TOOLSET = 'computer'
 const SCROLL_PIXELS = 100
@@ -123,7 +123,7 @@ type Written = { name: string; input: JsonObject }
 
 /** Undefined for what the vendor cannot say in one action, such as calls of another vendor's model. */
 function writeActions(text: string): Written | undefined {
-  const { actions } = argumentsObject(text) ?? {}
+  const { actions } = parseObject(text) ?? {}
   const list = listObjects(actions)
   const [first, ...rest] = list
   if (!first || rest.some(other => JSON.stringify(other) !== JSON.stringify(first))) return undefined

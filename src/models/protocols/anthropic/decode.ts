@@ -4,7 +4,7 @@
 import type { ModelCall, ModelDelta } from '../../../engine/ports/index.ts'
 import type { HostedPart, Origin, TextPart, ThinkingPart } from '../../../language/content.ts'
 import type { Usage, VendorAnswer } from '../../../language/events.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
+import { isJsonObject, type Json, type JsonObject, parseObject } from '../../../lib/json/index.ts'
 import { printable } from '../../../lib/text/index.ts'
 import {
   type AnswerStop,
@@ -19,7 +19,7 @@ import {
 } from '../../common/answer.ts'
 import { passingFailure } from '../../common/failure.ts'
 import { asCount, asList, asObject, asString, isEmptyObject, readJson } from '../../common/json-read.ts'
-import { argumentsObject, type BoundTool, boundTo } from '../../common/vendor-typed.ts'
+import { type BoundTool, boundTo } from '../../common/vendor-typed.ts'
 import type { Frame, Halted, ModelFailure } from '../../protocol.ts'
 import { isServerUse } from './context.ts'
 import { streamFailure } from './failure.ts'
@@ -194,7 +194,7 @@ function openCall(state: State, block: Block, wire: string): ModelDelta {
 function translation({ start }: Block, { typed }: BoundTool): ((raw: string) => string) | undefined {
   if (typed.read === undefined) return undefined
   return raw => {
-    const input = argumentsObject(raw)
+    const input = parseObject(raw)
     return input === undefined ? raw : (typed.read?.({ ...start, input }) ?? raw)
   }
 }

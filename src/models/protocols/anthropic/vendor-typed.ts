@@ -2,9 +2,9 @@
 // `tool_result` blocks. How another one is bound is said in common/vendor-typed.ts.
 
 import type { ToolDeclaration } from '../../../language/tools.ts'
-import { isJsonObject, type JsonObject } from '../../../lib/json/index.ts'
+import { isJsonObject, type JsonObject, parseObject } from '../../../lib/json/index.ts'
 import { asString } from '../../common/json-read.ts'
-import { argumentsObject, type BoundTool, type VendorTyped } from '../../common/vendor-typed.ts'
+import type { BoundTool, VendorTyped } from '../../common/vendor-typed.ts'
 import { computerTool, computerToolset } from './computer.ts'
 
 /** A tool whose calls come under one name that the vendor has chosen. Its arguments are ours unless `more` reads them. */
@@ -44,7 +44,7 @@ function readBash({ input }: JsonObject): string {
 }
 
 function writeBash(text: string): JsonObject | undefined {
-  const { commands, restart } = argumentsObject(text) ?? {}
+  const { commands, restart } = parseObject(text) ?? {}
   if (restart === true) return { input: { restart } }
   return Array.isArray(commands) && commands.every(command => typeof command === 'string')
     ? { input: { command: commands.join('\n') } }
