@@ -13,7 +13,7 @@ import type {
 } from '../engine/ports/boundary.ts'
 import { type CallName, callByName, ForwardingEngine } from '../engine/ports/forward.ts'
 import { type Person, toPerson } from '../language/approvers.ts'
-import { TurnwireError } from '../language/errors.ts'
+import { sessionNotFound } from '../language/errors.ts'
 import { stoppable } from '../lib/async/stoppable.ts'
 import type { Caller } from './caller.ts'
 import type { WorkLimits } from './owner-limits.ts'
@@ -48,7 +48,7 @@ export class BoundEngine extends ForwardingEngine {
     // The arguments and the answer are those of the call of this name.
     if (owner === undefined || this.#mayReach(owner))
       return callByName(this.#engine, name, args) as ReturnType<Engine[Name]>
-    return Promise.reject(notFound()) as ReturnType<Engine[Name]>
+    return Promise.reject(sessionNotFound()) as ReturnType<Engine[Name]>
   }
 
   /** To anyone but its owner a session does not exist. */
@@ -140,7 +140,7 @@ export class BoundEngine extends ForwardingEngine {
   }
 
   #refuseOthers(owner: string): void {
-    if (!this.#mayReach(owner)) throw notFound()
+    if (!this.#mayReach(owner)) throw sessionNotFound()
   }
 }
 
@@ -151,8 +151,4 @@ function callerPerson({ owner, name = owner, roles }: Caller): Person {
 /** The owner that a call names, in a reference or a question. */
 function ownerIn(about: unknown): string | undefined {
   return typeof about === 'object' && about !== null && 'owner' in about ? String(about.owner) : undefined
-}
-
-function notFound(): TurnwireError {
-  return new TurnwireError('session_not_found', 'Session not found')
 }

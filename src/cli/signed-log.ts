@@ -3,7 +3,7 @@
 import { isPostgresUrl, withStore } from '../data/data-place.ts'
 import { keysInFolder, openReceiptKeys } from '../data/receipt-keys.ts'
 import type { Store } from '../engine/index.ts'
-import { TurnwireError } from '../language/errors.ts'
+import { hasCode } from '../language/errors.ts'
 import type { Recorded } from '../language/events.ts'
 import type { ReceiptKey } from '../language/receipt-keys.ts'
 import { visitSessions } from '../library/visit.ts'
@@ -51,7 +51,7 @@ export async function signSession(place: string, session: string): Promise<void>
       if (owner === undefined) throw noSuchSession(session)
       await engine.command({ owner, session }, { do: 'sign' }).catch((error: unknown) => {
         // The server that has it signs no logs. What was signed before can still be shown.
-        if (!(error instanceof TurnwireError && error.code === 'bad_request')) throw error
+        if (!hasCode(error, 'bad_request')) throw error
       })
     },
     openReceiptKeys({ folder: place }),

@@ -3,7 +3,7 @@
 // work. Stored responses are sessions too.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ListedRow, LocalEngine, SessionRow, Store } from '../engine/index.ts'
-import { TurnwireError, wordsOf } from '../language/errors.ts'
+import { hasCode, TurnwireError, wordsOf } from '../language/errors.ts'
 import { group, must } from '../lib/checks/fields.ts'
 import type { Log } from '../log.ts'
 import type { PaymentStore } from '../payments/port.ts'
@@ -165,8 +165,7 @@ async function removed(work: RetentionWork, { owner, id }: SessionRow): Promise<
     return true
   } catch (error) {
     // Another node has it and deletes it itself, or it was deleted meanwhile.
-    if (error instanceof TurnwireError && (error.code === 'moved' || error.code === 'session_not_found'))
-      return false
+    if (hasCode(error, 'moved', 'session_not_found')) return false
     // The store fails now: the next walk sees it again.
     work.log('warn', 'An old session could not be deleted.', { session: id, error: wordsOf(error) })
     return false

@@ -93,6 +93,15 @@ export class TurnwireError extends Error {
   }
 }
 
+/** Also for a caller who may not know that the session exists. */
+export function sessionNotFound(): TurnwireError {
+  return new TurnwireError('session_not_found', 'Session not found')
+}
+
+export function hasCode(error: unknown, ...codes: readonly ErrorCode[]): error is TurnwireError {
+  return error instanceof TurnwireError && codes.includes(error.code)
+}
+
 export type PublicError = { code: ErrorCode; message: string; status: number; retryAfterMs?: number }
 
 /** The part of a thrown value that a caller may see. The message of a defect never leaves the process. */

@@ -2,7 +2,7 @@
 // that every protocol reads; artifacts of a vendor stay with it. Text that was shown is taken back; if the reader cannot do
 // that, the failure ends the request. A model that keeps failing is passed over for a while.
 import type { Model, ModelAnswer, ModelDelta, ModelMemory, ModelRequest } from '../engine/ports/index.ts'
-import { type ErrorCode, TurnwireError, wordsOf } from '../language/errors.ts'
+import { type ErrorCode, hasCode, TurnwireError, wordsOf } from '../language/errors.ts'
 
 export type ModelFailureCode = Extract<ErrorCode, `model_${string}`>
 
@@ -149,7 +149,7 @@ function requestFor(model: Model, request: ModelRequest): ModelRequest {
 /** The first failure after a pause begins the next one: the count stays until the model answers. */
 function countFailure(member: Member, error: unknown, { now, after, pauseMs }: Settings): void {
   // A rejection is about the request, not about the model.
-  if (error instanceof TurnwireError && error.code === 'model_rejected') return
+  if (hasCode(error, 'model_rejected')) return
   member.failures += 1
   if (member.failures >= after) member.openUntil = now() + pauseMs
 }

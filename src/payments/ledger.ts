@@ -1,13 +1,13 @@
 // The payments of a store, as the desk uses them: all pages of a list as one, and changes that are retried when another
 // writer was first. Nothing here decides about a payment.
-import { TurnwireError } from '../language/errors.ts'
+import { hasCode, TurnwireError } from '../language/errors.ts'
 import type { PaymentChange, PaymentRecord } from '../language/payments.ts'
 import type { KeptPayment as Kept, PaymentPage, PaymentStore } from './port.ts'
 
 export type { Kept }
 
 /** Someone else has changed it. */
-export const isBusy = (error: unknown): boolean => error instanceof TurnwireError && error.code === 'busy'
+export const isBusy = (error: unknown): boolean => hasCode(error, 'busy')
 
 const pageSize = 100
 export const retryMs = 50

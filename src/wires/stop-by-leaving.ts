@@ -2,7 +2,7 @@
 // turn cancels it when it is closed early. A message that comes while such a turn still runs and nobody reads it any more
 // ends that turn first, because the closing of a connection may be noticed after the next request.
 import type { Accepted, Command, Engine, SessionRef } from '../engine/index.ts'
-import { TurnwireError } from '../language/errors.ts'
+import { hasCode } from '../language/errors.ts'
 
 /** How long a message waits for the readers of the turn before it to leave. */
 const leaveWithinMs = 2000
@@ -53,8 +53,7 @@ export class StopByLeaving {
     try {
       return await engine.command(ref, command)
     } catch (error) {
-      if (!(error instanceof TurnwireError && error.code === 'busy') || !(await this.#endLeft(engine, ref)))
-        throw error
+      if (!hasCode(error, 'busy') || !(await this.#endLeft(engine, ref))) throw error
       return engine.command(ref, command)
     }
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { keyText } from '../../callers/environment-keys.ts'
 import { addKey, isRole, newKey, readKeys, removeKey, roleRule } from '../../callers/keys.ts'
 import { isPostgresUrl } from '../../data/data-place.ts'
-import { TurnwireError } from '../../language/errors.ts'
+import { hasCode } from '../../language/errors.ts'
 import { sha256 } from '../../lib/json/hash.ts'
 import { printable } from '../../lib/text/index.ts'
 import { type CliCommand, knownAction, self, UsageError, type Values } from '../command.ts'
@@ -104,9 +104,7 @@ function usable<Result>(act: () => Result): Result {
   try {
     return act()
   } catch (error) {
-    throw error instanceof TurnwireError && error.code === 'bad_request'
-      ? new UsageError(error.message)
-      : error
+    throw hasCode(error, 'bad_request') ? new UsageError(error.message) : error
   }
 }
 

@@ -1,7 +1,7 @@
 // Writes that go beside a session's log (a blob, its deletion). They carry the epoch of its writer as appends do: of the copy
 // in memory, or of a claim of their own, which loads nothing. Such a claim ends the epoch of a copy that is being loaded, so
 // loading waits for these writes, and they wait for a copy whose loading began before them.
-import { TurnwireError } from '../../language/errors.ts'
+import { hasCode, sessionNotFound } from '../../language/errors.ts'
 import type { Store } from '../ports/index.ts'
 
 type BesideLogWriter = { readonly epoch: number }
@@ -44,12 +44,12 @@ export class BesideLog {
     for (let tries = 1; ; tries++) {
       try {
         const { epoch } = this.#find(id) ?? (await this.#store.claim(id)) ?? {}
-        if (epoch === undefined) throw new TurnwireError('session_not_found', 'Session not found')
+        if (epoch === undefined) throw sessionNotFound()
         await write(epoch)
         return
       } catch (error) {
         // The copy in memory was dropped meanwhile, or another process claimed the session.
-        const isBehind = error instanceof TurnwireError && error.code === 'lease_lost' && tries < 3
+        const isBehind = hasCode(error, 'lease_lost') && tries < 3
         if (!isBehind) throw error
       }
     }

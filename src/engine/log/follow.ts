@@ -2,7 +2,7 @@
 // pages at its own pace, then the deltas of the current step, then live items, without gaps or repeats. A reader that
 // falls far behind loses its live queue and goes back to the log, so a slow reader costs no memory. A session that
 // rests in the store is read there: following claims nothing, and works while the store cannot be written.
-import { publicError, TurnwireError } from '../../language/errors.ts'
+import { hasCode, publicError, TurnwireError } from '../../language/errors.ts'
 import type { Delta, Event, MessageDelivered } from '../../language/events.ts'
 import { sealingTypes, withoutSeals } from '../../language/seals.ts'
 import { StepDeltas } from '../../language/step-deltas.ts'
@@ -109,12 +109,12 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
         else await this.#untilWoken()
       }
     } catch (error) {
-      if (isRefusal(error)) {
+      if (hasCode(error, 'session_not_found', 'bad_request')) {
         this.#close()
         throw error
       }
       // The session failed, or the engine stops, while this reader opened it: it learns the same as a reader before it.
-      this.#lose(isStopping(error) ? stoppedEngine() : error)
+      this.#lose(hasCode(error, 'stopping') ? stoppedEngine() : error)
       return this.#advance()
     }
   }
@@ -387,14 +387,6 @@ export class Follower implements AsyncIterator<readonly FollowItem[]> {
     this.#out.push({ type: 'lost', error: { code, message } })
     this.#close()
   }
-}
-
-function isRefusal(error: unknown): boolean {
-  return error instanceof TurnwireError && ['session_not_found', 'bad_request'].includes(error.code)
-}
-
-function isStopping(error: unknown): boolean {
-  return error instanceof TurnwireError && error.code === 'stopping'
 }
 
 /**

@@ -1,6 +1,6 @@
 // Results of calls that came after another writer had taken the session: nothing of them is recorded, so the operator's log
 // says that they were there. The new writer settled these calls as unknown, or runs them again.
-import { TurnwireError } from '../../language/errors.ts'
+import { hasCode } from '../../language/errors.ts'
 import type { EnginePorts } from '../ports/index.ts'
 
 type LostSession = { id: string; epoch: number; lostBecause: unknown; ports: EnginePorts }
@@ -9,7 +9,7 @@ export function noteDiscarded(
   { id, epoch, lostBecause, ports }: LostSession,
   calls: readonly string[],
 ): void {
-  if (!(lostBecause instanceof TurnwireError) || lostBecause.code !== 'lease_lost') return
+  if (!hasCode(lostBecause, 'lease_lost')) return
   for (const callId of calls)
     ports.log(
       'warn',

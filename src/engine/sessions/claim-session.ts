@@ -1,6 +1,6 @@
 // Opens a session in the store: reads its row, claims the right to write, loads its state. If the node's lease ends
 // meanwhile, the work is given up: another node may have the session, and the copy here would be out of date.
-import { TurnwireError } from '../../language/errors.ts'
+import { sessionNotFound, TurnwireError } from '../../language/errors.ts'
 import { loadState } from '../log/read-state.ts'
 import type { EnginePorts, SessionRow } from '../ports/index.ts'
 import type { SessionState } from '../rules/state.ts'
@@ -36,10 +36,6 @@ export async function claimSession(
   const { state, snapshot } = loaded
   const claim = { epoch: claimed.epoch, bytes, blobBytes, ...(snapshot && { snapshot }) }
   return { row, state, claim, isEnding }
-}
-
-export function sessionNotFound(): TurnwireError {
-  return new TurnwireError('session_not_found', 'Session not found')
 }
 
 export function stopping(): TurnwireError {

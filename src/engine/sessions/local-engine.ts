@@ -1,6 +1,6 @@
 // The engine in this process, behind its boundary: commands go to open sessions, readers get copies. The state of
 // a session changes in session.ts and driver.ts, not here.
-import { TurnwireError } from '../../language/errors.ts'
+import { hasCode, TurnwireError } from '../../language/errors.ts'
 import type { Recorded } from '../../language/events.ts'
 import { entriesWithoutSeals, withoutSeals } from '../../language/seals.ts'
 import type { Abort } from '../../lib/async/abort.ts'
@@ -318,5 +318,5 @@ export class LocalEngine implements EngineHere {
 }
 
 function ignoreMissing(error: unknown): void {
-  if (!(error instanceof TurnwireError) || error.code !== 'session_not_found') throw error
+  if (!hasCode(error, 'session_not_found')) throw error
 }

@@ -1,7 +1,7 @@
 // The sessions that are in memory: opens them from the store for their owner, recovers those that a crash left unfinished,
 // and drops idle ones. A session that waits for a person lives in the store. There is never more than one copy of a session:
 // everyone who needs a copy to stay counts as a use of it.
-import { TurnwireError } from '../../language/errors.ts'
+import { sessionNotFound, TurnwireError } from '../../language/errors.ts'
 import type { Recorded } from '../../language/events.ts'
 import { roughSize } from '../../lib/json/plain.ts'
 import type { CallSession } from '../calls/call-session.ts'
@@ -23,7 +23,7 @@ import type { HistoryFold } from '../rules/history-fold.ts'
 import { stoppedEngine } from '../rules/outcomes.ts'
 import { emptyState, type SessionState, summariseForList } from '../rules/state.ts'
 import { nextDeadline } from '../turn/deadlines.ts'
-import { claimSession, movedMeanwhile, sessionNotFound, stopping } from './claim-session.ts'
+import { claimSession, movedMeanwhile, stopping } from './claim-session.ts'
 import { RecentSessions } from './idle-sessions.ts'
 import { leftAlone, Recovery, recoverTurn } from './recovery.ts'
 import { Session } from './session.ts'

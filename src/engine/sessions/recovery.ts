@@ -1,7 +1,7 @@
 // Recovery: which unfinished sessions are continued after a start, in which order, and which are left alone. A session
 // that ended the process before is tried again apart from all others, so that it cannot be mistaken for them; after
 // three such attempts it is left alone. The attempts are counted in the store before anything of the session is loaded.
-import { TurnwireError, wordsOf } from '../../language/errors.ts'
+import { hasCode, TurnwireError, wordsOf } from '../../language/errors.ts'
 import { mayRepeat, toolHash } from '../../language/tools.ts'
 import { dropKept } from '../calls/kept-output.ts'
 import { mayPass } from '../log/passing-failure.ts'
@@ -113,7 +113,7 @@ export class Recovery {
       return session
     } catch (error) {
       // Another node was faster.
-      if (this.#stopped || (error instanceof TurnwireError && error.code === 'moved')) return undefined
+      if (this.#stopped || hasCode(error, 'moved')) return undefined
       this.#ports.log('error', 'A session could not be recovered.', { session: id, error: wordsOf(error) })
       if (mayPass(error)) this.later(id)
       return undefined

@@ -1,6 +1,6 @@
 // Sessions that work for calls of other sessions: made once per call, told what was decided, followed, and ended with the
 // call. Each is a session like any other, with a log of its own; nobody but the call that it works for gives it commands.
-import { TurnwireError } from '../../language/errors.ts'
+import { hasCode, TurnwireError } from '../../language/errors.ts'
 import type { SessionParent } from '../../language/events.ts'
 import type { WorkingSessions } from '../calls/call-session.ts'
 import { judgeEdit } from '../calls/judge.ts'
@@ -46,7 +46,7 @@ export class SubSessions implements WorkingSessions {
     try {
       return await this.#sessions.use(ref, act, options)
     } catch (error) {
-      if (!summon || !(error instanceof TurnwireError && error.code === 'moved')) throw error
+      if (!summon || !hasCode(error, 'moved')) throw error
       await summon(ref.session)
       return this.#sessions.use(ref, act, options)
     }

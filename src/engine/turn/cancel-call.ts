@@ -1,6 +1,6 @@
 // Stops one call: it is settled as cancelled, its signal aborts, and the turn goes on. A call that runs in a session that works
 // for another call is cancelled there.
-import { TurnwireError } from '../../language/errors.ts'
+import { hasCode } from '../../language/errors.ts'
 import type { Command } from '../ports/boundary.ts'
 import { decideCancelCall } from '../rules/decide-call.ts'
 import { findCall } from '../rules/state.ts'
@@ -35,12 +35,12 @@ async function cancelElsewhere(session: CommandedSession, command: CancelCall): 
       await session.subSessions.command({ owner, session: delegated.session }, command)
       return true
     } catch (error) {
-      if (!(error instanceof TurnwireError && error.code === 'unknown_call')) throw error
+      if (!hasCode(error, 'unknown_call')) throw error
     }
   }
   return false
 }
 
 function ignoreSettled(error: unknown): void {
-  if (!(error instanceof TurnwireError && error.code === 'call_settled')) throw error
+  if (!hasCode(error, 'call_settled')) throw error
 }

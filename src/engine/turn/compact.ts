@@ -2,7 +2,7 @@
 // every entry. The cut lies between rounds, so that no call is separated from its result.
 
 import { joinText } from '../../language/content.ts'
-import { TurnwireError, wordsOf } from '../../language/errors.ts'
+import { hasCode, TurnwireError, wordsOf } from '../../language/errors.ts'
 import { summaryQuestion } from '../../language/flow.ts'
 import { type Entry, listCalls, type UserEntry } from '../../language/history.ts'
 import { type Abort, untilAborted } from '../../lib/async/abort.ts'
@@ -151,9 +151,14 @@ async function summarise(
     try {
       return await askForSummary(session, shown, signal)
     } catch (error) {
-      const rejected = error instanceof TurnwireError && error.code === 'model_rejected'
       const rest = newerHalf(shown)
-      if (!rejected || signal.aborted || rest === undefined || attempt >= MOST_ATTEMPTS) throw error
+      if (
+        !hasCode(error, 'model_rejected') ||
+        signal.aborted ||
+        rest === undefined ||
+        attempt >= MOST_ATTEMPTS
+      )
+        throw error
       shown = rest
     }
   }

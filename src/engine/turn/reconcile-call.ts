@@ -1,7 +1,7 @@
 // The command that asks a tool what became of a call: here, or in a session that works for a call of this one. What was found there
 // is recorded in both, so that the models of both are told.
 import type { Found } from '../../language/calls.ts'
-import { TurnwireError } from '../../language/errors.ts'
+import { hasCode } from '../../language/errors.ts'
 import { reconcileSettled } from '../calls/reconcile.ts'
 import type { Command } from '../ports/boundary.ts'
 import type { CommandedSession } from './turn-session.ts'
@@ -18,7 +18,7 @@ export async function reconcileCall(
   try {
     return await reconcileSettled(session, callId, { by })
   } catch (error) {
-    if (!isUnknownCall(error)) throw error
+    if (!hasCode(error, 'unknown_call')) throw error
     return (await reconcileElsewhere(session, command)) ?? Promise.reject(error)
   }
 }
@@ -36,7 +36,8 @@ async function reconcileElsewhere(
       if (found !== 'unknown') await tellOfWorker(session, ref, command)
       return found
     } catch (error) {
-      if (!isUnknownCall(error) && !isGone(error)) throw error
+      // It may have been deleted.
+      if (!hasCode(error, 'unknown_call', 'session_not_found')) throw error
     }
   }
   return undefined
@@ -53,13 +54,4 @@ async function tellOfWorker(
   await session.save([
     { v: 1, at: context.now, type: 'call.reconciled', callId, by, ...known, session: ref.session },
   ])
-}
-
-function isUnknownCall(error: unknown): boolean {
-  return error instanceof TurnwireError && error.code === 'unknown_call'
-}
-
-/** It was deleted. */
-function isGone(error: unknown): boolean {
-  return error instanceof TurnwireError && error.code === 'session_not_found'
 }

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../engine/ports/local.ts'
 import type { NodeStore, SeenNode } from '../../engine/ports/node.ts'
-import { TurnwireError, wordsOf } from '../../language/errors.ts'
+import { hasCode, TurnwireError, wordsOf } from '../../language/errors.ts'
 import { type ClusterSecret, OtherSecret } from './node-link.ts'
 import { meet, type NodeHello } from './peers.ts'
 
@@ -64,7 +64,7 @@ export async function proveAddress(store: NodeStore, self: JoiningNode, log: Log
         peer.close()
       }
     } catch (error) {
-      if (error instanceof TurnwireError && error.code === 'config_invalid') throw error
+      if (hasCode(error, 'config_invalid')) throw error
       if (error instanceof Error && error.cause instanceof OtherSecret) throw otherSecret(node)
       unreached.push(`${node.id} at ${node.address}: ${wordsOf(error)}`)
     }

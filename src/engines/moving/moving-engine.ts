@@ -14,7 +14,7 @@ import type {
   SessionRef,
 } from '../../engine/ports/boundary.ts'
 import { type CallName, callByName, ForwardingEngine, readNames } from '../../engine/ports/forward.ts'
-import { TurnwireError } from '../../language/errors.ts'
+import { hasCode, TurnwireError } from '../../language/errors.ts'
 import { stoppable } from '../../lib/async/stoppable.ts'
 import { isStopping } from '../socket/index.ts'
 import { Attachments } from './attachments.ts'
@@ -186,14 +186,14 @@ export abstract class MovingEngine extends ForwardingEngine {
 
 /** Nobody has the session now, or nobody who can be reached. */
 function isElsewhere(error: unknown): boolean {
-  return error instanceof TurnwireError && (error.code === 'moved' || error.code === 'stopping')
+  return hasCode(error, 'moved', 'stopping')
 }
 
 /** After `moved` and `stopping` nothing was recorded. After a lost lease or process that is not known. */
 function mayRepeat(place: Place, error: unknown, name: CallName, args: readonly unknown[]): boolean {
   if (!place.hasMoved(error)) return false
   if (isElsewhere(error) || readNames.some(read => read === name)) return true
-  return error instanceof TurnwireError && error.code === 'lease_lost' && hasKey(name, args)
+  return hasCode(error, 'lease_lost') && hasKey(name, args)
 }
 
 /** A request with a key is recorded once, however often it is made. */

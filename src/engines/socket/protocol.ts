@@ -1,7 +1,7 @@
 // How the engine's boundary is spoken over a channel. A call has one answer. A stream gives as many batches as were pulled, so
 // that a reader sets the pace; `cancel` ends it. Errors cross as their code and message.
 import type { PlainError } from '../../engine/ports/boundary.ts'
-import { errorCodes, TurnwireError, wordsOf } from '../../language/errors.ts'
+import { errorCodes, hasCode, TurnwireError, wordsOf } from '../../language/errors.ts'
 
 /** So many batches may be on their way to a reader, or wait for it. Most streams of a turn are shorter. */
 export const batchesAhead = 4
@@ -38,5 +38,5 @@ export function remadeError({ code, message, retryAfterMs }: PlainError): Turnwi
 
 /** The engine refused because it stops: nothing was recorded. */
 export function isStopping(error: unknown): boolean {
-  return error instanceof TurnwireError && error.code === 'stopping'
+  return hasCode(error, 'stopping')
 }

@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import type { AgentInfo, SessionCall, SessionRef, SessionSummary } from '../../engine/index.ts'
 import type { CallResult } from '../../language/calls.ts'
 import type { ResultPart } from '../../language/content.ts'
-import { TurnwireError } from '../../language/errors.ts'
+import { hasCode, TurnwireError } from '../../language/errors.ts'
 import type { Entry } from '../../language/history.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { sendJson, streamJson } from '../http/index.ts'
@@ -103,7 +103,7 @@ export class HistoryHandlers {
         await c.get('engine').blob(ref, { get: 'text', name: outcome.cut.blob }),
       ) as ResultPart[]
     } catch (error) {
-      if (error instanceof TurnwireError && error.code === 'not_found') return outcome.parts
+      if (hasCode(error, 'not_found')) return outcome.parts
       throw error
     }
   }

@@ -9,7 +9,7 @@ import {
   type PromptResponse,
 } from '@agentclientprotocol/sdk'
 import type { SessionPage, SessionRef, SessionSummary } from '../../engine/index.ts'
-import { TurnwireError } from '../../language/errors.ts'
+import { hasCode, TurnwireError } from '../../language/errors.ts'
 import type { Settings } from '../../language/events.ts'
 import type { TraceContext } from '../../language/trace.ts'
 import { type Arrival, requestKey } from './arrivals.ts'
@@ -146,7 +146,7 @@ export class Connection {
     if (this.#sessions.get(sessionId)?.isBusy)
       throw new TurnwireError('busy', 'A prompt is being answered in this session on this connection.')
     const summary = await engine.summary(this.#ref(sessionId)).catch((error: unknown) => {
-      throw isMissing(error) ? refusal.unknownSession(sessionId) : error
+      throw hasCode(error, 'session_not_found') ? refusal.unknownSession(sessionId) : error
     })
     if (summary.agent !== info.name) throw refusal.unknownSession(sessionId)
     const cwd = editorFolder(summary.settings)
@@ -233,7 +233,7 @@ export class Connection {
       // The client is shown how the turn ended.
       await session?.ended
     } catch (error) {
-      if (!isMissing(error)) throw error
+      if (!hasCode(error, 'session_not_found')) throw error
       session?.lost(error)
     }
     await session?.dispose()
@@ -245,7 +245,7 @@ export class Connection {
   async cancelCall(sessionId: string, toolCallId: string): Promise<Record<string, never>> {
     const session = this.get(sessionId)
     await session.cancelCall(toolCallId).catch((error: unknown) => {
-      throw isOver(error) ? refusal.notCancellable(toolCallId) : error
+      throw hasCode(error, 'call_settled', 'unknown_call') ? refusal.notCancellable(toolCallId) : error
     })
     return {}
   }
@@ -290,14 +290,6 @@ export class Connection {
 
 export function secretVariable(option: string): string {
   return `TURNWIRE_SECRET_${option.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}`
-}
-
-function isOver(error: unknown): boolean {
-  return error instanceof TurnwireError && (error.code === 'call_settled' || error.code === 'unknown_call')
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof TurnwireError && error.code === 'session_not_found'
 }
 
 /** The folder that the session was made with. */

@@ -9,7 +9,7 @@ import {
 } from '@agentclientprotocol/sdk'
 import type { Command, FollowItem, SessionSummary } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
-import { TurnwireError, wordsOf } from '../../language/errors.ts'
+import { hasCode, TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { ShownEnd, ShownMessage } from '../../language/show.ts'
 import type { TraceContext } from '../../language/trace.ts'
 import { AgentGrants } from './agent-grants.ts'
@@ -228,7 +228,7 @@ export class AcpSession {
     try {
       return await this.#reader.hold(() => this.#startTurn(parts, trace))
     } catch (error) {
-      if (!(error instanceof TurnwireError && error.code === 'lease_lost')) throw error
+      if (!hasCode(error, 'lease_lost')) throw error
       // Another process has written to the session, so nothing was recorded. Follow it again and repeat the message.
       await this.#open()
       return this.#reader.hold(() => this.#startTurn(parts, trace))
@@ -389,7 +389,7 @@ export class AcpSession {
     this.#questions.withdrawAll()
     for (const waiting of this.#waiting.values()) waiting.reject(encodeFailure(error))
     this.#waiting.clear()
-    const isDeleted = error instanceof TurnwireError && error.code === 'session_not_found'
+    const isDeleted = hasCode(error, 'session_not_found')
     if (isDeleted) this.#prompt?.ended.resolve({ stop: 'cancelled' })
     else this.#prompt?.ended.reject(encodeFailure(error))
   }

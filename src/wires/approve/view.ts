@@ -1,7 +1,7 @@
 // What the page of a link shows: the approval as it stands now, by the session's own log. Reading changes nothing.
 import type { AgentInfo, Engine, SessionCall, SessionRef, SessionSummary } from '../../engine/index.ts'
 import { describeApprovers, neededVotes, whyNotApprover } from '../../language/approvers.ts'
-import { TurnwireError } from '../../language/errors.ts'
+import { hasCode } from '../../language/errors.ts'
 import { ShownFold } from '../../language/show.ts'
 import { type LinkFacts, revokedMark } from '../approval-link.ts'
 import { readLog } from '../read-log.ts'
@@ -103,7 +103,7 @@ async function isRevoked(engine: Engine, ref: SessionRef, { id, call }: LinkFact
       await engine.blob(ref, { get: 'text', name: mark })
       return true
     } catch (error) {
-      if (!(error instanceof TurnwireError) || error.code !== 'not_found') throw error
+      if (!hasCode(error, 'not_found')) throw error
     }
   }
   return false

@@ -2,7 +2,7 @@
 // call, expires, and works once. No key is needed.
 import { Hono } from 'hono'
 import { serverCaller } from '../../callers/caller.ts'
-import { TurnwireError } from '../../language/errors.ts'
+import { sessionNotFound } from '../../language/errors.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { readJson } from '../http/index.ts'
 import { decodeResult } from './decode.ts'
@@ -19,7 +19,7 @@ export function callbackRoutes(host: WireHost): Hono<WireEnv> {
     const body = await readJson(c, { bodyBytes: Math.min(bodyBytes, mostBytes), jsonDepth })
     const engine = host.engineFor(serverCaller)
     const owner = await engine.lookUp({ get: 'owner', session })
-    if (owner === undefined) throw new TurnwireError('session_not_found', 'Session not found')
+    if (owner === undefined) throw sessionNotFound()
     await engine.command({ owner, session }, { do: 'complete', callId, output: decodeResult(body) })
     return c.body(null, 204)
   })

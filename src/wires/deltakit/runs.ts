@@ -2,7 +2,7 @@
 // for it, and it is found again wherever the log is. Its end is signed and names the owner: DeltaKit's hook stops a run
 // with a request that carries no key, so the id itself must allow that, and nothing else.
 import type { Accepted, Engine, SessionRef } from '../../engine/index.ts'
-import { TurnwireError } from '../../language/errors.ts'
+import { hasCode } from '../../language/errors.ts'
 import { type ShownEnd, ShownFold, type ShownTurn } from '../../language/show.ts'
 import { isSameText } from '../../lib/signing/same-text.ts'
 import type { WireHost } from '../host.ts'
@@ -52,7 +52,7 @@ export async function findRun(engine: Engine, owner: string, id: string): Promis
     const run = await readRun(engine, { owner, session }, first)
     return run && { ...run, id }
   } catch (error) {
-    if (error instanceof TurnwireError && error.code === 'session_not_found') return undefined
+    if (hasCode(error, 'session_not_found')) return undefined
     throw error
   }
 }

@@ -1,7 +1,7 @@
 // Who reaches what in the operator API, for the files of its routes.
 import type { Context } from 'hono'
 import type { SessionRef } from '../../engine/index.ts'
-import { TurnwireError } from '../../language/errors.ts'
+import { sessionNotFound } from '../../language/errors.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import type { OperatorBackend } from './backend.ts'
 import { needsOperator } from './decode.ts'
@@ -16,7 +16,7 @@ export function requireOperator(c: C): void {
 /** The session of the address. To a caller who may not see it, it does not exist. */
 export async function findSessionRef(c: C, session = c.req.param('id') ?? ''): Promise<SessionRef> {
   const owner = await c.get('engine').lookUp({ get: 'owner', session })
-  if (owner === undefined) throw new TurnwireError('session_not_found', 'Session not found')
+  if (owner === undefined) throw sessionNotFound()
   return { owner, session }
 }
 

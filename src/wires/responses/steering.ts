@@ -4,7 +4,7 @@
 import { refuseParameter } from '../../apis/openai/refusal.ts'
 import type { SessionCall, SessionRef } from '../../engine/index.ts'
 import type { InputPart } from '../../language/content.ts'
-import { TurnwireError, wordsOf } from '../../language/errors.ts'
+import { hasCode, wordsOf } from '../../language/errors.ts'
 import type { Event } from '../../language/events.ts'
 import { ShownFold } from '../../language/show.ts'
 import type { Json, JsonObject } from '../../lib/json/index.ts'
@@ -146,7 +146,7 @@ export class Steering {
       this.#tell('accepted', { steer: { id, previous_response_id: active.id }, ...mark })
       this.#tellWithdrawn(active)
     } catch (error) {
-      const isFull = error instanceof TurnwireError && error.code === 'busy'
+      const isFull = hasCode(error, 'busy')
       this.#tellFailed(isFull ? 'too_many_pending_steers' : 'invalid_input', wordsOf(error), given, mark)
     }
   }

@@ -2,7 +2,7 @@
 // does when its page is loaded. It may ask before the chat has a session; once there is one, a mark beside the session's
 // log keeps it, so that a restart forgets nothing.
 import type { Engine, SessionRef } from '../../engine/index.ts'
-import { TurnwireError } from '../../language/errors.ts'
+import { hasCode } from '../../language/errors.ts'
 import type { ClientThread } from '../client-threads.ts'
 
 const mark = 'ui-resumed'
@@ -34,7 +34,7 @@ export class ResumedChats {
       await engine.blob(ref, { get: 'text', name: mark })
       return true
     } catch (error) {
-      if (error instanceof TurnwireError && error.code === 'not_found') return false
+      if (hasCode(error, 'not_found')) return false
       throw error
     }
   }
