@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { TurnwireError } from '../language/errors.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
 import { closeFolder } from '../lib/files/close-folder.ts'
 import { sha256 } from '../lib/json/hash.ts'
 import type { Principal } from './caller.ts'
@@ -232,8 +232,7 @@ function orInvalid<Result>(work: () => Result, failed: string): Result {
   try {
     return work()
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new TurnwireError('config_invalid', `${failed}: ${why}`, { cause })
+    throw new TurnwireError('config_invalid', `${failed}: ${wordsOf(cause)}`, { cause })
   }
 }
 

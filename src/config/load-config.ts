@@ -3,7 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { type ResolveFnOutput, registerHooks } from 'node:module'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { TurnwireError } from '../language/errors.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
 import { checkConfig } from './check-config.ts'
 import type { TurnwireConfig } from './config.ts'
 
@@ -47,7 +47,7 @@ export async function loadDefault(file: string, wanted: string): Promise<unknown
   try {
     loaded = await import(pathToFileURL(file).href)
   } catch (cause) {
-    const words = cause instanceof Error ? cause.message : String(cause)
+    const words = wordsOf(cause)
     throw new TurnwireError('config_invalid', `${whereThrown(cause, file)} cannot be loaded: ${words}`, {
       cause,
     })

@@ -2,7 +2,7 @@
 // would miss the write-ahead log.
 import { copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { TurnwireError } from '../language/errors.ts'
+import { TurnwireError, wordsOf } from '../language/errors.ts'
 
 /** Small files that are always written whole. */
 const smallFiles = ['keys.json', 'vault.key', 'receipts.json']
@@ -25,7 +25,7 @@ export async function backUp(from: string, to: string): Promise<string[]> {
     for (const name of others) copyFileSync(join(from, name), join(to, name))
     return ['sessions.db', ...others]
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = wordsOf(cause)
     throw new TurnwireError('config_invalid', `${from} cannot be backed up to ${to}: ${why}.`, { cause })
   }
 }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, unwatchFile, watchFile, writeFileSync } from 
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makePrivateFolder } from '../../data/private-folder.ts'
+import { wordsOf } from '../../language/errors.ts'
 import { isJsonObject } from '../../lib/json/index.ts'
 import { printable } from '../../lib/text/index.ts'
 import { createLog } from '../../log.ts'
@@ -238,6 +239,6 @@ async function relayRecord(folder: string, { server }: AttachStatus): Promise<st
       : '; payments are not configured there'
     return printable(`${served} served since it started${paid}`, 500)
   } catch (error) {
-    return printable(error instanceof Error ? error.message : String(error), 200)
+    return printable(wordsOf(error), 200)
   }
 }

@@ -2,6 +2,7 @@
 // It reads files in a vendor's own form, and recorded sessions.
 import { existsSync, readFileSync } from 'node:fs'
 import { type DoctorVendor, doctorVendors, type HistoryFinding } from '../../doctor/index.ts'
+import { wordsOf } from '../../language/errors.ts'
 import type { Json } from '../../lib/json/index.ts'
 import { printable, printableJson } from '../../lib/text/index.ts'
 import { type CliCommand, knownWord, textValue, UsageError, type Values } from '../command.ts'
@@ -67,7 +68,7 @@ function parseHistory(text: string): Json {
   try {
     return JSON.parse(text) as Json // JSON text yields nothing but Json.
   } catch (error) {
-    throw new UsageError(`The file is not JSON: ${error instanceof Error ? error.message : String(error)}`)
+    throw new UsageError(`The file is not JSON: ${wordsOf(error)}`)
   }
 }
 

@@ -1,6 +1,7 @@
 // Runs a strict stand-in for a vendor's API, which answers from a script and refuses what the real API refuses. For tests of
 // a client by hand, or from another language.
 import { existsSync, readFileSync } from 'node:fs'
+import { wordsOf } from '../../language/errors.ts'
 import { printable } from '../../lib/text/index.ts'
 import type { Exchange, ScriptedTurn, VendorName } from '../../testing/doubles/index.ts'
 import { type CliCommand, knownWord, readPort, textValue, UsageError } from '../command.ts'
@@ -77,9 +78,7 @@ async function readScriptFile(file: string): Promise<ScriptedTurn[]> {
   try {
     return readScript(parse(readFileSync(file, 'utf8')), file)
   } catch (error) {
-    throw new UsageError(
-      `The script cannot be used: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    throw new UsageError(`The script cannot be used: ${wordsOf(error)}`)
   }
 }
 

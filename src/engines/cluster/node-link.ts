@@ -3,7 +3,7 @@
 import { hkdfSync } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type TLSSocket } from 'node:tls'
-import { TurnwireError } from '../../language/errors.ts'
+import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import { type Channel, streamChannel } from '../socket/index.ts'
 
 /** Fewer characters could be guessed. */
@@ -82,7 +82,7 @@ export async function listenForNodes(
       resolve()
     })
   }).catch(error => {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = wordsOf(error)
     throw new TurnwireError(
       'config_invalid',
       `The node cannot listen for other nodes on ${formatAddress({ host, port })}: ${why}`,

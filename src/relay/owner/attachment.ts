@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WebSocket } from 'ws'
 import type { Wallet } from '../../callers/wallet.ts'
-import { publicError, TurnwireError } from '../../language/errors.ts'
+import { publicError, TurnwireError, wordsOf } from '../../language/errors.ts'
 import { isJsonObject, type JsonObject } from '../../lib/json/index.ts'
 import { printable } from '../../lib/text/index.ts'
 import { asString } from '../../models/common/json-read.ts'
@@ -111,7 +111,7 @@ export class Attachment {
       return await this.#speak(socket, jwt)
     } catch (error) {
       const isFinal = error instanceof SignInFailure && error.final
-      const words = error instanceof Error ? error.message : String(error)
+      const words = wordsOf(error)
       if (!this.#stopping.signal.aborted && !isFinal) say(words)
       return { code: 0, wasAttached: false, ...(isFinal && { refused: words }) }
     }
@@ -245,9 +245,7 @@ class RelayConnection {
       return
     }
     this.#options.status.failed()
-    this.#options.say(
-      `A request failed: ${printable(error instanceof Error ? error.message : String(error), 300)}`,
-    )
+    this.#options.say(`A request failed: ${printable(wordsOf(error), 300)}`)
     this.#send({ type: 'error', id, code: 'plugin_error', message: message.slice(0, 1_000) })
   }
 

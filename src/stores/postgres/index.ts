@@ -3,7 +3,7 @@
 // statements then.
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { NodeStore, RecordStore, Store } from '../../engine/ports/index.ts'
-import { TurnwireError } from '../../language/errors.ts'
+import { TurnwireError, wordsOf } from '../../language/errors.ts'
 import type { KeepsPayments, PaymentStore } from '../../payments/port.ts'
 import { storeClosed } from '../failures.ts'
 import { IndexThread } from '../log-index/thread.ts'
@@ -281,7 +281,5 @@ function randomText(length: number): string {
 function asError(thrown: unknown): TurnwireError {
   if (thrown instanceof TurnwireError) return thrown
   if (thrown instanceof DatabaseFault) return thrown.error
-  return new TurnwireError('store_failed', thrown instanceof Error ? thrown.message : String(thrown), {
-    cause: thrown,
-  })
+  return new TurnwireError('store_failed', wordsOf(thrown), { cause: thrown })
 }

@@ -1,6 +1,6 @@
 // Classifies SQLite's result codes: the error that the caller gets, and whether the write, the transaction or the
 // connection failed. Nothing in this file acts on it.
-import { type ErrorCode, TurnwireError } from '../../language/errors.ts'
+import { type ErrorCode, TurnwireError, wordsOf } from '../../language/errors.ts'
 
 /**
  * `write`: this write can never succeed; others of its transaction can. `transaction`: nothing was written, try again
@@ -39,8 +39,8 @@ const meanings: Readonly<Record<number, Meaning>> = {
 export function sqliteFault(thrown: unknown, file: string): SqliteFault {
   if (thrown instanceof TurnwireError) return { error: thrown, affects: 'transaction' }
   const [code, affects, text] = readFault(thrown)
-  const words = thrown instanceof Error ? thrown.message : String(thrown)
-  return { error: new TurnwireError(code, `${text} (${file}: ${words})`, { cause: thrown }), affects }
+  const words = `${text} (${file}: ${wordsOf(thrown)})`
+  return { error: new TurnwireError(code, words, { cause: thrown }), affects }
 }
 
 function readFault(thrown: unknown): Meaning {
