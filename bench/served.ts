@@ -11,8 +11,8 @@ import type { Variant } from './harness.ts'
 export const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
 
 export type Memory = { rss: number; heapUsed: number; external: number }
-/** `collection`: of the longest collection of garbage. */
-export type Stalls = { p99: number; max: number; collection: number }
+/** See fixtures/probe.ts. */
+export type Stalls = { p99: number; max: number; collection: number; busy: number }
 /** Milliseconds of CPU that the main thread spent between two ticks of its event loop. */
 export type Ticks = { p99: number; p999: number; max: number }
 type Questions = {
