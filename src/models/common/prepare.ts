@@ -98,11 +98,15 @@ export function bodyWith(first: Texts, fields: JsonObject, last: Texts): string 
   for (const name in fields)
     if (first[name] === undefined && last[name] === undefined) rest[name] = fields[name]!
   let body = ''
-  for (const name in first) if (first[name] !== undefined) body += `,"${name}":${first[name]}`
+  // It is never cut: a text may be megabytes, and would be copied.
+  const add = (member: string): void => {
+    body += body === '' ? member : `,${member}`
+  }
+  for (const name in first) if (first[name] !== undefined) add(`"${name}":${first[name]}`)
   const own = wireJson(rest).slice(1, -1)
-  if (own !== '') body += `,${own}`
-  for (const name in last) if (last[name] !== undefined) body += `,"${name}":${last[name]}`
-  return `{${body.slice(1)}}`
+  if (own !== '') add(own)
+  for (const name in last) if (last[name] !== undefined) add(`"${name}":${last[name]}`)
+  return `{${body}}`
 }
 
 /** JSON text in well-formed Unicode: a lone surrogate anywhere in the value becomes U+FFFD. */

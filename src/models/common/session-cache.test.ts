@@ -118,7 +118,9 @@ describe('encodings', () => {
             text += between(last, index) + piece
             last = index
           }
-          assert.deepEqual(join(between), { text, last })
+          const joined = join(between)
+          assert.deepEqual([joined.text, joined.last], [text, last])
+          assert.deepEqual([joined.head + joined.tail, joined.tail === ''], [text, text === ''])
         }
       }),
     )

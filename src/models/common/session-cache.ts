@@ -32,8 +32,14 @@ export type EncodedHistory = {
    * The texts as one, without the empty ones. `between` gives what stands before the piece at `index`, after the piece
    * at `before` (-1: it is the first). It may depend on the entries up to `index` only.
    */
-  join: (between: (before: number, index: number) => string) => { text: string; last: number }
+  join: (between: (before: number, index: number) => string) => JoinedHistory
 }
+
+/**
+ * `text` is `head` and `tail`, of which only the tail is short: what looks into the text of a long history copies all of it.
+ * `last`: the index of the last piece that is not empty; -1 if there is none.
+ */
+export type JoinedHistory = { text: string; head: string; tail: string; last: number }
 
 /** Two variants as one. */
 export function joinVariants(one: string, other: string): string {
@@ -125,12 +131,17 @@ export class SessionCache {
     if (this.#blocks.length > whole) this.#blocks.length = whole
   }
 
-  #join(from: number, to: number, between: (before: number, index: number) => string) {
+  #join(from: number, to: number, between: (before: number, index: number) => string): JoinedHistory {
     const blocks = from === 0 ? this.#blocks.slice(0, Math.floor(to / BLOCK_LENGTH)) : []
-    let text = ''
+    let [head, tail] = ['', '']
     let last = -1
+    const append = (text: string): void => {
+      if (text === '') return
+      head += tail
+      tail = text
+    }
     for (const block of blocks) {
-      text += block.text
+      append(block.text)
       last = block.last
     }
     let index = from + blocks.length * BLOCK_LENGTH
@@ -145,8 +156,8 @@ export class SessionCache {
       }
       const joined = parts.join('')
       if (from === 0 && end % BLOCK_LENGTH === 0) this.#blocks.push({ text: joined, last })
-      text += joined
+      append(joined)
     }
-    return { text, last }
+    return { text: head + tail, head, tail, last }
   }
 }

@@ -28,7 +28,7 @@ import {
   wireJson,
 } from '../../common/prepare.ts'
 import { anthropicFitted, anthropicStrict } from '../../common/schema-dialect.ts'
-import { joinVariants, SessionCache } from '../../common/session-cache.ts'
+import { type JoinedHistory, joinVariants, SessionCache } from '../../common/session-cache.ts'
 import { wrapText } from '../../common/text-tools.ts'
 import { type BoundTool, bindTools, plainTools } from '../../common/vendor-typed.ts'
 import { type IdRule, toolNames, type WireIds, type WireNames, wireIds } from '../../common/wire-names.ts'
@@ -323,7 +323,7 @@ function encodeHistory(cache: SessionCache, spoken: readonly Entry[], context: E
       : surroundings.variant,
     encode: (entry, index) => encodeEntry(context, entry, index),
   })
-  const { text, last } = join((before, index) => {
+  const joined = join((before, index) => {
     const role = messageRole(spoken[index])
     const opening = `{"role":"${role}","content":[`
     // The first message must be a user's, or begin with the summary of those before it.
@@ -334,7 +334,7 @@ function encodeHistory(cache: SessionCache, spoken: readonly Entry[], context: E
     return messageRole(spoken[before]) === role ? ',' : `]},${opening}`
   })
   return {
-    messages: `[${endWithUser(context, text, last < 0 ? undefined : messageRole(spoken[last]))}]`,
+    messages: `[${endWithUser(context, joined)}]`,
     encoded,
     forbidsManualThinking: () => opensWithoutThinking(messagesBackwards(spoken, pieces, surroundings)),
   }
@@ -348,12 +348,13 @@ const messageRole = (entry: Entry | undefined): Role => (entry?.role === 'assist
 const userMessage = (text: string): string => `{"role":"user","content":[${textBlock(text)!}]}`
 
 /** The last message must be a user's, unless the vendor paused its answer and is to continue it. */
-function endWithUser(context: EncodingContext, messages: string, last: Role | undefined): string {
-  if (last === undefined) return userMessage(OPENING)
-  if (last === 'user') return `${context.marksEnd ? withMark(messages) : messages}]}`
-  if (context.surroundings.endsPaused) return `${messages}]}`
+function endWithUser(context: EncodingContext, { text, head, tail, last }: JoinedHistory): string {
+  if (last < 0) return userMessage(OPENING)
+  if (messageRole(context.spoken[last]) === 'user')
+    return context.marksEnd ? `${head}${withMark(tail)}]}` : `${text}]}`
+  if (context.surroundings.endsPaused) return `${text}]}`
   context.warn(ASKED_TO_CONTINUE)
-  return `${messages}]},${userMessage(CONTINUE)}`
+  return `${text}]},${userMessage(CONTINUE)}`
 }
 
 const SUMMARY_PREFIX = '{"type":"compaction"'
