@@ -190,10 +190,13 @@ async function exchange<State, Reading>(
     const auth = given instanceof Promise ? await untilAborted(given, signal) : given
     const address = addressFor(runner, prepared.path)
     const sent = { protocol, prepared, provider: provider.name, address, auth, limits, trace: request.trace }
-    const result = await attempt({ ...sent, agents: runner.agents(), watch: restorer.watch, signal })
+    const [result, digest] = await Promise.all([
+      attempt({ ...sent, agents: runner.agents(), watch: restorer.watch, signal }),
+      // It is told of a session's step.
+      request.memory === undefined ? undefined : digestOnceSent(prepared.body),
+    ])
     signal.throwIfAborted()
-    if ('answer' in result)
-      return withRequest(restorer.restore(result.answer), prepared, request.memory !== undefined)
+    if ('answer' in result) return withRequest(restorer.restore(result.answer), prepared, digest)
     const { failure, shown, ran } = result
     const adapted = shown ? undefined : adaptedTarget(runner, target, prepared, failure, tried)
     const { code, message } = toError(failure, provider.name, secretsIn(auth))
@@ -331,9 +334,16 @@ function addressFor<State, Reading>(runner: Runner<State, Reading>, path: string
   return address
 }
 
-/** What its reader should know of the request: what was adapted, and, of a session's step, the digest of its body. */
-function withRequest(answer: ModelAnswer, prepared: Prepared, isStep: boolean): ModelAnswer {
-  if (isStep) answer.sent = sha256(prepared.body)
+/** Of a body that is sent in this turn of the event loop. A long one takes a millisecond, in which the vendor works already. */
+function digestOnceSent(body: string): Promise<string> {
+  return new Promise(resolve => {
+    setImmediate(() => resolve(sha256(body)))
+  })
+}
+
+/** What its reader should know of the request: what was adapted, and the digest of its body. */
+function withRequest(answer: ModelAnswer, prepared: Prepared, digest: string | undefined): ModelAnswer {
+  if (digest !== undefined) answer.sent = digest
   const warnings = [...new Set([...prepared.warnings, ...(answer.warnings ?? [])])]
   return warnings.length === 0 ? answer : { ...answer, warnings }
 }
