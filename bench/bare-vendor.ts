@@ -57,17 +57,29 @@ function ask({ agent, port, path }: Vendor, body: string, watch: Watch): Promise
   })
 }
 
-/** A conversation whose messages are kept as the bytes that they are sent as. */
-export function bareConversation(vendor: Vendor, used: PeerTool, question: string, watch: Watch) {
+/**
+ * A conversation whose messages are kept as the bytes that they are sent as. `commit`: where a durable one would sync, with the
+ * messages since the last time.
+ */
+export function bareConversation(
+  vendor: Vendor,
+  used: PeerTool,
+  question: string,
+  watch: Watch,
+  commit?: (messages: readonly string[]) => void,
+) {
   const { name, description, schema } = used
   const model = 'claude-sonnet-4-6'
   const head = `{"model":"${model}","max_tokens":4096,"stream":true,"tools":${JSON.stringify([{ name, description, input_schema: schema }])},"messages":[`
   const messages: string[] = []
+  let committed = 0
   return async (): Promise<void> => {
     messages.push(JSON.stringify({ role: 'user', content: [{ type: 'text', text: question }] }))
     for (;;) {
       const content = await ask(vendor, `${head}${messages.join(',')}]}`, watch)
       messages.push(JSON.stringify({ role: 'assistant', content }))
+      commit?.(messages.slice(committed))
+      committed = messages.length
       const results: unknown[] = []
       for (const block of content) {
         if (block.type !== 'tool_use') continue

@@ -5,13 +5,14 @@ import type { Entry } from '../src/language/history.ts'
 import { anthropic } from '../src/models/providers/vendors.ts'
 import { bareConversation } from './bare-vendor.ts'
 import type { Trial, Variant } from './harness.ts'
-import { add, begin, cycle, join, makeEngine, sqliteStore, tempFolder } from './parts.ts'
+import { add, begin, cycle, join, makeEngine, sqliteStore, syncedCommits, tempFolder } from './parts.ts'
 import { type AiSdk, cycleScript, installed, load } from './peers.ts'
 import { here, start } from './served.ts'
 
 type Conversation = () => Promise<unknown>
 
 const bareName = 'bare HTTP loop, nothing stored'
+const syncedName = 'bare HTTP loop with two synced commits'
 const ourName = 'turnwire, SQLite FULL'
 const sdkName = 'AI SDK, nothing stored'
 
@@ -21,18 +22,23 @@ async function setUp() {
   const store = sqliteStore({ file: join(folder.path, 'turnwire.db') })
   const model = anthropic({ model: 'claude-sonnet-4-6', apiKey: 'none', baseUrl: `${vendor.url}/cycle` })
   const agent = new Agent({ keepAlive: true })
+  const synced = syncedCommits(join(folder.path, 'bare.db'))
+  const begun = (commit?: typeof synced.commit): Conversation =>
+    bareConversation(
+      { agent, port: vendor.port, path: '/cycle/v1/messages' },
+      cycleScript.tools[0]!,
+      cycleScript.question,
+      delta => void JSON.stringify(delta),
+      commit,
+    )
   return {
     engine: makeEngine(store, model, [add]),
     url: `${vendor.url}/cycle`,
-    bare: (): Conversation =>
-      bareConversation(
-        { agent, port: vendor.port, path: '/cycle/v1/messages' },
-        cycleScript.tools[0]!,
-        cycleScript.question,
-        delta => void JSON.stringify(delta),
-      ),
+    bare: (): Conversation => begun(),
+    synced: (): Conversation => begun(synced.commit),
     close: async () => {
       agent.destroy()
+      synced.close()
       await store.close()
       await vendor.stop()
       folder.remove()
@@ -48,7 +54,7 @@ export async function cyclesOverHttp(): Promise<Trial[]> {
 }
 
 async function cycles(atOnce: number): Promise<Trial> {
-  const { engine, url, bare, close } = await setUp()
+  const { engine, url, bare, synced, close } = await setUp()
   const conversations = atOnce === 1 ? 10 : atOnce
   const many = (name: string, begun: () => Promise<Conversation> | Conversation): Variant => ({
     name,
@@ -68,6 +74,8 @@ async function cycles(atOnce: number): Promise<Trial> {
       return () => cycle(session)
     }),
   ]
+  // Shown beside it: what the disk alone makes of the bare loop. Sessions that work at once would share commits.
+  if (atOnce === 1) variants.push(many(syncedName, synced))
   const bars = [
     { id: 'P2 over HTTP', ours: ourName, floor: bareName, most: atOnce === 1 ? 2.4 : 1.8 },
     ...(installed ? [{ id: 'P2 over HTTP', ours: ourName, floor: sdkName, most: 0.4 }] : []),
