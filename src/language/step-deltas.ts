@@ -176,7 +176,7 @@ export class StepDeltas {
     return (
       this.#differing(parts).length === 0 &&
       this.#calls.every(
-        ({ id, text }, index) => calls[index]?.id === id && calls[index].text.startsWith(text.shown),
+        ({ id, text }, index) => calls[index]?.id === id && beginsWith(calls[index].text, text.shown),
       )
     )
   }
@@ -203,7 +203,7 @@ export class StepDeltas {
       if (part.type !== 'call') continue
       const shown = this.#calls[index++]
       if (!shown) this.#giveCall(part, give)
-      else if (shown.name !== part.name || !part.text.startsWith(shown.text.shown)) throw startedOver()
+      else if (shown.name !== part.name || !beginsWith(part.text, shown.text.shown)) throw startedOver()
       else if (part.text.length > shown.text.shown.length)
         give({ type: 'arguments', callId: shown.id, text: part.text.slice(shown.text.shown.length) })
     }
@@ -216,7 +216,7 @@ export class StepDeltas {
       ['thinking', this.#thinking],
       ['text', this.#text],
     ] as const)
-      if (shown !== '' && !joined(parts, type).startsWith(shown)) differing.push(type)
+      if (shown !== '' && !beginsWith(joined(parts, type), shown)) differing.push(type)
     return differing
   }
 
@@ -268,6 +268,11 @@ class ShownText {
   restart(): void {
     this.#at = 0
   }
+}
+
+/** Mostly both are the whole text, and two texts of the same length are compared many times as fast as a text with a beginning. */
+function beginsWith(text: string, beginning: string): boolean {
+  return text.length === beginning.length ? text === beginning : text.startsWith(beginning)
 }
 
 function joined(parts: readonly AnswerPart[], type: SpeechType): string {

@@ -8,6 +8,7 @@ import type { CallForm, CallPart } from '../../language/calls.ts'
 import type { Native, Origin } from '../../language/content.ts'
 import type { Usage, VendorAnswer } from '../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject, parseObject } from '../../lib/json/index.ts'
+import { GatheredText } from '../../lib/text/gathered.ts'
 import { cutUtf8, printable } from '../../lib/text/index.ts'
 import { type TextUnwrapper, textUnwrapper, wrapText } from './text-tools.ts'
 
@@ -131,10 +132,8 @@ export const NO_ARGUMENTS = '{}'
 /** The arguments of one call while they stream. */
 export class CallArguments {
   readonly form: CallForm
-  /** As the vendor sent them. */
-  raw = ''
-  /** As they are shown: `raw`, or the text in it when the tool was declared as a function of one string. */
-  text = ''
+  readonly #raw = new GatheredText()
+  #shown: GatheredText
   readonly #unwrapper: TextUnwrapper | undefined
   readonly #translate: ((raw: string) => string) | undefined
   /** The string that the text was wrapped in has ended. */
@@ -148,25 +147,37 @@ export class CallArguments {
     this.form = form
     this.#unwrapper = wrapped && translate === undefined ? textUnwrapper() : undefined
     this.#translate = translate
+    this.#shown = wrapped || translate ? new GatheredText() : this.#raw
+  }
+
+  /** As the vendor sent them. */
+  get raw(): string {
+    return this.#raw.whole
+  }
+
+  /** As they are shown: `raw`, or the text in it when the tool was declared as a function of one string. */
+  get text(): string {
+    return this.#shown.whole
   }
 
   /** Takes a fragment; gives the text that it adds. */
   push(fragment: string): string {
-    this.raw += fragment
+    this.#raw.add(fragment)
     if (this.#translate !== undefined) return ''
-    const text = this.#unwrapper === undefined ? fragment : this.#unwrapper.push(fragment)
-    this.text += text
-    return text
+    return this.#unwrapper === undefined ? fragment : this.#show(this.#unwrapper.push(fragment))
   }
 
   /** Gives the rest of the text once no fragment follows. `fill`: empty arguments become an empty object. */
   end(fill = true): string {
-    if (this.#translate !== undefined) return this.#add(this.#translate(this.raw || NO_ARGUMENTS))
-    if (this.#unwrapper === undefined)
-      return fill && this.form === 'json' && this.raw === '' ? this.#add(NO_ARGUMENTS) : ''
+    if (this.#translate !== undefined) return this.#show(this.#translate(this.raw || NO_ARGUMENTS))
+    if (this.#unwrapper === undefined) {
+      if (!fill || this.form !== 'json' || this.raw !== '') return ''
+      this.#shown = new GatheredText()
+      return this.#show(NO_ARGUMENTS)
+    }
     const { rest, closed } = this.#unwrapper.end()
     this.#closed = closed
-    return this.#add(rest)
+    return this.#show(rest)
   }
 
   /** Valid after `end()`. */
@@ -176,8 +187,8 @@ export class CallArguments {
     return isCut({ form: this.form, text: this.raw }, end)
   }
 
-  #add(text: string): string {
-    this.text += text
+  #show(text: string): string {
+    this.#shown.add(text)
     return text
   }
 }

@@ -5,6 +5,7 @@ import type { ModelCall, ModelDelta } from '../../../engine/ports/index.ts'
 import type { HostedPart, Origin, TextPart, ThinkingPart } from '../../../language/content.ts'
 import type { Usage, VendorAnswer } from '../../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject, parseObject } from '../../../lib/json/index.ts'
+import { GatheredText } from '../../../lib/text/gathered.ts'
 import { printable } from '../../../lib/text/index.ts'
 import {
   type AnswerStop,
@@ -59,7 +60,7 @@ type Block = {
   index: number
   start: JsonObject
   /** Text or thinking; of a server tool's use, its arguments. */
-  text: string
+  text: GatheredText
   signature: string
   citations: Json[]
   closed: boolean
@@ -98,7 +99,9 @@ export function step(state: State, { event: name = '', data }: Frame): ModelDelt
     return []
   }
   const { type } = event
-  const handle = HANDLERS.get(typeof type === 'string' ? type : name)
+  // Nearly all events are these, and a map would hash the name of each anew.
+  const handle =
+    type === 'content_block_delta' ? takeDelta : HANDLERS.get(typeof type === 'string' ? type : name)
   const deltas = handle?.(state, event) ?? []
   if (deltas.length > 0) state.shown = true
   return deltas
@@ -168,7 +171,7 @@ function openBlock(state: State, event: JsonObject): ModelDelta[] {
     type,
     index: typeof event['index'] === 'number' ? event['index'] : state.blocks.length,
     start,
-    text,
+    text: new GatheredText(text),
     signature: asString(start['signature']),
     citations: [...asList(start['citations'])],
     closed: false,
@@ -228,14 +231,14 @@ function takeDelta(state: State, event: JsonObject): ModelDelta[] {
 }
 
 function addText(block: Block, type: 'text' | 'thinking', text: string): ModelDelta[] {
-  block.text += text
+  block.text.add(text)
   return text === '' ? [] : [{ type, text }]
 }
 
 function addArguments(block: Block, fragment: string): ModelDelta[] {
   const { call } = block
   if (call === undefined) {
-    block.text += fragment
+    block.text.add(fragment)
     return []
   }
   const text = call.arguments.push(fragment)
@@ -249,7 +252,7 @@ function closeBlock(state: State, event: JsonObject): ModelDelta[] {
   block.closed = true
   state.open.delete(block.index)
   const { call } = block
-  const streamed = call === undefined ? block.text : call.arguments.raw
+  const streamed = call === undefined ? block.text.whole : call.arguments.raw
   const isOpening = streamed === '' && (call !== undefined || isServerUse(block))
   const deltas = isOpening ? addArguments(block, openingArguments(block)) : []
   if (call === undefined) return block.type === 'text' ? [] : [blockDelta(state, block)]
@@ -265,7 +268,8 @@ function blockDelta(state: State, block: Block): ModelDelta {
 
 /** A block that is neither text nor a call, as it goes back to its maker; undefined when it is not whole. */
 function nativeBlock(block: Block): JsonObject | undefined {
-  const { type, start, text, signature } = block
+  const { type, start, signature } = block
+  const text = block.text.whole
   // The signature comes last: without it the thinking was cut and cannot go back. The thinking itself may be empty.
   if (type === 'thinking') return signature === '' ? undefined : { ...start, thinking: text, signature }
   if (type === 'redacted_thinking') return start
@@ -374,7 +378,7 @@ function blockParts(
 ): ModelPart[] {
   switch (block.type) {
     case 'text':
-      return block.text === '' ? [] : [textPart(state, block)]
+      return block.text.whole === '' ? [] : [textPart(state, block)]
     case 'thinking':
     case 'redacted_thinking':
       return thinkingPart(state, block)
@@ -386,13 +390,15 @@ function blockParts(
 }
 
 /** Citations hold encrypted indexes that the vendor wants back with the text. */
-function textPart({ origin }: State, { text, citations }: Block): TextPart {
+function textPart({ origin }: State, block: Block): TextPart {
+  const { citations } = block
+  const text = block.text.whole
   if (citations.length === 0) return { type: 'text', text }
   return { type: 'text', text, native: { origin, data: { citations } } }
 }
 
 function thinkingPart({ origin }: State, block: Block): ThinkingPart[] {
-  const { text } = block
+  const text = block.text.whole
   const data = nativeBlock(block)
   if (data === undefined) return text === '' ? [] : [{ type: 'thinking', text }]
   return [{ type: 'thinking', text, native: { origin, data } }]

@@ -5,6 +5,7 @@ import type { ModelDelta } from '../../../engine/ports/index.ts'
 import type { Origin, TextPart, ThinkingPart } from '../../../language/content.ts'
 import type { Usage, VendorAnswer } from '../../../language/events.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../lib/json/index.ts'
+import { GatheredText } from '../../../lib/text/gathered.ts'
 import { printable } from '../../../lib/text/index.ts'
 import { type AnswerStop, usageOfCounts, vendorAnswer, wholeAnswer } from '../../common/answer.ts'
 import { passingFailure } from '../../common/failure.ts'
@@ -24,8 +25,8 @@ export type Reading = CallReading & { origin: Origin }
 
 export type State = {
   origin: Origin
-  text: string
-  thinking: string
+  text: GatheredText
+  thinking: GatheredText
   refused: boolean
   /** Blocks of reasoning that a server wants back as they were. */
   details: JsonObject[]
@@ -41,8 +42,8 @@ export type State = {
 export function initial(reading: Reading): State {
   return {
     origin: reading.origin,
-    text: '',
-    thinking: '',
+    text: new GatheredText(),
+    thinking: new GatheredText(),
     refused: false,
     details: [],
     hasReasoningContent: false,
@@ -110,7 +111,7 @@ function takeDelta(state: State, delta: JsonObject, whole: boolean, deltas: Mode
 
 function addText(state: State, type: 'text' | 'thinking', text: string, deltas: ModelDelta[]): void {
   if (text === '') return
-  state[type] += text
+  state[type].add(text)
   deltas.push({ type, text })
 }
 
@@ -201,7 +202,12 @@ function readUsage(usage: JsonObject): Usage {
   })
 }
 
-function thinkingPart({ thinking, details, origin, hasReasoningContent }: State): ThinkingPart[] {
+function thinkingPart({
+  thinking: { whole: thinking },
+  details,
+  origin,
+  hasReasoningContent,
+}: State): ThinkingPart[] {
   if (thinking === '' && details.length === 0) return []
   const data: JsonObject = {
     ...(hasReasoningContent && { reasoning_content: thinking }),
@@ -210,6 +216,6 @@ function thinkingPart({ thinking, details, origin, hasReasoningContent }: State)
   return [{ type: 'thinking', text: thinking, ...(!isEmptyObject(data) && { native: { origin, data } }) }]
 }
 
-function textPart({ text }: State): TextPart[] {
-  return text === '' ? [] : [{ type: 'text', text }]
+function textPart({ text: { whole } }: State): TextPart[] {
+  return whole === '' ? [] : [{ type: 'text', text: whole }]
 }
