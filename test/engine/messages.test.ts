@@ -130,6 +130,38 @@ test('a message that steers and comes after the last answer starts the next turn
   ])
 })
 
+test('a message that steers while the history is summed up joins the request that follows', async () => {
+  const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const rig = rigWith({
+    agent: { compaction: { afterTokens: 1, keepEntries: 2 } },
+    model: {
+      id: 'm',
+      respond: async ({ history, purpose }) => {
+        const usage = { input: 100, output: 1 }
+        if (purpose !== 'summary')
+          return { parts: words(`Read: ${lines(history).at(-1)}.`), stop: 'end', usage }
+        asked.resolve()
+        await go.promise
+        return { parts: words('They greeted.'), stop: 'end', usage }
+      },
+    },
+  })
+  const session = await begin(rig)
+  for (const text of ['one', 'two', 'three']) await say(session, text)
+  await session.say({ parts: words('four'), wire: 'test' })
+  await asked.promise
+  const steered = await during(session, 'in blue', 'steer')
+  const taken = await during(session, 'a slip', 'steer')
+  await command(session, { do: 'withdraw', message: taken.message?.id ?? '', by: owner })
+  await idle(session, async () => go.resolve())
+  assert.equal(steered.message?.state, 'queued')
+  assert.deepEqual(lines(session.state.entries).slice(-3), [
+    'user four',
+    'user in blue',
+    'assistant Read: user in blue.',
+  ])
+})
+
 test('an interruption keeps what was shown, and the model answers the message in the same turn', async () => {
   const shown = Promise.withResolvers<void>()
   const rig = rigWith({

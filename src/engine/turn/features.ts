@@ -75,9 +75,10 @@ export const preparations: readonly {
 }[] = [
   // One row for what an agent has by configuration: each row is asked before every step of every turn.
   { isUsed: ({ agent }) => agent.budgets !== undefined || agent.ready !== undefined, do: prepareAgent },
-  // After the budgets: a turn that they end leaves what waits to the next one.
-  { isUsed: ({ state }) => state.messages !== undefined, do: joinMessages },
   { isUsed: ({ agent }) => agent.compaction !== undefined, do: compactIfDue },
+  // Last, right before the model is asked: a turn that the budgets end leaves what waits to the next one, and what comes while
+  // the history is compacted still joins.
+  { isUsed: ({ state }) => state.messages !== undefined, do: joinMessages },
 ]
 
 const changesByType = byType(changes)
