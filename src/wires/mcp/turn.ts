@@ -63,6 +63,8 @@ export class McpTurn {
   readonly #principal: Principal
   readonly #agent: AgentInfo
   readonly #call: McpCall
+  /** The message joined a turn that another request began. */
+  #joined = false
 
   constructor(host: WireHost, { principal, engine, agent }: McpCaller, call: McpCall) {
     this.#host = host
@@ -75,7 +77,9 @@ export class McpTurn {
   async run(): Promise<TurnAnswer> {
     const kept = this.#kept()
     const task = kept ? await this.#goOn(kept) : await this.#begin()
-    const cancel = (): void => void this.#engine.command(task.ref, { do: 'cancel' }).catch(() => {})
+    const cancel = (): void => {
+      if (!this.#joined) void this.#engine.command(task.ref, { do: 'cancel' }).catch(() => {})
+    }
     const { signal } = this.#call
     if (signal.aborted) cancel()
     signal.addEventListener('abort', cancel, { once: true })
@@ -125,7 +129,7 @@ export class McpTurn {
     return new McpTask(ref, message ? await this.#delivery(ref, first, message.id) : first)
   }
 
-  /** The number of the event that delivers a message which waits. */
+  /** The number of the event that delivers a message which waits. A request that is cancelled before takes it back. */
   async #delivery(ref: SessionRef, from: number, id: string): Promise<number> {
     const fold = new ShownFold()
     const options = { from, until: 'never', deltas: 'none' } as const
@@ -134,8 +138,11 @@ export class McpTurn {
         const shown = item.type === 'event' ? fold.take(item.event) : undefined
         if (item.type !== 'event' || shown?.type !== 'message' || shown.message !== id) continue
         if (shown.state === 'withdrawn') throw new TurnwireError('not_found', 'The message was withdrawn.')
+        this.#joined = shown.state === 'delivered' && shown.parts !== undefined
         if (shown.state === 'delivered') return item.seq
       }
+    if (this.#call.signal.aborted)
+      await this.#engine.command(ref, { do: 'withdraw', message: id, by: this.#principal.name })
     throw new TurnwireError('stopping', 'The message waits still. It is delivered when its turn has come.')
   }
 

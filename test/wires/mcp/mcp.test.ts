@@ -343,3 +343,45 @@ test('a message to a session that is at work waits for its turn, and its result 
   const wrong = { ...later, during: 'later' }
   assert.match(textOf(await client.callTool({ name: 'ask_desk', arguments: wrong })), /"during" must be/)
 })
+
+test('a cancelled request takes back its message that waits, and ends no turn of another request', async t => {
+  const rig = await serve(t, [{ calls: [{ name: 'wipe', input: { disk: 'sdc' } }] }, { text: 'Wiped.' }])
+  const client = await connect(t, rig, '2026-07-28')
+  const calling = client.callTool({ name: 'ask_desk', arguments: { message: 'Wipe sdc' } })
+  const session = await waitingSession(rig.turnwire)
+  for (const during of ['queue', 'steer']) {
+    const leaving = new AbortController()
+    const given = { name: 'ask_desk', arguments: { message: 'Thanks', session: session.id, during } }
+    const waiting = client.callTool(given, { signal: leaving.signal })
+    while ((await session.messages()).length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+    leaving.abort()
+    await assert.rejects(waiting)
+    while ((await session.messages()).length > 0) await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  const [pending] = await session.pending()
+  await session.approve(pending?.callId ?? '')
+  assert.equal(textOf(await calling), 'Wiped.')
+})
+
+test('a cancelled request whose message has joined the turn of another one leaves that turn alone', async t => {
+  const rig = await serve(t, [
+    { calls: [{ name: 'wipe', input: { disk: 'sdc' } }] },
+    { text: 'Wiped.', stepDelayMs: 1500 },
+  ])
+  const client = await connect(t, rig, '2026-07-28')
+  const calling = client.callTool({ name: 'ask_desk', arguments: { message: 'Wipe sdc' } })
+  const session = await waitingSession(rig.turnwire)
+  const leaving = new AbortController()
+  const given = { name: 'ask_desk', arguments: { message: 'Quickly', session: session.id, during: 'steer' } }
+  const steering = client.callTool(given, { signal: leaving.signal })
+  while ((await session.messages()).length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+  const [pending] = await session.pending()
+  const approving = session.approve(pending?.callId ?? '')
+  while ((await session.messages()).length > 0) await new Promise(resolve => setTimeout(resolve, 5))
+  // It is read from the log before the request is cancelled.
+  await new Promise(resolve => setTimeout(resolve, 300))
+  leaving.abort()
+  await assert.rejects(steering)
+  assert.equal((await approving).text, 'Wiped.')
+  assert.equal(textOf(await calling), 'Wiped.')
+})
