@@ -301,6 +301,21 @@ describe('a budget with approvers', () => {
     assert.equal(session.status, 'waiting', 'one more step, then it asks again')
   })
 
+  test('refuses arguments that name no amount, and the approval waits on', async () => {
+    const rig = rigWith({ session: { money: 4, then: 'ask', approvers: { roles: ['finance'] } } })
+    const session = await begin(rig)
+    await say(session, 'go')
+    for (const edit of ['{}', '{"more":"2"}', '{"more":0}', '{"more":-1}', '{"more":null}'])
+      await assert.rejects(
+        decide(rig, session, 'cleo', ['finance'], { edit }),
+        { code: 'invalid_edit' },
+        edit,
+      )
+    assert.equal(session.status, 'waiting')
+    await decide(rig, session, 'cleo', ['finance'], { edit: '{"more":0.5}' })
+    assert.deepEqual(session.state.raised, { 'session.money': 4.5 })
+  })
+
   test('survives the end of the process with the votes so far', async () => {
     const store: Store = memoryStore()
     const first = rigWith(budgets, { store })

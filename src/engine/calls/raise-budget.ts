@@ -24,7 +24,15 @@ function budgetTool(session: CallSession): Tool {
   return engineTool({
     name: budgetToolName,
     description: 'Asks a person whether the turn may go on although a budget is spent.',
-    input: { form: 'json', schema: { type: 'object' } },
+    // What an approver writes has to name an amount. What else they change is not read.
+    input: {
+      form: 'json',
+      schema: {
+        type: 'object',
+        properties: { more: { type: 'number', exclusiveMinimum: 0 } },
+        required: ['more'],
+      },
+    },
     kind: 'other',
     readOnly: false,
     callers: [],
