@@ -59,7 +59,8 @@ function describe(state: SessionState, event: Event): About | undefined {
     case 'call.handed':
       return { type: 'client_tool.requested', ...named(state, event.callId) }
     case 'call.settled':
-      return event.outcome.kind === 'unknown'
+      // One that is shown here for a session that works for this one is told by that session.
+      return event.outcome.kind === 'unknown' && !findCall(state, event.callId)?.mirrors
         ? { type: 'call.unknown', ...named(state, event.callId) }
         : undefined
     case 'turn.ended': {
