@@ -188,4 +188,8 @@ test('the approvers of the rule hold for links: roles, and several people', asyn
   assert.match((await textOf(decide(other, { decision: 'allow' })))[1], /You allowed this call/)
   await receiver.next('turn.ended')
   assert.equal(served.runs.length, 1)
+  // Whose yes was not the last one is not told that others decided without it.
+  const used = (await textOf(decide(url, { decision: 'allow' })))[1]
+  assert.match(used, /hopper allowed this call[\s\S]*You had allowed it before/)
+  assert.doesNotMatch(used, /before this link was used/)
 })

@@ -91,10 +91,16 @@ ${facts(call.flow ?? [])}
 <p class="small">This link works once and until ${time(view.expiresAt)}. It decides about this call with these arguments, and nothing else.</p>`
 }
 
-function decidedPage({ granted, by, at, isOwn, reason }: Extract<LinkState, { state: 'decided' }>): string {
-  const who = isOwn ? 'You' : by
+const ownWords = {
+  last: 'This link is used up.',
+  earlier: 'You had allowed it before. This link is used up.',
+}
+
+function decidedPage({ granted, by, at, own, reason }: Extract<LinkState, { state: 'decided' }>): string {
+  const who = own === 'last' ? 'You' : by
+  const words = own === undefined ? 'It was decided elsewhere before this link was used.' : ownWords[own]
   return `<h1>${html(who)} ${granted ? 'allowed' : 'rejected'} this call</h1>
-<p>${time(at)}.${isOwn ? ' This link is used up.' : ' It was decided elsewhere before this link was used.'} You can close this page.</p>
+<p>${time(at)}. ${words} You can close this page.</p>
 ${reason === undefined ? '' : `<p>Reason: ${html(reason, 1_000)}</p>`}`
 }
 

@@ -3,6 +3,7 @@ import type { AgentInfo, Engine, SessionCall, SessionRef, SessionSummary } from 
 import { describeApprovers, neededVotes, whyNotApprover } from '../../language/approvers.ts'
 import { hasCode } from '../../language/errors.ts'
 import { ShownFold } from '../../language/show.ts'
+import { present } from '../../lib/json/present.ts'
 import { type LinkFacts, revokedMark } from '../approval-link.ts'
 import { readLog } from '../read-log.ts'
 
@@ -18,7 +19,8 @@ export type ApprovalView = Omit<LinkFacts, 'call'> & {
 export type LinkState =
   /** The person may decide. */
   | { state: 'open'; view: ApprovalView }
-  | { state: 'decided'; granted: boolean; by: string; at: number; isOwn: boolean; reason?: string }
+  /** `own`: the person decided, or had allowed it before the last one who was needed did. */
+  | { state: 'decided'; granted: boolean; by: string; at: number; own?: 'last' | 'earlier'; reason?: string }
   /** The person has allowed it, and others have to as well. */
   | { state: 'voted'; missing: number }
   /** Policy does not let this person decide, and why. */
@@ -84,14 +86,16 @@ async function findDecision(
   { call, seq, approver }: LinkFacts,
 ): Promise<Extract<LinkState, { state: 'decided' | 'changed' }> | undefined> {
   const fold = new ShownFold()
+  let own: 'earlier' | undefined
   for await (const { event } of readLog(engine, ref, seq, pageBytes)) {
     const shown = fold.take(event)
     if (!shown || !('callId' in shown) || shown.callId !== call) continue
     if (shown.type === 'decided') {
       const { granted, by, at, reason } = shown.decision
-      const isOwn = by === approver
-      return { state: 'decided', granted, by, at, isOwn, ...(reason !== undefined && { reason }) }
+      const whose: 'last' | 'earlier' | undefined = by === approver ? 'last' : own
+      return { state: 'decided', granted, by, at, ...present({ own: whose, reason }) }
     }
+    if (shown.type === 'voted' && shown.by === approver) own = 'earlier'
     if (shown.type === 'waits' || shown.type === 'edited') return { state: 'changed' }
   }
   return undefined
