@@ -7,6 +7,17 @@ import { idleRules } from './idle-rules.ts'
 const close = tool({ name: 'close_ticket', description: 'Closes.', input: {}, run: () => '' })
 const open = tool({ name: 'open.ticket', description: 'Opens.', input: {}, run: () => '' })
 
+test('rules for tools that the server itself offers apply: an undo, what became of a call, long outputs, programs, a search', () => {
+  const pay = tool({ name: 'pay', description: 'Pays.', input: {}, run: () => '', undo: () => '' })
+  const rules = ['undo_pay', 'undo_close_ticket', 'check_call', 'read_output', 'run_code', 'find_tools'].map(
+    name => ({ tool: name, then: 'deny' as const }),
+  )
+  const found = idleRules({
+    agents: [{ name: 'a', model: rehearsal(), tools: [pay, close], code: true, search: true, rules }],
+  })
+  assert.deepEqual(found, [{ rule: 'agents[0].rules[1]', tool: 'undo_close_ticket' }])
+})
+
 test('rules for tools that nobody has are found, and no others', () => {
   const found = idleRules({
     agents: [

@@ -68,6 +68,13 @@ export const budgetToolName = 'raise_budget'
 /** The tool with which a model asks what became of a call that may have taken effect. */
 export const checkCallName = 'check_call'
 
+const longestUndoName = 128
+
+/** The tool that undoes calls of this tool. */
+export function undoName(tool: string): string {
+  return `undo_${tool}`.slice(0, longestUndoName)
+}
+
 /** The source that `read_output` reads: a kept output, or the blob with all parts of a result that was cut. */
 export type ReadableOutput = KeptOutput | { blob: string; parts: true }
 

@@ -1,6 +1,6 @@
 // The tools that undo calls of other tools: for each tool with `undo` one of its own, which only a person's command calls. So an undo
 // passes the gate as any call does: rules apply to its name, people are asked, its intent is durable, and the model reads its result.
-import type { Outcome } from '../../language/calls.ts'
+import { type Outcome, undoName } from '../../language/calls.ts'
 import { TurnwireError } from '../../language/errors.ts'
 import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson } from '../../lib/json/index.ts'
 import {
@@ -14,12 +14,6 @@ import type { SessionState } from '../rules/state.ts'
 import type { CallSession } from './call-session.ts'
 import { engineTool } from './engine-tool.ts'
 import { readInput, readSettled, whyUnsettled } from './reconcile.ts'
-
-const longestName = 128
-
-function undoName(tool: string): string {
-  return `undo_${tool}`.slice(0, longestName)
-}
 
 /** `text`: the arguments of the call that undoes it, which the person who is asked is shown. */
 export type Undoable = { callId: string; tool: Tool; text: string }
