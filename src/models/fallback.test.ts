@@ -207,6 +207,11 @@ test('settings that make no sense are refused', () => {
   ]
   for (const [models, options, message] of wrong)
     assert.throws(() => fallback(models, options), { code: 'config_invalid', message })
+  const named = ['smart', undefined] as unknown as Model[] // As a configuration names them elsewhere.
+  assert.throws(() => fallback(named), {
+    code: 'config_invalid',
+    message: /"smart" is no model\. Give models/,
+  })
   const unlisted = one as unknown as Model[] // JavaScript can pass anything.
   assert.throws(() => fallback(unlisted), { code: 'config_invalid', message: /takes a list/ })
 })

@@ -43,9 +43,12 @@ export function fallback(models: readonly Model[], options: FallbackOptions = {}
 }
 
 function checkFallback(models: readonly Model[], { on, after, pauseMs }: Settings): void {
+  const stranger = models.findIndex(model => typeof model?.respond !== 'function')
   const unknown = on.find(code => !allFailures.includes(code))
   const problem =
     (models.length < 2 && 'It needs at least two models.') ||
+    (stranger !== -1 &&
+      `${JSON.stringify(models[stranger])} is no model. Give models, such as anthropic({ model }), and not their names.`) ||
     (unknown !== undefined && `\`on\` takes ${allFailures.join(', ')}; "${unknown}" is none of them.`) ||
     (!(Number.isInteger(after) && after >= 1) && '`after` must be a whole number of at least 1.') ||
     (!(pauseMs >= 0) && '`pauseMs` must be a number of milliseconds.')
