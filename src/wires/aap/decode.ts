@@ -120,6 +120,13 @@ export function decodeDuring(value: Json | undefined, { type }: UserTurn | Answe
   return during
 }
 
+/** Of the address of a cancellation. */
+export function decodeWithdraw(value: string | undefined): boolean {
+  if (value !== undefined && value !== 'true' && value !== 'false')
+    refuseAap('withdraw must be true or false.')
+  return value === 'true'
+}
+
 export function decodeReason(body: JsonObject): { reason?: string } {
   const reason = optional(body['reason'], 'reason', text)
   return reason === undefined ? {} : { reason }

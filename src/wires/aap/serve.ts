@@ -30,6 +30,7 @@ import {
   decodeTools,
   decodeTurnMessages,
   decodeUser,
+  decodeWithdraw,
   givenOptions,
   type UserTurn,
   withQuestionsAnswered,
@@ -301,7 +302,7 @@ class AapHandlers {
   }
 
   readonly cancel: Handler = async c => {
-    const withdraw = c.req.query('withdraw') === 'true' && { withdraw: c.get('principal').name }
+    const withdraw = decodeWithdraw(c.req.query('withdraw')) && { withdraw: c.get('principal').name }
     await c.get('engine').command(sessionRef(c), { do: 'cancel', ...withdraw })
     return c.body(null, 204)
   }

@@ -146,7 +146,10 @@ test('a cancellation with withdraw leaves nothing to say', async t => {
   const first = turn(at, id, say('go'))
   await begun(at)
   await sentOf(turn(at, id, { ...say('more'), during: 'queue' }))
-  assert.equal((await at.request('POST', `/aap/v3/sessions/${id}/cancel?withdraw=true`)).status, 204)
+  const cancel = (withdraw: string) =>
+    at.request('POST', `/aap/v3/sessions/${id}/cancel?withdraw=${withdraw}`)
+  assert.deepEqual(await refusal(cancel('yes')), [400, 'bad_request'])
+  assert.equal((await cancel('true')).status, 204)
   await answerOf(first)
   assert.deepEqual(await users(at, id), ['go', 'assistant', 'tool'])
   gate.open()
