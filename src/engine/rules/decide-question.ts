@@ -50,7 +50,10 @@ function openQuestion(
 ): { call: CallState; question: QuestionState } {
   const found = findQuestion(state, id)
   if (!found)
-    throw new TurnwireError('unknown_call', `No call of this session waits for an answer to "${id}".`)
+    throw new TurnwireError(
+      'unknown_call',
+      `No call of this session waits for an answer to "${id}". It was answered or taken back, or there was no such question. See what waits now.`,
+    )
   const { closed } = found.question
   if (closed === 'answered')
     throw new TurnwireError('already_decided', `The question "${id}" was answered before.`)
