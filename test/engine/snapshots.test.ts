@@ -121,6 +121,24 @@ test('who lost the session writes no snapshot', async () => {
   assert.deepEqual(await headOf(store, id), before)
 })
 
+test('sessions that rest at the same time write theirs one after the other', async () => {
+  const store = memoryStore()
+  const rig = makeRig({ store, script, snapshotGrowth: { events: 1e9, bytes: 1e9 } })
+  const sessions = [await begin(rig), await begin(rig), await begin(rig)]
+  const written = async (): Promise<number> => {
+    const heads = await Promise.all(sessions.map(({ id }) => store.blobRange(id, 'state:head', 0, 1)))
+    return heads.filter(head => head !== undefined).length
+  }
+  for (const session of sessions) await say(session, 'Question')
+  for (const { snapshots } of sessions) snapshots!.dueSeq = 0
+  for (const count of [1, 2, 3]) {
+    for (const { snapshots } of sessions) snapshots!.consider()
+    // Timers that are due at the same time run in the order in which they were set.
+    await new Promise(resolve => setTimeout(resolve, 1))
+    assert.equal(await written(), count)
+  }
+})
+
 test('no client can read a snapshot', async () => {
   const { store, id } = await longSession()
   const { local } = makeRig({ store, script })

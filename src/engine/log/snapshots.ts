@@ -3,7 +3,7 @@
 // is written in parts, fenced by the writer's epoch: the new entries of the history, then a head that names them.
 import type { Entry } from '../../language/history.ts'
 import { packJson, packText, unpackJson } from '../../lib/json/packed.ts'
-import type { EnginePorts, Store } from '../ports/index.ts'
+import type { EnginePorts, Store, World } from '../ports/index.ts'
 import {
   type StateWithoutEntries,
   stateFromJson,
@@ -109,13 +109,16 @@ class SnapshotWriter {
     this.dueBytes = (last ? session.bytes : 0) + this.#growth.bytes
   }
 
-  /** Writes one if it is time: the session rests, all its events are durable, and there are enough new ones. */
+  /**
+   * Writes one if it is time: the session rests, all its events are durable, and there are enough new ones. If another session
+   * writes one right now, this one is asked again when it next rests.
+   */
   consider(): void {
     const session = this.#session
     const { state, bytes, ports } = session
     if (this.#isWriting || state.status === 'running' || session.lost || session.released) return
     if (state.seq < this.dueSeq && bytes < this.dueBytes) return
-    if (!session.clean) return
+    if (!session.clean || !mayPack(ports.world)) return
     this.#isWriting = true
     this.dueBytes = bytes + this.#growth.bytes
     const series = this.#last?.series ?? ports.world.id('snap')
@@ -149,6 +152,17 @@ class SnapshotWriter {
     const piece = bytes ? { bytes, last: true as const } : { bytes: new Uint8Array() }
     return ports.store.addPiece(id, name, { epoch, at: 0, ...piece })
   }
+}
+
+/** Those in which a snapshot has just been packed. */
+const packing = new WeakSet<World>()
+
+/** Packing one holds the event loop for half a millisecond, and hundreds of sessions may come to rest at the same time. */
+function mayPack(world: World): boolean {
+  if (packing.has(world)) return false
+  packing.add(world)
+  world.timer(0, () => packing.delete(world))
+  return true
 }
 
 function packParts(series: string, entries: readonly Entry[], from: number): Uint8Array[] {
