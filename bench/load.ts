@@ -155,7 +155,7 @@ export async function stallsUnderLoad(): Promise<Result> {
       'half busy, p99': p99,
       'half busy, worst': worst,
       'half busy, longest collection of garbage': median(half.map(each => each.collection)),
-      'half busy, percent of the time': 100 * median(half.map(each => each.busy)),
+      'half busy, at work in each second': 1000 * median(half.map(each => each.busy)),
     },
     bars: [
       limit('P6, stalls', 'half busy, p99', p99, 2, 'ms'),
