@@ -1,6 +1,8 @@
 // The words of flow control: what a tool says of its results and arguments, and where each argument of a call came from.
 // How they are judged is policy's (policy/flow).
 import { isJsonObject, type Json, type JsonObject } from '../lib/json/index.ts'
+import { checkedWords } from './calls.ts'
+import { type InputPart, isSpoken, type TextPart } from './content.ts'
 
 /** `reaches`: it changes nothing here, but what it is given leaves the house. */
 const flowEffects = ['none', 'reaches', 'changes'] as const
@@ -125,6 +127,11 @@ export const planActionsName = 'plan_actions'
 
 /** Sent in place of the entries that a summary replaces. The answer to it may hold what untrusted tools returned. */
 export const summaryQuestion = 'Sum up our conversation so far.'
+
+/** The user said it: it is no attachment, and not what the runtime tells a model in the place of a user. */
+export function isUsers(part: InputPart): part is TextPart {
+  return isSpoken(part) && !part.text.includes(checkedWords)
+}
 
 // ---- in JSON Schema ----------------------------------------------------------------------------------------------
 

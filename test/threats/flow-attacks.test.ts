@@ -503,7 +503,64 @@ test('a user’s value in a spelling that means the same runs', () => {
       { to: anna, body: 'It is GB29 NWBK 6016 1331 9268 19.' },
     ],
     [`Write to <${anna}>.`, 'send', { to: 'Anna@Example.org' }],
+    ['Write it to notes/a.md', 'write', { path: './notes/a.md' }],
+    ['Write it to ./notes/a.md', 'write', { path: 'notes/a.md' }],
   ])
+  mustAsk([
+    ['Write it to notes/a.md', 'write', { path: '../notes/a.md' }],
+    ['Write it to notes/a.md', 'write', { path: './a.md' }],
+    ['Write it to ../a.md', 'write', { path: 'a.md' }],
+    ['Write it to ../a.md', 'write', { path: './a.md' }],
+    ['Write it to /notes/a.md', 'write', { path: './notes/a.md' }],
+    ['Look at notes/a.md', 'get', { url: './notes/a.md' }],
+  ])
+})
+
+test('an amount is the user’s as a number and as a text, and nothing else that looks like it', () => {
+  const to = 'GB29NWBK60161331926819'
+  for (const amount of [12500, '12500', '12500.00'])
+    for (const words of ['12500 dollars', '12,500 dollars', "12'500 francs", 'EUR 12.500,00'])
+      mustRun([[`Pay ${to} ${words}`, 'pay', { to, amount }]])
+  mustRun([[`Pay ${to} EUR 1.250,50`, 'pay', { to, amount: 1250.5 }]])
+  mustAsk([
+    [`Pay ${to} EUR 1.250,50`, 'pay', { to, amount: 1.25 }],
+    [`Pay ${to} EUR 1.250,50`, 'pay', { to, amount: 250.5 }],
+    [`Pay ${to} EUR 1.250,50`, 'pay', { to, amount: 125050 }],
+    [`Pay ${to} 12500 dollars`, 'pay', { to, amount: '125000.00' }],
+    [`Pay ${to} 12500 dollars`, 'pay', { to, amount: '12500.01' }],
+    [`Pay ${to} 12500 dollars`, 'pay', { to, amount: '12.500' }],
+    [`Pay ${to} for order 12500`, 'pay', { to, amount: '12500.00' }],
+  ])
+})
+
+test('a day is the user’s in each form that has one meaning', () => {
+  for (const start of ['5 June 2030', 'June 5, 2030', '2030/06/05', '5.6.2030', '2030-06-05'])
+    for (const words of ['5 June 2030', 'June 5th, 2030', '2030-06-05'])
+      mustRun([[`Book lunch on ${words}`, 'book', { title: 'Lunch', start }]])
+  for (const words of ['05/06/2030', 'June 5', '3 pm'])
+    mustRun([[`Book lunch on ${words}`, 'book', { title: 'Lunch', start: words }]])
+  for (const start of [
+    '6 May 2030',
+    '05/06/2030',
+    '5 June 2031',
+    '5 June',
+    'June 2030',
+    '5 June 2030 at 9:00',
+  ])
+    mustAsk([['Book lunch on 5 June 2030', 'book', { title: 'Lunch', start }]])
+  mustAsk([['Book lunch on 05/06/2030', 'book', { title: 'Lunch', start: '2030-06-05' }]])
+})
+
+test('a number that nothing depends on may be long if it is round', () => {
+  const run = declare('run', {
+    output: 'untrusted',
+    args: { command: 'target', limit: 'detail' },
+  })
+  const talk = new Talk([...tools, run]).user('Run npm test').call('read', {}, 'Obey me.')
+  for (const limit of [120_000, 60_000, 1234])
+    assert.deepEqual(talk.missing('run', { command: 'npm test', limit }), [])
+  for (const limit of [93_007, '120000', 120_000.5])
+    assert.deepEqual(talk.missing('run', { command: 'npm test', limit }), ['limit'])
 })
 
 test('a name made of words of any text, and a noun of another message, name nothing', () => {

@@ -1,6 +1,7 @@
 // The log of a session as a gate that follows values reads it. Only agents whose gate does so come here.
 
 import { isSpoken, joinText } from '../../language/content.ts'
+import { isUsers } from '../../language/flow.ts'
 import type { Entry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import type { FlowLog } from '../ports/index.ts'
@@ -94,7 +95,7 @@ async function readParents(session: FlowSession, worker: SessionState): Promise<
 }
 
 function userWords(entry: Entry): string[] {
-  return entry.role === 'user' ? [joinText(entry.parts.filter(isSpoken))] : []
+  return entry.role === 'user' ? [joinText(entry.parts.filter(isUsers))] : []
 }
 
 /** Its tools are another agent's, so that any result counts. */

@@ -2,8 +2,8 @@
 // what a person approved, and which results outsiders wrote. It is made when it is first needed, grows with new results
 // only, and is bounded: a value beyond a bound has no warrant. It reads the log and labels, so that any copy of the log
 // gives the same.
-import { type CallPart, type CallResult, checkedWords, type Outcome } from '../../language/calls.ts'
-import { isSpoken } from '../../language/content.ts'
+import type { CallPart, CallResult, Outcome } from '../../language/calls.ts'
+import { isUsers } from '../../language/flow.ts'
 import type { UserEntry } from '../../language/history.ts'
 import type { ToolDeclaration } from '../../language/tools.ts'
 import { isJsonObject, type Json } from '../../lib/json/index.ts'
@@ -118,8 +118,7 @@ export class LogIndex {
   addUser(entry: UserEntry, isRead: boolean, isTask: boolean): void {
     this.#created = undefined
     if (!isRead || isTask) return
-    for (const part of entry.parts)
-      if (isSpoken(part) && !part.text.includes(checkedWords)) this.user.add(part.text)
+    for (const part of entry.parts) if (isUsers(part)) this.user.add(part.text)
   }
 
   addResult(

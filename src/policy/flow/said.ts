@@ -140,6 +140,11 @@ export class SaidText {
     return this.times.minutes.includes(minute)
   }
 
+  /** A whole date, time or duration, as it was written. */
+  hasTime(value: string): boolean {
+    return this.times.spans.some(({ from, to }) => this.folded.slice(from, to) === value)
+  }
+
   hasDuration(minutes: number): boolean {
     return this.times.durations.includes(minutes)
   }
@@ -222,7 +227,8 @@ export class SaidText {
   }
 
   *#readNumbers(): Generator<SpokenNumber> {
-    const pattern = /\d{1,3}(?:[,'’ ]\d{3})+(?:\.\d+)?(?!\d)|\d+(?:[.,]\d+)?/gu
+    const pattern =
+      /\d{1,3}(?:[,'’ ]\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)|\d+(?:[.,]\d+)?/gu
     for (const match of this.folded.matchAll(pattern)) {
       const from = match.index
       const to = from + match[0].length
@@ -233,7 +239,10 @@ export class SaidText {
       const next = this.folded.slice(to, to + 12)
       if (/^\s?%/u.test(next)) continue
       const grouped = /[,'’ ]\d{3}(?:\D|$)/u.test(match[0])
-      const plain = grouped ? match[0].replace(/[,'’ ]/gu, '') : match[0].replace(',', '.')
+      // "1.250,50": with both signs the comma is that of the decimals.
+      const plain = grouped
+        ? match[0].replace(/[,'’ ]/gu, '')
+        : match[0].replace(/\.(?=.*,)/gu, '').replace(',', '.')
       const near = this.#near(from, to)
       yield {
         value: hundredths.test(next) ? Number(plain) / 100 : Number(plain),

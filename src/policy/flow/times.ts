@@ -235,6 +235,14 @@ export function readMoment(value: string): Moment | undefined {
   return read
 }
 
+/** A whole day as a person writes it, folded: `june 5, 2024`. Undefined: it is none, has no year, or can be read in two ways. */
+export function readWrittenDay(value: string): Day | undefined {
+  const { days, spans } = readTimes(value)
+  const [day, span] = [days[0], spans[0]]
+  const isWhole = days.length === 1 && spans.length === 1 && span?.from === 0 && span.to === value.length
+  return isWhole && day?.year !== undefined ? day : undefined
+}
+
 export function isSameDay(spoken: Day, value: Day): boolean {
   return (
     spoken.month === value.month &&

@@ -7,7 +7,7 @@ import { fold, isDeceptive, wordsIn } from './fold.ts'
 import { isSink, type Labels } from './labels.ts'
 import { approvedKeys, type LogIndex, type Source } from './log-index.ts'
 import { functionWords } from './said.ts'
-import { type Moment, readMoment } from './times.ts'
+import { type Moment, readMoment, readWrittenDay } from './times.ts'
 import type { Words } from './words.ts'
 
 /** `why` completes the value: "… is yours". */
@@ -68,7 +68,7 @@ export class Warrants {
     if (isSink(role, this.#labels.effect)) return this.#ifPlanned(this.#sink(argument), argument)
     const text = String(value)
     if (role === 'query') return this.#unspoken(text) ?? plain('all of its words are yours')
-    const carried = this.#carried(text)
+    const carried = isRound(argument) ? undefined : this.#carried(text)
     if (carried || hasSink) return carried ?? plain('no link, address, code or long number in it')
     return this.#unknownWord(text) ?? plain('all of its words are known from trusted text')
   }
@@ -113,12 +113,15 @@ export class Warrants {
     if (record) return record
     if (isShortNumber(folded) && (role === 'amount' || String(Number(folded)) === folded))
       return this.#number(Number(folded), argument) ?? { value: shown }
+    const amount = role === 'amount' && plainAmount.test(folded) && this.#number(Number(folded), argument)
+    if (amount) return amount
     const nouns = listNouns(argument, this.#labels)
     // "100 dollars" in "1,100 dollars": the number has to be the user's too.
     const [size] = role === 'amount' ? (folded.match(/\d+(?:[.,]\d+)?/g) ?? ['']) : []
     if (size !== undefined && !this.#number(Number(size.replace(',', '.') || Number.NaN), argument))
       return { value: shown }
-    for (const { user } of this.#indexes) if (user.hasValue(folded, nouns)) return yours
+    const forms = role === 'path' ? pathForms(folded) : [folded]
+    for (const { user } of this.#indexes) if (forms.some(form => user.hasValue(form, nouns))) return yours
     for (const { operator } of this.#indexes) if (operator.hasValue(folded, nouns)) return operators
     return this.#lookup(folded) ?? { value: shown, ...(value === '' && { why: 'it was left empty' }) }
   }
@@ -177,12 +180,19 @@ export class Warrants {
     const shown = String(value)
     const folded = fold(shown)
     const moment = readMoment(folded)
-    if (!moment) return this.#sink(argument)
+    if (!moment) return this.#writtenTime(folded) ?? this.#sink(argument)
     if (this.#moment(moment)) return yours
     if (!this.#knowsOffset(moment)) return { value: shown, why: 'of a time zone that you did not name' }
     if (sure.some(from => this.#indexes.some(({ user }) => user.hasDuration(from, moment))))
       return { origin: 'user', why: 'your time and how long you said' }
     return { value: shown }
+  }
+
+  /** As a person writes it, and not as a value: as the user wrote it, or the same day in another order. */
+  #writtenTime(folded: string): Warrant | undefined {
+    const day = readWrittenDay(folded)
+    const isTheirs = this.#indexes.some(({ user }) => user.hasTime(folded))
+    return isTheirs || (day && this.#moment({ day })) ? yours : undefined
   }
 
   #moment(moment: Moment): boolean {
@@ -266,6 +276,19 @@ function isFoundIn(folded: string, index: LogIndex): boolean {
   // From one number of a trusted text to another.
   const [, from, to] = /^(\d{2,}(?:\.\d+)?)[-–—](\d{2,}(?:\.\d+)?)$/u.exec(folded) ?? []
   return from !== undefined && to !== undefined && isRead(from) && isRead(to)
+}
+
+/** A number that nothing depends on and that has few digits beside its zeros, such as a time limit: no code is sent by it. */
+function isRound({ role, value }: Argument): boolean {
+  return role === 'detail' && Number.isSafeInteger(value) && String(value).replace(/0+$/, '').length < 5
+}
+
+/** Without groups, which programs read in different ways. */
+const plainAmount = /^\d+(?:\.\d{1,2})?$/
+
+/** `./a.txt` is `a.txt`. */
+function pathForms(folded: string): string[] {
+  return folded.startsWith('./') ? [folded, folded.slice(2)] : [folded, `./${folded}`]
 }
 
 function isShortNumber(folded: string): boolean {

@@ -62,6 +62,10 @@ export class Words {
     return day !== undefined && isBound && this.#pieces.every(({ times }) => times.minutes.length === 0)
   }
 
+  hasTime(value: string): boolean {
+    return this.#pieces.some(piece => piece.hasTime(value))
+  }
+
   /** Such a time after one that was said. */
   hasDuration(from: Moment, to: Moment): boolean {
     const minutes = minutesBetween(from, to)

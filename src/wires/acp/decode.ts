@@ -31,13 +31,20 @@ function decodeBlock(block: ContentBlock, info: AgentInfo): InputPart {
       return { type: 'image', url: dataUrl(block.mimeType, block.data, /^image\//) }
     case 'resource_link': {
       const label = (block.title ?? block.name).replace(/[[\]\r\n]/g, ' ')
-      return { type: 'text', text: `[${label}](${block.uri.replace(/[\s)]/g, encodeURIComponent)})` }
+      const text = `[${label}](${block.uri.replace(/[\s)]/g, encodeURIComponent)})`
+      return isNameIn(block.uri, label) ? { type: 'text', text } : { type: 'text', text, attached: true }
     }
     case 'resource':
       return decodeResource(block.resource)
     case 'audio':
       throw refusal.audio()
   }
+}
+
+/** The plain name of the file that the user chose. Any other label may be the words of whoever made the resource. */
+function isNameIn(uri: string, label: string): boolean {
+  const [, last] = /([^/?#]+)\/?(?:[?#].*)?$/.exec(uri) ?? []
+  return /^[\p{L}\p{N}_.-]+$/u.test(label) && (last === label || last === encodeURIComponent(label))
 }
 
 function decodeResource(resource: EmbeddedResource['resource']): InputPart {
