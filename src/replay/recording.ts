@@ -10,6 +10,8 @@ export type RecordedCall = {
   outcome?: Outcome
   /** A person was asked about it: who changes its arguments from then on decides about it. */
   wasAsked?: true
+  /** A person gave it other arguments while deciding about it. */
+  wasEdited?: true
   /** A hook or a person in control changed or refused it before it was judged. */
   change?: { text: string; sealed?: string } | { refuse: string }
   /** A person decided about it. */
@@ -52,7 +54,8 @@ function takeFate(call: RecordedCall, event: Event): void {
   else if (event.type === 'approval.requested') call.wasAsked = true
   else if (event.type === 'call.edited') {
     call.text = event.text
-    if (!call.wasAsked) {
+    if (call.wasAsked) call.wasEdited = true
+    else {
       const { text, sealed } = event
       call.change = { text, ...(sealed !== undefined && { sealed }) }
     }

@@ -24,6 +24,7 @@ import { memoryStore } from '../stores/memory.ts'
 import { checkRequest } from './check-request.ts'
 import {
   addUp,
+  callKey,
   compareLogs,
   type Difference,
   findNewCalls,
@@ -126,7 +127,7 @@ export class Replay {
     this.then = emptyState(recording.session)
     this.#inputs = new RecordedInputs(recording, (callId, text) => this.exactText(callId, text))
     this.stage = new Stage(
-      callId => this.outcomes.get(callId) ?? recording.calls.get(callId)?.outcome,
+      callId => this.outcomes.get(callId) ?? this.#recordedOutcome(callId),
       call => this.#started(call),
       callId => this.#found(callId),
     )
@@ -184,6 +185,8 @@ export class Replay {
   }
 
   async close(): Promise<void> {
+    // The engine waits for calls that run, and these wait for the replay.
+    for (const call of [...this.stage.calls.values()]) call.finish()
     await this.#engine.stop(0)
   }
 
@@ -270,8 +273,24 @@ export class Replay {
     for (const { key = '', part } of made) this.stage.calls.get(callId)?.makeCall(key, part.name, part.text)
   }
 
+  #callNow(callId: string): SessionState['batch'][number] | undefined {
+    return this.session.state.batch.find(({ part }) => part.id === callId)
+  }
+
   #stageOf(callId: string): string | undefined {
-    return this.session.state.batch.find(({ part }) => part.id === callId)?.stage
+    return this.#callNow(callId)?.stage
+  }
+
+  #recordedOutcome(callId: string): Outcome | undefined {
+    return this.#isUneditedNow(callId) ? undefined : this.recording.calls.get(callId)?.outcome
+  }
+
+  /** A person had given the call other arguments, and now it runs with those of the model: what was recorded is of another call. */
+  #isUneditedNow(callId: string): boolean {
+    const recorded = this.recording.calls.get(callId)
+    const call = this.#callNow(callId)
+    if (!recorded?.wasEdited || !call || call.editedBy !== undefined) return false
+    return callKey(recorded.part) !== callKey({ ...recorded.part, text: recorded.text })
   }
 
   // ---- the model -----------------------------------------------------------------------------------------
@@ -347,7 +366,11 @@ export class Replay {
       const by = outcome.from.source === 'person' ? outcome.from.by : 'replay'
       const reason = cancelReason(outcome)
       await this.command({ do: 'cancel-call', callId, by, ...present({ reason }) })
-    } else if (held) held.finish()
+    } else if (held && this.#isUneditedNow(callId))
+      this.leave(
+        `${held.tool.name} runs with the model's arguments now. What was recorded is of those that a person had given it.`,
+      )
+    else if (held) held.finish()
     else if (stage === 'handed')
       await this.command({ do: 'respond', results: [{ callId, parts: [] }], decisions: [] })
     else if (stage === 'postponed') await this.#complete(callId)
