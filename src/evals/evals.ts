@@ -5,6 +5,7 @@ import type { Model } from '../engine/ports/index.ts'
 import type { OutcomeKind } from '../language/calls.ts'
 import { TurnwireError } from '../language/errors.ts'
 import type { PolicyRule } from '../policy/index.ts'
+import { caseProblem, stubsProblem } from './check-case.ts'
 import type { Match } from './match.ts'
 import type { Stubs } from './stubs.ts'
 
@@ -90,11 +91,8 @@ export function checkEvals(given: unknown, source: string): Evals {
   if (unknown !== undefined) return refuse(`"${unknown}" is no member. There are: ${evalNames.join(', ')}.`)
   const evals = given as Evals // Its members are checked as far as they are read.
   if (!Array.isArray(evals.cases) || evals.cases.length === 0) return refuse('`cases` has no case.')
-  for (const { name, prompt, expect } of evals.cases as readonly Partial<EvalCase>[]) {
-    if (typeof name !== 'string' || prompt === undefined || typeof expect !== 'object')
-      return refuse('each case has a `name`, a `prompt` and `expect`.')
-    if (Object.keys(expect).length === 0) return refuse(`the case "${name}" expects nothing.`)
-  }
+  const problem = stubsProblem(evals.tools) ?? evals.cases.map(caseProblem).find(words => words !== undefined)
+  if (problem !== undefined) return refuse(problem)
   const { repeat = 1, passMark = 1 } = evals
   if (!Number.isSafeInteger(repeat) || repeat < 1) return refuse('`repeat` is a whole number from 1 on.')
   return passMark >= 0 && passMark <= 1 ? evals : refuse('`passMark` is a share: from 0 to 1.')

@@ -41,5 +41,8 @@ test('files are played, with a table, JUnit, JSON and an exit code', t => {
     [true, false],
   )
   assert.match(readFileSync(join(cwd, 'out.xml'), 'utf8'), /tests="2" failures="1"/)
+  const unwritten = turnwire(['eval', 'evals/a.ts', '--junit', 'missing/out.xml'], { cwd })
+  assert.deepEqual([unwritten.code, unwritten.stdout], [2, good.stdout])
+  assert.match(unwritten.stderr, /^missing\/out\.xml cannot be written: [^\n]*ENOENT[^\n]*\n$/)
   assert.match(turnwire(['eval'], { cwd }).stderr, /Say which files: .*turnwire eval evals\/\*\.ts/)
 })

@@ -195,7 +195,26 @@ suite('evaluations', () => {
     assert.match(refusal(undefined), /defineEvals\({ cases: \[ … \] }\) is missing/)
     assert.match(refusal({ cases: [] }), /`cases` has no case/)
     assert.match(refusal({ cases: [good], models_: [] }), /"models_" is no member/)
-    assert.match(refusal({ cases: [{ ...good, expect: {} }] }), /the case "a refund" expects nothing/)
+    assert.match(refusal({ cases: [{ ...good, expect: {} }] }), /the case "a refund": it expects nothing/)
+    const cases = (more: object): unknown => ({ cases: [{ ...good, ...more }] })
+    for (const [given, words] of [
+      [cases({ peple: 'allow' }), /the case "a refund": `peple` is no member\. There are: name, prompt,/],
+      [cases({ people: 'alow' }), /`people` is "allow", "reject" or a function/],
+      [cases({ expect: { call: [] } }), /`expect\.call` is no member\. There are: calls, only,/],
+      [cases({ expect: { calls: [{ tool: 'pay', args: {} }] } }), /`expect\.calls\[0\]\.args` is no member/],
+      [cases({ expect: { calls: ['pay'] } }), /`expect\.calls\[0\]` is an object with the name of a `tool`/],
+      [cases({ expect: { never: 'pay' } }), /`expect\.never` and `expect\.asks` are lists/],
+      [cases({ expect: { judge: { modle: 'x' } } }), /`expect\.judge\.modle` is no member/],
+      [cases({ tools: { pay: { fails: 'boom' } } }), /`tools\.pay\.fails` is no member\. There are: when,/],
+      [
+        cases({ tools: { pay: [{ returns: 1 }, 'packed'] } }),
+        /`tools\.pay` is a function, an answer such as/,
+      ],
+      [{ cases: [good], tools: { pay: 5 } }, /x\.ts: `tools\.pay` is a function/],
+      [{ cases: [5] }, /each case has a `name`/],
+    ] as const)
+      assert.match(refusal(given), words)
+    assert.equal(refusal(cases({ tools: { pay: () => 1, look: [{ times: 1, throws: 'x' }] } })), '')
     assert.match(refusal({ cases: [good], repeat: 0 }), /`repeat` is a whole number/)
     assert.match(refusal({ cases: [good], passMark: 90 }), /`passMark` is a share/)
   })

@@ -6,6 +6,7 @@ import { describeEvals, evalsToJunit } from '../../evals/describe-evals.ts'
 import { checkEvals } from '../../evals/evals.ts'
 import { caseFromLog, evalFile } from '../../evals/from-session.ts'
 import { addPlays, type EvalReport, runEvals } from '../../evals/run-evals.ts'
+import { wordsOf } from '../../language/errors.ts'
 import { present } from '../../lib/json/present.ts'
 import { printable } from '../../lib/text/index.ts'
 import { type CliCommand, printReport, textValue, UsageError, type Values } from '../command.ts'
@@ -45,11 +46,19 @@ It exits with 0 if each file reached its pass mark, and with 1 otherwise.`,
       ),
       ok: reports.every(({ ok }) => ok),
     }
-    const junit = textValue(values, 'junit')
-    if (junit !== undefined) writeFileSync(junit, evalsToJunit(all))
     for (const [index, report] of reports.entries()) printEvals(values, words[index] ?? '', report)
+    const junit = textValue(values, 'junit')
+    if (junit !== undefined) writeReport(junit, evalsToJunit(all))
     return all.ok ? 0 : 1
   },
+}
+
+function writeReport(file: string, text: string): void {
+  try {
+    writeFileSync(file, text)
+  } catch (error) {
+    throw new UsageError(`${file} cannot be written: ${wordsOf(error)}`)
+  }
 }
 
 async function runFile(values: Values, file: string): Promise<EvalReport> {
