@@ -1,5 +1,5 @@
 // Gets the configuration from the options of a command: the file that was named or found, else the demonstration.
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { TurnwireConfig } from '../config/config.ts'
 import { findConfig, loadConfig } from '../config/load-config.ts'
@@ -108,4 +108,13 @@ export function noSuchSession(id: string): UsageError {
   return new UsageError(
     `There is no session ${printable(id, 80)} here. See them with: turnwire sessions list`,
   )
+}
+
+/** False: it is the name of a session. Throws for a folder, and for what can only be a file and is not there. */
+export function isFile(what: string): boolean {
+  const found = statSync(what, { throwIfNoEntry: false })
+  if (found?.isDirectory())
+    throw new UsageError(`${printable(what, 200)} is a folder. Name a file or a session.`)
+  if (!found && /[./\\]/.test(what)) throw new UsageError(`There is no file ${printable(what, 200)}.`)
+  return found !== undefined
 }

@@ -118,6 +118,13 @@ export class LogVerifier {
     return result.broken === undefined
   }
 
+  /** The rest of the log cannot be read: that is where it is broken, if nothing before it is. */
+  stop(): VerifiedLog {
+    const due = this.#result.events + 1
+    this.#break(due, `event ${due} cannot be read: what the store has of it is damaged or was changed`)
+    return this.end()
+  }
+
   /** `head`: the number of the last event that there should be, where it is known. */
   end(head?: number): VerifiedLog {
     const result = this.#result

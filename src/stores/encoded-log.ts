@@ -71,6 +71,26 @@ function encodeEvents(events: readonly Event[]): Pick<EncodedLog, 'bodies' | 'si
   return { bodies, size }
 }
 
+/** The row that begins with this event is not as it was written. */
+export class UnreadableEvents extends TurnwireError {
+  readonly seq: number
+
+  constructor(seq: number) {
+    super('store_failed', `Event ${seq} cannot be read: what the store has of it is damaged or was changed.`)
+    this.seq = seq
+  }
+}
+
+/** Undefined: `encodeEvents` did not write it. */
+function decodeEvents(body: string): Event[] | undefined {
+  try {
+    const events: unknown = JSON.parse(body)
+    return Array.isArray(events) ? events : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** Collects events from rows, in order, until there are about `maxBytes` of JSON; the first event always fits. */
 export class EventPage {
   readonly events: Recorded[] = []
@@ -88,9 +108,12 @@ export class EventPage {
   add(firstSeq: number, body: string): boolean {
     const fits = body.length <= this.room
     if (!fits && this.events.length > 0) return false
+    const events = decodeEvents(body)
+    // What stands before it is read first.
+    if (!events && this.events.length > 0) return false
+    if (!events) throw new UnreadableEvents(firstSeq)
     let seq = firstSeq - 1
-    // The body was written by `encodeEvents`.
-    for (const event of JSON.parse(body) as Event[]) {
+    for (const event of events) {
       if (++seq <= this.last) continue
       if (!fits && this.events.length > 0 && this.room <= 0) return false
       this.events.push({ seq, event })

@@ -107,7 +107,34 @@ test('what was recorded is proved on the command line, elsewhere and after a rot
   writeFileSync(join(cwd, 'session.html'), html.replace('Pay five.', 'Pay nine.'))
   assert.equal(run('verify', 'session.html').code, 1)
 
+  for (const [what, words] of [
+    ['.turnwire', /is a folder\. Name a file or a session\./],
+    ['missing.jsonl', /There is no file missing\.jsonl\./],
+    ['sess_missing', /There is no session sess_missing here\./],
+  ] as const)
+    for (const command of ['verify', 'replay']) {
+      const refused = run(command, what)
+      assert.equal(refused.code, 2, refused.stderr)
+      assert.match(refused.stderr, words)
+    }
+
   const database = new DatabaseSync(join(cwd, '.turnwire/sessions.db'))
+  const [row] = database
+    .prepare(
+      'SELECT id, first_seq AS first, body FROM batches WHERE session = 1 ORDER BY id LIMIT 1 OFFSET 2',
+    )
+    .all() as { id: number; first: number; body: string }[]
+  const write = database.prepare('UPDATE batches SET body = ? WHERE id = ?')
+  for (const other of ['{nope', '{}', '']) {
+    write.run(other, row!.id)
+    const damaged = run('verify', id)
+    assert.deepEqual([damaged.code, damaged.stderr], [1, ''])
+    assert.equal(
+      damaged.stdout,
+      `BROKEN: event ${row!.first} cannot be read: what the store has of it is damaged or was changed.\n`,
+    )
+  }
+  write.run(row!.body, row!.id)
   database.exec('UPDATE pieces SET body = zeroblob(length(body))')
   database.close()
   const emptied = run('verify', id)

@@ -1,5 +1,4 @@
 // Plays recorded sessions again through today's code and configuration, and says what came to something else.
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { buildAgents } from '../../config/build-agent.ts'
 import type { TurnwireConfig } from '../../config/config.ts'
@@ -14,7 +13,7 @@ import { type ReplayOptions, type ReplayReport, replay, type Simulation } from '
 import { type CliCommand, knownWord, printReport, textValue, UsageError, type Values } from '../command.ts'
 import { withProgress } from '../progress.ts'
 import { openVault, readExport, readSession, type SessionLog } from '../recorded-logs.ts'
-import { configOption, dataOption, setUp } from '../setup.ts'
+import { configOption, dataOption, isFile, setUp } from '../setup.ts'
 import { withServers } from '../with-servers.ts'
 
 export const command: CliCommand = {
@@ -56,7 +55,7 @@ It exits with 0 if everything came to the same, and with 1 otherwise.`,
   async run({ values, words: [what] }) {
     if (what === undefined)
       throw new UsageError('Say which session: turnwire replay <id>. See them with: turnwire sessions list')
-    const recordings: SessionLog[] = existsSync(what)
+    const recordings: SessionLog[] = isFile(what)
       ? await readExport(what)
       : [[what, (await readSession(values, what)).log]]
     const { config } = await setUp(values)

@@ -1,5 +1,5 @@
 // Checks, without a network, that something is as it was recorded: a session of the data folder, an export, a receipt, a sealed file.
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { withStore } from '../../data/data-place.ts'
 import type { Store } from '../../engine/index.ts'
 import type { Receipt } from '../../language/make-receipt.ts'
@@ -15,9 +15,10 @@ import {
   withOutputs,
 } from '../../proof/verify-file.ts'
 import { LogVerifier, type VerifiedLog } from '../../proof/verify-log.ts'
+import { UnreadableEvents } from '../../stores/encoded-log.ts'
 import { type CliCommand, textValues, UsageError, type Values } from '../command.ts'
 import { type Progress, withProgress } from '../progress.ts'
-import { configOption, dataOption, noSuchSession, sessionPlace } from '../setup.ts'
+import { configOption, dataOption, isFile, noSuchSession, sessionPlace } from '../setup.ts'
 import { storedPages, trustedKeys } from '../signed-log.ts'
 
 export const command: CliCommand = {
@@ -50,7 +51,7 @@ A signature proves as much as its key is trusted. Without --key these are the ke
     const trusted = await trustedKeys(values)
     const receipts = keptReceipts(values, trusted)
     const found = await withProgress<VerifiedFile | VerifiedLog>('Checking', 'events', async progress =>
-      existsSync(what)
+      isFile(what)
         ? verifyFile(what, trusted, { step: done => progress.step(done), receipts })
         : verifySession(await sessionPlace(values), what, { trusted, receipts }, progress),
     )
@@ -98,13 +99,18 @@ async function verifySession(
     if (!row) throw noSuchSession(id)
     const verifier = new LogVerifier(id, trusted, 'whole', receipts)
     const outputs = new KeptOutputs()
-    for await (const page of storedPages(store, id))
-      for (const item of page) {
-        if (item.seq > row.head) continue
-        if (!verifier.take(item)) return verifier.end()
-        outputs.take(item)
-        progress.step(item.seq, row.head)
-      }
+    try {
+      for await (const page of storedPages(store, id))
+        for (const item of page) {
+          if (item.seq > row.head) continue
+          if (!verifier.take(item)) return verifier.end()
+          outputs.take(item)
+          progress.step(item.seq, row.head)
+        }
+    } catch (error) {
+      if (error instanceof UnreadableEvents) return verifier.stop()
+      throw error
+    }
     await readOutputs(store, id, outputs)
     return withOutputs(verifier.end(row.head), outputs)
   })
