@@ -180,15 +180,16 @@ export function compareLogs(
     }
     if (event.type !== 'call.settled') return []
     const [call, outcome] = [calls.get(event.callId), settled.get(event.callId)]
-    if (!call || !outcome) return []
     const [then, now] = [judged.get(event.callId), judges.get(event.callId)]
+    // It is judged before it comes to something: the replay may end in between.
+    if (!call || (!outcome && now === undefined)) return []
     const { name } = call.part
     // A person in control may answer a call that nobody judged.
     if (then !== undefined && then !== now) {
       const who = call.decision && !now?.startsWith('asked') ? ` ${describeDecision(call.decision)}` : ''
       return [{ seq, about: 'verdict', text: `${name} ${then}. Now: ${now ?? 'not judged'}.${who}` }]
     }
-    if (outcome.kind === event.outcome.kind) return []
+    if (!outcome || outcome.kind === event.outcome.kind) return []
     return [{ seq, about: 'outcome', text: `${name} came to ${event.outcome.kind}. Now: ${outcome.kind}.` }]
   })
 }

@@ -48,9 +48,9 @@ suite('a replay of an edited call', () => {
     const { id, log, config } = await record()
     const { left, differences } = await replaySession(id, log, ruled(config, { tool: 'pay', then: 'allow' }))
     assert.match(left?.why ?? '', /^pay runs with the model's arguments now\./)
-    assert.equal(
-      differences.some(({ about }) => about === 'request'),
-      false,
+    assert.deepEqual(
+      differences.map(({ text }) => text),
+      ['pay asked (operator-trust). Now: ran unasked (policy[0]). maria had allowed it.'],
     )
   })
 
