@@ -118,6 +118,9 @@ test('a miss is told with the verdict and its reason, as text, JSON and JUnit, a
     '1 of 4 passed',
     '',
   ])
+  const unwritten = run('cases.json', '--junit', 'missing/out.xml')
+  assert.deepEqual([unwritten.code, unwritten.stdout], [2, missed.stdout])
+  assert.match(unwritten.stderr, /^missing\/out\.xml cannot be written: [^\n]*ENOENT[^\n]*\n$/)
   const xml = readFileSync(join(cwd, 'out.xml'), 'utf8')
   assert.match(xml, /<testsuite name="turnwire policy" tests="4" failures="3">/)
   assert.match(xml, /classname="turnwire.policy" name="odd &lt;one&gt;"/)

@@ -1,18 +1,17 @@
 // Plays evaluations of agents: cases with stubs for tools, and what is expected of calls, questions and answers.
-import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { loadDefault } from '../../config/load-config.ts'
 import { describeEvals, evalsToJunit } from '../../evals/describe-evals.ts'
 import { checkEvals } from '../../evals/evals.ts'
 import { caseFromLog, evalFile } from '../../evals/from-session.ts'
 import { addPlays, type EvalReport, runEvals } from '../../evals/run-evals.ts'
-import { wordsOf } from '../../language/errors.ts'
 import { present } from '../../lib/json/present.ts'
 import { printable } from '../../lib/text/index.ts'
 import { type CliCommand, printReport, textValue, UsageError, type Values } from '../command.ts'
 import { withProgress } from '../progress.ts'
 import { readSession } from '../recorded-logs.ts'
 import { configOption, dataOption, setUp } from '../setup.ts'
+import { writeReport } from '../write-report.ts'
 
 export const command: CliCommand = {
   name: 'eval',
@@ -51,14 +50,6 @@ It exits with 0 if each file reached its pass mark, and with 1 otherwise.`,
     if (junit !== undefined) writeReport(junit, evalsToJunit(all))
     return all.ok ? 0 : 1
   },
-}
-
-function writeReport(file: string, text: string): void {
-  try {
-    writeFileSync(file, text)
-  } catch (error) {
-    throw new UsageError(`${file} cannot be written: ${wordsOf(error)}`)
-  }
 }
 
 async function runFile(values: Values, file: string): Promise<EvalReport> {

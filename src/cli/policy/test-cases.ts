@@ -1,5 +1,4 @@
 // `turnwire policy test`: a table of calls with the verdicts that are expected.
-import { writeFileSync } from 'node:fs'
 import { readDataText } from '../../config/data-file.ts'
 import { withDraft } from '../../config/draft-policy.ts'
 import { printable } from '../../lib/text/index.ts'
@@ -9,6 +8,7 @@ import { type JudgedCase, judgeCases } from '../../verdicts/judge-cases.ts'
 import { printReport, textValue, UsageError, type Values } from '../command.ts'
 import { setUp } from '../setup.ts'
 import { withServers } from '../with-servers.ts'
+import { writeReport } from '../write-report.ts'
 
 /** Gives the exit code. */
 export async function testCases(values: Values, [file, more]: readonly string[]): Promise<number> {
@@ -21,10 +21,10 @@ export async function testCases(values: Values, [file, more]: readonly string[])
   const judged = await withServers(config, values['servers'] === true, servers =>
     judgeCases(cases, config, { now: Date.now(), servers }),
   )
-  const junit = textValue(values, 'junit')
-  if (junit !== undefined) writeFileSync(junit, toJunit('turnwire policy', 'turnwire.policy', judged))
   const ok = judged.every(({ failures }) => failures.length === 0)
   printReport(values, { file, ok, cases: judged }, describeCases(judged))
+  const junit = textValue(values, 'junit')
+  if (junit !== undefined) writeReport(junit, toJunit('turnwire policy', 'turnwire.policy', judged))
   return ok ? 0 : 1
 }
 
