@@ -1,12 +1,17 @@
 // A report of the suite as lines for a terminal.
 import type { Finding } from './check.ts'
-import type { ConformReport, WireReport } from './run.ts'
+import { type ConformReport, conformWires, type WireReport } from './run.ts'
 
 export function describeConform(report: ConformReport): string[] {
   const lines = report.wires.flatMap(describeWire)
   if (report.notServed.length > 0) lines.push(`Not served: ${report.notServed.join(', ')}`)
-  if (report.wires.length === 0) return [...lines, 'Nothing was tried.']
+  if (report.wires.length === 0) return [...lines, `Nothing was tried.${hint(report)}`]
   return [...lines, `In all: ${counts(report.held, report.broken, report.notTried)}`]
+}
+
+function hint({ notServed }: ConformReport): string {
+  const isSilent = notServed.length === conformWires.length
+  return isSilent ? ' See that the server runs at this address, and that --key is one of its keys.' : ''
 }
 
 function describeWire({ title, at, findings }: WireReport): string[] {

@@ -73,6 +73,10 @@ test('wrong words are refused with what to do', t => {
   assert.match(refusal('--wire', 'chat', '--', 'node', 'x'), /chat is spoken over HTTP/)
   assert.match(refusal('http://127.0.0.1:9', '--timeout', 'long'), /--timeout is a number of seconds/)
   assert.match(refusal('http://127.0.0.1:9', 'more'), /one word too many/)
+  assert.match(refusal('localhost:4117'), /"localhost:4117" is no address: it begins with http:\/\//)
+  const silent = turnwire(['conform', 'http://127.0.0.1:9'], { cwd })
+  assert.deepEqual([silent.code, silent.stderr], [1, ''])
+  assert.match(silent.stdout, /^Nothing was tried\. See that the server runs at this address/m)
 })
 
 test('the clauses are listed', t => {

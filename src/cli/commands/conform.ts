@@ -82,6 +82,8 @@ function readPlace(words: readonly string[], wire: Wire | undefined): string | r
     if (!URL.canParse(first)) throw new UsageError(`"${printable(first, 200)}" is no address.`)
     return first
   }
+  if (words.length === 1 && /^[\w.-]+:\d+(?:\/|$)/.test(first))
+    throw new UsageError(`"${printable(first, 200)}" is no address: it begins with http:// or https://.`)
   if (wire !== undefined && wire !== 'acp' && wire !== 'mcp')
     throw new UsageError(`${wire} is spoken over HTTP: give an address that begins with http:// or https://.`)
   return words
