@@ -48,7 +48,7 @@ async function record(cwd: string): Promise<{ id: string; callId: string }> {
   const session = await runtime.session('clerk')
   await session.send('Pay five.')
   const callId = (await session.pending())[0]?.callId ?? ''
-  await session.approve(callId, { by: 'maria' })
+  await session.approve(callId, { by: 'maria', input: { amount: 4 } })
   await runtime.close()
   return { id: session.id, callId }
 }
@@ -71,7 +71,7 @@ test('what was recorded is proved on the command line, elsewhere and after a rot
   assert.deepEqual([keys.code, receipt.code], [0, 0], receipt.stderr)
   assert.doesNotMatch(receipt.stdout, /"salts"/)
   const open = JSON.parse(run('receipts', 'show', id, callId, '--salts').stdout) as Receipt
-  assert.equal(open.call.arguments, sha256(`${open.salts?.arguments}{"amount":5}`))
+  assert.equal(open.call.arguments, sha256(`${open.salts?.arguments}{"amount":4}`))
   // Somebody else, with the receipt and the keys, and nothing else.
   const elsewhere = join(cwd, 'elsewhere')
   mkdirSync(elsewhere)
@@ -82,7 +82,7 @@ test('what was recorded is proved on the command line, elsewhere and after a rot
     turnwire(['verify', 'receipt.json', '-k', name, '--key', 'keys.json'], { cwd: elsewhere })
   assert.match(
     check().stdout,
-    /^The receipt is genuine: .* of pay in session .*, approved by maria, .* ended ok/,
+    /^The receipt is genuine: .* of pay in session .*, approved by maria, .*, with arguments that maria had changed, ended ok/,
   )
   writeFileSync(join(elsewhere, 'receipt.json'), receipt.stdout.replace('"maria"', '"nobody"'))
   const forged = check()

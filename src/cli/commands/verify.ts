@@ -136,11 +136,12 @@ async function readOutputs(store: Store, id: string, outputs: KeptOutputs): Prom
 function receiptText({ receipt }: ReceiptFile, flaw: string | undefined): string {
   const { call, signed } = receipt
   if (flaw !== undefined) return `BROKEN: ${printable(flaw, 500)}.\n`
-  const { verdict, by, votes, rule, policy } = call.decision
+  const { verdict, by, votes, rule, policy, editedBy } = call.decision
   const after = votes === undefined ? '' : ` after ${votes.map(vote => vote.by).join(', ')}`
   const version = policy === undefined ? '' : ` of the rules ${policy}`
+  const edit = editedBy === undefined ? '' : `, with arguments that ${editedBy} had changed`
   const who = `${verdict}${by === undefined ? '' : ` by ${by}`}${after}${rule === undefined ? '' : `, rule ${rule}${version}`}`
-  return `The receipt is genuine: the call ${printable(call.call, 80)} of ${printable(call.tool, 128)} in session ${printable(call.session, 80)}, ${printable(who, 300)}, ended ${call.outcome.kind} at ${new Date(call.at.settled).toISOString()}. Signed ${new Date(signed.at).toISOString()}.\n`
+  return `The receipt is genuine: the call ${printable(call.call, 80)} of ${printable(call.tool, 128)} in session ${printable(call.session, 80)}, ${printable(who, 300)}${printable(edit, 200)}, ended ${call.outcome.kind} at ${new Date(call.at.settled).toISOString()}. Signed ${new Date(signed.at).toISOString()}.\n`
 }
 
 function sessionsText(sessions: readonly VerifiedLog[], flaw: string | undefined): string {
