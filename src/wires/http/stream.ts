@@ -5,7 +5,7 @@
 import type { Context } from 'hono'
 import type { PlainError } from '../../engine/index.ts'
 import { loopTurn } from '../../lib/async/loop-turns.ts'
-import { encodeSse, type SseSink, SseWriter } from '../../lib/net/sse.ts'
+import { type SseSink, SseWriter } from '../../lib/net/sse.ts'
 import type { WireEnv, WireHost } from '../host.ts'
 import { toFailure } from './failure.ts'
 import { RESPONSE_ALREADY_SENT } from './send.ts'
@@ -290,16 +290,15 @@ const gone: SseSink = {
   },
 }
 
-/** One event whose data is one line of JSON. */
+/** One event whose data is one line of JSON. `event`: a name of the protocol's. */
 export function sseFrame(event: string, data: unknown, id?: number): string {
-  const line = oneLine(JSON.stringify(data))
-  return encodeSse(id === undefined ? { event, data: line } : { event, id, data: line })
+  return `event: ${event}\n${dataFrame(data, id)}`
 }
 
-/** The same without a name. A text is JSON already. */
+/** The same without a name. A text is JSON already. JSON has no line break of the format's, so none is looked for. */
 export function dataFrame(data: unknown, id?: number): string {
   const line = oneLine(typeof data === 'string' ? data : JSON.stringify(data))
-  return encodeSse(id === undefined ? { data: line } : { id, data: line })
+  return id === undefined ? `data: ${line}\n\n` : `id: ${id}\ndata: ${line}\n\n`
 }
 
 /** JSON on one line: some readers break lines at U+2028 and the like. */

@@ -7,8 +7,7 @@
 import type { CallPart } from '../../language/calls.ts'
 import type { Phase } from '../../language/content.ts'
 import type { JsonObject } from '../../lib/json/index.ts'
-import { encodeSse } from '../../lib/net/sse.ts'
-import { oneLine } from '../http/index.ts'
+import { doneFrame, oneLine } from '../http/stream.ts'
 import { argumentsObject } from '../stateless/index.ts'
 import type { CallNames } from './decode-tools.ts'
 import { idStem, itemId, type ResponsePlace } from './ids.ts'
@@ -45,7 +44,8 @@ export class NumberedFrames {
   take(): string {
     const frames = this.#frames
     this.#frames = ''
-    return frames
+    // Of all frames at once: only the JSON in them can hold such a line break.
+    return oneLine(frames)
   }
 
   event(name: EventName, fields: object): void {
@@ -68,7 +68,7 @@ export class NumberedFrames {
   last(name: EventName, response: () => string): void {
     this.#next = Math.max(this.#next, (this.#after ?? -1) + 1)
     this.lifecycle(name, response)
-    if (this.#after !== undefined && this.#form === 'sse') this.#frames += encodeSse({ data: '[DONE]' })
+    if (this.#after !== undefined && this.#form === 'sse') this.#frames += doneFrame
   }
 
   /**
@@ -89,7 +89,7 @@ export class NumberedFrames {
 
   #write(name: EventName, fields: string): void {
     const data = `{"type":"${name}","sequence_number":${this.#next - 1},${fields}`
-    this.#frames += this.#form === 'sse' ? encodeSse({ event: name, data: oneLine(data) }) : `${data}\n`
+    this.#frames += this.#form === 'sse' ? `event: ${name}\ndata: ${data}\n\n` : `${data}\n`
   }
 }
 
