@@ -5,6 +5,7 @@ import type { CallPart } from '../language/calls.ts'
 import { joinText } from '../language/content.ts'
 import type { BudgetDecided, Event, Recorded } from '../language/events.ts'
 import type { AnswerPart } from '../language/history.ts'
+import { dollars } from '../lib/text/dollars.ts'
 import { printable } from '../lib/text/index.ts'
 import type { Styles } from './style.ts'
 
@@ -33,7 +34,7 @@ export function spentIn(log: readonly Recorded[]): string {
     cost += event.usage.cost ?? 0
   }
   if (tokens === 0) return ''
-  const price = cost === 0 ? '' : `, cost ${cost < 0.01 ? cost.toPrecision(2) : cost.toFixed(2)}`
+  const price = cost === 0 ? '' : `, cost ${dollars(cost)}`
   return `${tokens.toLocaleString('en')} tokens${price}`
 }
 

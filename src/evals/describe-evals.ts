@@ -1,4 +1,5 @@
 // The report of evaluations: a table for people, JUnit's XML for build servers.
+import { dollars } from '../lib/text/dollars.ts'
 import { toJunit } from '../lib/text/junit.ts'
 import type { Played } from './play.ts'
 import type { EvalReport } from './run-evals.ts'
@@ -21,7 +22,7 @@ export function describeEvals(report: EvalReport): string[] {
   const failures = report.plays.flatMap(play =>
     play.failures.map(failure => `  ${titlePlay(play)}: ${failure}`),
   )
-  const cost = report.cost === undefined ? '' : `, ${report.cost.toFixed(4)} spent`
+  const cost = report.cost === undefined ? '' : `, ${dollars(report.cost)} spent`
   const mark = report.passMark === 1 ? '' : `, ${Math.round(report.passMark * 100)} % wanted`
   const sum = `${report.passed} of ${report.plays.length} passed${mark}, ${report.tokens.toLocaleString('en')} tokens${cost}`
   return [...lines, ...failures, sum]

@@ -27,7 +27,7 @@ export type Expected = {
   /** The last words of the model. */
   answer?: string | RegExp | ((text: string) => boolean)
   judge?: Judge
-  /** The most that it may cost, and the most steps that it may take. */
+  /** The most that it may cost, in US dollars, and the most steps that it may take. */
   cost?: number
   steps?: number
 }

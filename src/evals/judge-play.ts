@@ -2,6 +2,7 @@
 import type { Model } from '../engine/ports/index.ts'
 import type { OutcomeKind } from '../language/calls.ts'
 import { joinText } from '../language/content.ts'
+import { dollars } from '../lib/text/dollars.ts'
 import type { Expected, Judge } from './evals.ts'
 import { describeMatch, matches } from './match.ts'
 
@@ -30,7 +31,8 @@ export async function judgePlay(
   const found = [...play.problems, ...checkCalls(play, expected), ...checkAsked(play, expected.asks)]
   if (answer !== undefined && !fitsAnswer(answer, play.answer))
     found.push(`The answer is not ${describeMatch(answer)}: ${JSON.stringify(play.answer.slice(0, 400))}`)
-  if (cost !== undefined && (play.cost ?? 0) > cost) found.push(`It cost ${play.cost}, more than ${cost}.`)
+  if (cost !== undefined && (play.cost ?? 0) > cost)
+    found.push(`It cost ${dollars(play.cost ?? 0)}, more than ${dollars(cost)}.`)
   if (cost !== undefined && play.cost === undefined)
     found.push('Its cost is not known: the model has no price.')
   if (steps !== undefined && play.steps > steps)

@@ -8,6 +8,7 @@ import type { BudgetName } from './events.ts'
  */
 export type Budget = {
   tokens?: number
+  /** US dollars. */
   money?: number
   calls?: number
   then?: 'ask' | 'end'

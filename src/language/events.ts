@@ -75,7 +75,7 @@ export type Usage = {
   cacheRead?: number
   cacheWrite?: number
   thinking?: number
-  /** In the currency of the operator's prices, or US dollars by the vendor's list. Absent: no price is known. */
+  /** US dollars, by the operator's prices or the vendor's list. Absent: no price is known. */
   cost?: number
 }
 

@@ -29,8 +29,8 @@ export async function listPayments(ledger: Ledger, payer: string, limit: number)
 
 export async function operatorPayments({ ledger, config }: PaymentDesk, limit: number): Promise<JsonObject> {
   const { data, totals } = await collect(ledger, {}, limit)
-  const { decimals = 6 } = config.asset
-  return { decimals, payments: data, totals }
+  const { address, name, decimals = 6 } = config.asset
+  return { asset: { address, name, decimals }, payments: data, totals }
 }
 
 async function collect(

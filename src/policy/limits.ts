@@ -21,7 +21,7 @@ export const defaultLimits: Limits = Object.freeze({
   bytes: 10_000_000,
   /** Tokens read and written in one turn, as the provider counts them. */
   tokens: 2_000_000,
-  /** The cost of the models in one turn, in the currency of their prices. */
+  /** The cost of the models in one turn, in US dollars. */
   money: 20,
   /** Bytes of a session for life, with the whole results that are kept beside its log. */
   sessionBytes: 128 * 1024 * 1024,

@@ -1,4 +1,5 @@
 // The report of a replay as lines for a terminal.
+import { dollars } from '../lib/text/dollars.ts'
 import { printable } from '../lib/text/index.ts'
 import { plural } from '../lib/text/plural.ts'
 import type { Difference, NewCall, ReplayTotals } from './compare.ts'
@@ -39,6 +40,6 @@ function describeNewCalls(calls: readonly NewCall[]): string[] {
 }
 
 function describeTotals({ steps, unasked, asked, denied, tokens, cost }: ReplayTotals): string {
-  const spent = cost === undefined ? '' : `, ${cost.toFixed(4)} spent`
+  const spent = cost === undefined ? '' : `, ${dollars(cost)} spent`
   return `${plural(steps, 'step')}, ${unasked} ran unasked, ${asked} asked, ${denied} denied, ${plural(tokens, 'token')}${spent}`
 }

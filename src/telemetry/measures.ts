@@ -62,11 +62,7 @@ export class Measures {
     'model',
     'direction',
   ])
-  readonly #cost = this.registry.counter(
-    'turnwire_cost_total',
-    'Money, in the unit of the configured prices.',
-    ['model'],
-  )
+  readonly #cost = this.registry.counter('turnwire_cost_total', 'Cost of models in US dollars.', ['model'])
   readonly #storeSeconds = this.registry.histogram(
     'turnwire_store_write_seconds',
     'How long durable writes took.',

@@ -146,11 +146,11 @@ describe('a session', { skip }, () => {
     }
     assert.equal(await read('Tokens by step', 'ArrowRight'), 'Step 1: input 20, output 40')
     assert.equal(await read('Tokens by step', 'ArrowRight'), 'Step 2: input 80, output 10')
-    assert.equal(await read('Cost so far', 'ArrowRight'), 'Step 1: cost 0.2500')
-    assert.equal(await read('Cost so far', 'ArrowRight'), 'Step 2: cost 0.7500')
+    assert.equal(await read('Cost so far', 'ArrowRight'), 'Step 1: cost $0.25')
+    assert.equal(await read('Cost so far', 'ArrowRight'), 'Step 2: cost $0.75')
     assert.match(await read('Time by step', 'ArrowRight'), /^Step 1: (took [\d.]+ m?s|nothing)$/)
     const tile = page.locator('.tile', { has: page.getByText('Cost', { exact: true }) })
-    assert.match(await tile.innerText(), /0\.7500/)
+    assert.match(await tile.innerText(), /\$0\.75/)
     // A session in which nothing was used has words in place of zeros.
     const { id: fresh } = await operator.create({ agent: 'courier' })
     await page.goto(`${url}/sessions/${fresh}?view=usage`)

@@ -102,7 +102,7 @@ describe('the playground', { skip }, () => {
     const own = page.getByRole('region', { name: 'Conversation with verse-1' })
     const other = page.getByRole('region', { name: 'Conversation with spare' })
     await other.getByText('The spare model speaks.').waitFor()
-    await own.getByText(/60 tokens · 0\.2500 · /).waitFor()
+    await own.getByText(/60 tokens · \$0\.25 · /).waitFor()
     await other.getByText(/tokens · .* · \d/).waitFor()
     await page.reload()
     await other.getByText('The spare model speaks.').waitFor()

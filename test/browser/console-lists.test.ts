@@ -146,7 +146,7 @@ describe('the list of sessions', { skip }, () => {
       await words(waiting),
       /^waits for send_mail Mail xenia@example\.org that I am late sess?_\S+… helper local rehearsal operator [\d,]+ – [\d.]+ m?s (just now|\d+ s ago)$/,
     )
-    assert.match(await words(priced), /^done Another poem \S+ poet local verse-1 operator 60 0\.2500 /)
+    assert.match(await words(priced), /^done Another poem \S+ poet local verse-1 operator 60 \$0\.25 /)
     assert.match(await words(named), /^done Say something \S+ named local spare operator /)
   })
 
@@ -278,8 +278,8 @@ describe('tables', { skip }, () => {
     await said(operator, 'A poem', 'poet')
     await said(operator, 'Try', 'faulty')
     const { page } = await open(t, browser(), `${url}/overview`)
-    await page.getByRole('row', { name: /^verse-1 1 0 .*s .*s 60 0\.2500$/ }).waitFor()
-    await page.getByRole('row', { name: /^poet 1 0 .*s .*s 60 0\.2500$/ }).waitFor()
+    await page.getByRole('row', { name: /^verse-1 1 0 .*s .*s 60 \$0\.25$/ }).waitFor()
+    await page.getByRole('row', { name: /^poet 1 0 .*s .*s 60 \$0\.25$/ }).waitFor()
     await page.getByRole('row', { name: /^faulty 1 1 / }).waitFor()
     await page.getByRole('row', { name: /^\S+ [1-9]\d* [1-9]\d* .*answered 529: overloaded/ }).waitFor()
     const failed = page.getByRole('region', { name: 'Failed last' })

@@ -18,7 +18,7 @@ describe('the overview', { skip }, () => {
     const tile = (name: string) => page.locator('.tile', { has: page.getByText(name, { exact: true }) })
     await tile('Turns').getByText(/^4$/).waitFor()
     assert.match(await tile('Failed turns').innerText(), /\n1\n25\.0 % of turns$/)
-    assert.match(await tile('Cost').innerText(), /\n0\.5000/)
+    assert.match(await tile('Cost').innerText(), /\n\$0\.50/)
     const chart = (name: string) => page.locator('.chart', { has: page.getByRole('heading', { name }) })
     /** What the chart says of its last day. */
     const read = async (name: string): Promise<string> => {
@@ -29,9 +29,9 @@ describe('the overview', { skip }, () => {
     const today = new Date().toLocaleDateString('en', { weekday: 'short', day: 'numeric', month: 'short' })
     assert.equal(await read('Turns'), `${today}: ended well 3, failed 1`)
     assert.match(await read('Times, p95'), / turn \d.*, step \d/)
-    assert.equal(await read('Cost'), `${today}: verse-1 0.5000`)
+    assert.equal(await read('Cost'), `${today}: verse-1 $0.50`)
     await page.getByRole('button', { name: 'agent', exact: true }).click()
-    assert.equal(await read('Cost'), `${today}: poet 0.5000`)
+    assert.equal(await read('Cost'), `${today}: poet $0.50`)
     assert.match(await read('Tokens'), /: poet 120\b/)
     // The axis begins at zero, ends above the largest value, and names the first day.
     const marks = await chart('Turns').locator('svg text').allTextContents()

@@ -40,7 +40,7 @@ describe('payments', { skip: skip || skipped }, async () => {
     assert.equal(answer.status, 200, await answer.clone().text())
     await stateIs(url, 'settled')
     await page.reload()
-    await page.getByText('0.01 settled in 1 payment').waitFor()
+    await page.getByText('0.01 Test Dollar settled in 1 payment').waitFor()
     assert.deepEqual(await violationsInThemes(page), [])
     await page.getByRole('link', { name: 'helper' }).click()
     await page.getByText('Hello.').first().waitFor()

@@ -109,7 +109,7 @@ test('the cost of a session is shown with it', async t => {
   await session.send('2')
   await runtime.close()
   const { stdout } = turnwire(['sessions', 'show', session.id], { cwd })
-  assert.match(stdout, /\n\n2,468 tokens, cost 0\.0080\n$/)
+  assert.match(stdout, /\n\n2,468 tokens, cost \$0\.0080\n$/)
 })
 
 test('a file that is not a Turnwire database is not changed', t => {

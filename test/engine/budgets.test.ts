@@ -93,7 +93,10 @@ describe('a budget of a session that asks', () => {
     const session = await begin(rig)
     await say(session, 'go')
     assert.equal(session.status, 'waiting')
-    assert.equal(openQuestion(session).message, 'This session has cost 4.00 of 4.00. Go on for another 4.00?')
+    assert.equal(
+      openQuestion(session).message,
+      'This session has cost $4.00 of $4.00. Go on for another $4.00?',
+    )
     await answer(rig, session, 'accept')
     const events = await eventsOf(rig, session)
     assert.deepEqual(ends(events), [['end', undefined]])
@@ -195,7 +198,7 @@ describe('a budget of a turn', () => {
     const session = await begin(rig)
     await say(session, 'go')
     assert.equal(session.status, 'waiting')
-    assert.equal(openQuestion(session).message, 'This turn has cost 4.00 of 4.00. Go on for another 4.00?')
+    assert.equal(openQuestion(session).message, 'This turn has cost $4.00 of $4.00. Go on for another $4.00?')
     await answer(rig, session, 'accept')
     assert.deepEqual(session.state.raised, { 'turn.money': 8 })
     assert.equal(session.status, 'idle')
@@ -254,7 +257,7 @@ describe('a budget with approvers', () => {
     await say(session, 'go')
     assert.equal(session.status, 'waiting')
     const [call] = session.state.batch
-    assert.equal(call?.reason, 'This session has cost 4.00 of 4.00. Go on for another 4.00?')
+    assert.equal(call?.reason, 'This session has cost $4.00 of $4.00. Go on for another $4.00?')
     assert.equal(call?.questions, undefined)
     for (const [name, roles, why] of [
       [owner, ['finance'], /asked for it/],
@@ -340,9 +343,9 @@ describe('a budget that sessions share', () => {
   const noon = Date.UTC(2026, 0, 30, 12)
 
   for (const [budget, words] of [
-    ['agentDay', 'Today the agent "helper" has cost 4.00 of 3.00. Go on for another 3.00?'],
-    ['ownerDay', 'Today your sessions have cost 4.00 of 3.00. Go on for another 3.00?'],
-    ['ownerMonth', 'This month your sessions have cost 4.00 of 3.00. Go on for another 3.00?'],
+    ['agentDay', 'Today the agent "helper" has cost $4.00 of $3.00. Go on for another $3.00?'],
+    ['ownerDay', 'Today your sessions have cost $4.00 of $3.00. Go on for another $3.00?'],
+    ['ownerMonth', 'This month your sessions have cost $4.00 of $3.00. Go on for another $3.00?'],
   ] as const)
     test(`${budget} counts what other sessions spent, also removed ones, until its time is over`, async () => {
       let now = noon

@@ -68,7 +68,7 @@ suite('evaluations', () => {
       'find was called, which must not be.',
       'A person was asked about refund, not about nothing.',
       'The answer is not "not possible": "Order 17 is refunded."',
-      'It cost 0.5, more than 0.1.',
+      'It cost $0.50, more than $0.10.',
       'It took 3 steps, more than 2.',
     ])
   })
@@ -140,7 +140,7 @@ suite('evaluations', () => {
     const lines = describeEvals(report)
     assert.equal(lines[0], 'pass 2/2  a refund  good, today  3 steps')
     assert.equal(lines[1], 'FAIL 0/2  a refund  good, open   3 steps')
-    assert.equal(lines.at(-1), '2 of 8 passed, 25 % wanted, 48 tokens, 2.0000 spent')
+    assert.equal(lines.at(-1), '2 of 8 passed, 25 % wanted, 48 tokens, $2.00 spent')
     const xml = evalsToJunit(report)
     assert.match(xml, /<testsuite name="turnwire evals" tests="8" failures="6">/)
     assert.match(xml, /<failure message="A person was asked about nothing, not about refund\.">/)

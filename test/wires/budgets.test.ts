@@ -34,7 +34,7 @@ async function post(path: string, body: object): Promise<string> {
 }
 
 const idIn = (text: string): string => /question_(?!id)\w+/.exec(text)?.[0] ?? assert.fail(text)
-const words = /This session has cost 5\.00 of 5\.00\. Go on for another 5\.00\?/
+const words = /This session has cost \$5\.00 of \$5\.00\. Go on for another \$5\.00\?/
 
 test('AAP: the stop carries the question; accepted, the turn goes on, and the history is valid', async () => {
   const { sessionId } = JSON.parse(await post('/aap/v3/sessions', { agent: { name: 'helper' } })) as {

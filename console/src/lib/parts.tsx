@@ -1,5 +1,6 @@
 // Small parts that several pages share.
 import { type ReactElement, type ReactNode, useCallback, useEffect, useState } from 'react'
+import { dollars } from '../../../src/lib/text/dollars.ts'
 import { toError } from '../../../src/lib/text/error-message.ts'
 import { printable } from '../../../src/lib/text/index.ts'
 import type { Shape } from '../../../src/react/icons.tsx'
@@ -144,8 +145,7 @@ export function useEvery(ms: number | undefined, act: () => void): void {
 }
 
 export function money(cost: number | undefined): string {
-  if (cost === undefined) return '–'
-  return cost === 0 ? '0' : cost < 1 ? cost.toFixed(4) : cost.toFixed(2)
+  return cost === undefined ? '–' : dollars(cost)
 }
 
 export function count(number: number | undefined): string {

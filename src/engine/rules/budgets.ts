@@ -6,6 +6,7 @@ import type { BudgetDecided, BudgetLimit, BudgetName } from '../../language/even
 import { budgetLimits, budgetNames } from '../../language/events.ts'
 import type { CallQuestion } from '../../language/questions.ts'
 import { isJsonObject, type Json, parseJson } from '../../lib/json/index.ts'
+import { dollars } from '../../lib/text/dollars.ts'
 import type { Budgets, Limits } from '../ports/index.ts'
 import type { Spent } from '../ports/store.ts'
 import type { Context } from './commands.ts'
@@ -131,7 +132,7 @@ export function budgetQuestion(reached: BudgetCall, agent: string): CallQuestion
       properties: {
         more: {
           type: limit === 'money' ? 'number' : 'integer',
-          title: 'How much more',
+          title: limit === 'money' ? 'How much more, in US dollars' : 'How much more',
           description: `Default: ${another}.`,
           minimum: limit === 'money' ? 0 : 1,
         },
@@ -157,8 +158,7 @@ export function spentWords(
 }
 
 function showAmount(limit: BudgetLimit, amount: number): string {
-  if (limit !== 'money') return amount.toLocaleString('en')
-  return amount > 0 && amount < 0.01 ? amount.toPrecision(2) : amount.toFixed(2)
+  return limit === 'money' ? dollars(amount) : amount.toLocaleString('en')
 }
 
 /** `more` undefined: the person does not want the turn to go on. */

@@ -4,7 +4,7 @@
 import { TurnwireError } from '../../language/errors.ts'
 import type { Usage } from '../../language/events.ts'
 
-/** Per million tokens, in any one currency. Absent cache prices are those of `input`. */
+/** US dollars per million tokens. Absent cache prices are those of `input`. */
 export type TokenPrices = { input: number; output: number; cacheRead?: number; cacheWrite?: number }
 
 export type Prices = TokenPrices & {
@@ -24,7 +24,7 @@ export function checkPrices(prices: Prices, where: string): void {
   const wrong = (problem: string): never => {
     throw new TurnwireError(
       'config_invalid',
-      `The prices of ${where} ${problem}. They are per million tokens, such as { input: 3, output: 15, cacheRead: 0.3 }.`,
+      `The prices of ${where} ${problem}. They are US dollars per million tokens, such as { input: 3, output: 15, cacheRead: 0.3 }.`,
     )
   }
   if (typeof prices !== 'object' || prices === null) wrong('must be an object, or false for none')

@@ -40,7 +40,7 @@ export type ProviderOptions = {
   contextTokens?: number
   limits?: Partial<RunLimits>
   /**
-   * Per million tokens. With prices, answers carry their cost and `limits.money` applies. Default: the vendor's list price, if it
+   * US dollars per million tokens. With prices, answers carry their cost and `limits.money` applies. Default: the vendor's list price, if it
    * is known and no `baseUrl` is given. `false`: none.
    */
   prices?: Prices | false

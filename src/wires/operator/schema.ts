@@ -433,7 +433,7 @@ export type OperatorPayment = Pick<
 > & { session?: string }
 
 export type OperatorPayments = {
-  decimals: number
+  asset: { address: string; name: string; decimals: number }
   payments: OperatorPayment[]
   totals: { network: string; asset: string; amount: string; payments: number }[]
 }

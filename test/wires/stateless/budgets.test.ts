@@ -39,8 +39,8 @@ const usage = { input: 90, output: 10, cost: 1 }
 
 for (const [name, path, body, expected] of wires)
   for (const [budget, words] of [
-    ['agentDay', 'Today the agent "helper" has cost 2.00 of 2.00.'],
-    ['ownerMonth', 'This month your sessions have cost 2.00 of 2.00.'],
+    ['agentDay', 'Today the agent "helper" has cost $2.00 of $2.00.'],
+    ['ownerMonth', 'This month your sessions have cost $2.00 of $2.00.'],
   ] as const)
     test(`${name}: once ${budget} is spent, further requests are refused, and sessions too`, async t => {
       const data = memoryStore()

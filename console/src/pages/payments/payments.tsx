@@ -9,7 +9,7 @@ import { operator, useConsole } from '../../lib/console-state.tsx'
 import { Empty, Failure, Id, Loading, State, type StateKind, useEvery, useLoaded } from '../../lib/parts.tsx'
 import { Link } from '../../lib/router.tsx'
 import { DataTable } from '../../lib/table.tsx'
-import { wholeAmount } from './amounts.ts'
+import { assetAmount } from './amounts.ts'
 
 export default function Payments(): ReactElement {
   const { me } = useConsole()
@@ -49,15 +49,16 @@ function Ledger(): ReactElement {
   )
 }
 
-function Totals({ payments: { totals, decimals } }: { payments: OperatorPayments }): ReactElement {
+function Totals({ payments }: { payments: OperatorPayments }): ReactElement {
+  const { totals } = payments
   return (
     <p className="tw-muted" role="status">
       {totals.length === 0
         ? 'Nothing is settled'
         : totals
             .map(
-              ({ amount, payments, network }) =>
-                `${wholeAmount(amount, decimals)} settled in ${plural(payments, 'payment')} on ${printable(network, 40)}`,
+              ({ amount, asset, payments: settled, network }) =>
+                `${assetAmount(amount, asset, payments)} settled in ${plural(settled, 'payment')} on ${printable(network, 40)}`,
             )
             .join(', ')}
     </p>
@@ -77,7 +78,7 @@ function List({ payments, reload }: { payments: OperatorPayments; reload: () => 
       isNumber={at => at === 1 || at === 2}
     >
       {payments.payments.map(payment => (
-        <Row key={payment.id} payment={payment} decimals={payments.decimals} reload={reload} />
+        <Row key={payment.id} payment={payment} payments={payments} reload={reload} />
       ))}
     </DataTable>
   )
@@ -93,10 +94,10 @@ const states: Readonly<Record<OperatorPayment['state'], StateKind>> = {
   refunded: 'stopped',
 }
 
-type RowProps = { payment: OperatorPayment; decimals: number; reload: () => void }
+type RowProps = { payment: OperatorPayment; payments: OperatorPayments; reload: () => void }
 
-function Row({ payment, decimals, reload }: RowProps): ReactElement {
-  const { state, amount, cap, agent, payer, transaction, settledAt, session, unclear } = payment
+function Row({ payment, payments, reload }: RowProps): ReactElement {
+  const { state, amount, cap, asset, agent, payer, transaction, settledAt, session, unclear } = payment
   const why = explainPayment(payment)
   return (
     <tr>
@@ -104,8 +105,8 @@ function Row({ payment, decimals, reload }: RowProps): ReactElement {
         <State kind={unclear ? 'waiting' : states[state]} words={unclear ? 'unclear' : state} />
         {why !== undefined && <p className="tw-muted reason">{printable(why, 300)}</p>}
       </td>
-      <td className="number">{amount === undefined ? '–' : wholeAmount(amount, decimals)}</td>
-      <td className="number">{wholeAmount(cap, decimals)}</td>
+      <td className="number">{amount === undefined ? '–' : assetAmount(amount, asset, payments)}</td>
+      <td className="number">{assetAmount(cap, asset, payments)}</td>
       <td>
         {session === undefined ? (
           printable(agent, 60)
@@ -120,7 +121,7 @@ function Row({ payment, decimals, reload }: RowProps): ReactElement {
       </td>
       <td>{transaction === undefined ? '–' : <Id id={transaction} />}</td>
       <td>{settledAt === undefined ? '–' : <Time at={settledAt} />}</td>
-      <td>{state === 'settled' && <Refund payment={payment} decimals={decimals} reload={reload} />}</td>
+      <td>{state === 'settled' && <Refund payment={payment} payments={payments} reload={reload} />}</td>
     </tr>
   )
 }
@@ -131,11 +132,11 @@ function explainPayment({ id, unclear, reason, owed }: OperatorPayment): string 
   return reason ?? (owed ? 'the answer failed after it was paid' : undefined)
 }
 
-function Refund({ payment, decimals, reload }: RowProps): ReactElement {
+function Refund({ payment, payments, reload }: RowProps): ReactElement {
   const { attempt, problem } = useAttempt()
-  const { id, payer, amount = '0' } = payment
+  const { id, payer, asset, amount = '0' } = payment
   const refund = (): void => {
-    if (!confirm(`Pay ${wholeAmount(amount, decimals)} back to ${payer}? This moves money.`)) return
+    if (!confirm(`Pay ${assetAmount(amount, asset, payments)} back to ${payer}? This moves money.`)) return
     attempt(operator.refund(id).then(reload))
   }
   return (
