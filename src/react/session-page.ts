@@ -1,6 +1,13 @@
 // What a page does with one session, whatever library draws it: it follows the log into a view, sends what a person says and decides, and
 // runs the page's own tools. It holds nothing that is drawn, and imports no such library: the hooks of React and Vue do.
-import type { ApplicationMessage, ClientTool, Content, During, TurnRequest } from '../client/index.ts'
+import type {
+  ApplicationMessage,
+  ClientTool,
+  Content,
+  During,
+  QuestionAnswer,
+  TurnRequest,
+} from '../client/index.ts'
 import { runClientTool } from '../client/run-client-tool.ts'
 import { permissionMessage } from '../client/run-turn.ts'
 import { isJsonObject, type JsonObject } from '../lib/json/index.ts'
@@ -101,6 +108,8 @@ export type SessionActions = {
   /** Has a call undone, by a call of its own, which may have to be approved. */
   undo: (callId: string) => Promise<void>
   decide: (callId: string, answer: CallDecision) => Promise<void>
+  /** Answers a question of a running call, by the question's id. */
+  answer: (questionId: string, answer: QuestionAnswer) => Promise<void>
   /** Gives the result of a call that waits for this page. */
   submit: (message: ApplicationMessage) => Promise<void>
 }
@@ -132,6 +141,7 @@ export function sessionActions(client: SessionClient, currentId: () => string | 
       if (currentId() !== undefined) await client.cancel(id(), options)
     },
     decide: (callId, answer) => submit(toPermission(callId, answer)),
+    answer: (questionId, answer) => submit({ role: 'tool_answer', questionId, ...answer }),
   }
 }
 

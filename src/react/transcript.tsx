@@ -18,6 +18,10 @@ export type TranscriptProps = {
   items: readonly ViewItem[]
   /** By name: how calls of a tool look. */
   tools?: ReadonlyMap<string, ToolLook> | undefined
+  /** What the person is called. Default: User. */
+  userName?: string | undefined
+  /** What the agent is called, in place of "Model" and the model's name. */
+  modelName?: string | undefined
   /** Renders the inside of a call that waits for a person. */
   renderApproval?: ((call: CallView) => ReactNode) | undefined
   /** More in the details of a call. */
@@ -62,12 +66,22 @@ export function Transcript(props: TranscriptProps): ReactElement {
 
 type RowProps = Pick<
   TranscriptProps,
-  'tools' | 'renderApproval' | 'renderDetails' | 'renderActions' | 'loadWhole' | 'onAnswer' | 'onSelect'
+  | 'tools'
+  | 'userName'
+  | 'modelName'
+  | 'renderApproval'
+  | 'renderDetails'
+  | 'renderActions'
+  | 'loadWhole'
+  | 'onAnswer'
+  | 'onSelect'
 >
 
 function rowProps(props: TranscriptProps): RowProps {
-  const { tools, renderApproval, renderDetails, renderActions, loadWhole, onAnswer, onSelect } = props
-  return { tools, renderApproval, renderDetails, renderActions, loadWhole, onAnswer, onSelect }
+  const { tools, userName, modelName, renderApproval, renderDetails, renderActions } = props
+  const { loadWhole, onAnswer, onSelect } = props
+  const renders = { renderApproval, renderDetails, renderActions }
+  return { tools, userName, modelName, ...renders, loadWhole, onAnswer, onSelect }
 }
 
 const Row = memo(function Row(props: RowProps & { item: ViewItem; isSelected: boolean }): ReactElement {
@@ -91,9 +105,9 @@ function Item(props: RowProps & { item: ViewItem; isSelected: boolean }): ReactE
   const { item, tools, onSelect } = props
   switch (item.type) {
     case 'user':
-      return <UserMessage item={item} />
+      return <UserMessage item={item} name={props.userName} />
     case 'answer':
-      return <Answer item={item} />
+      return <Answer item={item} name={props.modelName} />
     case 'call': {
       const { call } = item
       const look = tools?.get(call.name)
@@ -124,11 +138,13 @@ function Item(props: RowProps & { item: ViewItem; isSelected: boolean }): ReactE
   }
 }
 
-function UserMessage({ item }: { item: UserItem }): ReactElement {
+type MessageProps<Item> = { item: Item; name: string | undefined }
+
+function UserMessage({ item, name = 'User' }: MessageProps<UserItem>): ReactElement {
   return (
     <div className="tw-message tw-user">
       <header className="tw-label">
-        <span>User</span> <Time at={item.at} />
+        <span>{name}</span> <Time at={item.at} />
       </header>
       {item.parts.map((part, index) => (
         <Input key={index} part={part} />
@@ -143,13 +159,15 @@ function Input({ part }: { part: InputPart }): ReactElement {
   return <p className="tw-muted">File {printable(part.name ?? part.mediaType, 100)}</p>
 }
 
-function Answer({ item }: { item: AnswerItem }): ReactElement {
+function Answer({ item, name }: MessageProps<AnswerItem>): ReactElement {
   const isLive = item.seq === undefined
   return (
     <div className="tw-message tw-answer" aria-busy={isLive}>
       <header className="tw-label">
-        <span>Model</span>
-        {item.model !== undefined && <span className="tw-muted">{printable(item.model, 60)}</span>}
+        <span>{name ?? 'Model'}</span>
+        {name === undefined && item.model !== undefined && (
+          <span className="tw-muted">{printable(item.model, 60)}</span>
+        )}
         {!isLive && <Time at={item.at} />}
       </header>
       {item.thinking !== '' && (

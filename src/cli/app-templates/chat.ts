@@ -5,10 +5,10 @@ export const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 8 8'%3E%3Ccircle cx='4' cy='4' r='3' fill='%233451c6'/%3E%3C/svg%3E"
 
 export const chat = `'use client'
-// One conversation: the transcript, the calls that wait for you, and what went wrong.
-import { type FormEvent, type ReactNode, useEffect, useState } from 'react'
+// One conversation: the transcript, the calls that wait for you, the field for the next message, and what went wrong.
+import { type ReactNode, useState } from 'react'
 import type { AapClient } from 'turnwire/client'
-import { Approval, type ApprovalAnswer, type CallView, Transcript, useSession } from 'turnwire/react'
+import { Approval, type ApprovalAnswer, type CallView, Composer, Transcript, useSession } from 'turnwire/react'
 
 /** Tools that run in this page. The model may call them like any other. */
 export const pageTools = { page_title: () => document.title }
@@ -20,15 +20,19 @@ export const declaredTools = [
   },
 ]
 
+/** What tools are called when a person is asked about them. */
+const toolTitles: Record<string, string> = { cancel_order: 'Cancel an order' }
+
 /** Shown while nothing was said. */
-const examples = ['Where is my order 7?', 'Cancel order 7']
+const examples = ['Where is my order 7?', 'Cancel order 7', 'What is the title of this page?']
 
 const states = { connecting: 'Connecting …', live: 'Connected', broken: 'Not connected' }
 
 type ChatProps = { client: AapClient; session: string; title: string; onNewSession: () => void }
 
 export function Chat({ client, session, title, onNewSession }: ChatProps) {
-  const { view, connection, error, send, decide, cancel } = useSession(client, session, { tools: pageTools })
+  const { view, connection, error, ...actions } = useSession(client, session, { tools: pageTools })
+  const isEmpty = !view || view.items.length === 0
   return (
     <main>
       <header>
@@ -42,17 +46,23 @@ export function Chat({ client, session, title, onNewSession }: ChatProps) {
       </header>
       <Transcript
         items={view?.items ?? []}
-        empty={<p className="empty">Nothing was said yet.</p>}
-        renderApproval={call => <Asked call={call} onAnswer={answer => decide(call.id, answer)} />}
+        userName="You"
+        modelName={title}
+        empty={error ? <Unopened words={error.message} onNewSession={onNewSession} /> : view && <Welcome send={actions.send} />}
+        onAnswer={(_call, question, answer) => actions.answer(question, answer)}
+        renderApproval={call => <Asked call={call} onAnswer={answer => actions.decide(call.id, answer)} />}
       />
-      {error && <Complaint words={error.message} />}
-      <Composer session={session} send={send} examples={view?.items.length === 0 ? examples : []}>
-        {view?.active && (
-          <button type="button" className="tw-button" onClick={() => void cancel()}>
-            Stop
-          </button>
-        )}
-      </Composer>
+      <footer>
+        {error && !isEmpty && <Complaint words={error.message} />}
+        <Composer
+          onSend={actions.send}
+          onStop={actions.cancel}
+          onWithdraw={actions.withdraw}
+          isActive={view?.active ?? false}
+          messages={view?.messages}
+          connection={connection}
+        />
+      </footer>
     </main>
   )
 }
@@ -62,7 +72,7 @@ type AskedProps = { call: CallView; onAnswer: (answer: ApprovalAnswer) => Promis
 function Asked({ call, onAnswer }: AskedProps) {
   const question = {
     callId: call.id,
-    tool: { name: call.name },
+    tool: { name: call.name, title: toolTitles[call.name] },
     form: call.form,
     text: call.text,
     argsHash: call.argsHash ?? '',
@@ -73,66 +83,50 @@ function Asked({ call, onAnswer }: AskedProps) {
   return <Approval question={question} scopes={[]} onAnswer={onAnswer} />
 }
 
-function Complaint({ words }: { words: string }) {
+function Welcome({ send }: { send: (text: string) => Promise<void> }) {
+  const [problem, setProblem] = useState('')
+  const say = (words: string) => send(words).catch((cause: Error) => setProblem(cause.message))
+  return (
+    <Notice title="How can I help?">
+      <p>Ask about an order, or try one of these. The agent asks you before it does what cannot be undone.</p>
+      <p className="examples">
+        {examples.map(example => (
+          <button type="button" className="tw-button" key={example} onClick={() => void say(example)}>
+            {example}
+          </button>
+        ))}
+      </p>
+      {problem && <Complaint words={problem} />}
+    </Notice>
+  )
+}
+
+function Unopened({ words, onNewSession }: { words: string; onNewSession: () => void }) {
+  return (
+    <Notice title="This conversation cannot be opened">
+      <Complaint words={words} />
+      <button type="button" className="tw-button tw-primary" onClick={onNewSession}>
+        Start a new one
+      </button>
+    </Notice>
+  )
+}
+
+/** Stands in the middle while there is no conversation. */
+export function Notice({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <div className="notice">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  )
+}
+
+export function Complaint({ words }: { words: string }) {
   return (
     <p className="complaint" role="alert">
       {words}
     </p>
-  )
-}
-
-type ComposerProps = {
-  session: string
-  send: (text: string) => Promise<void>
-  examples: readonly string[]
-  children: ReactNode
-}
-
-function Composer({ session, send, examples, children }: ComposerProps) {
-  const [text, setText] = useState('')
-  const [problem, setProblem] = useState('')
-  useEffect(() => setProblem(''), [session])
-
-  async function say(words: string) {
-    if (words.trim() === '') return
-    setProblem('')
-    try {
-      await send(words)
-      setText('') // only now: what was typed is kept if it could not be sent
-    } catch (cause) {
-      setProblem(cause instanceof Error ? cause.message : String(cause))
-    }
-  }
-
-  function submit(event: FormEvent) {
-    event.preventDefault()
-    void say(text)
-  }
-
-  return (
-    <>
-      {problem && <Complaint words={problem} />}
-      {examples.length > 0 && (
-        <p className="examples">
-          {examples.map(example => (
-            <button type="button" className="tw-button" key={example} onClick={() => void say(example)}>
-              {example}
-            </button>
-          ))}
-        </p>
-      )}
-      <form onSubmit={submit}>
-        <input
-          aria-label="Message"
-          className="tw-input"
-          placeholder="Message"
-          value={text}
-          onChange={event => setText(event.target.value)}
-        />
-        <button className="tw-button tw-primary">Send</button>
-        {children}
-      </form>
-    </>
   )
 }
 `
@@ -145,7 +139,7 @@ export const session = `'use client'
 // Makes the session of this page, or takes the one in its address.
 import { useCallback, useEffect, useState } from 'react'
 import { AapClient } from 'turnwire/client'
-import { Chat, declaredTools } from './chat'
+import { Chat, Complaint, declaredTools, Notice } from './chat'
 
 /** Tools of the server that this page lets run without a question. A rule of turnwire.config.ts may still ask. */
 const trusted = ['look_up_order']
@@ -159,7 +153,7 @@ async function newSession(client: AapClient, agent: string): Promise<string> {
   return id
 }
 
-export function App({ agent }: { agent: string }) {
+export function App({ agent, title }: { agent: string; title: string }) {
   const [client, setClient] = useState<AapClient>()
   const [id, setId] = useState<string>()
   const [problem, setProblem] = useState('')
@@ -182,15 +176,16 @@ export function App({ agent }: { agent: string }) {
     const timer = setTimeout(() => begin(made))
     return () => clearTimeout(timer)
   }, [begin])
-  if (client && id) return <Chat client={client} session={id} title={agent} onNewSession={() => begin(client)} />
+  if (client && id) return <Chat client={client} session={id} title={title} onNewSession={() => begin(client)} />
+  if (!client || !problem) return <p className="connecting">Connecting …</p>
   return (
     <main>
-      <p className="empty">{problem || 'Connecting …'}</p>
-      {problem && client && (
-        <button type="button" className="tw-button" onClick={() => begin(client)}>
+      <Notice title="The agent does not answer">
+        <Complaint words={problem} />
+        <button type="button" className="tw-button tw-primary" onClick={() => begin(client)}>
           Try again
         </button>
-      )}
+      </Notice>
     </main>
   )
 }
@@ -199,13 +194,15 @@ export function App({ agent }: { agent: string }) {
 export const style = `:root {
   color-scheme: light dark;
   --tw-font: "Inter Variable", system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif;
+  /* Text stands in a column in the middle; lists scroll at the edge of the window. */
+  --side: max(16px, calc(50vw - 380px));
 }
 * {
   box-sizing: border-box;
 }
 body {
   margin: 0;
-  font: 14px / 20px var(--tw-font);
+  font: 15px / 22px var(--tw-font);
   color: var(--tw-text);
   background: var(--tw-bg);
 }
@@ -213,26 +210,31 @@ main {
   display: flex;
   flex-direction: column;
   height: 100dvh;
-  max-width: 820px;
-  margin: 0 auto;
-  padding: 0 16px;
 }
 main > header {
   display: flex;
   align-items: center;
-  gap: 12px;
-  padding: 12px 0;
+  gap: 16px;
+  padding: 10px var(--side);
   border-bottom: 1px solid var(--tw-border);
 }
 main > header h1 {
   flex: 1;
+  min-width: 0;
   margin: 0;
   font-size: 16px;
   font-weight: 600;
+  overflow: hidden;
+  text-overflow: ellipsis;
+  white-space: nowrap;
+}
+main > footer {
+  padding: 0 var(--side) env(safe-area-inset-bottom);
 }
 .connection {
   color: var(--tw-muted);
-  font-size: 13px;
+  font-size: 12px;
+  white-space: nowrap;
 }
 .connection::before {
   content: "";
@@ -249,31 +251,80 @@ main > header h1 {
 .connection.broken::before {
   background: var(--tw-bad);
 }
-.empty {
-  padding: 24px 0;
+.connecting {
+  padding: 16px var(--side);
   color: var(--tw-muted);
 }
-.examples {
+.notice {
+  display: grid;
+  justify-items: center;
+  align-content: center;
+  gap: 12px;
+  min-height: calc(100% - 16px);
+  padding: 24px 0;
+  text-align: center;
+}
+main > .notice {
+  flex: 1;
+  padding-inline: var(--side);
+}
+.notice h2 {
+  margin: 0;
+  font-size: 20px;
+  line-height: 28px;
+  font-weight: 600;
+}
+.notice p {
+  margin: 0;
+  max-width: 48ch;
+  color: var(--tw-muted);
+  text-wrap: balance;
+}
+.notice .examples {
   display: flex;
   flex-wrap: wrap;
+  justify-content: center;
   gap: 8px;
-  margin: 0;
+  max-width: none;
 }
-.complaint {
+.examples .tw-button {
+  padding: 6px 14px;
+  font-size: 14px;
+  border-radius: 18px;
+}
+.complaint,
+.notice .complaint {
   margin: 8px 0 0;
   padding: 8px 12px;
   color: var(--tw-bad);
-  border: 1px solid var(--tw-bad);
-  border-radius: 8px;
+  background: color-mix(in srgb, var(--tw-bad) 6%, var(--tw-bg));
+  border-radius: 6px;
 }
-main > form {
-  display: flex;
-  gap: 8px;
-  padding: 12px 0 16px;
+.notice .complaint {
+  margin: 0;
 }
-main > form .tw-input {
-  flex: 1;
-  min-width: 0;
+/* The parts of turnwire/react, with the measures of this page. */
+.tw-transcript .tw-scroll {
+  padding: 8px var(--side);
+}
+.tw-item {
+  margin: 10px 0;
+}
+.tw-prose,
+.tw-user .tw-text,
+.tw-composer textarea {
+  font-size: 15px;
+  line-height: 22px;
+}
+@media (max-width: 700px) {
+  /* Phones enlarge the page for a field with smaller letters. */
+  .tw-composer textarea {
+    font-size: 16px;
+    line-height: 22px;
+  }
+  .examples .tw-button {
+    width: 100%;
+  }
 }
 `
 

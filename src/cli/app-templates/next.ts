@@ -75,7 +75,7 @@ import '@fontsource-variable/inter/index.css'
 import 'turnwire/react/style.css'
 import './style.css'
 
-export const metadata = { title: 'My agent', icons: "${icon}" }
+export const metadata = { title: 'Order clerk', icons: "${icon}" }
 
 export default function Layout({ children }: { children: ReactNode }) {
   return (
@@ -89,7 +89,7 @@ export default function Layout({ children }: { children: ReactNode }) {
 const page = `import { App } from './session'
 
 export default function Page() {
-  return <App agent={__AGENT__} />
+  return <App agent={__AGENT__} title="Order clerk" />
 }
 `
 

@@ -35,7 +35,7 @@ const page = `<!doctype html>
   <head>
     <meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <title>My agent</title>
+    <title>Order clerk</title>
     <link rel="icon" href="${icon}" />
     <script type="module" src="/src/main.tsx"></script>
   </head>
@@ -90,5 +90,5 @@ import 'turnwire/react/style.css'
 import { App } from './session'
 import './style.css'
 
-createRoot(document.getElementById('root')!).render(<App agent={__AGENT__} />)
+createRoot(document.getElementById('root')!).render(<App agent={__AGENT__} title="Order clerk" />)
 `
