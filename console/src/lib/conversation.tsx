@@ -7,11 +7,13 @@ import {
   type ToolLook,
   Transcript,
   type TranscriptProps,
+  type ViewItem,
 } from '../../../src/react/index.ts'
 import { CallActions } from './call-actions.tsx'
 import { toolLooks, useConsole } from './console-state.tsx'
 import { EventLink } from './event-link.tsx'
 import type { LiveSession } from './live-session.ts'
+import { useNarrow } from './narrow.ts'
 import { Link } from './router.tsx'
 
 type ConversationProps = Pick<
@@ -25,7 +27,9 @@ type ConversationProps = Pick<
 }
 
 export function Conversation(props: ConversationProps): ReactElement {
-  const { session, renderClientCall, items } = props
+  const { session, renderClientCall, items, onSelect } = props
+  // There the inspector covers the transcript: a call opens by its line, and the inspector by a link inside it.
+  const isNarrow = useNarrow()
   const looks = useLooks(session)
   const { question, decide, id, view, command, findTool, connection } = session
   const renderSource = useCallback(
@@ -57,11 +61,12 @@ export function Conversation(props: ConversationProps): ReactElement {
               Session of the agent {printable(call.delegated.agent, 60)}
             </Link>
           )}
+          {isNarrow && onSelect && <InspectLink call={call} view={view} onSelect={onSelect} />}
           {call.seq !== undefined && <EventLink {...{ id, seq: call.seq }}>Event #{call.seq}</EventLink>}
         </CallActions>
       </>
     ),
-    [renderClientCall, id, command, view, findTool],
+    [renderClientCall, id, command, view, findTool, isNarrow, onSelect],
   )
   return (
     <Transcript
@@ -75,9 +80,21 @@ export function Conversation(props: ConversationProps): ReactElement {
       target={props.target}
       opensAt={props.opensAt}
       selected={props.selected}
-      onSelect={props.onSelect}
+      onSelect={isNarrow ? undefined : onSelect}
       empty={props.empty}
     />
+  )
+}
+
+type InspectProps = { call: CallView; view: LiveSession['view']; onSelect: (item: ViewItem) => void }
+
+function InspectLink({ call, view, onSelect }: InspectProps): ReactElement | null {
+  const item = view?.items.find(each => each.type === 'call' && each.call.id === call.id)
+  if (!item) return null
+  return (
+    <button type="button" className="row-link" onClick={() => onSelect(item)}>
+      Inspect
+    </button>
   )
 }
 

@@ -53,10 +53,10 @@ function Side({ side, id }: { side: 'a' | 'b'; id: string }): ReactElement {
 }
 
 function One({ id }: { id: string }): ReactElement {
-  const { view, error } = useLiveSession(id)
+  const { view, error, isCaughtUp } = useLiveSession(id)
   const { looks } = useConsole()
   if (error && !view) return <Failure error={error} />
-  if (!view) return <Loading what="the session" />
+  if (!view || !isCaughtUp) return <Loading what="the session" />
   const { activity, words } = describeActivity(view)
   return (
     <>
@@ -67,7 +67,12 @@ function One({ id }: { id: string }): ReactElement {
           Open
         </Link>
       </p>
-      <Transcript items={view.items} tools={looks} label={`Transcript of ${id}`} />
+      <Transcript
+        items={view.items}
+        tools={looks}
+        label={`Transcript of ${id}`}
+        opensAt={view.active ? undefined : view.items[0]?.key}
+      />
     </>
   )
 }
