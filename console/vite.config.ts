@@ -5,6 +5,10 @@ import { defineConfig } from 'vite'
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url))
 
+// Small files that nearly all pages use weigh less as one.
+const shared =
+  /\/src\/(?:lib\/(?:text\/(?:index|dollars|error-message)|json\/\w+)|react\/(?:words|forms|use-reconnected|is-typing|view|later)|lib\/(?:attempt|event-link|narrow|tab-in-sight|mount-path|parts|table|menu))\.tsx?$|\/node_modules\/react\//
+
 export default defineConfig({
   root: path('.'),
   base: '/console/',
@@ -18,6 +22,7 @@ export default defineConfig({
     reportCompressedSize: false,
     // Our modules do nothing by being loaded, so a page gets only those that it uses of a list of exports.
     rolldownOptions: {
+      output: { codeSplitting: { groups: [{ name: 'shared', test: shared }] } },
       treeshake: {
         moduleSideEffects: [
           { test: /\/src\/(?:react|client|language|lib)\/.*\.tsx?$/, sideEffects: false },

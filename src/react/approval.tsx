@@ -17,16 +17,14 @@ import type { ToolKind } from '../language/tools.ts'
 import type { Json, JsonObject } from '../lib/json/index.ts'
 import { errorMessage } from '../lib/text/error-message.ts'
 import { printable } from '../lib/text/index.ts'
-import { AlwaysForm, type Scope } from './approval-always.tsx'
-import { EditForm } from './approval-edit.tsx'
+import type { Scope } from './approval-always.tsx'
 import { FlowFacts } from './flow-facts.tsx'
 import { Form, FormButtons, Problem } from './forms.tsx'
 import { KindIcon } from './icons.tsx'
 import { isTyping } from './is-typing.ts'
 import { JsonTree } from './json-tree.tsx'
-import { Diff } from './output.tsx'
+import { LaterAlwaysForm, LaterDiff, LaterEditForm, LaterReport } from './later-parts.ts'
 import { Fact, Fold, LongText, Time, Warnings } from './parts.tsx'
-import { ReportView } from './report.tsx'
 import type { SessionConnection } from './session-page.ts'
 import { useReconnected } from './use-reconnected.ts'
 import { callSentence, parseCallArguments, prettyJson, ruleWords } from './words.ts'
@@ -97,9 +95,7 @@ export function Approval(props: ApprovalProps): ReactElement {
   const { busy, problem, answer } = useAnswer(props.onAnswer, props.connection)
   const heading = useId()
   const box = useRef<HTMLElement>(null)
-  useEffect(() => {
-    if (props.autoFocus) box.current?.focus()
-  }, [props.autoFocus])
+  useFirstFocus(box, props.autoFocus)
   const allow = (): void => answer({ granted: true, seen: question.argsHash })
   const back = (): void => {
     setMode('ask')
@@ -152,6 +148,16 @@ export function Approval(props: ApprovalProps): ReactElement {
   )
 }
 
+/** A page whose upper half shows its head already is not scrolled. */
+function useFirstFocus(box: { current: HTMLElement | null }, isOn: boolean | undefined): void {
+  useEffect(() => {
+    const element = box.current
+    if (!isOn || !element) return
+    const { top } = element.getBoundingClientRect()
+    element.focus({ preventScroll: top >= 0 && top < innerHeight / 2 })
+  }, [box, isOn])
+}
+
 const modeKeys: Readonly<Record<string, Mode | undefined>> = { e: 'edit', r: 'reject', A: 'always' }
 
 /** One answer at a time. A refusal by the server is shown, and the question stays. */
@@ -196,7 +202,7 @@ function Decision(props: DecisionProps): ReactElement {
       return <Buttons {...props} />
     case 'edit':
       return (
-        <EditForm
+        <LaterEditForm
           question={question}
           busy={busy}
           onCancel={back}
@@ -205,7 +211,7 @@ function Decision(props: DecisionProps): ReactElement {
       )
     case 'always':
       return (
-        <AlwaysForm
+        <LaterAlwaysForm
           question={question}
           scopes={scopes}
           busy={busy}
@@ -270,7 +276,7 @@ function GivenApproval({ question }: { question: ApprovalQuestion }): ReactEleme
   const value = parseCallArguments({ form, text })
   return (
     <div className="tw-given">
-      <ReportView report={question.preview} />
+      {question.preview && <LaterReport report={question.preview} />}
       {last && (
         <Fold
           open
@@ -280,7 +286,7 @@ function GivenApproval({ question }: { question: ApprovalQuestion }): ReactEleme
             </>
           }
         >
-          <Diff
+          <LaterDiff
             before={prettyJson(parseCallArguments({ form, text: last.text }), last.text)}
             after={prettyJson(value, text)}
             label="Changed since the last approved call"
@@ -295,7 +301,7 @@ function GivenApproval({ question }: { question: ApprovalQuestion }): ReactEleme
       )}
       {changed && (
         <Fold open label="The definition of this tool has changed since it was accepted">
-          <Diff
+          <LaterDiff
             before={changed.before}
             after={changed.after}
             label="How the definition changed"

@@ -13,10 +13,11 @@ export type {
   TransportOptions,
   WebSocketOptions,
 } from './deltakit-transports.ts'
+export { Diff } from './diff.tsx'
 export { KindIcon, ShapeIcon } from './icons.tsx'
 export { JsonTree } from './json-tree.tsx'
 export { Markdown, type MarkdownProps } from './markdown.tsx'
-export { Diff, Image, Output, Terminal } from './output.tsx'
+export { Image, Output } from './output.tsx'
 export { CopyButton, LongText, SafeText, Status, Time } from './parts.tsx'
 export { Question, type QuestionAnswer, type QuestionProps } from './question.tsx'
 export { ReportView } from './report.tsx'
@@ -24,6 +25,7 @@ export { checkAgainst, type SchemaIssue } from './schema-check.ts'
 export { SchemaForm } from './schema-form.tsx'
 export type { SessionClient, SessionConnection, Watching, WatchSource } from './session-page.ts'
 export { StopCall, type StopCallProps } from './stop-call.tsx'
+export { Terminal } from './terminal.tsx'
 export { Arguments, ToolCall, type ToolCallProps } from './tool-call.tsx'
 export { type ToolLook, Transcript, type TranscriptProps } from './transcript.tsx'
 export {

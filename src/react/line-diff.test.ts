@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type DiffLine, diffLines, foldSame, isUnifiedDiff, readUnifiedDiff } from './line-diff.ts'
+import { type DiffLine, diffLines, foldSame, readUnifiedDiff } from './line-diff.ts'
+import { isUnifiedDiff } from './unified-diff.ts'
 
 const side = (lines: readonly DiffLine[], kind: 'added' | 'removed'): string =>
   lines

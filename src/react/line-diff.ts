@@ -23,10 +23,6 @@ export function diffLines(before: string, after: string): DiffLine[] {
 
 const splitLines = (text: string): string[] => (text === '' ? [] : text.split('\n'))
 
-export function isUnifiedDiff(text: string): boolean {
-  return /^(?:diff --git |--- .*\n\+\+\+ |@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)/m.test(text.slice(0, 20_000))
-}
-
 export function readUnifiedDiff(patch: string): DiffLine[] {
   let before = 0
   let after = 0

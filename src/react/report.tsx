@@ -2,7 +2,8 @@
 import type { ReactElement } from 'react'
 import type { FileDiff, Report, Rows, TerminalReport } from '../language/report.ts'
 import { printable } from '../lib/text/index.ts'
-import { Diff, Terminal } from './output.tsx'
+import { Diff } from './diff.tsx'
+import { Terminal } from './terminal.tsx'
 
 export function ReportView({ report }: { report: Report | undefined }): ReactElement | null {
   if (!report) return null

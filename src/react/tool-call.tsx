@@ -6,10 +6,10 @@ import type { ToolKind } from '../language/tools.ts'
 import { printable } from '../lib/text/index.ts'
 import { KindIcon } from './icons.tsx'
 import { JsonTree } from './json-tree.tsx'
-import { Diff, Output, Terminal } from './output.tsx'
+import { LaterDiff, LaterQuestion, LaterReport, LaterTerminal } from './later-parts.ts'
+import { Output } from './output.tsx'
 import { CopyButton, Fact, Fold, LongText, SafeText, Status, useNow } from './parts.tsx'
-import { Question, type QuestionAnswer } from './question.tsx'
-import { ReportView } from './report.tsx'
+import type { QuestionAnswer } from './question.tsx'
 import { type CallStatus, type CallView, isAsking } from './view.ts'
 import {
   byteSize,
@@ -57,6 +57,7 @@ export const ToolCall = memo(function ToolCall(props: ToolCallProps): ReactEleme
   const { call, kind, title, approval, selected, onSelect } = props
   const [chosen, setChosen] = useState<boolean>()
   const isOpen = chosen ?? props.open ?? openAtFirst.includes(call.status)
+  const report = call.outcome?.report ?? call.report
   return (
     <article
       className={`tw-call tw-call-${call.status}${selected ? ' tw-selected' : ''}`}
@@ -89,13 +90,13 @@ export const ToolCall = memo(function ToolCall(props: ToolCallProps): ReactEleme
         <div className="tw-call-body">
           {call.status === 'waiting' && approval ? approval : <Arguments call={call} />}
           {call.questions?.map(question => (
-            <Question
+            <LaterQuestion
               key={question.id}
               question={question}
               onAnswer={props.onAnswer && (answer => props.onAnswer?.(call, question.id, answer))}
             />
           ))}
-          <ReportView report={call.outcome?.report ?? call.report} />
+          {report && <LaterReport report={report} />}
           <Live call={call} />
           <CallResultPart call={call} loadWhole={props.loadWhole} />
           {!(call.status === 'waiting' && approval) && <Facts call={call} />}
@@ -153,7 +154,7 @@ export function Arguments({
       )}
       {call.edited && (
         <Fold label={`Changed by ${printable(call.edited.by, 60)} before it ran`} open>
-          <Diff before={prettyJson(before, call.edited.original)} after={prettyJson(value, call.text)} />
+          <LaterDiff before={prettyJson(before, call.edited.original)} after={prettyJson(value, call.text)} />
         </Fold>
       )}
     </section>
@@ -179,7 +180,7 @@ function Live({ call }: { call: CallView }): ReactElement | null {
           </span>
         </p>
       )}
-      {output !== '' && <Terminal text={output} label="Output so far" />}
+      {output !== '' && <LaterTerminal text={output} label="Output so far" />}
     </section>
   )
 }

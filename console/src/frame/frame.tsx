@@ -1,16 +1,18 @@
 // The frame of every page: the rail, the palette, the list of keys, and a line that says when the server is away.
-import { type ReactElement, type ReactNode, useEffect, useMemo, useState } from 'react'
+import { lazy, type ReactElement, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react'
 import { ActionIcon, type ActionName, KindIcon, ShapeIcon, Svg } from '../../../src/react/icons.tsx'
 import { useConsole } from '../lib/console-state.tsx'
+import type { HeldDecisions } from '../lib/held-decisions.ts'
 import { publicFile } from '../lib/mount-path.ts'
 import { usePageKeys } from '../lib/page-keys.ts'
 import { signOut } from '../lib/provider-sign-in.ts'
 import { Link, navigate } from '../lib/router.tsx'
 import { applyTheme, read, readTheme, type Theme, write } from '../lib/theme.ts'
-import { KeyList } from './key-list.tsx'
 import { type PageName, pagesFor } from './pages.ts'
 import { Palette } from './palette.tsx'
-import { UndoBar } from './undo-bar.tsx'
+
+const KeyList = lazy(() => import('./key-list.tsx'))
+const UndoBar = lazy(() => import('./undo-bar.tsx'))
 
 const icons: Readonly<Record<PageName, ReactElement>> = {
   playground: <path d="M3 3h10v7H8l-3 3v-3H3z" />,
@@ -27,7 +29,7 @@ const icons: Readonly<Record<PageName, ReactElement>> = {
 export function Frame({ page, children }: { page: PageName | undefined; children: ReactNode }): ReactElement {
   const [open, setOpen] = useState<'palette' | 'keys'>()
   const [isNarrow, setNarrow] = useState(() => read('turnwire-rail') === 'narrow')
-  const { me, approvals, connection } = useConsole()
+  const { me, approvals, connection, decisions } = useConsole()
   const pages = useMemo(() => pagesFor(me), [me])
   const waiting = approvals.approvals.length + approvals.questions.length
   useTitle(pages.find(each => each.name === page)?.label, waiting)
@@ -71,11 +73,15 @@ export function Frame({ page, children }: { page: PageName | undefined; children
         {connection === 'broken' && <Away />}
         {children}
       </main>
-      <UndoBar />
+      <Suspense>{hasDecided(decisions) && <UndoBar />}</Suspense>
       {open === 'palette' && <Palette onClose={() => setOpen(undefined)} actions={paletteActions} />}
-      {open === 'keys' && <KeyList onClose={() => setOpen(undefined)} />}
+      <Suspense>{open === 'keys' && <KeyList onClose={() => setOpen(undefined)} />}</Suspense>
     </div>
   )
+}
+
+function hasDecided({ held, problem, sent }: HeldDecisions): boolean {
+  return held.length > 0 || problem !== undefined || sent !== undefined
 }
 
 function Away(): ReactElement {

@@ -50,7 +50,7 @@ const keys: readonly [string, readonly [string, string][]][] = [
   ],
 ]
 
-export function KeyList({ onClose }: { onClose: () => void }): ReactElement {
+export default function KeyList({ onClose }: { onClose: () => void }): ReactElement {
   return (
     <Dialog label="Keys" onClose={onClose}>
       <h2>Keys</h2>

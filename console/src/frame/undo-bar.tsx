@@ -7,7 +7,7 @@ import { useConsole } from '../lib/console-state.tsx'
 import type { Held } from '../lib/held-decisions.ts'
 import { Link } from '../lib/router.tsx'
 
-export function UndoBar(): ReactElement | null {
+export default function UndoBar(): ReactElement {
   const { decisions } = useConsole()
   const { held, problem, sent, undo, dismiss } = decisions
   const last = held.at(-1)
@@ -21,7 +21,6 @@ export function UndoBar(): ReactElement | null {
     document.addEventListener('keydown', onKey)
     return () => document.removeEventListener('keydown', onKey)
   }, [last, undo])
-  if (held.length === 0 && problem === undefined && !sent) return null
   return (
     <div className="undo" role="status">
       {held.map(each => (

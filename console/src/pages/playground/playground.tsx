@@ -15,7 +15,6 @@ import { useNarrow } from '../../lib/narrow.ts'
 import { Empty, Loading, State } from '../../lib/parts.tsx'
 import { type Address, currentAddress, Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { saveEvalCase } from '../../lib/save-eval-case.ts'
-import { Manual } from '../session/manual.tsx'
 import { fixedAnswer, keepTools, type PageTool, readTools } from './page-tools.ts'
 import { describeWork, RivalChoice } from './rival.tsx'
 import { playScript, readScript } from './script.ts'
@@ -24,6 +23,7 @@ import { Welcome } from './welcome.tsx'
 
 // The first page of a newcomer is there before what a conversation needs.
 const Talks = lazy(() => import('./talks.tsx'))
+const Manual = lazy(() => import('../session/manual.tsx'))
 
 export default function Playground(): ReactElement {
   const address = useAddress()
@@ -117,7 +117,9 @@ function Talk(props: TalkProps): ReactElement {
           </Suspense>
         )}
         {talk.problem}
-        {view && playing !== id && <Manual session={session} view={view} />}
+        <Suspense>
+          {view?.controlledBy !== undefined && playing !== id && <Manual session={session} view={view} />}
+        </Suspense>
         <Composer
           onSend={talk.send}
           onStop={() => session.command({ do: 'cancel' })}

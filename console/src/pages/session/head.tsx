@@ -1,28 +1,19 @@
 // The head of a session: its agent, its activity in words, its cost and age; the views; the actions.
-import type { ReactElement, ReactNode } from 'react'
+import { lazy, type ReactElement, type ReactNode, Suspense } from 'react'
 import { printable } from '../../../../src/lib/text/index.ts'
 import { ActionIcon } from '../../../../src/react/icons.tsx'
-import {
-  CopyButton,
-  describeActivity,
-  type SessionView,
-  Time,
-  type UsageTotal,
-} from '../../../../src/react/index.ts'
+import { describeActivity, type SessionView, Time, type UsageTotal } from '../../../../src/react/index.ts'
 import { Fact } from '../../../../src/react/parts.tsx'
 import { useAttempt } from '../../lib/attempt.tsx'
-import { operator, useConsole } from '../../lib/console-state.tsx'
+import { useConsole } from '../../lib/console-state.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
 import { Menu } from '../../lib/menu.tsx'
-import { serverUrl } from '../../lib/mount-path.ts'
-import { useNarrow } from '../../lib/narrow.ts'
 import { count, Id, money, State } from '../../lib/parts.tsx'
-import { Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
-import { saveEvalCase } from '../../lib/save-eval-case.ts'
-import { saveFile } from '../../lib/save-file.ts'
+import { Link, useAddress, withQuery } from '../../lib/router.tsx'
 import { useTabInSight } from '../../lib/tab-in-sight.ts'
-import { writeCurl } from './curl.ts'
 import { type ViewName, viewsFor } from './views.ts'
+
+const More = lazy(() => import('./more.tsx'))
 
 type HeadProps = {
   session: LiveSession
@@ -162,48 +153,12 @@ function Actions({ session, view, onFork }: HeadProps): ReactElement {
       <button type="button" className="tw-button wide-only" onClick={onFork}>
         Fork…
       </button>
-      <More session={session} view={view} attempt={attempt} onFork={onFork} />
+      <Menu label="More">
+        <Suspense>
+          <More session={session} view={view} attempt={attempt} onFork={onFork} />
+        </Suspense>
+      </Menu>
       {problem}
     </div>
   )
-}
-
-type MoreProps = Pick<HeadProps, 'session' | 'view' | 'onFork'> & {
-  attempt: (work: Promise<unknown>) => void
-}
-
-function More({ session, view, attempt, onFork }: MoreProps): ReactElement {
-  const { me } = useConsole()
-  const isNarrow = useNarrow()
-  const remove = (): void => {
-    if (!confirm('Delete this session and its log? This cannot be undone.')) return
-    attempt(operator.remove(session.id).then(() => navigate('/sessions')))
-  }
-  const button = (label: string, onClick: () => void, look = ''): ReactElement => (
-    <button type="button" className={`tw-button tw-small ${look}`} onClick={onClick}>
-      {label}
-    </button>
-  )
-  return (
-    <Menu label="More">
-      {isNarrow && button('Fork…', onFork)}
-      <CopyButton text={() => writeCurl(session.id, view)} label="Copy as curl" />
-      {button('Export the log', () => attempt(exportLog(session.id)))}
-      <CopyButton text={() => `${serverUrl}/sessions/${session.id}`} label="Copy a link" />
-      {button('Make an eval case', () => attempt(saveEvalCase(session.id)))}
-      <Link className="tw-button tw-small" to={`/compare?a=${encodeURIComponent(session.id)}`}>
-        Compare…
-      </Link>
-      {me.operator &&
-        view.controlledBy === undefined &&
-        button('Take manual control', () => attempt(session.command({ do: 'take-control' })))}
-      {button('Summarise the history', () => attempt(session.command({ do: 'compact' })))}
-      {button('Delete…', remove, 'tw-danger')}
-    </Menu>
-  )
-}
-
-/** A link would not carry the secret of the sign-in. */
-async function exportLog(id: string): Promise<void> {
-  saveFile(await operator.export(id), `${id}.jsonl`)
 }

@@ -18,17 +18,15 @@ const actions: Readonly<Record<string, string>> = {
   rest: 'Nothing: no turn is under way',
 }
 
-export function Manual({ session, view }: { session: LiveSession; view: SessionView }): ReactElement | null {
+export default function Manual({ session, view }: { session: LiveSession; view: SessionView }): ReactElement {
   const [detail, setDetail] = useState<OperatorSessionState>()
   const { me } = useConsole()
   const { attempt, problem } = useAttempt()
-  const isOn = view.controlledBy !== undefined
   const { id, command } = session
   // biome-ignore lint/correctness/useExhaustiveDependencies: each event may change what comes next
   useEffect(() => {
-    if (isOn) operator.session(id).then(setDetail, () => {})
-  }, [isOn, id, view.seq])
-  if (!isOn) return null
+    operator.session(id).then(setDetail, () => {})
+  }, [id, view.seq])
   const next = detail?.next.do ?? ''
   const canPerform = next !== '' && next !== 'rest' && next !== 'wait'
   return (

@@ -1,30 +1,39 @@
 // One session: its activity, its open questions, its past calls and their approvals, its cost, its errors. The address
 // says which view is shown and which event is in the middle.
 import { lazy, type ReactElement, Suspense, useCallback, useEffect, useMemo, useState } from 'react'
-import { Composer, type SessionView, type ViewItem } from '../../../../src/react/index.ts'
+import type { SessionView, ViewItem } from '../../../../src/react/index.ts'
 import { useConsole } from '../../lib/console-state.tsx'
 import { type LiveSession, useLiveSession } from '../../lib/live-session.ts'
+import { useNarrow } from '../../lib/narrow.ts'
 import { Empty, Failure, Loading } from '../../lib/parts.tsx'
 import { type Address, currentAddress, Link, navigate, useAddress, withQuery } from '../../lib/router.tsx'
 import { read, write } from '../../lib/theme.ts'
 import { SessionHead } from './head.tsx'
-import { Manual } from './manual.tsx'
 import { Found, type Search, useSearch } from './search.tsx'
-import { TimelineStrip } from './timeline.tsx'
 import type { Bar } from './timeline-layout.ts'
-import { TranscriptView } from './transcript-view.tsx'
 import { type ViewName, viewsFor } from './views.ts'
 
-// Views that few people open are loaded when they are opened.
+// Each view is loaded when it is opened, and so is what few look at.
 const ForkDialog = lazy(() => import('./fork.tsx'))
 const Inspector = lazy(() => import('./inspector.tsx'))
 const Log = lazy(() => import('./log.tsx'))
+const TimelineStrip = lazy(loadTimeline)
+const TranscriptView = lazy(loadTranscript)
 const UsageView = lazy(() => import('./usage.tsx'))
 const Vendors = lazy(() => import('./vendors.tsx'))
+
+function loadTimeline(): Promise<typeof import('./timeline.tsx')> {
+  return import('./timeline.tsx')
+}
+
+function loadTranscript(): Promise<typeof import('./transcript-view.tsx')> {
+  return import('./transcript-view.tsx')
+}
 
 export default function Session({ id }: { id: string }): ReactElement {
   const session = useLiveSession(id)
   const { view, error } = session
+  useFirstLoad(readView(useAddress(), useConsole().me.operator), useNarrow())
   if (error && !view)
     return (
       <div className="page">
@@ -45,6 +54,16 @@ export default function Session({ id }: { id: string }): ReactElement {
   return <ShownSession session={session} view={view} />
 }
 
+/** The view of the address is loaded while the log is read. */
+function useFirstLoad(name: ViewName, isNarrow: boolean): void {
+  const [first] = useState({ name, isNarrow })
+  useEffect(() => {
+    const isTranscript = first.name === 'transcript'
+    if (isTranscript) loadTranscript().catch(() => {})
+    if (first.name === 'timeline' || (isTranscript && !first.isNarrow)) loadTimeline().catch(() => {})
+  }, [first])
+}
+
 function ShownSession({ session, view }: { session: LiveSession; view: SessionView }): ReactElement {
   const address = useAddress()
   const name = readView(address, useConsole().me.operator)
@@ -55,7 +74,7 @@ function ShownSession({ session, view }: { session: LiveSession; view: SessionVi
   const item = view.items.find(each => each.key === selected)
   const search = useSearch(view, address)
   const hasBars = view.steps.length > 0
-  const hasStrip = hasBars && (name === 'timeline' || (name === 'transcript' && isStrip))
+  const hasStrip = useBeside(isStrip && name === 'transcript') || name === 'timeline'
   return (
     <div className="session" data-view={name}>
       <SessionHead
@@ -68,9 +87,11 @@ function ShownSession({ session, view }: { session: LiveSession; view: SessionVi
       >
         {(name === 'transcript' || name === 'log') && <Found search={search} />}
       </SessionHead>
-      {hasStrip && (
-        <TimelineStrip view={view} selected={selected} onOpen={openBar} isPage={name === 'timeline'} />
-      )}
+      <Suspense>
+        {hasBars && hasStrip && (
+          <TimelineStrip view={view} selected={selected} onOpen={openBar} isPage={name === 'timeline'} />
+        )}
+      </Suspense>
       {name === 'timeline' && !hasBars && <NoTimeline />}
       {name !== 'timeline' && (
         <div className="session-body">
@@ -102,6 +123,12 @@ function ShownSession({ session, view }: { session: LiveSession; view: SessionVi
       )}
     </div>
   )
+}
+
+/** A phone has no room for two views. */
+function useBeside(isWanted: boolean): boolean {
+  const isNarrow = useNarrow()
+  return isWanted && !isNarrow
 }
 
 function useOpenBar(address: Address, select: (key: string) => void): (bar: Bar) => void {
@@ -174,25 +201,14 @@ function Body({ name, session, view, search, selected, onSelect, onFork }: BodyP
   switch (name) {
     case 'transcript':
       return (
-        <>
-          <TranscriptView
-            session={session}
-            view={view}
-            target={search.target ?? target}
-            selected={selected}
-            onSelect={select}
-            onFork={onFork}
-          />
-          <Manual session={session} view={view} />
-          <Composer
-            onSend={(text, during) => session.command({ do: 'say', text, ...(during && { during }) })}
-            isActive={view.active}
-            messages={view.messages}
-            connection={session.connection}
-            onWithdraw={message => session.command({ do: 'withdraw', message })}
-            label="Send a message to this session"
-          />
-        </>
+        <TranscriptView
+          session={session}
+          view={view}
+          target={search.target ?? target}
+          selected={selected}
+          onSelect={select}
+          onFork={onFork}
+        />
       )
     case 'log':
       return (

@@ -26,7 +26,12 @@ type TimelineProps = {
 type Range = { from: number; to: number }
 const whole: Range = { from: 0, to: 1 }
 
-export function TimelineStrip({ view, selected, onOpen, isPage = false }: TimelineProps): ReactElement {
+export default function TimelineStrip({
+  view,
+  selected,
+  onOpen,
+  isPage = false,
+}: TimelineProps): ReactElement {
   const now = useNow(view.active, 500)
   const [isNested, setNested] = useState(isPage)
   const timeline = useMemo(() => layOut(view, Math.max(now, view.updatedAt), isNested), [view, now, isNested])

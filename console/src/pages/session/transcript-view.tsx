@@ -1,12 +1,15 @@
-// The transcript of the session page: each row can be linked to and forked from.
-import { type ReactElement, useCallback, useState } from 'react'
-import type { SessionView, ViewItem } from '../../../../src/react/index.ts'
+// The transcript of the session page: each row can be linked to and forked from. Below it the field for the next message.
+import { lazy, type ReactElement, Suspense, useCallback, useEffect, useState } from 'react'
+import { Composer, type SessionView, type ViewItem } from '../../../../src/react/index.ts'
+import { LaterDiff, LaterQuestion, LaterReport } from '../../../../src/react/later-parts.ts'
 import { itemSeq } from '../../../../src/react/transcript.tsx'
 import { isAsking } from '../../../../src/react/view.ts'
 import { Conversation } from '../../lib/conversation.tsx'
 import type { LiveSession } from '../../lib/live-session.ts'
-import { Empty } from '../../lib/parts.tsx'
+import { Empty, Loading } from '../../lib/parts.tsx'
 import { Link, useAddress, withQuery } from '../../lib/router.tsx'
+
+const Manual = lazy(() => import('./manual.tsx'))
 
 type TranscriptViewProps = {
   session: LiveSession
@@ -17,7 +20,27 @@ type TranscriptViewProps = {
   onFork: (seq: number) => void
 }
 
-export function TranscriptView(props: TranscriptViewProps): ReactElement {
+/** What a call that waits shows is loaded before the transcript opens at its head, which would move when it grows. */
+export default function TranscriptView(props: TranscriptViewProps): ReactElement {
+  const { session, view } = props
+  const [parts] = useState(() => findParts(session, view))
+  const [isReady, setReady] = useState(parts.length === 0)
+  useEffect(() => {
+    void Promise.all(parts.map(part => part.load())).then(() => setReady(true))
+  }, [parts])
+  return isReady ? <ShownTranscript {...props} /> : <Loading what="the view" />
+}
+
+function findParts(session: LiveSession, { calls }: SessionView): { load: () => Promise<void> }[] {
+  return [...calls.values()].flatMap((call): { load: () => Promise<void> }[] => {
+    if (isAsking(call)) return [LaterQuestion]
+    if (call.status !== 'waiting') return []
+    const { preview, last, changed } = session.question(call)
+    return [...(preview ? [LaterReport] : []), ...(last || changed ? [LaterDiff] : [])]
+  })
+}
+
+function ShownTranscript(props: TranscriptViewProps): ReactElement {
   const { session, view, target, selected, onSelect, onFork } = props
   const address = useAddress()
   const [opensAt] = useState(() => findOpening(view))
@@ -58,20 +81,39 @@ export function TranscriptView(props: TranscriptViewProps): ReactElement {
     [address, onSelect, onFork],
   )
   return (
-    <Conversation
-      session={session}
-      items={view.items}
-      target={target}
-      opensAt={opensAt}
-      selected={selected ?? target?.key}
-      onSelect={onSelect}
-      renderActions={renderActions}
-      empty={
-        <Empty title="Nothing was said yet">
-          <p>Send the first message below.</p>
-        </Empty>
-      }
-    />
+    <>
+      <Conversation
+        session={session}
+        items={view.items}
+        target={target}
+        opensAt={opensAt}
+        selected={selected ?? target?.key}
+        onSelect={onSelect}
+        renderActions={renderActions}
+        empty={
+          <Empty title="Nothing was said yet">
+            <p>Send the first message below.</p>
+          </Empty>
+        }
+      />
+      <NextMessage session={session} view={view} />
+    </>
+  )
+}
+
+function NextMessage({ session, view }: Pick<TranscriptViewProps, 'session' | 'view'>): ReactElement {
+  return (
+    <>
+      <Suspense>{view.controlledBy !== undefined && <Manual session={session} view={view} />}</Suspense>
+      <Composer
+        onSend={(text, during) => session.command({ do: 'say', text, ...(during && { during }) })}
+        isActive={view.active}
+        messages={view.messages}
+        connection={session.connection}
+        onWithdraw={message => session.command({ do: 'withdraw', message })}
+        label="Send a message to this session"
+      />
+    </>
   )
 }
 
