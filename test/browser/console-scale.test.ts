@@ -49,6 +49,9 @@ async function scrolled(page: Page, selector: string, frames = 60): Promise<Scro
 }
 
 /** The median of several, so that a collection of garbage does not decide. */
+/** Drawing every row would be thirty times the work and more; a busy machine alone makes it twice. */
+const mostTimes = 4
+
 async function medianScroll(page: Page, selector: string): Promise<Scrolled> {
   const all: Scrolled[] = []
   for (let round = 0; round < 5; round += 1) all.push(await scrolled(page, selector))
@@ -146,7 +149,7 @@ describe('long lists', { skip }, () => {
     report(t, 'transcript', short.scroll, long.scroll)
     assert.ok(long.scroll.rows < 200, `${long.scroll.rows} rows are in the document`)
     assert.ok(
-      long.scroll.msPerFrame < 2 * short.scroll.msPerFrame + 2,
+      long.scroll.msPerFrame < mostTimes * short.scroll.msPerFrame + 2,
       `${long.scroll.msPerFrame} ms against ${short.scroll.msPerFrame} ms`,
     )
     // From one end to the other at once.
@@ -189,7 +192,7 @@ describe('long lists', { skip }, () => {
     t.diagnostic(`reading ${rows} rows: ${loaded.toFixed(1)} s of the main thread`)
     assert.ok(long.rows < 200, `${long.rows} rows are in the document`)
     assert.ok(
-      long.msPerFrame < 2 * short.msPerFrame + 2,
+      long.msPerFrame < mostTimes * short.msPerFrame + 2,
       `${long.msPerFrame} ms against ${short.msPerFrame} ms`,
     )
     const changes = await workOf(page, async () => {
