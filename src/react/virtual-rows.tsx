@@ -15,6 +15,7 @@ import {
   useCallback,
   useEffect,
   useLayoutEffect,
+  useMemo,
   useReducer,
   useRef,
   useState,
@@ -149,7 +150,7 @@ function useRows<T>(props: VirtualRowsProps<T>, box: { current: HTMLElement | nu
   useLayoutEffect(() => rows._didMount(), [rows])
   useLayoutEffect(() => rows._willUpdate())
   useOpening(rows, props)
-  useTarget(rows, props)
+  useTarget(rows, box, props)
   return rows
 }
 
@@ -166,20 +167,42 @@ function useOpening<T>(rows: Rows, { items, keyOf, follow, opensAt, target }: Vi
   }, [rows, items, keyOf, follow, opensAt, target])
 }
 
-/** Brings a row into the middle. A row that is higher than the viewport begins at its top. */
-function useTarget<T>(rows: Rows, { items, keyOf, target }: VirtualRowsProps<T>): void {
-  const done = useRef<object>(undefined)
+/**
+ * Brings a row into the middle, and again when the list becomes smaller or larger before its reader has touched it: a part above
+ * it may come late. A row that is higher than the viewport begins at its top.
+ */
+function useTarget<T>(
+  rows: Rows,
+  box: { current: HTMLElement | null },
+  { items, keyOf, target }: VirtualRowsProps<T>,
+): void {
+  const index = useMemo(
+    () => (target ? items.findIndex((item, at) => keyOf(item, at) === target.key) : -1),
+    [items, keyOf, target],
+  )
+  const latest = useRef(index)
+  latest.current = index
+  const isThere = index >= 0
   useLayoutEffect(() => {
-    if (!target || done.current === target) return undefined
-    const index = items.findIndex((item, at) => keyOf(item, at) === target.key)
-    if (index < 0) return undefined
-    done.current = target
-    rows.scrollToIndex(index, { align: 'center' })
+    const element = box.current
+    if (!target || !isThere || !element) return undefined
+    const bring = (): void => {
+      const size = rows.measurementsCache[latest.current]?.size ?? 0
+      const isHigher = size > (rows.scrollRect?.height ?? Infinity)
+      rows.scrollToIndex(latest.current, { align: isHigher ? 'start' : 'center' })
+    }
+    bring()
     // Its height is known when it was drawn.
-    const timer = setTimeout(() => {
-      const size = rows.measurementsCache[index]?.size ?? 0
-      if (size > (rows.scrollRect?.height ?? Infinity)) rows.scrollToIndex(index, { align: 'start' })
-    }, 120)
-    return () => clearTimeout(timer)
-  }, [rows, items, keyOf, target])
+    const timer = setTimeout(bring, 120)
+    const resized = new ResizeObserver(bring)
+    resized.observe(element)
+    const leave = (): void => {
+      clearTimeout(timer)
+      resized.disconnect()
+    }
+    // Around the list is the button that goes to the newest, too.
+    for (const type of ['wheel', 'pointerdown', 'keydown'])
+      element.parentElement?.addEventListener(type, leave, { once: true, passive: true })
+    return leave
+  }, [rows, box, target, isThere])
 }

@@ -54,6 +54,22 @@ describe('where a session opens', { skip }, () => {
       }
     })
 
+  test('a link hits although the timeline above the transcript comes late', async t => {
+    const { page } = await open(t, browser(), `${rig().url}/sessions`)
+    let late = 0
+    await page.route(/\/timeline-[^/]*\.js$/, async route => {
+      late += 1
+      await new Promise(resolve => setTimeout(resolve, 1_000))
+      await route.continue()
+    })
+    await page.goto(`${rig().url}/sessions/sess_thousand#seq=1000`)
+    await page.locator('.tw-item.tw-selected').waitFor()
+    await page.locator('section.timeline').waitFor()
+    const { top, bottom, height } = await restingPlace(page, '.tw-item.tw-selected')
+    assert.equal(late, 1)
+    assert.ok(Math.abs((top + bottom) / 2 - height / 2) < 24, `it is at ${top} to ${bottom} of ${height}`)
+  })
+
   test('a session that is over opens at its question, one that works at its end', async t => {
     const page = await opened(t, '/sessions/sess_tenthousand')
     const { top } = await restingPlace(page, '.tw-item-user')
